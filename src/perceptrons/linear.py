@@ -1,0 +1,504 @@
+"""`Perceptron`, the estimator for two or more classes. The rule itself: `passes/binary.py` and `passes/multiclass.py`."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from perceptrons.rows import Sparse
+from perceptrons.training.epochs import Outcome, Plan, hold_out, run_epochs
+from perceptrons.training.inputs import as_rows, check_matrix, check_weights, dict_row, known_part, plain_row
+from perceptrons.training.labels import check_labels, distinct, merge
+from perceptrons.training.learner import Learner
+from perceptrons.training.learning import Examples
+from perceptrons.training.parameters import ANYTHING, MAPPING, NONE, Domain, Flag, Number, Words, check_parameters
+from perceptrons.training.votes import take
+
+FIRST = np.zeros(1, np.intp)
+LIMITLESS = float("inf")
+DOMAINS: dict[str, tuple[Domain, ...]] = {
+    "combine": (Words(("average", "last", "vote", "pocket")),),
+    "eta0": (Number(0, LIMITLESS, open=True),),
+    "max_iter": (Number(1, LIMITLESS, whole=True),),
+    "tol": (Number(0, LIMITLESS), NONE),
+    "shuffle": (Flag(),),
+    "random_state": (ANYTHING,),
+    "fit_intercept": (Flag(),),
+    "init": (Words(("zeros", "ones", "random")),),
+    "zero_score": (Words(("mistake", "correct", "positive", "negative")),),
+    "early_stopping": (Flag(),),
+    "validation_fraction": (Number(0, 1, open=True),),
+    "n_iter_no_change": (Number(1, LIMITLESS, whole=True),),
+    "max_seconds": (Number(0, LIMITLESS, open=True), NONE),
+    "class_weight": (Words(("balanced",)), MAPPING, NONE),
+    "warm_start": (Flag(),),
+    "verbose": (Flag(), Number(0, LIMITLESS, whole=True)),
+    "n_jobs": (ANYTHING,),
+}
+
+
+class Perceptron(ClassifierMixin, BaseEstimator):
+    """The perceptron for two or more classes: online, averaged by default.
+
+    Goes through the examples one by one and, when it predicts one wrongly, adds it to the weights of its class and
+    subtracts it from those of the class it was taken for. With two classes that is Rosenblatt's rule.
+
+    When to use it: many examples or features, sparse data such as text, streams; as a fast and exact linear baseline;
+    to teach. When not: you need probabilities (calibrate with scikit-learn's `CalibratedClassifierCV`), or the
+    classes are far from linearly separable (use features that make them so).
+
+    Parameters
+    ----------
+    combine : {"average", "last", "vote", "pocket"}, default="average"
+        Which weights predict: the mean of the weights after every example; the final ones; all of them, each with as
+        many votes as examples it survived; the ones with the fewest training mistakes (Gallant's pocket with ratchet:
+        weights are judged on the training examples once they answer more in a row than the pocketed ones did).
+    eta0 : float, default=1.0
+        Learning rate. From a zero start it only scales the weights.
+    max_iter : int, default=1000
+        Epochs at most.
+    tol : float or None, default=1e-3
+        Stop when the averaged weights change over an epoch by less than `tol` times their norm. Unlike scikit-learn's
+        it does not depend on the scale of the data. None: never for this reason.
+    shuffle : bool, default=True
+        Visit the examples in a fresh random order in every epoch of `fit`.
+    random_state : int, RandomState or None, default=0
+        Seed of the orders, of the random start and of the examples held out. Same seed, same data: same weights.
+    fit_intercept : bool, default=True
+        Learn a bias: the weight of a constant feature 1.
+    init : {"zeros", "ones", "random"}, default="zeros"
+        Start of all weights; "random" is standard normal.
+    zero_score : {"mistake", "correct", "positive", "negative"}, default="mistake"
+        With two classes, what a score of exactly 0 is while learning: a mistake for both, right for both, or the
+        prediction of the positive (`classes_[1]`) or negative class. `predict` answers the negative class at 0, but
+        the positive one under "positive". With more classes a tie goes to the first class.
+    early_stopping : bool, default=False
+        Hold examples out, stop when accuracy on them has not improved for `n_iter_no_change` epochs, and return to
+        the best epoch.
+    validation_fraction : float, default=0.1
+        Share of every class held out if `early_stopping`.
+    n_iter_no_change : int, default=5
+        Epochs without improvement to wait if `early_stopping`.
+    max_seconds : float or None, default=None
+        Stop when this time is spent, also within an epoch.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of the examples of a class; times `sample_weight`.
+    warm_start : bool, default=False
+        `fit` goes on from where the model is: two fits of 5 epochs are one of 10.
+    verbose : bool or int, default=0
+        Show a live bar.
+    n_jobs : ignored
+        Accepted so that code written for scikit-learn's Perceptron runs. Learning is one example after another.
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
+        The weights that predict. Voting has no such weights: read the two below.
+    coef_last_, intercept_last_, coef_average_, intercept_average_ : arrays
+        The final and the averaged weights, both there whatever `combine` is.
+    classes_ : array of shape (n_classes,)
+    n_features_in_, feature_names_in_ : int, array of str (if X had names)
+    n_iter_ : int
+        Epochs of the last `fit`.
+    n_updates_ : int
+        Updates made since the start.
+    t_ : float
+        Examples seen since the start, by weight, every epoch counted. `n_updates_ / t_` is the progressive error.
+    mistakes_ : array of shape (n_iter_,)
+        Mistakes in each epoch, each before it was learned from.
+    history_ : list of dict
+        A row per epoch: epoch, examples, mistakes, updates, loss, validation_accuracy, norm, seconds.
+    converged_ : bool
+        Did the last epoch make no mistake?
+    stop_reason_ : {"converged", "tol", "early_stopping", "max_iter", "max_seconds"}
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = Perceptron().fit(X[:100], y[:100])
+    >>> model.stop_reason_, model.score(X[:100], y[:100])
+    ('converged', 1.0)
+    """
+
+    def __init__(
+        self,
+        *,
+        combine="average",
+        eta0=1.0,
+        max_iter=1000,
+        tol=1e-3,
+        shuffle=True,
+        random_state=0,
+        fit_intercept=True,
+        init="zeros",
+        zero_score="mistake",
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=5,
+        max_seconds=None,
+        class_weight=None,
+        warm_start=False,
+        verbose=0,
+        n_jobs=None,
+    ):
+        self.combine = combine
+        self.eta0 = eta0
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.fit_intercept = fit_intercept
+        self.init = init
+        self.zero_score = zero_score
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.max_seconds = max_seconds
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    # ---- learning
+
+    def fit(self, X, y, coef_init=None, intercept_init=None, sample_weight=None):
+        """Learn from all examples, epoch after epoch, until a stopping rule says so.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_examples, n_features)
+        y : array of shape (n_examples,)
+            Labels of two or more classes: numbers, strings or booleans.
+        coef_init, intercept_init : arrays, optional
+            Weights to start from, in the shape of `coef_` and `intercept_`, instead of `init`.
+        sample_weight : array of shape (n_examples,), optional
+            How often each example is repeated on the spot; fractions are allowed, 0 leaves it out.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            check_parameters(self, DOMAINS)
+            warm = self.warm_start and hasattr(self, "_learner") and coef_init is None and intercept_init is None
+            X = check_matrix(self, X, reset=not warm, dtype=self._learner.weights.dtype if warm else None, eta=self.eta0)
+            classes, codes = distinct(self._check_y(X, y))
+            if len(classes) < 2:
+                raise ValueError(f"y has only one class, {classes.tolist()[0]!r}: a classifier needs at least two.")
+            known = merge(self._learner.classes, classes) if warm else classes
+            codes = np.searchsorted(known, classes).astype(np.int32)[codes]
+            weight = check_weights(sample_weight, self.class_weight, known, codes)
+            train, held_out = None, None
+            if self.early_stopping:
+                train, held_out = hold_out(codes, self.validation_fraction, self._seed())
+            if not warm:
+                self._begin(known, X.shape[1], X.dtype, coef_init, intercept_init)
+        learner = self._learner
+        learner.meet_classes(known)
+        learner.weights.forget_judgement()
+        outcome = Outcome()
+        try:
+            run_epochs(
+                learner.weights, learner.votes, Examples(as_rows(X), learner.targets(codes), weight), self._plan(),
+                train=train, held_out=held_out, epochs_before=learner.epochs, outcome=outcome,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            outcome.stop_reason = "interrupted"
+            raise
+        finally:
+            learner.mistakes += sum(row["mistakes"] for row in outcome.history)
+            learner.epochs += len(outcome.history)
+            learner.changed()
+            self._tell(outcome)
+        return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from a block of examples: one pass in the given order, from where the model is.
+
+        The weights are those that `fit` reaches on the same examples in the same order. Classes never seen before are
+        learned; to get exactly the weights of a `fit` on three or more classes, name them all at the first call.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+        classes : array, optional
+            All classes that may come, if known.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            check_parameters(self, DOMAINS)
+            if self.class_weight == "balanced":
+                raise ValueError(
+                    "class_weight='balanced' needs all data at once and is not supported for partial_fit: compute the "
+                    "weights with sklearn.utils.class_weight.compute_class_weight and give them as a dict."
+                )
+            first = not hasattr(self, "_learner")
+            X = check_matrix(self, X, reset=first, dtype=None if first else self._learner.weights.dtype, eta=self.eta0)
+            here, codes = distinct(self._check_y(X, y))
+            named = here if classes is None else np.unique(check_labels(classes))
+            if not np.isin(here, named).all():
+                raise ValueError(f"y has the labels {here[~np.isin(here, named)].tolist()}, which are not in classes.")
+            known = merge(named[:0] if first else self._learner.classes, named)
+            codes = np.searchsorted(known, here).astype(np.int32)[codes]
+            weight = check_weights(sample_weight, self.class_weight, known, codes)
+            if first:
+                self._begin(known, X.shape[1], X.dtype)
+        self._learner.meet_classes(known)
+        self._learn(Examples(as_rows(X), self._learner.targets(codes), weight))
+        return self
+
+    def learn_one(self, x, y):
+        """Learn from one example, at the cost of its non-zero features.
+
+        Parameters
+        ----------
+        x : dict of feature values by name, or a row of numbers
+            Names never seen before become new features; a string value counts as the feature "name=value".
+        y : label
+            A label never seen before becomes a new class.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from perceptrons import Perceptron
+        >>> model = Perceptron()
+        >>> for text, label in [("free cash now", "spam"), ("see you now", "ham"), ("free prize", "spam")]:
+        ...     model = model.learn_one({word: 1 for word in text.split()}, label)
+        >>> model.predict_one({"free": 1, "tickets": 1})
+        'spam'
+        """
+        first = not hasattr(self, "_learner")
+        if first:
+            check_parameters(self, DOMAINS)
+        label = check_labels([y])
+        known = label if first else self._learner.classes
+        if first or self._learner.code(y) is None:
+            known = merge(known, label)
+        weight = None
+        if self.class_weight is not None:
+            code = np.searchsorted(known, label)
+            weight = check_weights(None, self.class_weight, known, code)
+        rows, new = self._one_row(x)
+        if first:
+            n_features = len(new) if isinstance(rows, Sparse) else rows.values.shape[1]
+            self._begin(known, n_features, rows.values.dtype)
+            self.n_features_in_ = n_features
+        if new:
+            names = self.__dict__.setdefault("_columns", {})
+            names.update((name, place) for place, name in enumerate(new, len(names)))
+            self._learner.meet_features(len(names))
+            self.n_features_in_ = len(names)
+        self._learner.meet_classes(known)
+        code = np.array([self._learner.code(label.tolist()[0])], np.int32)
+        self._learn(Examples(rows, self._learner.targets(code), weight))
+        return self
+
+    # ---- predicting
+
+    def decision_function(self, X):
+        """Scores: for two classes one a row, positive for `classes_[1]`; for more, one a class.
+
+        They are not probabilities. Under combine="vote" they are shares of the votes.
+        """
+        check_is_fitted(self)
+        return self._scores(check_matrix(self, X, reset=False))
+
+    def predict(self, X):
+        """The class of the highest score for every row of X."""
+        return self.classes_[self._winners(self.decision_function(X))]
+
+    def predict_one(self, x):
+        """The class of one example, given as a dict of features or a row of numbers; unknown features count 0."""
+        check_is_fitted(self)
+        rows, new = self._one_row(x)
+        if self.combine in ("last", "average"):
+            scores = self._learner.score_one(known_part(rows, new), self.combine == "average")
+        else:
+            scores = self._scores(take(known_part(rows, new), FIRST, self.n_features_in_))
+        return self.classes_[self._winners(scores.reshape(1, -1) if scores.size > 1 else scores)].tolist()[0]
+
+    def _scores(self, X):
+        if self.combine == "vote":
+            return self._vote_shares(X)
+        w, b = self._predicting()
+        s = safe_sparse_dot(X, w.T, dense_output=True) + b
+        return s.ravel() if len(b) == 1 else s
+
+    def _vote_shares(self, X):
+        learner = self._learner
+        if learner.votes is None:
+            raise AttributeError("The model was not trained with combine='vote' and holds no votes: fit it again.")
+        weights, at_zero = learner.weights, self.zero_score == "positive"
+        return learner.votes.shares(X, weights.start(), weights.one, weights.t, at_zero)
+
+    def _winners(self, scores):
+        if scores.ndim == 2:
+            return scores.argmax(axis=1)
+        if len(self.classes_) == 1:
+            return np.zeros(len(scores), np.intp)
+        positive = scores >= 0 if self.zero_score == "positive" else scores > 0
+        return positive.astype(np.intp)
+
+    # ---- reading the model
+
+    @property
+    def coef_(self):
+        return self._predicting()[0].copy()
+
+    @property
+    def intercept_(self):
+        return self._predicting()[1].copy()
+
+    @property
+    def coef_last_(self):
+        return self._fitted().weights.last()[0].copy()
+
+    @property
+    def intercept_last_(self):
+        return self._fitted().weights.last()[1].copy()
+
+    @property
+    def coef_average_(self):
+        return self._fitted().average()[0].copy()
+
+    @property
+    def intercept_average_(self):
+        return self._fitted().average()[1].copy()
+
+    @property
+    def classes_(self):
+        return self._fitted().classes
+
+    @property
+    def n_updates_(self):
+        return self._fitted().mistakes
+
+    @property
+    def t_(self):
+        return self._fitted().weights.t
+
+    @property
+    def feature_names_in_(self):
+        if "_columns" not in self.__dict__:
+            raise AttributeError("The model was trained on columns without names.")
+        return np.array(list(self._columns), dtype=object)
+
+    @feature_names_in_.setter
+    def feature_names_in_(self, names):
+        self._columns = {name: place for place, name in enumerate(names)}
+
+    @feature_names_in_.deleter
+    def feature_names_in_(self):
+        del self._columns
+
+    def _predicting(self):
+        """The weights that predict, not to be changed."""
+        learner = self._fitted()
+        if self.combine == "last":
+            return learner.weights.last()
+        if self.combine == "average":
+            return learner.average()
+        if self.combine == "pocket" and learner.weights.has_pocket:
+            return learner.weights.pocketed()
+        if self.combine == "vote":
+            raise AttributeError("Voting predicts with many weight vectors: read coef_average_ or coef_last_ instead.")
+        raise AttributeError("The model was not trained with combine='pocket' and holds no pocket: fit it again.")
+
+    def _fitted(self):
+        if "_learner" not in self.__dict__:
+            raise AttributeError("The model is not fitted yet: call fit, partial_fit or learn_one first.")
+        return self._learner
+
+    # ---- what scikit-learn asks
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_learner")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # ---- the small steps of learning
+
+    def _check_y(self, X, y):
+        y = check_labels(y)
+        check_consistent_length(X, y)
+        return y
+
+    def _seed(self):
+        """random_state as a whole number; drawn once where it is not one."""
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _begin(self, classes, n_features, dtype, coef_init=None, intercept_init=None):
+        if len(classes) == 1 and (self.init != "zeros" or self.zero_score in ("positive", "negative")):
+            raise ValueError(
+                f"With init={self.init!r} and zero_score={self.zero_score!r} the first example must know which class is "
+                f"positive: call partial_fit with classes=[...] first; so far there is only {classes.tolist()[0]!r}."
+            )
+        self._learner = Learner.begin(
+            classes, n_features, dtype,
+            combine=self.combine, init=self.init, seed=self._seed(), intercept=bool(self.fit_intercept),
+            coef=coef_init, bias=intercept_init,
+        )  # fmt: skip
+        self._tell(None)
+
+    def _plan(self):
+        return Plan(
+            combine=self.combine, eta0=float(self.eta0), zero_score=self.zero_score, max_iter=self.max_iter,
+            tol=self.tol, shuffle=bool(self.shuffle), n_iter_no_change=self.n_iter_no_change,
+            max_seconds=self.max_seconds, verbose=bool(self.verbose), seed=self._learner.seed,
+        )  # fmt: skip
+
+    def _learn(self, examples):
+        self._learner.learn_block(examples, float(self.eta0), self.zero_score)
+
+    def _tell(self, outcome):
+        """Set the attributes that say how training went; of a model that only met blocks they say nothing yet."""
+        self.history_ = [] if outcome is None else outcome.history
+        self.n_iter_ = len(self.history_)
+        self.mistakes_ = np.array([row["mistakes"] for row in self.history_], dtype=np.int64)
+        self.stop_reason_ = None if outcome is None else outcome.stop_reason
+        self.converged_ = self.stop_reason_ == "converged"
+
+    def _one_row(self, x):
+        """One example as rows, and the feature names in it that the model does not know."""
+        learner = self.__dict__.get("_learner")
+        dtype = np.dtype(np.float64) if learner is None else learner.weights.dtype
+        if not isinstance(x, Mapping):
+            return plain_row(x, None if learner is None else learner.weights.n_features, dtype, self.eta0), []
+        if "_columns" not in self.__dict__:
+            if learner is not None:
+                raise ValueError(
+                    "The model was trained on columns without names, so a dict of features says nothing to it: "
+                    "give a row of numbers, or train on a frame or on dicts."
+                )
+            return dict_row(x, {}, dtype, self.eta0)
+        return dict_row(x, self._columns, dtype, self.eta0)
+
+
+@contextmanager
+def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
+    """If the block fails, the estimator keeps the attributes it had."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except Exception:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise

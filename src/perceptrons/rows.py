@@ -1,0 +1,189 @@
+"""Examples as rows, dense or sparse, and the few verbs every pass is written with.
+
+A pass says `dot(rows, i, w)` and numba compiles the loop that fits the type of `rows`. Read `passes/binary.py` next.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+SUMS = {"reassoc", "contract", "nsz", "arcp"}  # lets LLVM vectorise a sum; still honours NaN and infinity
+AHEAD = 8  # rows between the one being learned and the one being fetched: measured, see docs/decisions.md
+LINES = 4  # cache lines fetched of it; the hardware streams the rest of a longer row
+
+compiled = njit(cache=True, nogil=True, fastmath=SUMS, error_model="numpy")
+
+
+class Dense(NamedTuple):
+    values: np.ndarray  # (n, d)
+
+
+class Sparse(NamedTuple):
+    values: np.ndarray  # (non-zeros,)
+    columns: np.ndarray  # (non-zeros,)
+    starts: np.ndarray  # (n + 1,); row i is starts[i]:starts[i + 1]; a column may stand twice and then counts twice
+
+
+Rows = Dense | Sparse
+
+
+# The verbs in plain Python: what runs with NUMBA_DISABLE_JIT=1. Below them, how numba compiles each by the type of rows.
+
+
+def dot(rows: Rows, i: int, w: np.ndarray) -> Any:
+    """x_i · w"""
+    if isinstance(rows, Dense):
+        return rows.values[i] @ w
+    part = slice(rows.starts[i], rows.starts[i + 1])
+    return rows.values[part] @ w[rows.columns[part]]
+
+
+def add(rows: Rows, i: int, step: Any, w: np.ndarray) -> None:
+    """w += step x_i"""
+    if isinstance(rows, Dense):
+        w += step * rows.values[i]
+    else:
+        part = slice(rows.starts[i], rows.starts[i + 1])
+        np.add.at(w, rows.columns[part], step * rows.values[part])
+
+
+def scores(rows: Rows, i: int, theta: np.ndarray, s: np.ndarray) -> None:
+    """s = theta x_i, one score a class. theta is (classes, features): in C order for Dense, in Fortran order for Sparse."""
+    if isinstance(rows, Dense):
+        s[:] = theta @ rows.values[i]
+    else:
+        part = slice(rows.starts[i], rows.starts[i + 1])
+        s[:] = theta[:, rows.columns[part]] @ rows.values[part]
+
+
+def prefetch(rows: Rows, order: np.ndarray, p: int) -> None:
+    """Start loading the row that will be visited AHEAD places after place p of the order."""
+
+
+def _unsigned(rows):
+    """The type to index with: a signed index makes numba ask of every element whether it counts from the end (3x slower)."""
+    return np.uint32 if rows.types[1].dtype == types.int32 else np.uint64
+
+
+@overload(dot, inline="always", jit_options={"fastmath": SUMS})
+def _dot(rows, i, w):
+    if rows.instance_class is Dense:
+
+        def dense(rows, i, w):
+            x = rows.values[i]
+            s = w.dtype.type(0)
+            for j in range(x.shape[0]):
+                s += x[j] * w[j]
+            return s
+
+        return dense
+
+    unsigned = _unsigned(rows)
+
+    def sparse(rows, i, w):
+        s = w.dtype.type(0)
+        for p in range(np.uint64(rows.starts[i]), np.uint64(rows.starts[i + 1])):
+            s += rows.values[p] * w[unsigned(rows.columns[p])]
+        return s
+
+    return sparse
+
+
+@overload(add, inline="always")
+def _add(rows, i, step, w):
+    if rows.instance_class is Dense:
+
+        def dense(rows, i, step, w):
+            x = rows.values[i]
+            for j in range(x.shape[0]):
+                w[j] += step * x[j]
+
+        return dense
+
+    unsigned = _unsigned(rows)
+
+    def sparse(rows, i, step, w):
+        for p in range(np.uint64(rows.starts[i]), np.uint64(rows.starts[i + 1])):
+            w[unsigned(rows.columns[p])] += step * rows.values[p]
+
+    return sparse
+
+
+@overload(scores, inline="always", jit_options={"fastmath": SUMS})
+def _scores(rows, i, theta, s):
+    if rows.instance_class is Dense:
+
+        def dense(rows, i, theta, s):
+            x = rows.values[i]
+            for k in range(theta.shape[0]):
+                row = theta[k]
+                total = theta.dtype.type(0)
+                for j in range(x.shape[0]):
+                    total += x[j] * row[j]
+                s[k] = total
+
+        return dense
+
+    unsigned = _unsigned(rows)
+
+    def sparse(rows, i, theta, s):
+        columns = theta.T  # (features, classes), contiguous: the inner loops run over the classes
+        values, four = rows.values, np.uint64(4)
+        p, end = np.uint64(rows.starts[i]), np.uint64(rows.starts[i + 1])
+        s[:] = 0
+        while p + four <= end:  # four features at a time: s is loaded and stored a quarter as often
+            q, r, o = p + np.uint64(1), p + np.uint64(2), p + np.uint64(3)
+            c, d = columns[unsigned(rows.columns[p])], columns[unsigned(rows.columns[q])]
+            e, f = columns[unsigned(rows.columns[r])], columns[unsigned(rows.columns[o])]
+            for k in range(s.shape[0]):
+                s[k] += values[p] * c[k] + values[q] * d[k] + values[r] * e[k] + values[o] * f[k]
+            p += four
+        while p < end:
+            c = columns[unsigned(rows.columns[p])]
+            for k in range(s.shape[0]):
+                s[k] += values[p] * c[k]
+            p += np.uint64(1)
+
+    return sparse
+
+
+@intrinsic
+def _touch(typingctx, array, index, offset):
+    """Ask the CPU to load the cache line `offset` bytes behind array[index] (llvm.prefetch: read, keep, data)."""
+
+    def codegen(context, builder, signature, args):
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        place = builder.add(builder.mul(args[1], builder.extract_value(view.strides, 0)), args[2])
+        start = builder.ptrtoint(view.data, place.type)
+        address = builder.inttoptr(builder.add(start, place), ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [address.type] + [ir.IntType(32)] * 3)
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [address] + [ir.Constant(ir.IntType(32), flag) for flag in (0, 3, 1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.intp), codegen
+
+
+@overload(prefetch, inline="always")
+def _prefetch(rows, order, p):
+    # No branch here: numba would count references to the arrays inside it, at every row, and the pass be half as fast.
+    if rows.instance_class is Dense:
+
+        def dense(rows, order, p):
+            i = order[min(p + AHEAD, len(order) - 1)]
+            for line in range(LINES):
+                _touch(rows.values, i, line * 64)
+
+        return dense
+
+    def sparse(rows, order, p):
+        start = np.intp(rows.starts[order[min(p + AHEAD, len(order) - 1)]])
+        for line in range(LINES):
+            _touch(rows.values, start, line * 64)
+            _touch(rows.columns, start, line * 64)
+
+    return sparse

@@ -1,0 +1,188 @@
+"""The loop over epochs: shuffle, learn, count, write history, decide whether to stop (spec 5)."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.passes.orders import shuffled
+from perceptrons.training.learning import ZERO_WHEN_PREDICTING, Examples, judge_last, learn, mistakes_of
+from perceptrons.training.progress import Progress
+from perceptrons.training.votes import Votes, take
+from perceptrons.training.weights import Weights
+
+PIECE = 2**27  # multiplications a call of a pass: some 50 ms, so that time limits, Ctrl-C and the bar are prompt
+
+
+class Plan(NamedTuple):
+    """How to train: the estimator's parameters that matter to the loop."""
+
+    combine: str
+    eta0: float
+    zero_score: str
+    max_iter: int
+    tol: float | None
+    shuffle: bool
+    n_iter_no_change: int
+    max_seconds: float | None
+    verbose: bool
+    seed: int
+
+
+@dataclass
+class Outcome:
+    """What training did: a row of history per epoch, and why it stopped."""
+
+    history: list[dict[str, Any]] = field(default_factory=list)
+    stop_reason: str = ""
+
+
+def new_row(epoch: int) -> dict[str, Any]:
+    """A row of history before its epoch."""
+    return {
+        "epoch": epoch, "examples": 0, "mistakes": 0, "updates": 0, "loss": 0.0,
+        "validation_accuracy": None, "norm": None, "seconds": 0.0,
+    }  # fmt: skip
+
+
+def run_epochs(
+    weights: Weights,
+    votes: Votes | None,
+    examples: Examples,
+    plan: Plan,
+    *,
+    train: np.ndarray | None,
+    held_out: np.ndarray | None,
+    epochs_before: int,
+    outcome: Outcome,
+) -> None:
+    """Train until a rule says stop. train, held_out: which examples to learn from (None: all) and to score on.
+
+    The weights end as the best epoch left them if examples were held out, else as the last one did. outcome is filled
+    as training goes, so that it is right also after an interruption.
+    """
+    n = len(examples.y) if train is None else len(train)
+    judged_on = np.arange(n) if train is None else train
+    piece = _piece_size(examples, weights)
+    began = time.perf_counter()
+    taken = np.full(len(examples.y) if votes else 0, -1)  # for voting: which support example each row is
+    best = _Best()
+    before = weights.average()
+    with Progress(plan.verbose, plan.max_iter, n) as progress:
+        for epoch in range(epochs_before + 1, epochs_before + plan.max_iter + 1):
+            order = _order(n, train, plan, epoch)
+            epoch_began = time.perf_counter()
+            row = new_row(epoch)
+            outcome.history.append(row)
+            out_of_time = False
+            for part in _pieces(order, piece):
+                counts = learn(
+                    weights, examples, part, eta=plan.eta0, zero_score=plan.zero_score,
+                    judged_on=judged_on, votes=votes, taken=taken,
+                )  # fmt: skip
+                row["examples"] += len(part)
+                row["mistakes"] += counts.mistakes
+                row["updates"] += counts.mistakes
+                row["loss"] += counts.loss
+                progress.advance(row)
+                out_of_time = plan.max_seconds is not None and time.perf_counter() - began >= plan.max_seconds
+                if out_of_time:
+                    break
+            judge_last(weights, examples, judged_on, plan.zero_score)
+            if held_out is not None:
+                row["validation_accuracy"] = held_out_accuracy(weights, votes, examples, held_out, plan)
+            row["norm"] = float(np.linalg.norm(weights.last()[0]))
+            row["seconds"] = time.perf_counter() - epoch_began
+            progress.finish(row)
+            if held_out is not None:
+                best.consider(row, weights, votes)
+            if row["mistakes"] == 0 and row["examples"] == n:
+                outcome.stop_reason = "converged"
+            elif out_of_time:
+                outcome.stop_reason = "max_seconds"
+            elif held_out is not None and epoch - best.epoch >= plan.n_iter_no_change:
+                outcome.stop_reason = "early_stopping"
+            elif plan.tol is not None:
+                after = weights.average()
+                if settled(before, after, plan.tol):
+                    outcome.stop_reason = "tol"
+                before = after
+            if outcome.stop_reason:
+                break
+        outcome.stop_reason = outcome.stop_reason or "max_iter"
+        progress.say(outcome.stop_reason)
+    if held_out is not None:
+        best.restore(weights, votes)
+
+
+def hold_out(codes: np.ndarray, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two sorted sets of examples, to train on and to score on: of every class the same share, drawn by the seed."""
+    rng = np.random.default_rng([seed, len(codes)])
+    chosen = np.zeros(len(codes), bool)
+    for code in np.unique(codes):
+        members = np.flatnonzero(codes == code)
+        chosen[rng.permutation(members)[: round(fraction * len(members))]] = True
+    if not chosen.any() or chosen.all():
+        raise ValueError(
+            f"validation_fraction={fraction} of {len(codes)} examples leaves nothing to "
+            f"{'train on' if chosen.all() else 'hold out'}: change it, or give more data, or set early_stopping=False."
+        )
+    return np.flatnonzero(~chosen), np.flatnonzero(chosen)
+
+
+def held_out_accuracy(
+    weights: Weights, votes: Votes | None, examples: Examples, held_out: np.ndarray, plan: Plan
+) -> float:
+    """Accuracy, on the held-out examples, of exactly the weights that would be returned now."""
+    zero = ZERO_WHEN_PREDICTING[plan.zero_score]
+    total = len(held_out) if examples.weight is None else examples.weight[held_out].sum()
+    if votes is not None:
+        X, y = take(examples.rows, held_out, weights.n_features), examples.y[held_out]
+        shares = votes.shares(X, weights.start(), weights.one, weights.t, zero == -1)
+        right = (y > 0) == ((shares > 0) | ((shares == 0) & (zero == -1))) if shares.ndim == 1 else shares.argmax(1) == y
+        return float(right.sum() if examples.weight is None else examples.weight[held_out][right].sum()) / float(total)
+    model = {"last": weights.last, "average": weights.average, "pocket": weights.pocketed}[plan.combine]()
+    return 1.0 - mistakes_of(model, examples, held_out, zero) / float(total)
+
+
+def _order(n: int, train: np.ndarray | None, plan: Plan, epoch: int) -> np.ndarray:
+    """The order of an epoch: a function of seed and epoch alone, so that a resumed training goes on with the next one."""
+    order = shuffled(n, np.random.default_rng([plan.seed, epoch])) if plan.shuffle else np.arange(n)
+    return order if train is None else train[order]
+
+
+def _piece_size(examples: Examples, weights: Weights) -> int:
+    rows = examples.rows
+    stored = rows.values.size / max(1, len(examples.y))
+    return max(1024, int(PIECE / ((stored + 1) * weights.n_rows)) // 1024 * 1024)
+
+
+def _pieces(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
+
+
+def settled(before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray], tol: float) -> bool:
+    """Did the averaged weights change by less than tol times their norm? (spec 5b)"""
+    change = np.hypot(np.linalg.norm(after[0] - before[0]), np.linalg.norm(after[1] - before[1]))
+    return bool(change < tol * np.hypot(np.linalg.norm(after[0]), np.linalg.norm(after[1])))
+
+
+class _Best:
+    """The best epoch so far on held-out examples, and everything needed to return to it."""
+
+    def __init__(self) -> None:
+        self.accuracy, self.epoch, self.kept = -1.0, 0, None
+
+    def consider(self, row: dict[str, Any], weights: Weights, votes: Votes | None) -> None:
+        if row["validation_accuracy"] > self.accuracy:
+            self.accuracy, self.epoch = row["validation_accuracy"], row["epoch"]
+            self.kept = weights.snapshot(), None if votes is None else votes.snapshot()
+
+    def restore(self, weights: Weights, votes: Votes | None) -> None:
+        if self.kept is not None:
+            weights.restore(self.kept[0])
+            if votes is not None:
+                votes.restore(self.kept[1])

@@ -1,0 +1,196 @@
+"""Checks what users hand in and turns it into rows, without copying what is already in shape."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+from perceptrons.rows import Dense, Rows, Sparse
+
+LARGEST_WEIGHT = 1e6  # a weight is a number of repetitions; above this a single example could take minutes
+
+
+def as_rows(X: Any) -> Rows:
+    """A checked matrix as Dense or Sparse rows; nothing is copied."""
+    return Sparse(X.data, X.indices, X.indptr) if sp.issparse(X) else Dense(X)
+
+
+def check_matrix(estimator: Any, X: Any, *, reset: bool, dtype: Any = None, eta: float = 1.0) -> Any:
+    """X as a C-contiguous array or CSR matrix of finite float32 or float64 numbers.
+
+    dtype: the model's, if it has one already; otherwise float32 stays float32, small integers, booleans and float16
+    become float32 (exactly), all else float64. eta: the learning rate, by which values grow into weights.
+    """
+    if dtype is None:
+        dtype = _number_type(X)
+    try:
+        X = validate_data(
+            estimator, X, accept_sparse="csr", dtype=dtype, order="C", ensure_all_finite=False, reset=reset
+        )
+    except (ValueError, TypeError) as error:
+        _name_the_cell(X, error)
+        raise
+    _check_values(X.data if sp.issparse(X) else X, X, eta)
+    return X
+
+
+def _number_type(X: Any) -> Any:
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 2:
+        return np.float32
+    return [np.float64, np.float32]
+
+
+def _name_the_cell(X: Any, error: Exception) -> None:
+    """If the error is about a cell that is no number, say which; else return."""
+    if sp.issparse(X) or "convert" not in str(error):
+        return
+    cells = np.asarray(X, dtype=object)
+    if cells.ndim != 2:
+        return
+    names = [str(name) for name in getattr(X, "columns", range(cells.shape[1]))]
+    for row, cells_of_row in enumerate(cells):
+        for column, cell in enumerate(cells_of_row):
+            try:
+                float(cell)
+            except (ValueError, TypeError):
+                raise ValueError(
+                    f"Input X has {cell!r} at row {row}, column {names[column]}, and could not convert it to a number. "
+                    "Encode categories first, for instance with scikit-learn's OneHotEncoder, or text with TfidfVectorizer."
+                ) from error
+
+
+def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, eta: float) -> tuple[Sparse, list[str]]:
+    """A dict of features as one sparse row, and the names that are not among the columns yet, in their order of coming.
+
+    A string value counts as the feature "name=value" being there, as in scikit-learn's DictVectorizer.
+    """
+    numbers, places, new = [], [], {}
+    largest = _largest(dtype, eta)
+    for name, value in x.items():
+        if not isinstance(name, str):
+            raise TypeError(f"Feature name {name!r} is {type(name).__name__}: feature names must be strings.")
+        if isinstance(value, str):
+            name, value = f"{name}={value}", 1.0
+        try:
+            number = float(value)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"Feature {name!r} has the value {value!r}, which is neither a number nor a string.") from error
+        if not abs(number) <= largest:
+            raise ValueError(f"Feature {name!r} has the value {number!r}: values must be finite and at most {largest:.0e}.")
+        if number:
+            place = columns.get(name)
+            if place is None:
+                place = new.setdefault(name, len(columns) + len(new))
+            numbers.append(number)
+            places.append(place)
+    values, at = np.array(numbers, dtype), np.array(places, np.int32)
+    return Sparse(values, at, np.array([0, len(values)], np.int32)), list(new)
+
+
+def known_part(rows: Rows, new: list[str]) -> Rows:
+    """The row without the features that the model does not know: `dict_row` numbers them behind the known ones."""
+    if not new or not isinstance(rows, Sparse):
+        return rows
+    known = rows.columns < rows.columns.max() - len(new) + 1
+    return Sparse(rows.values[known], rows.columns[known], np.array([0, known.sum()], np.int32))
+
+
+def plain_row(x: Any, n_features: int | None, dtype: Any, eta: float) -> Rows:
+    """One row of numbers: a sequence, an array, or a sparse matrix of one row."""
+    if sp.issparse(x):
+        x = x.tocsr()
+        row, shape, values = as_rows(x.astype(dtype)), x.shape, x.data
+    else:
+        try:
+            values = np.atleast_2d(np.asarray(x, dtype))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"The example {x!r} is not a row of numbers, nor a dict of features.") from error
+        row, shape = Dense(np.ascontiguousarray(values)), values.shape
+    if len(shape) != 2 or shape[0] != 1:
+        raise ValueError(f"One example is expected, of shape (n_features,), not {shape}: use partial_fit for several.")
+    if n_features is not None and shape[1] != n_features:
+        raise ValueError(f"The example has {shape[1]} features, but the model has {n_features}.")
+    if not (np.abs(values) <= _largest(dtype, eta)).all():
+        raise ValueError(f"The example has NaN, infinity or a value above {_largest(dtype, eta):.0e}.")
+    return row
+
+
+def _largest(dtype: Any, eta: float) -> float:
+    """The largest value whose scores cannot overflow in training at learning rate eta."""
+    return math.sqrt(float(np.finfo(dtype).max)) * 1e-6 / max(1.0, eta)
+
+
+def _check_values(values: np.ndarray, X: Any, eta: float) -> None:
+    """Raise ValueError for NaN, infinity, or numbers so large that scores would overflow; one read at memory speed."""
+    flat = values.ravel(order="K")
+    if math.isfinite(float(flat @ flat)):
+        return
+    limit = _largest(values.dtype, eta)
+    bad = ~(np.abs(flat) <= limit)
+    if not bad.any():
+        return  # only the sum of all squares was too large
+    place = int(np.argmax(bad))
+    if sp.issparse(X):
+        row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
+    else:
+        row, column = divmod(place, X.shape[1])
+    value = float(flat[place])
+    if math.isfinite(value):
+        raise ValueError(
+            f"Input X has {value:g} at row {row}, column {column}: too large for {values.dtype} scores "
+            f"(at most {limit:.0e}). Scale the features, for instance with scikit-learn's StandardScaler."
+        )
+    what = "NaN" if math.isnan(value) else "infinity"
+    raise ValueError(
+        f"Input X contains {what} at row {row}, column {column}. Remove or fill such values first, "
+        "for instance with scikit-learn's SimpleImputer."
+    )
+
+
+def check_weights(sample_weight: Any, class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray | None:
+    """The weight of every example, sample weight times class weight, or None if all are 1."""
+    n = len(codes)
+    weight = None
+    if sample_weight is not None:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+        if weight.ndim == 0:
+            weight = np.full(n, float(weight))
+        if weight.shape != (n,):
+            raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n} rows: sample_weight.shape == ({n},).")
+        wrong = ~(weight >= 0) | np.isinf(weight)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(f"sample_weight[{row}] = {weight[row]}: weights must be finite and not negative.")
+    if class_weight is not None:
+        by_class = _class_weights(class_weight, classes, codes, weight)
+        weight = by_class[codes] if weight is None else weight * by_class[codes]
+    if weight is None:
+        return None
+    if not weight.any():
+        raise ValueError("All sample weights are zero: there is nothing to learn from.")
+    if weight.max() > LARGEST_WEIGHT:
+        raise ValueError(
+            f"The largest weight is {weight.max():g}; a weight says how often its example is repeated, and at most "
+            f"{LARGEST_WEIGHT:g} is allowed. Divide the weights by their mean."
+        )
+    return None if (weight == 1).all() else weight
+
+
+def _class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    if class_weight == "balanced":
+        counts = np.bincount(codes, weights=weight, minlength=len(classes))
+        present = counts > 0
+        return np.where(present, counts.sum() / (present.sum() * np.where(present, counts, 1)), 0.0)
+    if isinstance(class_weight, Mapping):
+        labels = classes.tolist()
+        for label, value in class_weight.items():
+            if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
+                raise ValueError(f"class_weight[{label!r}] = {value!r}: weights must be finite and not negative.")
+            if label not in labels:
+                raise ValueError(f"class_weight names the class {label!r}, which is not among the classes {labels[:10]}.")
+        return np.array([float(class_weight.get(label, 1.0)) for label in labels])
+    raise ValueError(f"class_weight={class_weight!r}: give a dict {{class: weight}}, 'balanced' or None.")

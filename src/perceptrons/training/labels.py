@@ -1,0 +1,72 @@
+"""Labels of any kind outside, class numbers inside."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+SPREAD = 1_000_000  # whole-number labels within such a range are counted by a table instead of sorted
+
+
+def check_labels(y: Any) -> np.ndarray:
+    """y as a one-dimensional array of whole numbers, booleans or strings, or a ValueError saying which row is not."""
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        finite = np.isfinite(y)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise ValueError(f"Input y contains NaN or infinity at row {row}: every example needs a class label.")
+        whole = y == np.floor(y)
+        if not whole.all():
+            row = int(np.argmin(whole))
+            raise ValueError(
+                f"Unknown label type: continuous. y[{row}] = {y[row]!s} is not a class; "
+                "give classes as whole numbers, booleans or strings, or use a regressor."
+            )
+    elif y.dtype.kind == "O":
+        return _check_objects(y)
+    elif y.dtype.kind not in "biuUST":
+        raise ValueError(f"Unknown label type: {y.dtype}. Give classes as whole numbers, booleans or strings.")
+    return y
+
+
+def _check_objects(y: np.ndarray) -> np.ndarray:
+    for row, label in enumerate(y):
+        if label is None or label != label:
+            raise ValueError(f"Input y contains NaN (a missing label, {label!r}) at row {row}.")
+    if all(isinstance(label, str) for label in y):
+        return y
+    plain = np.array(y.tolist())
+    if plain.ndim != 1 or any(isinstance(label, str) for label in y) or plain.dtype.kind not in "biuf":
+        kinds = sorted({type(label).__name__ for label in y})
+        raise ValueError(
+            f"Unknown label type: {', '.join(kinds)}. Labels must be all strings or all numbers: convert y first."
+        )
+    return check_labels(plain)
+
+
+def distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes in y, sorted, and for each example the number of its class."""
+    whole = y.astype(np.int64) if y.dtype.kind == "f" else y
+    if whole.dtype.kind in "biu" and len(whole):
+        low, high = int(whole.min()), int(whole.max())
+        if high - low < SPREAD and high < 2**62:
+            shifted = whole.astype(np.int64) - low
+            table = np.bincount(shifted) > 0
+            classes = (np.flatnonzero(table) + low).astype(y.dtype)
+            return classes, (np.cumsum(table) - 1).astype(np.int32)[shifted]
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.int32)
+
+
+def merge(known: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """All classes of both, sorted. TypeError if numbers and strings are mixed."""
+    textual = [array.dtype.kind in "UOST" for array in (known, new)]
+    if len(known) and len(new) and textual[0] != textual[1]:
+        raise TypeError(
+            f"Labels of different kinds: the model knows {known[:3].tolist()}, and now came {new[:3].tolist()}. "
+            "Use strings or numbers, not both."
+        )
+    return np.unique(np.concatenate([known, new])) if len(known) else np.unique(new)

@@ -1,0 +1,131 @@
+"""A linear model in the making: weights, votes, classes and counters together. The estimators are thin covers of it."""
+
+from typing import Any
+
+import numpy as np
+
+from perceptrons.rows import Rows
+from perceptrons.training.learning import Counts, Examples, judge_last, learn
+from perceptrons.training.votes import Votes
+from perceptrons.training.weights import Weights, first_weights
+
+
+class Learner:
+    """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds."""
+
+    def __init__(self, weights: Weights, votes: Votes | None, classes: np.ndarray, init: str, seed: int):
+        self.weights, self.votes, self.classes, self.init, self.seed = weights, votes, classes, init, seed
+        self.epochs = 0  # full passes made by fit since the start
+        self.mistakes = 0  # all mistakes made while learning, before each was learned from
+        self._codes: dict[Any, int] | None = None
+        self._average: tuple[np.ndarray, np.ndarray] | None = None
+
+    @classmethod
+    def begin(
+        cls,
+        classes: np.ndarray,
+        n_features: int,
+        dtype: Any,
+        *,
+        combine: str,
+        init: str,
+        seed: int,
+        intercept: bool,
+        coef: Any = None,
+        bias: Any = None,
+    ) -> "Learner":
+        """A model that has seen nothing; it starts from coef and bias where given."""
+        shape = (1 if len(classes) <= 2 else len(classes), n_features)
+        w, b = first_weights(shape, dtype, init, seed, intercept)
+        if coef is not None:
+            w[:] = _shaped(coef, shape, "coef_init")
+        if bias is not None:
+            b[:] = _shaped(bias, shape[:1], "intercept_init")
+        weights = Weights(w, b, intercept=intercept, pocket=combine == "pocket", start=combine == "vote")
+        return cls(weights, Votes() if combine == "vote" else None, classes, init, seed)
+
+    def code(self, label: Any) -> int | None:
+        """The number of a class, None if it is not known."""
+        if self._codes is None:
+            self._codes = {known: number for number, known in enumerate(self.classes.tolist())}
+        return self._codes.get(label)
+
+    def targets(self, codes: np.ndarray) -> np.ndarray:
+        """Class numbers as the pass wants them: -1 and +1 for one row of weights (a lone class is +1)."""
+        if self.weights.n_rows > 1:
+            return codes
+        return np.where(codes == len(self.classes) - 1, 1, -1).astype(np.int8)
+
+    def meet_classes(self, classes: np.ndarray) -> None:
+        """Make room for classes not known yet; `classes` holds the known ones too, sorted.
+
+        A model of one class is a binary one in which that class is the positive one, until a second appears.
+        A binary model becomes rows (-w, w) when a third does, which is the same model (spec 3).
+        """
+        if len(classes) == len(self.classes):
+            return
+        if len(self.classes) == 1:
+            other = next(label for label in classes if label != self.classes[0])
+            pair = np.sort(np.array([self.classes[0], other], dtype=classes.dtype))
+            if pair[1] == other:  # the class so far turns out to be the negative one
+                self.weights.negate()
+                if self.votes is not None:
+                    self.votes.rename_classes(np.array([1, 0]))
+            self.classes = pair
+        if len(classes) > len(self.classes):
+            places = np.searchsorted(classes, self.classes)
+            self.weights.grow_classes(places, len(classes), self.init, self.seed)
+            if self.votes is not None:
+                self.votes.rename_classes(places)
+        self.classes, self._codes, self._average = classes, None, None
+
+    def meet_features(self, n_features: int) -> None:
+        if n_features > self.weights.n_features:
+            self.weights.grow_features(n_features, self.init, self.seed)
+            self._average = None
+
+    def learn_block(self, examples: Examples, eta: float, zero_score: str) -> Counts:
+        """One pass over the examples in their order; the pocket is judged on them."""
+        every = np.arange(len(examples.y))
+        self.weights.forget_judgement()
+        counts = learn(
+            self.weights, examples, every, eta=eta, zero_score=zero_score, judged_on=every, votes=self.votes
+        )
+        judge_last(self.weights, examples, every, zero_score)
+        self.mistakes += counts.mistakes
+        self.changed()
+        return counts
+
+    def changed(self) -> None:
+        """The weights are not what they were: forget what was computed from them."""
+        self._average = None
+
+    def average(self) -> tuple[np.ndarray, np.ndarray]:
+        """The averaged weights; computed once until something is learned."""
+        if self._average is None:
+            self._average = self.weights.average()
+        return self._average
+
+    def score_one(self, rows: Rows, averaged: bool) -> np.ndarray:
+        """The scores of one row, at the cost of its non-zeros: the average of the touched weights only."""
+        w, b, late_w, late_b, t, one = self.weights.linear()
+        touched, values = _parts(rows)
+        s = w[:, touched] @ values + one * b
+        if averaged and t[0] > 0:
+            s = s - (late_w[:, touched] @ values + one * late_b) / t[0]
+        return np.asarray(s)
+
+
+def _parts(rows: Rows) -> tuple[Any, np.ndarray]:
+    if hasattr(rows, "columns"):
+        return rows.columns, rows.values
+    return slice(None), rows.values[0]
+
+
+def _shaped(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+    array = np.asarray(given, dtype=np.float64)
+    if array.size != np.prod(shape) or array.ndim > len(shape):
+        raise ValueError(f"{name} has shape {array.shape}, but the model needs {shape}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds NaN or infinity.")
+    return array.reshape(shape)

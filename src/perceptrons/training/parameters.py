@@ -1,0 +1,84 @@
+"""Parameter domains as data, and one check that reads them."""
+
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Words:
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.words
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(repr(word) for word in self.words)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number (whole: an integer) between low and high; `open` leaves out both ends."""
+
+    low: float
+    high: float
+    whole: bool = False
+    open: bool = False
+
+    def fits(self, value: Any) -> bool:
+        kind = numbers.Integral if self.whole else numbers.Real
+        if not isinstance(value, kind) or isinstance(value, bool | np.bool_) or not np.isfinite(float(value)):
+            return False
+        inside = self.low < value < self.high if self.open else self.low <= value <= self.high
+        return bool(inside)
+
+    def __str__(self) -> str:
+        kind = "a whole number" if self.whole else "a number"
+        if self.high == np.inf:
+            return f"{kind} {'above' if self.open else 'of at least'} {self.low:g}"
+        return f"{kind} {'strictly ' if self.open else ''}between {self.low:g} and {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False (0 and 1 too)."""
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, bool | np.bool_) or (isinstance(value, numbers.Integral) and value in (0, 1))
+
+    def __str__(self) -> str:
+        return "True or False"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """An instance of some types."""
+
+    types: tuple[type, ...]
+    name: str
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, self.types)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Domain = Words | Number | Flag | Kind
+MAPPING = Kind((Mapping,), "a dict")
+ANYTHING = Kind((object,), "anything")
+NONE = Kind((type(None),), "None")
+
+
+def check_parameters(estimator: Any, domains: Mapping[str, tuple[Domain, ...]]) -> None:
+    """Raise ValueError for the first parameter outside all of its domains."""
+    for name, choices in domains.items():
+        value = getattr(estimator, name)
+        if not any(domain.fits(value) for domain in choices):
+            allowed = " or ".join(str(domain) for domain in choices)
+            raise ValueError(f"{type(estimator).__name__}({name}={value!r}): {name} must be {allowed}.")

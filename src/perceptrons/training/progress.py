@@ -1,0 +1,57 @@
+"""What a person sees while training: a live bar per epoch, or nothing."""
+
+from types import TracebackType
+from typing import Any
+
+
+class Progress:
+    """A rich bar with mistakes and held-out accuracy; silent unless `shown`. rich is imported only when it is."""
+
+    def __init__(self, shown: bool, max_iter: int, n: int):
+        self._bar: Any = None
+        if shown:
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import Progress as Bar
+
+            console = Console(stderr=True)
+            text = "{task.fields[text]}"
+            self._bar = Bar(
+                TextColumn("epoch {task.fields[epoch]:>4}"), BarColumn(), TextColumn(text), TimeElapsedColumn(),
+                console=console, transient=not console.is_terminal,
+            )  # fmt: skip
+            self._task = self._bar.add_task("", total=n, epoch=1, text="")
+            self._n = n
+
+    def __enter__(self) -> "Progress":
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, row: dict[str, Any]) -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, completed=row["examples"], epoch=row["epoch"], text=describe(row))
+
+    def finish(self, row: dict[str, Any]) -> None:
+        """Leave a line for the epoch behind and start the bar anew."""
+        if self._bar is not None:
+            self._bar.console.print(f"epoch {row['epoch']:>4}  {describe(row)}  {row['seconds']:.2f} s", highlight=False)
+            self._bar.update(self._task, completed=0)
+
+    def say(self, stop_reason: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(f"stopped: {stop_reason}", highlight=False)
+
+
+def describe(row: dict[str, Any]) -> str:
+    """One epoch in words, the same in the bar and on the command line."""
+    text = f"{row['mistakes']:,} mistakes in {row['examples']:,} examples"
+    if row["validation_accuracy"] is not None:
+        text += f", {100 * row['validation_accuracy']:.2f}% right on held-out examples"
+    return text

@@ -1,0 +1,109 @@
+"""Voting: every weight vector that ever was, kept as the updates that lead from each to the next."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from perceptrons.passes.state import LOG_COLUMNS
+from perceptrons.passes.voting import binary_votes, multiclass_votes
+from perceptrons.rows import Rows, Sparse
+
+MEMORY = 2**25  # scores against support examples held at once while predicting, in numbers
+
+
+class Votes:
+    """The log of all updates, and once each the examples that made them (the support examples).
+
+    Memory: 40 bytes an update, and the support examples themselves, sparse ones sparse. Predicting costs a dot product
+    with every support example and an addition for every update.
+    """
+
+    def __init__(self) -> None:
+        self._logs: list[np.ndarray] = []
+        self.support: list[Any] = []  # blocks of support examples, each an array or a CSR matrix
+        self.n_support = 0
+
+    @property
+    def log(self) -> np.ndarray:
+        """All updates: examples seen before, support example, true class, the class predicted, step."""
+        if len(self._logs) != 1:
+            self._logs = [np.concatenate([np.empty((0, LOG_COLUMNS)), *self._logs])]
+        return self._logs[0]
+
+    def record(self, rows: Rows, n_features: int, log: np.ndarray, taken: np.ndarray) -> None:
+        """Add updates as a pass logs them. taken: which support example each row of this training set is, or -1."""
+        which = log[:, 1].astype(np.intp)
+        new = np.unique(which[taken[which] < 0])
+        if len(new):
+            self.support.append(take(rows, new, n_features))
+            taken[new] = np.arange(self.n_support, self.n_support + len(new))
+            self.n_support += len(new)
+        log[:, 1] = taken[which]
+        self._logs.append(log)
+
+    def rename_classes(self, places: np.ndarray) -> None:
+        """Class c of the log is now class places[c]."""
+        log = self.log.copy()
+        log[:, 2:4] = places[log[:, 2:4].astype(np.intp)]
+        self._logs = [log]
+
+    def matrix(self, n_features: int) -> Any:
+        """The support examples as one matrix of n_features columns."""
+        if len(self.support) > 1:
+            sparse = any(sp.issparse(block) for block in self.support)
+            blocks = [_widened(sp.csr_matrix(block) if sparse else block, n_features) for block in self.support]
+            self.support = [sp.vstack(blocks, format="csr") if sparse else np.concatenate(blocks)]
+        return _widened(self.support[0], n_features) if self.support else sp.csr_matrix((0, n_features))
+
+    def counts(self, t: float) -> np.ndarray:
+        """How many examples, of t, each weight vector survived: the start first, then the one after each update."""
+        return np.diff(np.concatenate([[0.0], self.log[:, 0], [t]]))
+
+    def shares(self, X: Any, start: tuple[np.ndarray, np.ndarray], one: float, t: float, positive_at_zero: bool) -> Any:
+        """Votes over t: in [-1, 1] for two classes, a share per class for more."""
+        w, b = start
+        counts, support, step = self.counts(t), self.log[:, 1].astype(np.intp), self.log[:, 4]
+        y, y_hat = self.log[:, 2].astype(np.intp), self.log[:, 3].astype(np.intp)
+        examples = self.matrix(w.shape[1])
+        binary = len(b) == 1
+        votes = np.zeros(X.shape[0] if binary else (X.shape[0], len(b)))
+        block = max(1, MEMORY // max(1, examples.shape[0]))
+        for begin in range(0, X.shape[0], block):
+            part, into = X[begin : begin + block], votes[begin : begin + block]
+            s = np.ascontiguousarray(_dense(part @ w.T), dtype=np.float64) + b
+            G = np.ascontiguousarray(_dense(part @ examples.T), dtype=np.float64) + one
+            if binary:
+                binary_votes(G, support, np.where(y == 1, step, -step), counts, positive_at_zero, s[:, 0].copy(), into)
+            else:
+                multiclass_votes(G, support, y, y_hat, step, counts, s, into)
+        return votes / max(t, np.finfo(float).tiny)
+
+    def snapshot(self) -> tuple[np.ndarray, list[Any], int]:
+        return self.log, list(self.support), self.n_support
+
+    def restore(self, snapshot: tuple[np.ndarray, list[Any], int]) -> None:
+        log, support, self.n_support = snapshot
+        self._logs, self.support = [log], list(support)
+
+
+def take(rows: Rows, which: np.ndarray, n_features: int) -> Any:
+    """A copy of some rows as an array or a CSR matrix."""
+    if isinstance(rows, Sparse):
+        shape = (len(rows.starts) - 1, n_features)
+        return sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape, copy=False)[which]
+    return rows.values[which]
+
+
+def _dense(product: Any) -> np.ndarray:
+    return product.toarray() if sp.issparse(product) else np.asarray(product)
+
+
+def _widened(block: Any, n_features: int) -> Any:
+    """The block with zero columns for features that came later."""
+    missing = n_features - block.shape[1]
+    if missing == 0:
+        return block
+    if sp.issparse(block):
+        return sp.csr_matrix((block.data, block.indices, block.indptr), shape=(block.shape[0], n_features), copy=False)
+    return np.hstack([block, np.zeros((len(block), missing), block.dtype)])
