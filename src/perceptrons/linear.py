@@ -6,6 +6,7 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -419,7 +420,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
     def _fitted(self):
         if "_learner" not in self.__dict__:
-            raise AttributeError("The model is not fitted yet: call fit, partial_fit or learn_one first.")
+            raise NotFittedError("This Perceptron is not fitted yet: call fit, partial_fit or learn_one first.")
         return self._learner
 
     # ---- what scikit-learn asks

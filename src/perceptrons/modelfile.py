@@ -1,0 +1,244 @@
+"""Models as safe files: arrays in safetensors with a JSON header, checksummed, written whole or not at all. No pickle."""
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_bytes
+
+from perceptrons.linear import DOMAINS, Perceptron
+from perceptrons.training.learner import Learner
+from perceptrons.training.parameters import check_parameters
+from perceptrons.training.votes import Votes
+from perceptrons.training.weights import MATRICES, VECTORS, Weights
+
+FORMAT = 1
+KIND = "perceptrons model"
+REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went
+
+
+class ModelFileError(ValueError):
+    """The file is not a whole and sound model of a version this library reads."""
+
+
+def save(model: Perceptron, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to one file. A loaded model goes on learning as if it had never stopped.
+
+    The file appears whole or not at all; a file of that name is replaced.
+
+    Examples
+    --------
+    >>> import perceptrons, pathlib, tempfile
+    >>> model = perceptrons.Perceptron().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.perceptron"
+    >>> perceptrons.save(model, path)
+    >>> perceptrons.load(path).predict([[1.0]]).tolist()
+    ['yes']
+    """
+    if type(model) is not Perceptron:
+        raise TypeError(f"Only a Perceptron can be saved, not {type(model).__name__}.")
+    arrays = _arrays(model._fitted())
+    header = json.dumps(_header(model), sort_keys=True, allow_nan=False)
+    metadata = {"kind": KIND, "format": str(FORMAT), "header": header, "sha256": _checksum(header, arrays)}
+    _write_whole(Path(path), to_bytes(arrays, metadata=metadata))
+
+
+def load(path: str | os.PathLike[str]) -> Perceptron:
+    """Read a model written by `save`. Raises ModelFileError, with the reason, for anything else; runs no code of it."""
+    path = Path(path)
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("kind") != KIND:
+                raise ModelFileError(f"{path}: this is a safetensors file, but not a model of perceptrons.")
+            if metadata.get("format") != str(FORMAT):
+                raise ModelFileError(
+                    f"{path}: format version {metadata.get('format')!r}, but this library reads version {FORMAT}: "
+                    "use the version of perceptrons that wrote it."
+                )
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (safe_open is no dict)
+    except FileNotFoundError:
+        raise
+    except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        if path.is_dir():
+            raise ModelFileError(f"{path}: this is a folder, not a model file.") from error
+        raise ModelFileError(f"{path}: not a model file, or a truncated one ({error}).") from error
+    header = metadata.get("header", "")
+    if metadata.get("sha256") != _checksum(header, arrays):
+        raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
+    try:
+        return _model(json.loads(header), arrays)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise ModelFileError(f"{path}: the contents do not fit together ({error}).") from error
+
+
+# ---- a model as a header and arrays
+
+
+def _header(model: Perceptron) -> dict[str, Any]:
+    learner, weights = model._learner, model._learner.weights
+    parameters = model.get_params(deep=False)
+    if not isinstance(parameters["random_state"], int | np.integer | None):
+        parameters["random_state"] = learner.seed
+    if isinstance(parameters["class_weight"], dict):
+        parameters["class_weight"] = [[_plain(k), _plain(v)] for k, v in parameters["class_weight"].items()]
+    return {
+        "class": "Perceptron",
+        "parameters": {name: _plain(value) for name, value in parameters.items()},
+        "classes": [_plain(label) for label in learner.classes.tolist()],
+        "classes_dtype": "object" if learner.classes.dtype == object else learner.classes.dtype.str,
+        "features": list(model._columns) if "_columns" in model.__dict__ else None,
+        "n_features": weights.n_features,
+        "intercept": weights.one > 0,
+        "init": learner.init,
+        "seed": learner.seed,
+        "epochs": learner.epochs,
+        "mistakes": learner.mistakes,
+        "support": _support_shape(learner.votes, weights.n_features),
+        "report": {name: _plain(getattr(model, name)) for name in REPORT},
+    }
+
+
+def _arrays(learner: Learner) -> dict[str, np.ndarray]:
+    weights = learner.weights
+    arrays = {}
+    for name, array in weights.arrays.items():
+        arrays[name] = np.ascontiguousarray(array[:, : weights.n_features] if name in MATRICES else array)
+    if learner.votes is not None:
+        arrays["log"] = learner.votes.log
+        support = learner.votes.matrix(weights.n_features)
+        if sp.issparse(support):
+            arrays |= {"support_data": support.data, "support_indices": support.indices, "support_indptr": support.indptr}
+        else:
+            arrays["support"] = np.ascontiguousarray(support)
+    return arrays
+
+
+def _support_shape(votes: Votes | None, n_features: int) -> list[int] | None:
+    return None if votes is None else list(votes.matrix(n_features).shape)
+
+
+def _model(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
+    if header["class"] != "Perceptron":
+        raise ValueError(f"unknown class {header['class']!r}")
+    parameters = dict(header["parameters"])
+    if isinstance(parameters["class_weight"], list):
+        parameters["class_weight"] = {label: weight for label, weight in parameters["class_weight"]}
+    model = Perceptron(**parameters)
+    check_parameters(model, DOMAINS)
+    classes = np.array(header["classes"], dtype=_label_type(header["classes_dtype"]))
+    learner = Learner(_weights(header, arrays, len(classes)), _votes(header, arrays, len(classes)), classes,
+                      str(header["init"]), int(header["seed"]))  # fmt: skip
+    learner.epochs, learner.mistakes = int(header["epochs"]), int(header["mistakes"])
+    model._learner = learner
+    model.n_features_in_ = learner.weights.n_features
+    if header["features"] is not None:
+        model.feature_names_in_ = [str(name) for name in header["features"]]
+        _demand(len(model._columns) == learner.weights.n_features, "as many feature names as features")
+    for name in REPORT:
+        setattr(model, name, header["report"][name])
+    model.mistakes_ = np.array([row["mistakes"] for row in model.history_], dtype=np.int64)
+    return model
+
+
+def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> Weights:
+    rows, n_features = (1 if n_classes <= 2 else n_classes), int(header["n_features"])
+    _demand(n_classes >= 1, "at least one class")
+    w, b = arrays["w"], arrays["b"]
+    _demand(w.dtype in (np.float32, np.float64), "weights of float32 or float64")
+    pocket, start = "tally" in arrays, "start_w" in arrays
+    weights = Weights(w, b, intercept=bool(header["intercept"]), pocket=pocket, start=start)
+    for name in weights.arrays:
+        expected = {"t": (1,), "tally": (4,)}.get(name, (rows, n_features) if name in MATRICES else (rows,))
+        kind = w.dtype if name in MATRICES + VECTORS and not name.startswith("late") else np.dtype(np.float64)
+        array = arrays[name]
+        _demand(array.shape == expected and array.dtype == kind, f"{name} of shape {expected} and type {kind}")
+        _demand(name == "tally" or bool(np.isfinite(array).all()), f"finite numbers in {name}")
+        weights.arrays[name] = array.copy()
+    return weights
+
+
+def _votes(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> Votes | None:
+    if header["support"] is None:
+        return None
+    votes, log = Votes(), arrays["log"]
+    n_support, n_features = (int(size) for size in header["support"])
+    _demand(n_features == int(header["n_features"]), "support examples as wide as the weights")
+    _demand(log.ndim == 2 and log.shape[1] == 5 and log.dtype == np.float64, "a log of five columns")
+    _demand(bool(np.isfinite(log).all()), "finite numbers in the log")
+    _demand(bool(((log[:, 1] >= 0) & (log[:, 1] < n_support)).all()), "a log that names support examples that are there")
+    _demand(bool(((log[:, 2:4] >= 0) & (log[:, 2:4] < max(2, n_classes))).all()), "a log that names classes that are there")
+    if "support" in arrays:
+        support = arrays["support"]
+    else:
+        parts = (arrays["support_data"], arrays["support_indices"], arrays["support_indptr"])
+        support = sp.csr_matrix(parts, shape=(n_support, n_features))
+        support.check_format(full_check=True)
+    _demand(support.shape == (n_support, n_features), "support examples of the stated shape")
+    votes.restore((log.copy(), [support] if n_support else [], n_support))
+    return votes
+
+
+def _label_type(name: str) -> Any:
+    kind = np.dtype(object) if name == "object" else np.dtype(name)
+    _demand(kind == object or kind.kind in "biufUS", "labels that are numbers or strings")
+    return kind
+
+
+def _demand(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(f"expected {what}")
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON knows it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"{value!r} cannot be written to a model file: use numbers, strings, booleans or None.")
+
+
+# ---- bytes
+
+
+def _checksum(header: str, arrays: dict[str, np.ndarray]) -> str:
+    digest = hashlib.sha256(header.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.data if array.size else b"")
+    return digest.hexdigest()
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Write beside the file, then rename: a reader sees the old file or the new one, never a part."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,63 @@
+"""Test setup: compiled code is cached in a folder named after the sources it was compiled from."""
+
+import hashlib
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted([ROOT / "src/perceptrons/rows.py", *(ROOT / "src/perceptrons/passes").glob("*.py")])
+
+# numba's cache does not see edits in other modules, so old code would be tested; see CONTRIBUTING.md
+DIGEST = hashlib.sha256(b"".join(source.read_bytes() for source in SOURCES)).hexdigest()[:16]
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / DIGEST))
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn skips its array API check
+
+import numpy as np  # noqa: E402 (the environment must be set first)
+import pytest  # noqa: E402
+import scipy.sparse as sp  # noqa: E402
+
+
+def as_csr(X, index_type=np.int32):
+    """X as CSR with indices of the given type."""
+    X = sp.csr_matrix(X)
+    X.indices, X.indptr = X.indices.astype(index_type), X.indptr.astype(index_type)
+    return X
+
+
+LAYOUTS = {
+    "dense": lambda X: X,
+    "csr32": lambda X: as_csr(X, np.int32),
+    "csr64": lambda X: as_csr(X, np.int64),
+}
+
+
+@pytest.fixture(params=LAYOUTS)
+def layout(request):
+    """A function that lays a dense array out as rows of some kind."""
+    return LAYOUTS[request.param]
+
+
+@pytest.fixture(params=["float32", "float64"])
+def dtype(request):
+    return np.dtype(request.param)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+def whole_numbers(rng, n, d, k):
+    """Small whole numbers, many of them 0, and labels 0..k-1 that a noisy linear rule gives: sums are exact in any order."""
+    X = rng.integers(-3, 4, (n, d)) * (rng.random((n, d)) < 0.6)
+    y = np.argmax(X @ rng.integers(-2, 3, (d, k)) + 3 * rng.standard_normal((n, k)), axis=1)
+    y[:k] = np.arange(k)
+    return X.astype(float), y
+
+
+def gaussian(rng, n, d, k):
+    """Real numbers, and labels 0..k-1 that a noisy linear rule gives."""
+    X = rng.standard_normal((n, d))
+    y = np.argmax(X @ rng.standard_normal((d, k)) + 0.5 * rng.standard_normal((n, k)), axis=1)
+    y[:k] = np.arange(k)
+    return X, y
