@@ -3,6 +3,7 @@
 Seconds are of training alone, by the wall clock; what it takes to bring the rows into a peer's own form is apart.
 """
 
+import itertools
 import math
 import os
 import subprocess
@@ -102,7 +103,7 @@ def _dicts(X) -> list[dict[int, float]]:
     if not sp.issparse(X):
         return [dict(enumerate(row)) for row in X.tolist()]
     indices, values, ends = X.indices.tolist(), X.data.tolist(), X.indptr.tolist()
-    return [dict(zip(indices[a:b], values[a:b], strict=True)) for a, b in zip(ends, ends[1:], strict=False)]
+    return [dict(zip(indices[a:b], values[a:b], strict=True)) for a, b in itertools.pairwise(ends)]
 
 
 # Vowpal Wabbit

@@ -48,7 +48,7 @@ def rng():
 
 
 def whole_numbers(rng, n, d, k):
-    """Small whole numbers, many of them 0, and labels 0..k-1 that a noisy linear rule gives: sums are exact in any order."""
+    """Small whole numbers, many 0, and labels 0..k-1 that a noisy linear rule gives: sums are exact in any order."""
     X = rng.integers(-3, 4, (n, d)) * (rng.random((n, d)) < 0.6)
     y = np.argmax(X @ rng.integers(-2, 3, (d, k)) + 3 * rng.standard_normal((n, k)), axis=1)
     y[:k] = np.arange(k)

@@ -1,5 +1,7 @@
 """What the library learns equals what the slow references learn, by weights."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -17,7 +19,8 @@ def orders(n, epochs, shuffle, seed=0):
     """The order of every epoch of a fit."""
     if not shuffle:
         return [range(n)] * epochs
-    return [shuffled(n, np.random.default_rng([seed, epoch])) for epoch in range(1, epochs + 1)]
+    rng = np.random.default_rng(seed)
+    return [shuffled(n, rng) for _ in range(epochs)]
 
 
 def train(model, how, X, y, epochs, weights=None):
@@ -27,7 +30,7 @@ def train(model, how, X, y, epochs, weights=None):
     classes = np.unique(y)
     for _ in range(epochs):
         cuts = [0, 1, 2, 7, len(y) // 2, len(y)] if how == "partial_fit" else range(len(y) + 1)
-        for start, end in zip(cuts, cuts[1:], strict=False):
+        for start, end in itertools.pairwise(cuts):
             if how == "learn_one" and hasattr(model, "_learner"):
                 model.learn_one(X[start], y[start])
             else:
@@ -69,9 +72,14 @@ def test_binary_conventions_equal_the_reference(layout, shuffle, fit_intercept, 
     ).fit(layout(X), y)
     ones = float(init == "ones")
     run = binary.train(
-        X, 2 * y - 1, orders(50, len(model.history_), shuffle), w=np.full(5, ones), b=ones * fit_intercept,
-        zero_score=zero_score, fit_intercept=fit_intercept,
-    )  # fmt: skip
+        X,
+        2 * y - 1,
+        orders(50, len(model.history_), shuffle),
+        w=np.full(5, ones),
+        b=ones * fit_intercept,
+        zero_score=zero_score,
+        fit_intercept=fit_intercept,
+    )
     assert np.array_equal(model.coef_last_[0], run.w)
     assert_allclose(model.coef_average_[0], run.average_w, rtol=1e-12, atol=1e-12)
     assert model.mistakes_.tolist() == run.mistakes

@@ -5,7 +5,7 @@ import pytest
 
 from perceptrons import Perceptron
 
-WORDS = "not funny painful ok overall story good jokes".split()
+WORDS = ["not", "funny", "painful", "ok", "overall", "story", "good", "jokes"]
 POS, NEG, NEU = 2, 0, 1  # classes_ is sorted: NEG, NEU, POS
 
 

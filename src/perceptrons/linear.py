@@ -1,4 +1,4 @@
-"""`Perceptron`, the estimator for two or more classes. The rule itself: `passes/binary.py` and `passes/multiclass.py`."""
+"""`Perceptron`, the estimator for two or more classes. The rule: `passes/binary.py` and `passes/multiclass.py`."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from perceptrons.rows import Sparse
 from perceptrons.training.epochs import Outcome, Plan, hold_out, run_epochs
 from perceptrons.training.inputs import as_rows, check_matrix, check_weights, dict_row, known_part, plain_row
 from perceptrons.training.labels import check_labels, distinct, merge
@@ -63,9 +62,10 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         Learning rate. From a zero start it only scales the weights.
     max_iter : int, default=1000
         Epochs at most.
-    tol : float or None, default=1e-3
+    tol : float or None, default=5e-3
         Stop when the averaged weights change over an epoch by less than `tol` times their norm. Unlike scikit-learn's
-        it does not depend on the scale of the data. None: never for this reason.
+        it does not depend on the scale of the data. It counts where averages predict ("average" and "vote"): the
+        last weights of separable data always get to converge. None: never stop for this reason.
     shuffle : bool, default=True
         Visit the examples in a fresh random order in every epoch of `fit`.
     random_state : int, RandomState or None, default=0
@@ -134,7 +134,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         combine="average",
         eta0=1.0,
         max_iter=1000,
-        tol=1e-3,
+        tol=5e-3,
         shuffle=True,
         random_state=0,
         fit_intercept=True,
@@ -189,7 +189,8 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         with unchanged_on_error(self):
             check_parameters(self, DOMAINS)
             warm = self.warm_start and hasattr(self, "_learner") and coef_init is None and intercept_init is None
-            X = check_matrix(self, X, reset=not warm, dtype=self._learner.weights.dtype if warm else None, eta=self.eta0)
+            dtype = self._learner.weights.dtype if warm else None
+            X = check_matrix(self, X, reset=not warm, dtype=dtype, eta=self.eta0)
             classes, codes = distinct(self._check_y(X, y))
             if len(classes) < 2:
                 raise ValueError(f"y has only one class, {classes.tolist()[0]!r}: a classifier needs at least two.")
@@ -198,7 +199,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             weight = check_weights(sample_weight, self.class_weight, known, codes)
             train, held_out = None, None
             if self.early_stopping:
-                train, held_out = hold_out(codes, self.validation_fraction, self._seed())
+                train, held_out = hold_out(codes, weight, self.validation_fraction, self._seed())
             if not warm:
                 self._begin(known, X.shape[1], X.dtype, coef_init, intercept_init)
         learner = self._learner
@@ -207,9 +208,16 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         outcome = Outcome()
         try:
             run_epochs(
-                learner.weights, learner.votes, Examples(as_rows(X), learner.targets(codes), weight), self._plan(),
-                train=train, held_out=held_out, epochs_before=learner.epochs, outcome=outcome,
-            )  # fmt: skip
+                learner.weights,
+                learner.votes,
+                Examples(as_rows(X), learner.targets(codes), weight),
+                self._plan(),
+                train=train,
+                held_out=held_out,
+                epochs_before=learner.epochs,
+                rng=learner.rng,
+                outcome=outcome,
+            )
         except KeyboardInterrupt:
             outcome.stop_reason = "interrupted"
             raise
@@ -284,7 +292,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         first = not hasattr(self, "_learner")
         if first:
             check_parameters(self, DOMAINS)
-        label = check_labels([y])
+        label = np.array([y]) if type(y) in (str, int, bool) else check_labels([y])
         known = label if first else self._learner.classes
         if first or self._learner.code(y) is None:
             known = merge(known, label)
@@ -294,9 +302,8 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             weight = check_weights(None, self.class_weight, known, code)
         rows, new = self._one_row(x)
         if first:
-            n_features = len(new) if isinstance(rows, Sparse) else rows.values.shape[1]
-            self._begin(known, n_features, rows.values.dtype)
-            self.n_features_in_ = n_features
+            self._begin(known, len(new) if isinstance(x, Mapping) else np.shape(x)[-1], rows.values.dtype)
+            self.n_features_in_ = self._learner.weights.n_features
         if new:
             names = self.__dict__.setdefault("_columns", {})
             names.update((name, place) for place, name in enumerate(new, len(names)))
@@ -341,7 +348,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     def _vote_shares(self, X):
         learner = self._learner
         if learner.votes is None:
-            raise AttributeError("The model was not trained with combine='vote' and holds no votes: fit it again.")
+            raise ValueError("The model was not trained with combine='vote' and holds no votes: fit it again.")
         weights, at_zero = learner.weights, self.zero_score == "positive"
         return learner.votes.shares(X, weights.start(), weights.one, weights.t, at_zero)
 
@@ -449,22 +456,35 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     def _begin(self, classes, n_features, dtype, coef_init=None, intercept_init=None):
         if len(classes) == 1 and (self.init != "zeros" or self.zero_score in ("positive", "negative")):
             raise ValueError(
-                f"With init={self.init!r} and zero_score={self.zero_score!r} the first example must know which class is "
-                f"positive: call partial_fit with classes=[...] first; so far there is only {classes.tolist()[0]!r}."
+                f"With init={self.init!r} and zero_score={self.zero_score!r} it matters from the first example on "
+                f"which class is positive, and so far there is only {classes.tolist()[0]!r}: call partial_fit with "
+                "classes=[...] first."
             )
         self._learner = Learner.begin(
-            classes, n_features, dtype,
-            combine=self.combine, init=self.init, seed=self._seed(), intercept=bool(self.fit_intercept),
-            coef=coef_init, bias=intercept_init,
-        )  # fmt: skip
+            classes,
+            n_features,
+            dtype,
+            combine=self.combine,
+            init=self.init,
+            seed=self._seed(),
+            intercept=bool(self.fit_intercept),
+            coef=coef_init,
+            bias=intercept_init,
+        )
         self._tell(None)
 
     def _plan(self):
         return Plan(
-            combine=self.combine, eta0=float(self.eta0), zero_score=self.zero_score, max_iter=self.max_iter,
-            tol=self.tol, shuffle=bool(self.shuffle), n_iter_no_change=self.n_iter_no_change,
-            max_seconds=self.max_seconds, verbose=bool(self.verbose), seed=self._learner.seed,
-        )  # fmt: skip
+            combine=self.combine,
+            eta0=float(self.eta0),
+            zero_score=self.zero_score,
+            max_iter=self.max_iter,
+            tol=self.tol if self.combine in ("average", "vote") else None,
+            shuffle=bool(self.shuffle),
+            n_iter_no_change=self.n_iter_no_change,
+            max_seconds=self.max_seconds,
+            verbose=bool(self.verbose),
+        )
 
     def _learn(self, examples):
         self._learner.learn_block(examples, float(self.eta0), self.zero_score)

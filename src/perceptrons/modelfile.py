@@ -1,4 +1,4 @@
-"""Models as safe files: arrays in safetensors with a JSON header, checksummed, written whole or not at all. No pickle."""
+"""Models as safe files: safetensors with a JSON header, checksummed, written whole or not at all. No pickle."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from perceptrons.training.votes import Votes
 from perceptrons.training.weights import MATRICES, VECTORS, Weights
 
 FORMAT = 1
-KIND = "perceptrons model"
+KEY = "perceptrons"  # of the one metadata entry: safetensors writes several in random order
 REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went
 
 
@@ -45,8 +45,7 @@ def save(model: Perceptron, path: str | os.PathLike[str]) -> None:
         raise TypeError(f"Only a Perceptron can be saved, not {type(model).__name__}.")
     arrays = _arrays(model._fitted())
     header = json.dumps(_header(model), sort_keys=True, allow_nan=False)
-    metadata = {"kind": KIND, "format": str(FORMAT), "header": header, "sha256": _checksum(header, arrays)}
-    _write_whole(Path(path), to_bytes(arrays, metadata=metadata))
+    _write_whole(Path(path), to_bytes(arrays, metadata=_seal(header, arrays)))
 
 
 def load(path: str | os.PathLike[str]) -> Perceptron:
@@ -55,24 +54,25 @@ def load(path: str | os.PathLike[str]) -> Perceptron:
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
-            if metadata.get("kind") != KIND:
+            if KEY not in metadata:
                 raise ModelFileError(f"{path}: this is a safetensors file, but not a model of perceptrons.")
-            if metadata.get("format") != str(FORMAT):
+            seal = json.loads(metadata[KEY])
+            if seal["format"] != FORMAT:
                 raise ModelFileError(
-                    f"{path}: format version {metadata.get('format')!r}, but this library reads version {FORMAT}: "
+                    f"{path}: format version {seal['format']!r}, but this library reads version {FORMAT}: "
                     "use the version of perceptrons that wrote it."
                 )
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (safe_open is no dict)
     except FileNotFoundError:
         raise
-    except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
+    except (SafetensorError, OSError, KeyError, ValueError, TypeError, RecursionError) as error:
         if isinstance(error, ModelFileError):
             raise
         if path.is_dir():
             raise ModelFileError(f"{path}: this is a folder, not a model file.") from error
         raise ModelFileError(f"{path}: not a model file, or a truncated one ({error}).") from error
-    header = metadata.get("header", "")
-    if metadata.get("sha256") != _checksum(header, arrays):
+    header = str(seal.get("header"))
+    if seal.get("sha256") != _checksum(header, arrays):
         raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
     try:
         return _model(json.loads(header), arrays)
@@ -100,6 +100,7 @@ def _header(model: Perceptron) -> dict[str, Any]:
         "intercept": weights.one > 0,
         "init": learner.init,
         "seed": learner.seed,
+        "orders": learner.rng.bit_generator.state,
         "epochs": learner.epochs,
         "mistakes": learner.mistakes,
         "support": _support_shape(learner.votes, weights.n_features),
@@ -116,7 +117,8 @@ def _arrays(learner: Learner) -> dict[str, np.ndarray]:
         arrays["log"] = learner.votes.log
         support = learner.votes.matrix(weights.n_features)
         if sp.issparse(support):
-            arrays |= {"support_data": support.data, "support_indices": support.indices, "support_indptr": support.indptr}
+            parts = {"data": support.data, "indices": support.indices, "indptr": support.indptr}
+            arrays |= {f"support_{name}": part for name, part in parts.items()}
         else:
             arrays["support"] = np.ascontiguousarray(support)
     return arrays
@@ -131,13 +133,19 @@ def _model(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
         raise ValueError(f"unknown class {header['class']!r}")
     parameters = dict(header["parameters"])
     if isinstance(parameters["class_weight"], list):
-        parameters["class_weight"] = {label: weight for label, weight in parameters["class_weight"]}
+        parameters["class_weight"] = dict(parameters["class_weight"])
     model = Perceptron(**parameters)
     check_parameters(model, DOMAINS)
     classes = np.array(header["classes"], dtype=_label_type(header["classes_dtype"]))
-    learner = Learner(_weights(header, arrays, len(classes)), _votes(header, arrays, len(classes)), classes,
-                      str(header["init"]), int(header["seed"]))  # fmt: skip
+    learner = Learner(
+        _weights(header, arrays, len(classes)),
+        _votes(header, arrays, len(classes)),
+        classes,
+        str(header["init"]),
+        int(header["seed"]),
+    )
     learner.epochs, learner.mistakes = int(header["epochs"]), int(header["mistakes"])
+    learner.rng.bit_generator.state = header["orders"]
     model._learner = learner
     model.n_features_in_ = learner.weights.n_features
     if header["features"] is not None:
@@ -174,8 +182,9 @@ def _votes(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int
     _demand(n_features == int(header["n_features"]), "support examples as wide as the weights")
     _demand(log.ndim == 2 and log.shape[1] == 5 and log.dtype == np.float64, "a log of five columns")
     _demand(bool(np.isfinite(log).all()), "finite numbers in the log")
-    _demand(bool(((log[:, 1] >= 0) & (log[:, 1] < n_support)).all()), "a log that names support examples that are there")
-    _demand(bool(((log[:, 2:4] >= 0) & (log[:, 2:4] < max(2, n_classes))).all()), "a log that names classes that are there")
+    who, classes = log[:, 1], log[:, 2:4]
+    _demand(bool(((who >= 0) & (who < n_support)).all()), "a log that names support examples that are there")
+    _demand(bool(((classes >= 0) & (classes < max(2, n_classes))).all()), "a log that names classes that are there")
     if "support" in arrays:
         support = arrays["support"]
     else:
@@ -189,7 +198,7 @@ def _votes(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int
 
 def _label_type(name: str) -> Any:
     kind = np.dtype(object) if name == "object" else np.dtype(name)
-    _demand(kind == object or kind.kind in "biufUS", "labels that are numbers or strings")
+    _demand(kind.kind in "biufUSO" and kind.names is None, "labels that are numbers or strings")
     return kind
 
 
@@ -212,6 +221,12 @@ def _plain(value: Any) -> Any:
 
 
 # ---- bytes
+
+
+def _seal(header: str, arrays: dict[str, np.ndarray]) -> dict[str, str]:
+    """The metadata of a file: format version, header and a checksum over header and arrays."""
+    seal = {"format": FORMAT, "header": header, "sha256": _checksum(header, arrays)}
+    return {KEY: json.dumps(seal, sort_keys=True)}
 
 
 def _checksum(header: str, arrays: dict[str, np.ndarray]) -> str:

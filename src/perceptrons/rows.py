@@ -31,7 +31,7 @@ class Sparse(NamedTuple):
 Rows = Dense | Sparse
 
 
-# The verbs in plain Python: what runs with NUMBA_DISABLE_JIT=1. Below them, how numba compiles each by the type of rows.
+# The verbs in plain Python: what runs with NUMBA_DISABLE_JIT=1. Below: how numba compiles each by the type of rows.
 
 
 def dot(rows: Rows, i: int, w: np.ndarray) -> Any:
@@ -52,7 +52,7 @@ def add(rows: Rows, i: int, step: Any, w: np.ndarray) -> None:
 
 
 def scores(rows: Rows, i: int, theta: np.ndarray, s: np.ndarray) -> None:
-    """s = theta x_i, one score a class. theta is (classes, features): in C order for Dense, in Fortran order for Sparse."""
+    """s = theta x_i, one score a class. theta is (classes, features): C order for Dense, Fortran order for Sparse."""
     if isinstance(rows, Dense):
         s[:] = theta @ rows.values[i]
     else:
@@ -65,7 +65,7 @@ def prefetch(rows: Rows, order: np.ndarray, p: int) -> None:
 
 
 def _unsigned(rows):
-    """The type to index with: a signed index makes numba ask of every element whether it counts from the end (3x slower)."""
+    """The type to index with: with a signed one numba asks of every index if it counts from the end (3x slower)."""
     return np.uint32 if rows.types[1].dtype == types.int32 else np.uint64
 
 
@@ -176,14 +176,14 @@ def _prefetch(rows, order, p):
         def dense(rows, order, p):
             i = order[min(p + AHEAD, len(order) - 1)]
             for line in range(LINES):
-                _touch(rows.values, i, line * 64)
+                _touch(rows.values, i, line * 64)  # type: ignore[call-arg]
 
         return dense
 
     def sparse(rows, order, p):
         start = np.intp(rows.starts[order[min(p + AHEAD, len(order) - 1)]])
         for line in range(LINES):
-            _touch(rows.values, start, line * 64)
+            _touch(rows.values, start, line * 64)  # type: ignore[call-arg]
             _touch(rows.columns, start, line * 64)
 
     return sparse

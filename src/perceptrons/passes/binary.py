@@ -1,4 +1,4 @@
-"""The binary perceptron: one pass over given examples in a given order. Its twin for several classes: `multiclass.py`."""
+"""The binary perceptron: one pass over given examples in a given order. For several classes: `multiclass.py`."""
 
 from perceptrons.passes.state import broke, due, judge, longer, note, shift
 from perceptrons.rows import compiled, dot, prefetch
@@ -6,7 +6,7 @@ from perceptrons.rows import compiled, dot, prefetch
 
 @compiled
 def wrong(y, s, zero):
-    """Is score s a mistake for label y of -1 or +1?  zero: the label that is wrong at s = 0 (2 for both, 0 for none)."""
+    """Is score s a mistake for label y, -1 or +1?  zero: the label that is wrong at s = 0 (2: both, 0: none)."""
     return y * s < 0 or (s == 0 and (zero == 2 or zero == y))
 
 

@@ -1,10 +1,9 @@
-"""The perceptron for several classes at once, one example at a time or, for many classes, exactly the same by blocks."""
+"""The perceptron for several classes: one example at a time or, for many classes, exactly the same by blocks."""
 
 import numpy as np
 
 from perceptrons.passes.state import LOG_COLUMNS, broke, due, judge, longer, note, shift
 from perceptrons.rows import compiled, prefetch, scores
-
 
 BLOCK = 128  # examples a matrix product; measured, see docs/decisions.md
 

@@ -23,7 +23,7 @@ class Pocket(NamedTuple):
 
     w: np.ndarray
     b: np.ndarray
-    tally: np.ndarray  # float64 (4,): run of right answers now, the pocket's run, its mistakes, judged since last update
+    tally: np.ndarray  # float64 (4,): run of right answers now, the pocket's run, its mistakes, judged or not
     examples: np.ndarray  # the training examples that candidates are judged on
 
 
@@ -40,6 +40,18 @@ def shift(rows, i, k, step, t, model):
     model.b[k] += model.one * step
     add(rows, i, t * step, model.late_w[k])
     model.late_b[k] += t * model.one * step
+
+
+@compiled
+def move_average(w, late, t, mean):
+    """mean = w - late / t, element by element. Returns the squared norms of its change and of itself, for spec 5b."""
+    change, norm = 0.0, 0.0
+    for j in range(len(mean)):
+        now = w[j] - late[j] / t
+        change += (now - mean[j]) ** 2
+        norm += now * now
+        mean[j] = now
+    return change, norm
 
 
 @compiled

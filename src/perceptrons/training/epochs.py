@@ -28,7 +28,6 @@ class Plan(NamedTuple):
     n_iter_no_change: int
     max_seconds: float | None
     verbose: bool
-    seed: int
 
 
 @dataclass
@@ -42,9 +41,15 @@ class Outcome:
 def new_row(epoch: int) -> dict[str, Any]:
     """A row of history before its epoch."""
     return {
-        "epoch": epoch, "examples": 0, "mistakes": 0, "updates": 0, "loss": 0.0,
-        "validation_accuracy": None, "norm": None, "seconds": 0.0,
-    }  # fmt: skip
+        "epoch": epoch,
+        "examples": 0,
+        "mistakes": 0,
+        "updates": 0,
+        "loss": 0.0,
+        "validation_accuracy": None,
+        "norm": None,
+        "seconds": 0.0,
+    }
 
 
 def run_epochs(
@@ -56,11 +61,12 @@ def run_epochs(
     train: np.ndarray | None,
     held_out: np.ndarray | None,
     epochs_before: int,
+    rng: np.random.Generator,
     outcome: Outcome,
 ) -> None:
     """Train until a rule says stop. train, held_out: which examples to learn from (None: all) and to score on.
 
-    The weights end as the best epoch left them if examples were held out, else as the last one did. outcome is filled
+    The generator rng is part of the model, so that a resumed training goes on with the next order. The weights end as the best epoch left them if examples were held out, else as the last one did. outcome is filled
     as training goes, so that it is right also after an interruption.
     """
     n = len(examples.y) if train is None else len(train)
@@ -69,19 +75,28 @@ def run_epochs(
     began = time.perf_counter()
     taken = np.full(len(examples.y) if votes else 0, -1)  # for voting: which support example each row is
     best = _Best()
-    before = weights.average()
+    weights.arrange(examples.rows)
+    average = [part.ravel("K").astype(np.float64) for part in weights.average()]
     with Progress(plan.verbose, plan.max_iter, n) as progress:
         for epoch in range(epochs_before + 1, epochs_before + plan.max_iter + 1):
-            order = _order(n, train, plan, epoch)
+            order = shuffled(n, rng) if plan.shuffle else np.arange(n)
+            if train is not None:
+                order = train[order]
             epoch_began = time.perf_counter()
             row = new_row(epoch)
             outcome.history.append(row)
             out_of_time = False
             for part in _pieces(order, piece):
                 counts = learn(
-                    weights, examples, part, eta=plan.eta0, zero_score=plan.zero_score,
-                    judged_on=judged_on, votes=votes, taken=taken,
-                )  # fmt: skip
+                    weights,
+                    examples,
+                    part,
+                    eta=plan.eta0,
+                    zero_score=plan.zero_score,
+                    judged_on=judged_on,
+                    votes=votes,
+                    taken=taken,
+                )
                 row["examples"] += len(part)
                 row["mistakes"] += counts.mistakes
                 row["updates"] += counts.mistakes
@@ -104,11 +119,8 @@ def run_epochs(
                 outcome.stop_reason = "max_seconds"
             elif held_out is not None and epoch - best.epoch >= plan.n_iter_no_change:
                 outcome.stop_reason = "early_stopping"
-            elif plan.tol is not None:
-                after = weights.average()
-                if settled(before, after, plan.tol):
-                    outcome.stop_reason = "tol"
-                before = after
+            elif plan.tol is not None and weights.move_average(average) < plan.tol:
+                outcome.stop_reason = "tol"
             if outcome.stop_reason:
                 break
         outcome.stop_reason = outcome.stop_reason or "max_iter"
@@ -117,19 +129,25 @@ def run_epochs(
         best.restore(weights, votes)
 
 
-def hold_out(codes: np.ndarray, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two sorted sets of examples, to train on and to score on: of every class the same share, drawn by the seed."""
-    rng = np.random.default_rng([seed, len(codes)])
-    chosen = np.zeros(len(codes), bool)
-    for code in np.unique(codes):
-        members = np.flatnonzero(codes == code)
-        chosen[rng.permutation(members)[: round(fraction * len(members))]] = True
-    if not chosen.any() or chosen.all():
-        raise ValueError(
-            f"validation_fraction={fraction} of {len(codes)} examples leaves nothing to "
-            f"{'train on' if chosen.all() else 'hold out'}: change it, or give more data, or set early_stopping=False."
-        )
-    return np.flatnonzero(~chosen), np.flatnonzero(chosen)
+def hold_out(codes: np.ndarray, weight: np.ndarray | None, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two sorted sets of examples, to train on and to score on, at least one each, of every class about the same share.
+
+    Examples of weight 0 are in neither.
+    """
+    order = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
+    n = len(order)
+    if n < 2:
+        raise ValueError("early_stopping needs at least two examples, one to train on and one to hold out.")
+    total = min(max(1, round(fraction * n)), n - 1)
+    order = np.random.default_rng([seed, n]).permutation(order)
+    shuffled_codes = codes[order]
+    share = total * np.bincount(shuffled_codes) / n
+    quota = share.astype(int)
+    quota[np.argsort(quota - share, kind="stable")[: total - quota.sum()]] += 1
+    held_out = np.zeros(n, bool)
+    for code, size in enumerate(quota):
+        held_out[np.flatnonzero(shuffled_codes == code)[:size]] = True
+    return np.sort(order[~held_out]), np.sort(order[held_out])
 
 
 def held_out_accuracy(
@@ -141,16 +159,13 @@ def held_out_accuracy(
     if votes is not None:
         X, y = take(examples.rows, held_out, weights.n_features), examples.y[held_out]
         shares = votes.shares(X, weights.start(), weights.one, weights.t, zero == -1)
-        right = (y > 0) == ((shares > 0) | ((shares == 0) & (zero == -1))) if shares.ndim == 1 else shares.argmax(1) == y
+        if shares.ndim == 1:
+            right = (y > 0) == ((shares > 0) | ((shares == 0) & (zero == -1)))
+        else:
+            right = shares.argmax(axis=1) == y
         return float(right.sum() if examples.weight is None else examples.weight[held_out][right].sum()) / float(total)
     model = {"last": weights.last, "average": weights.average, "pocket": weights.pocketed}[plan.combine]()
     return 1.0 - mistakes_of(model, examples, held_out, zero) / float(total)
-
-
-def _order(n: int, train: np.ndarray | None, plan: Plan, epoch: int) -> np.ndarray:
-    """The order of an epoch: a function of seed and epoch alone, so that a resumed training goes on with the next one."""
-    order = shuffled(n, np.random.default_rng([plan.seed, epoch])) if plan.shuffle else np.arange(n)
-    return order if train is None else train[order]
 
 
 def _piece_size(examples: Examples, weights: Weights) -> int:
@@ -164,17 +179,12 @@ def _pieces(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
         yield order[start : start + size]
 
 
-def settled(before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray], tol: float) -> bool:
-    """Did the averaged weights change by less than tol times their norm? (spec 5b)"""
-    change = np.hypot(np.linalg.norm(after[0] - before[0]), np.linalg.norm(after[1] - before[1]))
-    return bool(change < tol * np.hypot(np.linalg.norm(after[0]), np.linalg.norm(after[1])))
-
-
 class _Best:
     """The best epoch so far on held-out examples, and everything needed to return to it."""
 
     def __init__(self) -> None:
-        self.accuracy, self.epoch, self.kept = -1.0, 0, None
+        self.accuracy, self.epoch = -1.0, 0
+        self.kept: tuple[Any, Any] | None = None
 
     def consider(self, row: dict[str, Any], weights: Weights, votes: Votes | None) -> None:
         if row["validation_accuracy"] > self.accuracy:

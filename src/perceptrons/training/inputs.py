@@ -31,7 +31,8 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, dtype: Any = None, eta:
             estimator, X, accept_sparse="csr", dtype=dtype, order="C", ensure_all_finite=False, reset=reset
         )
     except (ValueError, TypeError) as error:
-        _name_the_cell(X, error)
+        if "float" in str(error):
+            _name_the_cell(X, error)
         raise
     _check_values(X.data if sp.issparse(X) else X, X, eta)
     return X
@@ -46,20 +47,17 @@ def _number_type(X: Any) -> Any:
 
 def _name_the_cell(X: Any, error: Exception) -> None:
     """If the error is about a cell that is no number, say which; else return."""
-    if sp.issparse(X) or "convert" not in str(error):
+    if sp.issparse(X) or not (hasattr(X, "columns") or np.ndim(X) == 2):
         return
-    cells = np.asarray(X, dtype=object)
-    if cells.ndim != 2:
-        return
-    names = [str(name) for name in getattr(X, "columns", range(cells.shape[1]))]
-    for row, cells_of_row in enumerate(cells):
-        for column, cell in enumerate(cells_of_row):
+    names = [str(name) for name in getattr(X, "columns", range(np.shape(X)[1]))]
+    for row, cells in enumerate(np.asarray(X, dtype=object)):
+        for name, cell in zip(names, cells, strict=True):
             try:
                 float(cell)
-            except (ValueError, TypeError):
-                raise ValueError(
-                    f"Input X has {cell!r} at row {row}, column {names[column]}, and could not convert it to a number. "
-                    "Encode categories first, for instance with scikit-learn's OneHotEncoder, or text with TfidfVectorizer."
+            except (ValueError, TypeError) as reason:
+                raise type(reason)(
+                    f"Input X has {cell!r} at row {row}, column {name}: {reason}. Encode categories first, for "
+                    "instance with scikit-learn's OneHotEncoder, or text with TfidfVectorizer."
                 ) from error
 
 
@@ -68,7 +66,9 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, eta: 
 
     A string value counts as the feature "name=value" being there, as in scikit-learn's DictVectorizer.
     """
-    numbers, places, new = [], [], {}
+    numbers: list[float] = []
+    places: list[int] = []
+    new: dict[str, int] = {}
     largest = _largest(dtype, eta)
     for name, value in x.items():
         if not isinstance(name, str):
@@ -78,9 +78,9 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, eta: 
         try:
             number = float(value)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"Feature {name!r} has the value {value!r}, which is neither a number nor a string.") from error
+            raise TypeError(f"Feature {name!r} is {value!r}, which is neither a number nor a string.") from error
         if not abs(number) <= largest:
-            raise ValueError(f"Feature {name!r} has the value {number!r}: values must be finite and at most {largest:.0e}.")
+            raise ValueError(f"Feature {name!r} is {number!r}: values must be finite and at most {largest:.0e}.")
         if number:
             place = columns.get(name)
             if place is None:
@@ -111,7 +111,7 @@ def plain_row(x: Any, n_features: int | None, dtype: Any, eta: float) -> Rows:
             raise ValueError(f"The example {x!r} is not a row of numbers, nor a dict of features.") from error
         row, shape = Dense(np.ascontiguousarray(values)), values.shape
     if len(shape) != 2 or shape[0] != 1:
-        raise ValueError(f"One example is expected, of shape (n_features,), not {shape}: use partial_fit for several.")
+        raise ValueError(f"One example has the shape (n_features,), not {shape}: use partial_fit for several.")
     if n_features is not None and shape[1] != n_features:
         raise ValueError(f"The example has {shape[1]} features, but the model has {n_features}.")
     if not (np.abs(values) <= _largest(dtype, eta)).all():
@@ -127,8 +127,9 @@ def _largest(dtype: Any, eta: float) -> float:
 def _check_values(values: np.ndarray, X: Any, eta: float) -> None:
     """Raise ValueError for NaN, infinity, or numbers so large that scores would overflow; one read at memory speed."""
     flat = values.ravel(order="K")
-    if math.isfinite(float(flat @ flat)):
-        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if math.isfinite(float(flat @ flat)):
+            return
     limit = _largest(values.dtype, eta)
     bad = ~(np.abs(flat) <= limit)
     if not bad.any():
@@ -160,7 +161,7 @@ def check_weights(sample_weight: Any, class_weight: Any, classes: np.ndarray, co
         if weight.ndim == 0:
             weight = np.full(n, float(weight))
         if weight.shape != (n,):
-            raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n} rows: sample_weight.shape == ({n},).")
+            raise ValueError(f"sample_weight.shape == {weight.shape}, but X has {n} rows: it must be ({n},).")
         wrong = ~(weight >= 0) | np.isinf(weight)
         if wrong.any():
             row = int(np.argmax(wrong))
@@ -191,6 +192,6 @@ def _class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray, we
             if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
                 raise ValueError(f"class_weight[{label!r}] = {value!r}: weights must be finite and not negative.")
             if label not in labels:
-                raise ValueError(f"class_weight names the class {label!r}, which is not among the classes {labels[:10]}.")
+                raise ValueError(f"class_weight names the class {label!r}, which is not among {labels[:10]}.")
         return np.array([float(class_weight.get(label, 1.0)) for label in labels])
     raise ValueError(f"class_weight={class_weight!r}: give a dict {{class: weight}}, 'balanced' or None.")

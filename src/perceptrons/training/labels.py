@@ -38,13 +38,12 @@ def _check_objects(y: np.ndarray) -> np.ndarray:
             raise ValueError(f"Input y contains NaN (a missing label, {label!r}) at row {row}.")
     if all(isinstance(label, str) for label in y):
         return y
-    plain = np.array(y.tolist())
-    if plain.ndim != 1 or any(isinstance(label, str) for label in y) or plain.dtype.kind not in "biuf":
+    if not all(isinstance(label, bool | int | float | np.number | np.bool_) for label in y):
         kinds = sorted({type(label).__name__ for label in y})
         raise ValueError(
             f"Unknown label type: {', '.join(kinds)}. Labels must be all strings or all numbers: convert y first."
         )
-    return check_labels(plain)
+    return check_labels(np.array(y.tolist()))
 
 
 def distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.rows import Rows
+from perceptrons.rows import Rows, Sparse
 from perceptrons.training.learning import Counts, Examples, judge_last, learn
 from perceptrons.training.votes import Votes
 from perceptrons.training.weights import Weights, first_weights
@@ -15,6 +15,7 @@ class Learner:
 
     def __init__(self, weights: Weights, votes: Votes | None, classes: np.ndarray, init: str, seed: int):
         self.weights, self.votes, self.classes, self.init, self.seed = weights, votes, classes, init, seed
+        self.rng = np.random.default_rng(seed)  # of the orders
         self.epochs = 0  # full passes made by fit since the start
         self.mistakes = 0  # all mistakes made while learning, before each was learned from
         self._codes: dict[Any, int] | None = None
@@ -88,9 +89,7 @@ class Learner:
         """One pass over the examples in their order; the pocket is judged on them."""
         every = np.arange(len(examples.y))
         self.weights.forget_judgement()
-        counts = learn(
-            self.weights, examples, every, eta=eta, zero_score=zero_score, judged_on=every, votes=self.votes
-        )
+        counts = learn(self.weights, examples, every, eta=eta, zero_score=zero_score, judged_on=every, votes=self.votes)
         judge_last(self.weights, examples, every, zero_score)
         self.mistakes += counts.mistakes
         self.changed()
@@ -117,7 +116,7 @@ class Learner:
 
 
 def _parts(rows: Rows) -> tuple[Any, np.ndarray]:
-    if hasattr(rows, "columns"):
+    if isinstance(rows, Sparse):
         return rows.columns, rows.values
     return slice(None), rows.values[0]
 

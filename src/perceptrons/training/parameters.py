@@ -34,8 +34,8 @@ class Number:
         kind = numbers.Integral if self.whole else numbers.Real
         if not isinstance(value, kind) or isinstance(value, bool | np.bool_) or not np.isfinite(float(value)):
             return False
-        inside = self.low < value < self.high if self.open else self.low <= value <= self.high
-        return bool(inside)
+        number = float(value)
+        return self.low < number < self.high if self.open else self.low <= number <= self.high
 
     def __str__(self) -> str:
         kind = "a whole number" if self.whole else "a number"

@@ -17,9 +17,13 @@ class Progress:
             console = Console(stderr=True)
             text = "{task.fields[text]}"
             self._bar = Bar(
-                TextColumn("epoch {task.fields[epoch]:>4}"), BarColumn(), TextColumn(text), TimeElapsedColumn(),
-                console=console, transient=not console.is_terminal,
-            )  # fmt: skip
+                TextColumn("epoch {task.fields[epoch]:>4}"),
+                BarColumn(),
+                TextColumn(text),
+                TimeElapsedColumn(),
+                console=console,
+                transient=not console.is_terminal,
+            )
             self._task = self._bar.add_task("", total=n, epoch=1, text="")
             self._n = n
 
@@ -41,7 +45,8 @@ class Progress:
     def finish(self, row: dict[str, Any]) -> None:
         """Leave a line for the epoch behind and start the bar anew."""
         if self._bar is not None:
-            self._bar.console.print(f"epoch {row['epoch']:>4}  {describe(row)}  {row['seconds']:.2f} s", highlight=False)
+            line = f"epoch {row['epoch']:>4}  {describe(row)}  {row['seconds']:.2f} s"
+            self._bar.console.print(line, highlight=False)
             self._bar.update(self._task, completed=0)
 
     def say(self, stop_reason: str) -> None:

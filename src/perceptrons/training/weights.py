@@ -1,10 +1,10 @@
-"""The weights of a linear model while it learns: they grow by classes and features, can be averaged, kept and restored."""
+"""The weights of a linear model while it learns: they grow by classes and features, are averaged, kept, restored."""
 
 from typing import Any
 
 import numpy as np
 
-from perceptrons.passes.state import BEST_MISTAKES, JUDGED, KEPT, UNJUDGED, Linear, Pocket
+from perceptrons.passes.state import BEST_MISTAKES, JUDGED, KEPT, UNJUDGED, Linear, Pocket, move_average
 from perceptrons.rows import Rows, Sparse
 
 MATRICES = ("w", "late_w", "pocket_w", "start_w")
@@ -77,6 +77,14 @@ class Weights:
         w, b, late_w, late_b, _, _ = self.linear()
         t = max(self.t, np.finfo(float).tiny)  # nothing seen: late is 0, and the mean is the start
         return (w - late_w / t).astype(self.dtype, copy=False), (b - late_b / t).astype(self.dtype, copy=False)
+
+    def move_average(self, mean: list[np.ndarray]) -> float:
+        """Bring a flat copy of the average up to date; returns by how much it changed, relative to its norm."""
+        w, b, late_w, late_b, _, _ = self.linear()
+        pairs = ((w, late_w, mean[0]), (b, late_b, mean[1]))
+        norms = [move_average(now.ravel("K"), late.ravel("K"), self.t, flat) for now, late, flat in pairs]
+        change, norm = (float(np.sqrt(sum(column))) for column in zip(*norms, strict=True))
+        return change / norm if norm else np.inf
 
     def arrange(self, rows: Rows) -> None:
         """Bring the matrices into the memory order that the verbs want for these rows."""
@@ -161,7 +169,7 @@ class Weights:
 def first_weights(
     shape: tuple[int, int], dtype: Any, init: str, seed: int, intercept: bool, behind: tuple[int, int] = (0, 0)
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The start: zeros, ones, or random numbers (standard normal) by the seed, the shape and the place behind others."""
+    """The start: zeros, ones, or random numbers (standard normal) by seed, shape and place behind others."""
     w, b = np.zeros(shape, dtype), np.zeros(shape[0], dtype)
     if init == "ones":
         w[:] = 1

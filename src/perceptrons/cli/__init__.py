@@ -1,0 +1,100 @@
+"""The command `perceptrons`: its commands, and how errors end it. Each command has its own module."""
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import perceptrons
+from perceptrons.cli.errors import BadInputError
+from perceptrons.cli.evaluate import evaluate
+from perceptrons.cli.inspect import inspect
+from perceptrons.cli.predict import predict
+from perceptrons.cli.train import train
+
+BAD_INPUT, INTERRUPTED = 2, 130
+UsageError = typer.BadParameter.__base__  # typer's own copy of click, or the installed click: it depends on the version
+
+
+class Program(TyperGroup):
+    """Ends every expected failure with one line on stderr and an exit code. Only bugs show a traceback."""
+
+    def main(self, *arguments: Any, **extra: Any) -> Any:
+        standalone = extra.pop("standalone_mode", True)
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")  # an odd label must not end a run on an ASCII terminal
+        try:
+            code = super().main(*arguments, **{**extra, "standalone_mode": False}) or 0
+        except UsageError as error:  # type: ignore[misc]
+            command = error.ctx.command_path if error.ctx else "perceptrons"
+            code = complain(f"{command}: {error.format_message()} (see {command} --help)", BAD_INPUT)
+        if standalone:
+            sys.exit(code)
+        return code
+
+    def invoke(self, ctx: Any) -> Any:
+        code = 0
+        try:
+            super().invoke(ctx)
+            sys.stdout.flush()
+        except BadInputError as error:
+            code = complain(str(error), BAD_INPUT)
+        except BrokenPipeError:
+            _close_stdout()
+        except OSError as error:
+            code = complain(f"{error.filename or 'output'}: {error.strerror or error}", BAD_INPUT)
+        except MemoryError:
+            code = complain("There is not enough memory for these data.", BAD_INPUT)
+        except KeyboardInterrupt:
+            code = complain("Interrupted.", INTERRUPTED)
+        raise typer.Exit(code)
+
+
+def complain(message: str, code: int) -> int:
+    """Say what is wrong, on one line of stderr."""
+    print(" ".join(message.split()), file=sys.stderr)
+    return code
+
+
+def _close_stdout() -> None:
+    """Nobody reads on, as after `| head`: let Python write what is left to nowhere when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+app = typer.Typer(
+    cls=Program,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (train, predict, evaluate, inspect):
+    app.command()(command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"perceptrons {perceptrons.__version__}")
+        raise typer.Exit()
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """The perceptron: train it, predict, evaluate and look inside. `perceptrons train` alone shows what it does."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0 done, 2 wrong usage or bad input, 130 interrupted."""
+    try:
+        return int(app(args=arguments, prog_name="perceptrons", standalone_mode=False))
+    except KeyboardInterrupt:
+        return complain("Interrupted.", INTERRUPTED)

@@ -1,0 +1,99 @@
+"""Files that commands read and write; whatever is wrong with one becomes a refusal that names it."""
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perceptrons.cli.errors import BadInputError, refusing
+from perceptrons.cli.options import DataFormat
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from perceptrons import Perceptron
+    from perceptrons.data import Table
+
+
+def read_table(path: Path, format: DataFormat | None, label_column: str | None, **wanted: Any) -> "Table":
+    """Examples from a file."""
+    from perceptrons.data import DataFileError, read
+
+    with refusing(DataFileError), refusing_to_open(path):
+        return read(path, format=None if format is None else format.value, label_column=label_column, **wanted)
+
+
+def read_for(
+    model: "Perceptron", path: Path, format: DataFormat | None, label_column: str | None, need_labels: bool
+) -> "Table":
+    """Examples for a model: its features, its kind of labels."""
+    return read_table(
+        path, format, label_column,
+        feature_names=feature_names(model), n_features=model.n_features_in_, need_labels=need_labels,
+        text_labels=model.classes_.dtype.kind in "UO", part="test",
+    )  # fmt: skip
+
+
+def load_model(path: Path) -> "Perceptron":
+    from perceptrons import ModelFileError, load
+
+    with refusing(ModelFileError), refusing_to_open(path):
+        path.open("rb").close()
+        return load(path)
+
+
+def save_model(model: "Perceptron", path: Path) -> None:
+    from perceptrons import save
+
+    with refusing_to_open(path):
+        save(model, path)
+
+
+def feature_names(model: "Perceptron") -> list[str] | None:
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(names)
+
+
+@contextmanager
+def columns_matched() -> Iterator[None]:
+    """Predict without scikit-learn's warning that X has no names: the reader has matched the columns with the model."""
+    with warnings.catch_warnings(), refusing(ValueError):
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        yield
+
+
+def predicted(model: "Perceptron", X: Any) -> "np.ndarray":
+    """For every example the number of the class that the model predicts."""
+    import numpy as np
+
+    with columns_matched():
+        return np.searchsorted(model.classes_, model.predict(X))
+
+
+def check_output(path: Path | None, *inputs: Path | None) -> None:
+    """Refuse a path that cannot be written, before any work is done, and one that would overwrite what is read."""
+    if path is None:
+        return
+    folder = path.parent
+    if not folder.is_dir():
+        raise BadInputError(f"{path}: cannot be written, since there is no folder {folder}: make it first.")
+    if path.is_dir():
+        raise BadInputError(f"{path}: cannot be written, since it is a folder: give the name of a file.")
+    if path.exists() and not path.is_file():
+        raise BadInputError(f"{path}: cannot be written, since it is no ordinary file: give another name.")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise BadInputError(f"{path}: cannot be written: permission denied.")
+    for given in inputs:
+        if given is not None and given.exists() and path.exists() and path.samefile(given):
+            raise BadInputError(f"{path}: is read by this command and would be overwritten: write to another file.")
+
+
+@contextmanager
+def refusing_to_open(path: Path) -> Iterator[None]:
+    """Turn the system's errors about a file into refusals that name it."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInputError(f"{path}: {(error.strerror or str(error)).lower()}") from error

@@ -1,0 +1,170 @@
+"""What `perceptrons train` says when it is done, for people and for machines."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perceptrons.cli.digits import pictures
+from perceptrons.cli.files import predicted
+from perceptrons.cli.quality import Quality, beside, measure
+from perceptrons.cli.screen import bar, count, grid, heading, percent
+from perceptrons.cli.weights import every_class, one_class, top_by_class
+from perceptrons.cli.wording import why_it_stopped
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from perceptrons import Perceptron
+    from perceptrons.data import Table
+
+EPOCHS = 12  # lines at most of mistakes by epoch
+CLASSES = 12  # lines at most of telling weights
+UNEVEN = 30.0  # largest values that differ by more than this make weights incomparable
+
+
+@dataclass
+class Run:
+    """A finished training: the model, what it learned from, what it is tested on (None: nothing), where it is saved."""
+
+    model: "Perceptron"
+    table: "Table"
+    held_out: "Table | None"
+    split: str
+    data: Path | None
+    output: Path | None
+    again: str  # the command that reads the same data again
+
+    def qualities(self) -> tuple[Quality | None, Quality | None]:
+        """In training and in the test. Voting is slow to predict: then in training only if there is no test."""
+        slow = self.model.combine == "vote" and self.held_out is not None
+        train, test = (
+            None if table is None else measure(self.model.classes_, table.y, predicted(self.model, table.X))
+            for table in (None if slow else self.table, self.held_out)
+        )
+        return train, test
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """Everything as JSON knows it."""
+    model, (train, test) = run.model, run.qualities()
+    return {
+        "data": "digits" if run.data is None else str(run.data),
+        "model": None if run.output is None else str(run.output),
+        "parameters": model.get_params(),
+        "classes": model.classes_.tolist(),
+        "n_features": model.n_features_in_,
+        "examples": run.table.X.shape[0],
+        "test_examples": 0 if run.held_out is None else run.held_out.X.shape[0],
+        "epochs": model.n_iter_,
+        "updates": model.n_updates_,
+        "mistakes": model.mistakes_.tolist(),
+        "history": model.history_,
+        "stop_reason": model.stop_reason_,
+        "why": why_it_stopped(model),
+        "train_accuracy": None if train is None else train.accuracy,
+        "test_accuracy": None if test is None else test.accuracy,
+        "weights": top_by_class(model, 10),
+    }
+
+
+def show(run: Run, console: "Console") -> None:
+    """The report for people."""
+    model, (train, test) = run.model, run.qualities()
+    name = "Handwritten digits of 8 by 8 pixels (from scikit-learn)" if run.data is None else str(run.data)
+    size = f"{count(model.n_features_in_, 'feature')}, {count(len(model.classes_), 'class', 'classes')}"
+    console.print(f"{name}: {size}\n{run.split}", markup=False)
+    console.print(heading("Mistakes while learning"), mistakes(model, console))
+    seconds = sum(row["seconds"] for row in model.history_)
+    console.print(
+        f"\nStopped after {count(model.n_iter_, 'epoch')} in {seconds:.2f} s. {why_it_stopped(model)}", markup=False
+    )
+    if test is not None:
+        console.print(f"Test accuracy {percent(test.accuracy)} ({beside(test)})", markup=False, style="bold")
+    if train is not None:
+        compared = beside(train) if test is None else f"{train.right:,} of {train.total:,}"
+        console.print(f"Training accuracy {percent(train.accuracy)} ({compared})", markup=False)
+    show_weights(run, console)
+    if run.output is not None:
+        console.print(f"\nSaved as {run.output}", markup=False)
+    console.print(heading("What to try next"))
+    for command, why in suggestions(run, train, test):
+        console.print(f"  {command}", markup=False, soft_wrap=True, style="cyan")
+        console.print(f"      {why}", markup=False, style="dim")
+
+
+def mistakes(model: "Perceptron", console: "Console") -> Any:
+    """A bar per epoch; of very many epochs the first, some, and the last."""
+    rows = model.history_
+    validated = rows[0]["validation_accuracy"] is not None
+    table = grid(("epoch", "right"), ("mistakes", "right"), ("", "left"))
+    if validated:
+        table.add_column("right on held-out examples", justify="right", header_style="dim")
+    most = max(1, *(row["mistakes"] for row in rows))
+    for place in shown_epochs(len(rows)):
+        row = rows[place]
+        right = [percent(row["validation_accuracy"])] if validated else []
+        table.add_row(f"{row['epoch']}", f"{row['mistakes']:,}", bar(row["mistakes"] / most, 32, console), *right)
+    return table
+
+
+def shown_epochs(n: int) -> list[int]:
+    """Which of n epochs to show, from 0: all if few, else ever fewer towards the end, and the last."""
+    if n <= EPOCHS:
+        return list(range(n))
+    steps = [round(n ** (k / (EPOCHS - 1))) for k in range(EPOCHS)]
+    return sorted({step - 1 for step in steps} | {n - 1})
+
+
+def show_weights(run: Run, console: "Console") -> None:
+    model = run.model
+    if len(model.classes_) == 2:
+        console.print(heading("Most telling weights"), one_class(model, 1, 6, console))
+    else:
+        console.print(heading("Most telling weights of each class"), every_class(model, 3, CLASSES, console))
+        if len(model.classes_) > CLASSES:
+            console.print(f"and {len(model.classes_) - CLASSES} classes more", style="dim")
+    picture = pictures(model, console) if run.data is None else None
+    if picture is not None:
+        console.print(heading("Weights as pictures: shades speak for the digit, dots against it"))
+        console.print(picture)
+    if uneven(run.table.X):
+        console.print(
+            "The features differ widely in scale, so their weights cannot be compared; scaling them may also help.",
+            style="yellow",
+        )
+
+
+def uneven(X: Any) -> bool:
+    """Do the largest values of the features differ so much that weights cannot be compared?"""
+    import scipy.sparse as sp
+
+    largest = abs(X).max(axis=0)
+    largest = largest.toarray().ravel() if sp.issparse(X) else largest
+    largest = largest[largest > 0]
+    return bool(len(largest) and largest.max() > UNEVEN * largest.min())
+
+
+def suggestions(run: Run, train: Quality | None, test: Quality | None) -> list[tuple[str, str]]:
+    """At most three commands that make sense after this run, each with its reason."""
+    model, again, found = run.model, run.again, []
+    if run.output is None:
+        name = shlex.quote("digits.model" if run.data is None else f"{run.data.name.split('.')[0]}.model")
+        found.append((f"{again} -o {name}", "save the model, to predict, evaluate and inspect with it"))
+    elif run.data is not None:
+        saved = shlex.quote(str(run.output))
+        found.append((f"perceptrons predict {saved} NEW-DATA", "predict, a label a line"))
+        found.append((f"perceptrons inspect {saved}", "look at more weights"))
+    else:
+        found.append(
+            (f"perceptrons inspect {shlex.quote(str(run.output))} --class 3", "all that tells a 3 from other digits")
+        )
+    if model.stop_reason_ == "max_iter":
+        found.append((f"{again} --max-iter {2 * model.max_iter}", "it had not settled: give it more epochs"))
+    elif train and test and train.accuracy - test.accuracy > 0.03 and not model.early_stopping:
+        found.append((f"{again} --early-stopping", "it knows the training examples better than others: stop earlier"))
+    elif model.combine == "average":
+        found.append((f"{again} --combine last", "see what averaging is good for: the final weights alone"))
+    if run.data is None:
+        found.append(("perceptrons train YOUR.csv", "learn from your own table, the label in its last column"))
+    return found[:3]

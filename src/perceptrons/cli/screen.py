@@ -1,0 +1,67 @@
+"""How things look on a screen: consoles, bars, counts, labels; and JSON for machines."""
+
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+class Screen(Console):
+    """A console that leaves a closed pipe to the program: rich would end with code 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def screen(stderr: bool = False) -> Screen:
+    return Screen(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def as_json(content: dict[str, Any]) -> str:
+    """One JSON object on one line."""
+    return json.dumps(content, allow_nan=False) + "\n"
+
+
+def bar(share: float, width: int, console: Console) -> str:
+    """A bar of at most `width` characters for a share of 1; anything above 0 leaves a trace."""
+    if console.options.ascii_only:
+        return "#" * max(round(share * width), int(share > 0))
+    eighths = max(round(share * width * 8), int(share > 0))
+    return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}%"
+
+
+def count(number: int, thing: str, things: str | None = None) -> str:
+    """1 example, 2,000 examples."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def plain(label: Any, at_most: int = 28) -> str:
+    """A label or name as a piece of one line: control characters escaped, cut if long."""
+    text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(label))
+    return text if len(text) <= at_most else text[: at_most - 3] + "..."
+
+
+def signed(weight: float) -> Text:
+    """A weight, green if it speaks for the class, red if against."""
+    return Text(f"{weight:+.3g}", style="green" if weight > 0 else "red" if weight < 0 else "")
+
+
+def heading(text: str) -> Text:
+    return Text(f"\n{text}", style="bold")
+
+
+def grid(*columns: tuple[str, str]) -> Any:
+    """A table without lines; columns are (title, "left" or "right"). Without titles there is no heading row."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(title for title, _ in columns))
+    for title, side in columns:
+        table.add_column(Text(title), justify=side, header_style="dim", no_wrap=True)  # type: ignore[arg-type]
+    return table

@@ -1,0 +1,67 @@
+"""What every reader gets and gives: what is wanted, the table, and the error that names the place."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+LARGEST = 1e100  # above it, scores could overflow while learning
+WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})(\.0*)?", re.ASCII)  # "007" stays text, or its zeros would be lost
+NO_LABEL = {"nan", "inf", "infinity"}
+
+
+class DataFileError(ValueError):
+    """A file that cannot be read as examples: "file:line:column: what is wrong: what to do", on one line."""
+
+    def __init__(self, path: Path, what: str, line: int | None = None, column: int = 1):
+        self.path, self.line, self.column = path, line, None if line is None else column
+        place = f"{path}: " if line is None else f"{path}:{line}:{column}: "
+        super().__init__(place + what)
+
+
+class Wanted(NamedTuple):
+    """What the caller of `read` asked for; see there."""
+
+    label_column: str | None = None
+    feature_names: list[str] | None = None
+    n_features: int | None = None
+    need_labels: bool = True
+    text_labels: bool = False
+    part: str = "train"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Examples from a file: X an array or a CSR matrix, y the labels (None if the file has none)."""
+
+    X: Any
+    y: np.ndarray | None
+    feature_names: list[str] | None
+    label_name: str | None
+    path: Path
+
+
+def is_label(text: str) -> bool:
+    """Not empty, and not a word for a missing number."""
+    return bool(text) and text.lower().lstrip("+-") not in NO_LABEL
+
+
+def as_labels(texts: list[str], keep_text: bool) -> np.ndarray:
+    """Whole numbers if all labels look like it, else strings."""
+    if not keep_text and all(WHOLE.fullmatch(text) for text in set(texts)):
+        numbers = {text: int(text.partition(".")[0]) for text in set(texts)}
+        return np.array([numbers[text] for text in texts], dtype=np.int64)
+    return np.array(texts, dtype=str)
+
+
+def shown(text: str) -> str:
+    """A piece of a file for an error message: quoted, on one line, not too long."""
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def listed(names: list[str], at_most: int = 5) -> str:
+    """'a', 'b' and 3 more."""
+    text = ", ".join(shown(name) for name in names[:at_most])
+    return text if len(names) <= at_most else f"{text} and {len(names) - at_most} more"

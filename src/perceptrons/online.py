@@ -1,0 +1,63 @@
+"""Progressive validation: predict each example of a stream, count the mistake, only then learn from it (spec 10)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Progress:
+    """How a stream went: every example was predicted before it was learned."""
+
+    examples: int = 0
+    mistakes: int = 0
+    comparator_mistakes: int | None = None
+    table: list[tuple[int, float]] = field(default_factory=list)  # (examples, error so far) at 1, 2, 4, ... and the end
+
+    @property
+    def error(self) -> float:
+        """Share of the examples that were predicted wrongly so far."""
+        return self.mistakes / self.examples if self.examples else float("nan")
+
+    @property
+    def regret(self) -> int:
+        """Mistakes made beyond those of the fixed comparator on the same examples."""
+        if self.comparator_mistakes is None:
+            raise ValueError("Regret is measured against a comparator: call progressive(..., comparator=model).")
+        return self.mistakes - self.comparator_mistakes
+
+
+def progressive(model: Any, examples: Iterable[tuple[Any, Any]], comparator: Any = None) -> Progress:
+    """Run a stream of (x, label) pairs through a model: predict, count, learn.
+
+    Parameters
+    ----------
+    model : Perceptron
+        Predicts with `predict_one` and learns with `learn_one`; it may have learned before.
+    examples : iterable of (x, label)
+        x is a dict of features or a row of numbers.
+    comparator : fitted model, optional
+        A model that does not learn, for instance one fitted on all of the data in hindsight: gives the regret.
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.online import progressive
+    >>> stream = [({"free": 1}, "spam"), ({"hello": 1}, "ham"), ({"free": 1, "cash": 1}, "spam"), ({"hello": 1}, "ham")]
+    >>> progress = progressive(Perceptron(), stream)
+    >>> progress.mistakes, progress.table
+    (2, [(1, 1.0), (2, 1.0), (4, 0.5)])
+    """
+    progress = Progress(comparator_mistakes=None if comparator is None else 0)
+    for x, label in examples:
+        known = hasattr(model, "classes_")
+        progress.mistakes += not known or model.predict_one(x) != label
+        progress.examples += 1
+        if comparator is not None and progress.comparator_mistakes is not None:
+            progress.comparator_mistakes += comparator.predict_one(x) != label
+        model.learn_one(x, label)
+        if progress.examples & (progress.examples - 1) == 0:
+            progress.table.append((progress.examples, progress.error))
+    if progress.examples and progress.table[-1][0] != progress.examples:
+        progress.table.append((progress.examples, progress.error))
+    return progress

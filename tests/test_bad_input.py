@@ -1,0 +1,254 @@
+"""Bad input gives an error that says what, where and what to do, and changes nothing."""
+
+import copy
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from perceptrons import Perceptron
+from perceptrons.training.epochs import hold_out
+
+X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [0.0, 3.0]])
+Y = np.array([0, 1, 1, 0])
+
+
+def with_cell(value, dtype=float):
+    bad = X.astype(dtype)
+    bad[2, 1] = value
+    return bad
+
+
+BAD_DATA = {
+    "nan": (with_cell(np.nan), Y, r"NaN at row 2, column 1.*SimpleImputer"),
+    "infinity": (with_cell(-np.inf), Y, r"infinity at row 2, column 1"),
+    "nan in float32": (with_cell(np.nan, np.float32), Y, r"NaN at row 2, column 1"),
+    "nan in sparse": (sp.csr_matrix(with_cell(np.nan)), Y, r"NaN at row 2, column 1"),
+    "infinity in csc": (sp.csc_matrix(with_cell(np.inf)), Y, r"infinity at row 2, column 1"),
+    "too large": (with_cell(1e200), Y, r"1e\+200 at row 2, column 1: too large.*StandardScaler"),
+    "too large for float32": (with_cell(1e30, np.float32), Y, r"too large for float32"),
+    "a word": (np.array([["1", "2"], ["3", "red"]], dtype=object), [0, 1], r"'red' at row 1, column 1.*OneHotEncoder"),
+    "a word in a frame": (pd.DataFrame({"a": [1, 2], "b": ["1", "red"]}), [0, 1], r"'red' at row 1, column b"),
+    "an object": (np.array([[1, {}], [2, 3]], dtype=object), [0, 1], r"row 0, column 1"),
+    "one dimension": (X[:, 0], Y, r"[Ee]xpected 2D array"),
+    "three dimensions": (X[None], Y, r"dim 3"),
+    "no rows": (X[:0], Y[:0], r"0 sample"),
+    "no columns": (X[:, :0], Y, r"0 feature"),
+    "too few labels": (X, Y[:3], r"inconsistent numbers of samples.*4, 3"),
+    "labels of two columns": (X, np.column_stack([Y, Y]), r"1d array"),
+    "no labels": (X, None, r"y.*None"),
+    "one class": (X, [1, 1, 1, 1], r"only one class, 1"),
+    "missing label": (X, [0, 1, np.nan, 1], r"row 2"),
+    "missing string": (X, np.array(["a", "b", None, "a"], dtype=object), r"row 2"),
+    "real numbers as labels": (X, [0.5, 1.0, 2.0, 0.1], r"Unknown label type: continuous. y\[0\] = 0.5"),
+    "mixed labels": (X, np.array(["a", 1, "b", 2], dtype=object), r"all strings or all numbers"),
+    "lists as labels": (X, np.array([[1], [2], [1, 2], []], dtype=object), r"Unknown label type"),
+    "dates as labels": (X, np.array(["2020-01-01"] * 4, "M8[D]"), r"Unknown label type"),
+    "complex": (X + 1j, Y, r"[Cc]omplex"),
+    "ragged lists": ([[1.0, 2.0], [3.0]], [0, 1], r"inhomogeneous|sequence"),
+}
+
+
+# one class is fine in a stream, and the model that the block meets is of float64 and has no names
+ALLOWED_LATER = ("one class", "too large for float32", "a word in a frame")
+
+
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_fit_says_what_is_wrong_with_the_data(case):
+    bad, labels, message = BAD_DATA[case]
+    model = Perceptron().fit(X, Y)
+    before = copy.deepcopy(model)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(bad, labels)
+    assert_unchanged(model, before)
+
+
+@pytest.mark.parametrize("case", [name for name in BAD_DATA if name not in ALLOWED_LATER])
+@pytest.mark.parametrize("combine", ["average", "vote", "pocket"])
+def test_a_failing_partial_fit_keeps_the_last_good_state(case, combine):
+    bad, labels, message = BAD_DATA[case]
+    model = Perceptron(combine=combine).partial_fit(X, Y)
+    before = copy.deepcopy(model)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.partial_fit(bad, labels)
+    assert_unchanged(model, before)
+    fresh = Perceptron(combine=combine)
+    with pytest.raises((ValueError, TypeError)):
+        fresh.partial_fit(bad, labels)
+    assert fresh.partial_fit(X, Y).predict(X).shape == (4,)
+
+
+def assert_unchanged(model, before):
+    assert model.n_features_in_ == before.n_features_in_
+    assert np.array_equal(model.classes_, before.classes_)
+    for name, array in before._learner.weights.arrays.items():
+        assert np.array_equal(model._learner.weights.arrays[name], array), name
+    assert np.array_equal(model.decision_function(X), before.decision_function(X))
+    assert model.history_ == before.history_
+    assert model.t_ == before.t_
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, 1, -1, 1], r"sample_weight\[2\] = -1.0.*not negative"),
+        ([1, np.nan, 1, 1], r"sample_weight\[1\]"),
+        ([1, np.inf, 1, 1], r"sample_weight\[1\]"),
+        ([0, 0, 0, 0], r"All sample weights are zero"),
+        ([1, 1], r"\(2,\).*4 rows"),
+        ([[1, 1], [1, 1]], r"shape"),
+        ([1, 1, 1e7, 1], r"at most 1e\+06.*Divide"),
+    ],
+)
+def test_bad_sample_weights_are_refused(weights, message):
+    with pytest.raises(ValueError, match=message):
+        Perceptron().fit(X, Y, sample_weight=weights)
+    model = Perceptron().partial_fit(X, Y)
+    before = copy.deepcopy(model)
+    with pytest.raises(ValueError, match=message):
+        model.partial_fit(X, Y, sample_weight=weights)
+    assert_unchanged(model, before)
+
+
+@pytest.mark.parametrize("class_weight", [{0: -1}, {0: "a"}, {0: np.nan}, {7: 1.0}, "heavy", [1, 2], {0: 0.0, 1: 0.0}])
+def test_bad_class_weights_are_refused(class_weight):
+    with pytest.raises(ValueError, match="weight"):
+        Perceptron(class_weight=class_weight).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("combine", "best"),
+        ("combine", None),
+        ("eta0", 0),
+        ("eta0", -1.0),
+        ("eta0", np.inf),
+        ("eta0", "fast"),
+        ("max_iter", 0),
+        ("max_iter", 2.5),
+        ("max_iter", True),
+        ("tol", -1e-3),
+        ("tol", np.nan),
+        ("shuffle", "no"),
+        ("fit_intercept", 2),
+        ("init", "one"),
+        ("init", 0),
+        ("zero_score", "zero"),
+        ("early_stopping", "yes"),
+        ("validation_fraction", 0),
+        ("validation_fraction", 1.0),
+        ("n_iter_no_change", 0),
+        ("max_seconds", 0),
+        ("max_seconds", -1),
+        ("warm_start", None),
+        ("verbose", -1),
+        ("verbose", "loud"),
+    ],
+)
+def test_unknown_parameter_values_are_refused_with_what_is_allowed(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be "):
+        Perceptron(**{name: value}).fit(X, Y)
+    with pytest.raises(ValueError, match=f"{name} must be "):
+        Perceptron(**{name: value}).partial_fit(X, Y)
+    with pytest.raises(ValueError, match=f"{name} must be "):
+        Perceptron(**{name: value}).learn_one({"a": 1}, 0)
+
+
+def test_a_changed_number_of_features_is_refused():
+    model = Perceptron().fit(X, Y)
+    for call in (model.predict, model.decision_function, lambda Z: model.partial_fit(Z, Y)):
+        with pytest.raises(ValueError, match=r"3 features.*2 features"):
+            call(np.ones((4, 3)))
+    with pytest.raises(ValueError, match="3 features, but the model has 2"):
+        model.learn_one([1.0, 2.0, 3.0], 1)
+
+
+def test_frames_with_other_names_are_refused():
+    model = Perceptron().fit(pd.DataFrame(X, columns=["a", "b"]), Y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(pd.DataFrame(X, columns=["b", "a"]))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "error", "message"),
+    [
+        ({"a": np.nan}, 1, ValueError, "'a'.*finite"),
+        ({"a": np.inf}, 1, ValueError, "'a'.*finite"),
+        ({"a": None}, 1, TypeError, "'a'.*neither a number nor a string"),
+        ({3: 1.0}, 1, TypeError, "names must be strings"),
+        ({"new": 1.0}, np.nan, ValueError, "y contains NaN"),
+        ({"new": 1.0}, None, ValueError, "missing label"),
+        ({"new": 1.0}, "text", TypeError, "strings or numbers, not both"),
+        ({"new": 1.0}, 0.5, ValueError, "not a class"),
+        ([1.0, 2.0], 1, ValueError, "2 features, but the model has 1"),
+        ([[1.0], [2.0]], 1, ValueError, "One example"),
+        (["red"], 1, ValueError, "not a row of numbers"),
+    ],
+)
+def test_a_failing_learn_one_changes_nothing(x, y, error, message):
+    model = Perceptron().learn_one({"a": 1}, 0).learn_one({"a": -1}, 1)
+    before = copy.deepcopy(model)
+    with pytest.raises(error, match=message):
+        model.learn_one(x, y)
+    assert model.feature_names_in_.tolist() == before.feature_names_in_.tolist() == ["a"]
+    assert np.array_equal(model.coef_, before.coef_)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.t_ == 2
+
+
+def test_dicts_mean_nothing_to_a_model_without_names():
+    model = Perceptron().fit(X, Y)
+    with pytest.raises(ValueError, match="columns without names"):
+        model.learn_one({"a": 1}, 1)
+    with pytest.raises(ValueError, match="columns without names"):
+        model.predict_one({"a": 1})
+
+
+@pytest.mark.parametrize(
+    ("coef", "intercept", "message"),
+    [
+        (np.zeros(3), None, r"coef_init has shape \(3,\), but the model needs \(1, 2\)"),
+        (np.zeros((2, 2)), None, r"coef_init"),
+        (None, [0.0, 0.0], r"intercept_init"),
+        ([np.nan, 0.0], None, r"coef_init holds NaN"),
+    ],
+)
+def test_bad_start_weights_are_refused(coef, intercept, message):
+    with pytest.raises(ValueError, match=message):
+        Perceptron().fit(X, Y, coef_init=coef, intercept_init=intercept)
+
+
+def test_balanced_weights_need_all_the_data():
+    with pytest.raises(ValueError, match="compute_class_weight"):
+        Perceptron(class_weight="balanced").partial_fit(X, Y)
+
+
+def test_labels_outside_the_classes_named_are_refused():
+    with pytest.raises(ValueError, match=r"\[1\], which are not in classes"):
+        Perceptron().partial_fit(X, Y, classes=[0, 2])
+
+
+def test_reading_an_unfitted_model_says_to_fit_it():
+    model = Perceptron()
+    for read in ("coef_", "intercept_", "classes_", "n_updates_", "coef_last_"):
+        assert not hasattr(model, read)
+        with pytest.raises(AttributeError, match="not fitted"):
+            getattr(model, read)
+
+
+def test_voting_has_no_single_weights_and_says_so():
+    model = Perceptron(combine="vote").fit(X, Y)
+    with pytest.raises(AttributeError, match="coef_average_"):
+        _ = model.coef_
+    other = Perceptron().fit(X, Y)
+    with pytest.raises(ValueError, match="holds no votes"):
+        other.set_params(combine="vote").predict(X)
+    with pytest.raises(AttributeError, match="holds no pocket"):
+        other.set_params(combine="pocket").predict(X)
+
+
+def test_one_example_cannot_be_split():
+    with pytest.raises(ValueError, match="at least two examples"):
+        hold_out(np.array([0]), None, 0.5, 0)

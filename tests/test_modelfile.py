@@ -1,0 +1,225 @@
+"""Model files: exact, atomic, and safe against broken and hostile ones."""
+
+import json
+import os
+import struct
+
+import numpy as np
+import pytest
+from safetensors.numpy import save as to_bytes
+
+import perceptrons
+from perceptrons import ModelFileError, Perceptron, modelfile
+from tests.conftest import as_csr, whole_numbers
+
+
+@pytest.fixture
+def model(rng):
+    X, y = whole_numbers(rng, 60, 5, 3)
+    return Perceptron(max_iter=3, class_weight={"a": 2.0}).fit(X, np.array(["a", "b", "c"])[y])
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.perceptron"
+
+
+def parts(path):
+    """The header length, the header and the bytes of a safetensors file."""
+    content = path.read_bytes()
+    length = struct.unpack("<Q", content[:8])[0]
+    return json.loads(content[8 : 8 + length]), content[8 + length :]
+
+
+def rebuilt(header, content):
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + content
+
+
+@pytest.mark.parametrize("combine", ["average", "last", "vote", "pocket"])
+@pytest.mark.parametrize("k", [1, 2, 4])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_everything_comes_back(combine, k, sparse, path, rng, dtype):
+    X, y = whole_numbers(rng, 60, 5, max(k, 2))
+    X = X.astype(dtype)
+    X = as_csr(X) if sparse else X
+    model = Perceptron(combine=combine, max_iter=3, random_state=4)
+    model = model.partial_fit(X, 0 * y) if k == 1 else model.fit(X, y)
+    perceptrons.save(model, path)
+    loaded = perceptrons.load(path)
+    assert loaded.get_params() == model.get_params()
+    for name, array in model._learner.weights.arrays.items():
+        assert np.array_equal(array, loaded._learner.weights.arrays[name]), name
+        assert array.dtype == loaded._learner.weights.arrays[name].dtype
+    for name in ("history_", "n_iter_", "stop_reason_", "converged_", "t_", "n_updates_", "n_features_in_"):
+        assert getattr(model, name) == getattr(loaded, name), name
+    assert np.array_equal(model.mistakes_, loaded.mistakes_)
+    assert np.array_equal(model.classes_, loaded.classes_)
+    assert np.array_equal(model.decision_function(X), loaded.decision_function(X))
+
+
+@pytest.mark.parametrize("labels", [[3, 8], [-1.0, 1.0], [False, True], ["ham", "späm"], np.array(["x", "y"], object)])
+def test_labels_of_every_kind_come_back(labels, path):
+    model = Perceptron().fit([[0.0], [1.0]], labels)
+    perceptrons.save(model, path)
+    loaded = perceptrons.load(path)
+    assert loaded.classes_.tolist() == model.classes_.tolist()
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert type(loaded.predict_one([1.0])) is type(model.predict_one([1.0]))
+
+
+def test_feature_names_come_back_and_grow_on(path):
+    model = Perceptron().learn_one({"a": 1, "é": 2}, "x").learn_one({"b": 1}, "y")
+    perceptrons.save(model, path)
+    loaded = perceptrons.load(path)
+    assert loaded.feature_names_in_.tolist() == ["a", "é", "b"]
+    for either in (model, loaded):
+        either.learn_one({"new": 3, "b": 1}, "z")
+    assert np.array_equal(model.coef_, loaded.coef_)
+    assert np.array_equal(model.coef_average_, loaded.coef_average_)
+
+
+def test_the_same_model_gives_the_same_bytes(model, tmp_path):
+    perceptrons.save(model, tmp_path / "one")
+    perceptrons.save(model, tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_a_random_state_object_is_saved_as_its_seed(path):
+    model = Perceptron(random_state=np.random.RandomState(3), warm_start=True, max_iter=2, tol=None)
+    X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.5]], [0, 1, 0, 1]
+    model.fit(X, y)
+    perceptrons.save(model, path)
+    loaded = perceptrons.load(path).fit(X, y)
+    assert np.array_equal(loaded.coef_last_, model.fit(X, y).coef_last_)
+
+
+def test_no_file_is_left_behind_when_writing_fails(model, path, monkeypatch):
+    path.write_text("precious")
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        perceptrons.save(model, path)
+    assert path.read_text() == "precious"
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_saving_replaces_the_old_file_and_honours_the_umask(model, path):
+    path.write_text("old")
+    perceptrons.save(model, path)
+    assert perceptrons.load(path).predict_one([0.0] * 5) in model.classes_
+    mask = os.umask(0)
+    os.umask(mask)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_an_unfitted_model_or_something_else_is_not_saved(path):
+    with pytest.raises(ValueError, match="not fitted"):
+        perceptrons.save(Perceptron(), path)
+    with pytest.raises(TypeError, match="not str"):
+        perceptrons.save("model", path)
+    assert not path.exists()
+
+
+def test_every_truncation_is_found(model, path):
+    perceptrons.save(model, path)
+    content = path.read_bytes()
+    for length in [*range(0, 200, 7), len(content) // 2, len(content) - 1]:
+        path.write_bytes(content[:length])
+        with pytest.raises(ModelFileError):
+            perceptrons.load(path)
+
+
+def test_every_flipped_bit_is_found(model, path):
+    perceptrons.save(model, path)
+    content = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in [0, 8, 9, len(content) - 1, *rng.integers(0, len(content), 300)]:
+        altered = bytearray(content)
+        altered[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bytes(altered))
+        with pytest.raises(ModelFileError):
+            perceptrons.load(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\x80\x04K\x01.", b"\xff" * 100, b"PK\x03\x04" + b"0" * 60])
+def test_files_of_another_kind_are_refused(content, path):
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match="not a model file"):
+        perceptrons.load(path)
+
+
+def test_other_safetensors_files_folders_and_missing_files(path, tmp_path):
+    path.write_bytes(to_bytes({"w": np.zeros(3)}))
+    with pytest.raises(ModelFileError, match="not a model of perceptrons"):
+        perceptrons.load(path)
+    with pytest.raises(ModelFileError, match="folder"):
+        perceptrons.load(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        perceptrons.load(tmp_path / "missing")
+
+
+def test_a_later_format_is_refused_by_name(model, path):
+    perceptrons.save(model, path)
+    header, content = parts(path)
+    seal = json.loads(header["__metadata__"]["perceptrons"])
+    header["__metadata__"]["perceptrons"] = json.dumps({**seal, "format": 2})
+    path.write_bytes(rebuilt(header, content))
+    with pytest.raises(ModelFileError, match=r"version 2, but.*reads version 1"):
+        perceptrons.load(path)
+
+
+def forge(model, path, change):
+    """A file whose checksum is right but whose contents were changed on purpose."""
+    held = modelfile._arrays(model._learner)
+    header = modelfile._header(model)
+    change(header, held)
+    path.write_bytes(to_bytes(held, metadata=modelfile._seal(json.dumps(header), held)))
+
+
+HOSTILE = {
+    "another class": lambda h, a: h.update({"class": "os.system"}),
+    "a class to import": lambda h, a: h.update({"class": "subprocess.Popen"}),
+    "unknown parameter": lambda h, a: h["parameters"].update(evil=1),
+    "parameter out of range": lambda h, a: h["parameters"].update(eta0=-1),
+    "parameter missing": lambda h, a: h.pop("parameters"),
+    "weights of the wrong shape": lambda h, a: a.update(w=np.zeros((3, 4))),
+    "weights of the wrong type": lambda h, a: a.update(w=np.zeros((3, 5), np.int64)),
+    "weights with nan": lambda h, a: a.update(w=np.full((3, 5), np.nan)),
+    "weights missing": lambda h, a: a.pop("w"),
+    "bias of the wrong shape": lambda h, a: a.update(b=np.zeros(9)),
+    "average missing": lambda h, a: a.pop("late_w"),
+    "no classes": lambda h, a: h.update(classes=[]),
+    "classes as objects": lambda h, a: h.update(classes_dtype="O,O"),
+    "huge feature count": lambda h, a: h.update(n_features=2**62),
+    "names that do not fit": lambda h, a: h.update(features=["a"]),
+    "a random state of another kind": lambda h, a: h["orders"].update(bit_generator="MT19937"),
+    "a random state that is none": lambda h, a: h.update(orders="0"),
+    "report missing": lambda h, a: h.update(report={}),
+    "header is a list": lambda h, a: h.clear(),
+    "log with a foreign support example": lambda h, a: a["log"].__setitem__((0, 1), 1e9),
+    "log with a negative support example": lambda h, a: a["log"].__setitem__((0, 1), -1),
+    "log with a foreign class": lambda h, a: a["log"].__setitem__((0, 2), 77),
+    "support of another shape": lambda h, a: a.update(support=np.zeros((1, 1))),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_contents_with_a_right_checksum_are_refused(case, path, rng):
+    X, y = whole_numbers(rng, 60, 5, 3)
+    model = Perceptron(combine="vote", max_iter=3).fit(X, y)
+    forge(model, path, HOSTILE[case])
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        perceptrons.load(path)
+
+
+@pytest.mark.parametrize("array", ["support_indices", "support_indptr"])
+def test_hostile_sparse_support_is_refused(array, path, rng):
+    X, y = whole_numbers(rng, 60, 5, 3)
+    model = Perceptron(combine="vote", max_iter=3).fit(as_csr(X), y)
+    forge(model, path, lambda h, a: a.update({array: a[array] + 1000}))
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        perceptrons.load(path)

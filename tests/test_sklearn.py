@@ -1,0 +1,97 @@
+"""scikit-learn's contract: its own checks, and the tools people use around estimators."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits, load_iris
+from sklearn.ensemble import BaggingClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_selection import SelectFromModel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from perceptrons import Perceptron
+
+ORDER = (
+    "An online learner depends on the order of the examples: the check compares weights with repetitions in another "
+    "order. That whole-number weights equal repeating the example on the spot is tested in test_properties.py."
+)
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": ORDER,
+    "check_sample_weight_equivalence_on_sparse_data": ORDER,
+}
+HELD_OUT_FEW = (
+    "The check weighs one class 1,000 and the other 0.0001 on 50 examples of noise: of the 5 held out the same ones "
+    "are right in every epoch, so early stopping returns to the first, and the weights have not drifted far by then."
+)
+
+
+def expected_failures(estimator):
+    if estimator.early_stopping:
+        return {**EXPECTED_FAILURES, "check_class_weight_classifiers": HELD_OUT_FEW}
+    return EXPECTED_FAILURES
+
+
+@parametrize_with_checks(
+    [Perceptron(combine=combine, max_iter=30) for combine in ("average", "last", "vote", "pocket")]
+    + [Perceptron(early_stopping=True, max_iter=30), Perceptron(init="random", zero_score="positive", max_iter=30)],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learns_estimator_checks_pass(estimator, check):
+    check(estimator)
+
+
+def test_works_in_pipelines_searches_and_ensembles():
+    X, y = load_iris(return_X_y=True)
+    grid = {"perceptron__combine": ["average", "last"], "perceptron__max_iter": [5, 20]}
+    search = GridSearchCV(make_pipeline(StandardScaler(), Perceptron()), grid, cv=3).fit(X, y)
+    assert search.best_score_ > 0.9
+    assert BaggingClassifier(Perceptron(max_iter=5), n_estimators=5, random_state=0).fit(X, y).score(X, y) > 0.8
+    assert cross_val_score(OneVsRestClassifier(Perceptron(max_iter=50)), X, y, cv=3).mean() > 0.6
+    assert SelectFromModel(Perceptron(max_iter=20)).fit(X, y).transform(X).shape[1] < 4
+
+
+def test_scores_can_be_calibrated_into_probabilities():
+    X, y = load_iris(return_X_y=True)
+    assert not hasattr(Perceptron(), "predict_proba")
+    model = CalibratedClassifierCV(Perceptron(max_iter=20), cv=3).fit(X, y)
+    assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_learns_text_through_a_vectorizer():
+    texts = ["free prize now", "win cash now", "see you at lunch", "lunch at noon", "cash prize", "are you there"]
+    labels = ["spam", "spam", "ham", "ham", "spam", "ham"]
+    model = make_pipeline(TfidfVectorizer(), Perceptron()).fit(texts, labels)
+    assert model.predict(["free cash", "you at noon"]).tolist() == ["spam", "ham"]
+
+
+def test_clones_and_pickles_are_the_same_model():
+    X, y = load_digits(return_X_y=True)
+    model = Perceptron(combine="vote", max_iter=3).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(model.decision_function(X), again.decision_function(X))
+    assert np.array_equal(clone(model).fit(X, y).decision_function(X), model.decision_function(X))
+
+
+def test_metadata_routing_and_sample_weight_reach_fit():
+    X, y = load_iris(return_X_y=True)
+    weights = np.where(y == 2, 0.0, 1.0)
+    pipe = make_pipeline(StandardScaler(), Perceptron()).fit(X, y, perceptron__sample_weight=weights)
+    assert (pipe[-1].coef_[2] <= 1e-12).all() or not (pipe.predict(X) == 2).any()
+
+
+@pytest.mark.parametrize("combine", ["average", "last"])
+def test_one_fit_gives_both_the_last_and_the_averaged_weights(combine):
+    X, y = load_iris(return_X_y=True)
+    model = Perceptron(combine=combine, max_iter=5, tol=None).fit(X, y)
+    other = Perceptron(combine="last" if combine == "average" else "average", max_iter=5, tol=None).fit(X, y)
+    assert np.array_equal(model.coef_last_, other.coef_last_)
+    assert np.array_equal(model.coef_average_, other.coef_average_)
+    assert np.array_equal(model.set_params(combine="last").coef_, model.coef_last_)
+    assert np.array_equal(model.set_params(combine="average").coef_, model.coef_average_)

@@ -1,0 +1,183 @@
+"""When training stops, and what it says about it (spec 5)."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from perceptrons import Perceptron
+from perceptrons.training import epochs
+from tests.conftest import gaussian
+
+
+def separable(seed, n=300, d=10):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, np.where(X @ rng.standard_normal(d) + 0.3 > 0, "yes", "no")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_separable_data_always_end_converged_without_a_mistake(seed):
+    X, y = separable(seed)
+    model = Perceptron(combine="last", max_iter=10_000).fit(X, y)
+    assert model.stop_reason_ == "converged"
+    assert model.converged_
+    assert model.mistakes_[-1] == 0
+    assert model.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("combine", ["last", "pocket"])
+def test_the_tolerance_of_the_average_does_not_stop_weights_that_are_not_averaged(combine):
+    X, y = separable(22)  # its average settles long before the last weights separate it
+    assert Perceptron(max_iter=10_000, tol=0.01).fit(X, y).stop_reason_ == "tol"
+    model = Perceptron(combine=combine, max_iter=10_000, tol=0.01).fit(X, y)
+    assert model.stop_reason_ == "converged"
+    assert model.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_the_tolerance_does_not_depend_on_the_scale_of_the_data(scale, rng):
+    X, y = gaussian(rng, 300, 5, 2)
+    model = Perceptron(fit_intercept=False, tol=0.01).fit(X, y)
+    scaled = Perceptron(fit_intercept=False, tol=0.01).fit(X * scale, y)
+    assert model.stop_reason_ == scaled.stop_reason_ == "tol"
+    assert model.n_iter_ == scaled.n_iter_
+
+
+def test_tol_stops_when_the_average_changed_by_less_than_tol_of_its_norm(rng):
+    X, y = gaussian(rng, 200, 5, 3)
+    stopped = Perceptron(tol=0.02).fit(X, y)
+    runs = [Perceptron(tol=None, max_iter=e).fit(X, y) for e in range(1, stopped.n_iter_ + 1)]
+    averages = [np.column_stack([m.coef_average_, m.intercept_average_]) for m in runs]
+    change = [np.linalg.norm(b - a) / np.linalg.norm(b) for a, b in itertools.pairwise(averages)]
+    assert change[-1] < 0.02
+    assert min(change[:-1]) >= 0.02
+    assert np.array_equal(stopped.coef_average_, runs[-1].coef_average_)
+
+
+def test_max_iter_and_tol_none_run_all_epochs(rng):
+    X, y = gaussian(rng, 100, 3, 2)
+    model = Perceptron(max_iter=17, tol=None).fit(X, y)
+    assert (model.stop_reason_, model.n_iter_, model.converged_) == ("max_iter", 17, False)
+    assert len(model.history_) == len(model.mistakes_) == 17
+
+
+def test_history_counts_what_happened(rng):
+    X, y = gaussian(rng, 150, 4, 3)
+    model = Perceptron(max_iter=6, tol=None).fit(X, y)
+    assert [row["epoch"] for row in model.history_] == [1, 2, 3, 4, 5, 6]
+    assert [row["mistakes"] for row in model.history_] == model.mistakes_.tolist()
+    assert sum(row["updates"] for row in model.history_) == model.n_updates_
+    assert all(row["examples"] == 150 and row["loss"] > 0 and row["seconds"] > 0 for row in model.history_)
+    assert model.history_[-1]["norm"] == pytest.approx(np.linalg.norm(model.coef_last_))
+    assert model.t_ == 900
+
+
+def test_max_seconds_stops_within_an_epoch(monkeypatch, rng):
+    X, y = gaussian(rng, 5000, 4, 2)
+    monkeypatch.setattr(epochs, "PIECE", 1)
+    model = Perceptron(max_seconds=1e-9).fit(X, y)
+    assert model.stop_reason_ == "max_seconds"
+    assert model.history_[0]["examples"] == 1024
+    assert model.t_ == 1024
+
+
+@pytest.mark.parametrize("piece", [1, 2**27])
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_size_of_the_pieces_does_not_matter(monkeypatch, piece, k, rng):
+    X, y = gaussian(rng, 3000, 4, k)
+    expected = Perceptron(max_iter=3, tol=None).fit(X, y)
+    monkeypatch.setattr(epochs, "PIECE", piece)
+    model = Perceptron(max_iter=3, tol=None).fit(X, y)
+    assert np.array_equal(model.coef_, expected.coef_)
+    assert [row["loss"] for row in model.history_] == pytest.approx([row["loss"] for row in expected.history_])
+
+
+@pytest.mark.parametrize("combine", ["average", "last", "vote", "pocket"])
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_early_stopping_returns_exactly_the_weights_it_scored_best(combine, k, sparse, rng):
+    X, y = gaussian(rng, 400, 6, k)
+    X = sp.csr_matrix(X) if sparse else X
+    model = Perceptron(combine=combine, early_stopping=True, n_iter_no_change=3, tol=None, max_iter=60).fit(X, y)
+    accuracies = [row["validation_accuracy"] for row in model.history_]
+    best = int(np.argmax(accuracies))
+    assert model.stop_reason_ in ("early_stopping", "converged")
+    _, held_out = epochs.hold_out(np.searchsorted(model.classes_, y), None, 0.1, 0)
+    assert model.score(X[held_out], y[held_out]) == pytest.approx(max(accuracies), abs=1e-12)
+    short = Perceptron(combine=combine, early_stopping=True, tol=None, max_iter=best + 1, n_iter_no_change=99).fit(X, y)
+    assert np.array_equal(model.coef_last_, short.coef_last_)
+    assert np.array_equal(model.coef_average_, short.coef_average_)
+    assert np.array_equal(model.decision_function(X), short.decision_function(X))
+    if model.stop_reason_ == "early_stopping":
+        assert len(accuracies) - 1 - best == 3
+    assert model.t_ == (best + 1) * (400 - len(held_out))
+
+
+def test_early_stopping_weighs_held_out_examples(rng):
+    X, y = gaussian(rng, 300, 4, 2)
+    weights = rng.choice([0.5, 1, 2], 300)
+    model = Perceptron(early_stopping=True, tol=None).fit(X, y, sample_weight=weights)
+    _, held_out = epochs.hold_out(y, None, 0.1, 0)
+    best = max(row["validation_accuracy"] for row in model.history_)
+    assert model.score(X[held_out], y[held_out], weights[held_out]) == pytest.approx(best)
+
+
+def test_held_out_examples_come_from_every_class_in_the_same_share():
+    codes = np.repeat([0, 1, 2], [100, 50, 10])
+    train, held_out = epochs.hold_out(codes, None, 0.2, 5)
+    assert np.bincount(codes[held_out]).tolist() == [20, 10, 2]
+    assert sorted([*train, *held_out]) == list(range(160))
+    assert not np.array_equal(held_out, epochs.hold_out(codes, None, 0.2, 6)[1])
+    assert [len(part) for part in epochs.hold_out(codes[:3], None, 0.01, 0)] == [2, 1]
+    assert [len(part) for part in epochs.hold_out(codes[:3], None, 0.99, 0)] == [1, 2]
+
+
+def test_held_out_examples_are_never_learned_from(rng):
+    X, y = gaussian(rng, 200, 4, 2)
+    _, held_out = epochs.hold_out(y, None, 0.1, 0)
+    changed = y.copy()
+    model = Perceptron(early_stopping=True, max_iter=4, n_iter_no_change=4, tol=None).fit(X, y)
+    X[held_out] = rng.standard_normal((len(held_out), 4))
+    other = Perceptron(early_stopping=True, max_iter=4, n_iter_no_change=4, tol=None).fit(X, changed)
+    assert model.mistakes_.tolist() == other.mistakes_.tolist()
+
+
+def test_a_keyboard_interrupt_leaves_a_usable_model(monkeypatch, rng):
+    X, y = gaussian(rng, 300, 4, 2)
+    calls = []
+
+    def interrupted(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return learn(*args, **kwargs)
+
+    learn = epochs.learn
+    monkeypatch.setattr(epochs, "learn", interrupted)
+    model = Perceptron(max_iter=50, tol=None)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    expected = Perceptron(max_iter=2, tol=None).fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    assert np.array_equal(model.coef_, expected.coef_)
+    assert model.score(X, y) > 0.8
+
+
+def test_verbose_shows_every_epoch_and_why_it_stopped(capsys, rng):
+    X, y = gaussian(rng, 100, 3, 2)
+    Perceptron(max_iter=3, tol=None, verbose=True, early_stopping=True).fit(X, y)
+    said = capsys.readouterr()
+    assert said.out == ""
+    for words in (
+        "epoch    1",
+        "epoch    3",
+        "mistakes in 90 examples",
+        "right on held-out examples",
+        "stopped: max_iter",
+    ):
+        assert words in said.err
+    Perceptron(max_iter=3, tol=None).fit(X, y)
+    silent = capsys.readouterr()
+    assert silent.out == silent.err == ""
