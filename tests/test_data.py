@@ -232,7 +232,7 @@ def test_svmlight_of_every_habit_reads_the_same(write, content):
 
 
 def test_svmlight_numbers_of_every_form_are_exact(write):
-    values = "1e-3 -.5 +3 0.1 1E5 5. -0".split()
+    values = ["1e-3", "-.5", "+3", "0.1", "1E5", "5.", "-0"]
     table = read(write("a.svm", "spam " + " ".join(f"{k}:{value}" for k, value in enumerate(values, 1)) + "\n"))
     assert table.X.toarray()[0].tolist() == [float(value) for value in values]
     assert table.y.tolist() == ["spam"]

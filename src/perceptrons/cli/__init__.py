@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -31,19 +33,25 @@ class Program(TyperGroup):
         except UsageError as error:  # type: ignore[misc]
             command = error.ctx.command_path if error.ctx else "perceptrons"
             code = complain(f"{command}: {error.format_message()} (see {command} --help)", BAD_INPUT)
+        with quiet_pipe():
+            sys.stdout.flush()
         if standalone:
             sys.exit(code)
         return code
 
+    def make_context(self, *arguments: Any, **extra: Any) -> Any:
+        with quiet_pipe():  # --help and --version print here
+            return super().make_context(*arguments, **extra)
+        raise typer.Exit
+
     def invoke(self, ctx: Any) -> Any:
         code = 0
         try:
-            super().invoke(ctx)
-            sys.stdout.flush()
+            with quiet_pipe():
+                super().invoke(ctx)
+                sys.stdout.flush()
         except BadInputError as error:
             code = complain(str(error), BAD_INPUT)
-        except BrokenPipeError:
-            _close_stdout()
         except OSError as error:
             code = complain(f"{error.filename or 'output'}: {error.strerror or error}", BAD_INPUT)
         except MemoryError:
@@ -59,9 +67,13 @@ def complain(message: str, code: int) -> int:
     return code
 
 
-def _close_stdout() -> None:
-    """Nobody reads on, as after `| head`: let Python write what is left to nowhere when it exits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+@contextmanager
+def quiet_pipe() -> Iterator[None]:
+    """Where nobody reads on, as after `| head`, leave the block, and let Python write what is left to nowhere."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 app = typer.Typer(

@@ -89,14 +89,8 @@ def _show_facts(model: "Perceptron", console: Any) -> None:
                                f"{count(round(model.t_), 'example')} seen"])),
         ("stopped", why_it_stopped(model)),
     ):  # fmt: skip
-        table.add_row(name, _text(value))
+        table.row(name, value)
     console.print(table)
-
-
-def _text(value: str) -> Any:
-    from rich.text import Text
-
-    return Text(value)
 
 
 def _number_of(model: "Perceptron", label: str) -> int:

@@ -17,8 +17,9 @@ class DataFormat(StrEnum):
     npz = "npz"
 
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model written by train -o.")]
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="CSV, svmlight or .npz file.")]
+# readable=False: typer's own check would come before, and be worded differently from, that of the readers
+Model = Annotated[Path, typer.Argument(metavar="MODEL", readable=False, help="A model written by train -o.")]
+Data = Annotated[Path, typer.Argument(metavar="DATA", readable=False, help="CSV, svmlight or .npz file.")]
 Format = Annotated[
     DataFormat | None,
     typer.Option(

@@ -19,7 +19,9 @@ def predict(
     scores: Annotated[
         bool, typer.Option("--scores", help="Add the scores, separated by tabs, below a heading. Not probabilities.")
     ] = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file, not to stdout.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", readable=False, help="Write to this file, not to stdout.")
+    ] = None,
     format: options.Format = None,
     label_column: options.LabelColumn = None,
     json: options.Json = False,

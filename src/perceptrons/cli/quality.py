@@ -97,7 +97,7 @@ def show_classes(quality: Quality, console: "Console") -> None:
     table = grid(("class", "left"), ("precision", "right"), ("recall", "right"), ("F1", "right"), ("count", "right"))
     for row in rows:
         shares = ["-" if row[name] is None else percent(row[name]) for name in ("precision", "recall", "f1")]
-        table.add_row(plain(row["class"]), *shares, f"{row['count']:,}")
+        table.row(plain(row["class"]), *shares, f"{row['count']:,}")
     console.print(heading(title), table)
 
 
@@ -115,7 +115,7 @@ def show_confusion(quality: Quality, console: "Console") -> None:
     pairs = quality.confusions()
     table = grid(("true", "left"), ("taken for", "left"), ("times", "right"))
     for true, said, times in pairs[:10]:
-        table.add_row(plain(true), plain(said), f"{times:,}")
+        table.row(plain(true), plain(said), f"{times:,}")
     kinds = count(len(pairs), "confusion")
     console.print(heading(f"The most frequent of {kinds}" if len(pairs) > 10 else f"All {kinds}"), table)
 
@@ -126,5 +126,5 @@ def _matrix(labels: list[str], cells: list[list[str]]) -> Any:
     table = grid(("true", "left"), *[(label, "right") for label in labels])
     for k, row in enumerate(cells):
         styles = ["bold green" if k == j else "red" if cell[0].isdigit() else "dim" for j, cell in enumerate(row)]
-        table.add_row(Text(labels[k]), *(Text(cell, style) for cell, style in zip(row, styles, strict=True)))
+        table.row(labels[k], *(Text(cell, style) for cell, style in zip(row, styles, strict=True)))
     return table

@@ -100,11 +100,12 @@ def mistakes(model: "Perceptron", console: "Console") -> Any:
     table = grid(("epoch", "right"), ("mistakes", "right"), ("", "left"))
     if validated:
         table.add_column("right on held-out examples", justify="right", header_style="dim")
+    longest = max(8, min(32, console.width - (46 if validated else 18)))
     most = max(1, *(row["mistakes"] for row in rows))
     for place in shown_epochs(len(rows)):
         row = rows[place]
         right = [percent(row["validation_accuracy"])] if validated else []
-        table.add_row(f"{row['epoch']}", f"{row['mistakes']:,}", bar(row["mistakes"] / most, 32, console), *right)
+        table.row(f"{row['epoch']}", f"{row['mistakes']:,}", bar(row["mistakes"] / most, longest, console), *right)
     return table
 
 

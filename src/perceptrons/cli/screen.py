@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -57,11 +58,16 @@ def heading(text: str) -> Text:
     return Text(f"\n{text}", style="bold")
 
 
-def grid(*columns: tuple[str, str]) -> Any:
-    """A table without lines; columns are (title, "left" or "right"). Without titles there is no heading row."""
-    from rich.table import Table
+class Grid(Table):
+    """A table without lines, whose cells are shown as they are: brackets in a label are not markup."""
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(title for title, _ in columns))
+    def row(self, *cells: str | Text, style: str | None = None) -> None:
+        self.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells), style=style)
+
+
+def grid(*columns: tuple[str, str]) -> Grid:
+    """An empty table; columns are (title, "left" or "right"). Without titles there is no heading row."""
+    table = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(title for title, _ in columns))
     for title, side in columns:
         table.add_column(Text(title), justify=side, header_style="dim", no_wrap=True)  # type: ignore[arg-type]
     return table

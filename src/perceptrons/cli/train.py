@@ -40,13 +40,20 @@ def train(
     data: Annotated[
         Path | None,
         typer.Argument(
-            metavar="DATA", show_default=False, help="CSV, svmlight or .npz file; none: scikit-learn's digits."
+            metavar="DATA",
+            readable=False,
+            show_default=False,
+            help="CSV, svmlight or .npz file; none: scikit-learn's digits.",
         ),
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="MODEL", help="Save the model here.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="MODEL", readable=False, help="Save the model here.")
+    ] = None,
     format: options.Format = None,
     label_column: options.LabelColumn = None,
-    test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Test on this file.")] = None,
+    test: Annotated[
+        Path | None, typer.Option("--test", metavar="FILE", readable=False, help="Test on this file.")
+    ] = None,
     test_share: Annotated[
         float | None,
         typer.Option(

@@ -75,7 +75,7 @@ def one_class(model: "Perceptron", k: int, n: int, console: "Console") -> "Table
         if len(labels) == 2:
             speaks = f"for {labels[k] if weight.weight > 0 else labels[1 - k]}"
         length = bar(abs(weight.weight / weights[0].weight), 16, console)
-        table.add_row(plain(weight.feature, 32), signed(weight.weight), length, speaks)
+        table.row(plain(weight.feature, 32), signed(weight.weight), length, speaks)
     return table
 
 
@@ -97,5 +97,5 @@ def every_class(model: "Perceptron", n: int, at_most: int, console: "Console") -
         cells: list[Any] = []
         for weight in weights[:fitting]:
             cells += [plain(weight.feature, 24), signed(weight.weight)]
-        table.add_row(label, *cells)
+        table.row(label, *cells)
     return table

@@ -85,7 +85,7 @@ def _check_values(path: Path, X: Any) -> None:
             row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
         else:
             row, column = divmod(place, X.shape[1])
-        what = f"row {row}, column {column} of the examples is {values[place]} (counted from 0)"
+        what = f"row {row}, column {column} of the examples is {values[place]:g} (counted from 0)"
         raise DataFileError(path, f"{what}: fill it in, scale it or remove it")
 
 

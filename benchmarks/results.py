@@ -1,0 +1,46 @@
+"""Writes what a benchmark found: JSON for machines, a Markdown table for people, with the command that made it."""
+
+import json
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "results"
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "river", "vowpalwabbit", "liblinear-official")
+
+
+def environment() -> dict[str, Any]:
+    """What the figures depend on."""
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "packages": {name: version(name) for name in PACKAGES},
+    }
+
+
+def table(head: list[str], rows: list[list[Any]]) -> str:
+    """A Markdown table; numbers to three digits."""
+    lines = [head, ["---"] * len(head), *[[_cell(cell) for cell in row] for row in rows]]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def write(name: str, found: dict[str, Any], markdown: str, quick: bool) -> None:
+    """Print the tables and, for a full run, write both files."""
+    print(markdown)
+    if quick:
+        return
+    FOLDER.mkdir(exist_ok=True)
+    found = {"command": f"python -m benchmarks {name}", "environment": environment(), **found}
+    (FOLDER / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
+    (FOLDER / f"{name}.md").write_text(f"<!-- written by: python -m benchmarks {name} -->\n\n{markdown}\n")
+
+
+def _cell(value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    if value != value:
+        return "-"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
