@@ -252,3 +252,10 @@ def test_voting_has_no_single_weights_and_says_so():
 def test_one_example_cannot_be_split():
     with pytest.raises(ValueError, match="at least two examples"):
         hold_out(np.array([0]), None, 0.5, 0)
+
+
+def test_a_large_learning_rate_leaves_less_room_for_large_values():
+    assert Perceptron(eta0=1.0).fit(1e147 * X, Y).predict(X).shape == (4,)
+    with pytest.raises(ValueError, match="too large"):
+        Perceptron(eta0=1e8).fit(1e147 * X, Y)
+    assert np.isfinite(Perceptron(eta0=1e8, max_iter=5).fit(1e139 * X, Y).coef_).all()

@@ -559,7 +559,7 @@ def test_a_pipe_closed_by_its_reader_ends_quietly(folder, tmp_path):
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("command", [["train", "{}/animals.csv", "-o", "{}/piped.model"], ["--help"]])
+@pytest.mark.parametrize("command", [["train", "{}/animals.csv", "-o", "{}/piped.model"], ["--version"]])
 def test_output_into_a_closed_pipe_ends_quietly_and_what_was_asked_is_done(folder, command, unbuffered):
     reader, writer = os.pipe()
     os.close(reader)
@@ -571,6 +571,15 @@ def test_output_into_a_closed_pipe_ends_quietly_and_what_was_asked_is_done(folde
     if "-o" in command:
         assert perceptrons.load(folder / "piped.model").classes_.tolist() == KINDS
         (folder / "piped.model").unlink()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_output_to_a_full_disk_is_refused_in_one_line(folder):
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    command = [*PROGRAM, "inspect", folder / "animals.model"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (2, "The output cannot be written: No space left on device.\n")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

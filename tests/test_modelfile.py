@@ -223,3 +223,10 @@ def test_hostile_sparse_support_is_refused(array, path, rng):
     forge(model, path, lambda h, a: a.update({array: a[array] + 1000}))
     with pytest.raises(ModelFileError, match="do not fit together"):
         perceptrons.load(path)
+
+
+def test_a_folder_or_device_is_never_replaced(model, tmp_path):
+    with pytest.raises(ModelFileError, match="folder or a device"):
+        perceptrons.save(model, tmp_path)
+    with pytest.raises(ModelFileError, match="folder or a device"):
+        perceptrons.save(model, os.devnull)

@@ -113,6 +113,7 @@ def test_early_stopping_returns_exactly_the_weights_it_scored_best(combine, k, s
     if model.stop_reason_ == "early_stopping":
         assert len(accuracies) - 1 - best == 3
     assert model.t_ == (best + 1) * (400 - len(held_out))
+    assert model.n_updates_ == model.mistakes_[: best + 1].sum()
 
 
 def test_early_stopping_weighs_held_out_examples(rng):

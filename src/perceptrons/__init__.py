@@ -1,7 +1,24 @@
 """The perceptron family: fast, exact, restartable, and at home in scikit-learn. Start with `Perceptron`."""
 
-from perceptrons.linear import Perceptron
-from perceptrons.modelfile import ModelFileError, load, save
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perceptrons.linear import Perceptron
+    from perceptrons.modelfile import ModelFileError, load, save
 
 __all__ = ["ModelFileError", "Perceptron", "load", "save"]
 __version__ = "0.1.0"
+
+# Loaded when first asked for, so that `perceptrons --help` need not wait for scikit-learn and numba.
+_HOMES = {"Perceptron": "linear", "ModelFileError": "modelfile", "load": "modelfile", "save": "modelfile"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'perceptrons' has no attribute {name!r}")
+    return getattr(import_module(f"perceptrons.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -23,7 +23,7 @@ FIRST = np.zeros(1, np.intp)
 LIMITLESS = float("inf")
 DOMAINS: dict[str, tuple[Domain, ...]] = {
     "combine": (Words(("average", "last", "vote", "pocket")),),
-    "eta0": (Number(0, LIMITLESS, open=True),),
+    "eta0": (Number(0, 1e9, open=True),),
     "max_iter": (Number(1, LIMITLESS, whole=True),),
     "tol": (Number(0, LIMITLESS), NONE),
     "shuffle": (Flag(),),
@@ -88,7 +88,8 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     max_seconds : float or None, default=None
         Stop when this time is spent, also within an epoch.
     class_weight : dict, "balanced" or None, default=None
-        Weight of the examples of a class; times `sample_weight`.
+        Weight of the examples of a class; times `sample_weight`. Repetitions end when the example is right, so a
+        weight below 1 for the other classes favours a class more strongly than a weight above 1 for itself.
     warm_start : bool, default=False
         `fit` goes on from where the model is: two fits of 5 epochs are one of 10.
     verbose : bool or int, default=0
@@ -107,15 +108,15 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     n_iter_ : int
         Epochs of the last `fit`.
     n_updates_ : int
-        Updates made since the start.
+        Updates made since the start (after early stopping: up to the epoch returned to).
     t_ : float
-        Examples seen since the start, by weight, every epoch counted. `n_updates_ / t_` is the progressive error.
+        Examples seen by then, by weight, every epoch counted. `n_updates_ / t_` is the progressive error.
     mistakes_ : array of shape (n_iter_,)
         Mistakes in each epoch, each before it was learned from.
     history_ : list of dict
         A row per epoch: epoch, examples, mistakes, updates, loss, validation_accuracy, norm, seconds.
     converged_ : bool
-        Did the last epoch make no mistake?
+        Did the last epoch make no mistake? Then the last weights separate the training data; the average need not.
     stop_reason_ : {"converged", "tol", "early_stopping", "max_iter", "max_seconds"}
 
     Examples
@@ -222,7 +223,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             outcome.stop_reason = "interrupted"
             raise
         finally:
-            learner.mistakes += sum(row["mistakes"] for row in outcome.history)
+            learner.mistakes += sum(row["mistakes"] for row in outcome.history if row["epoch"] <= outcome.returned_to)
             learner.epochs += len(outcome.history)
             learner.changed()
             self._tell(outcome)

@@ -43,9 +43,12 @@ def save(model: Perceptron, path: str | os.PathLike[str]) -> None:
     """
     if type(model) is not Perceptron:
         raise TypeError(f"Only a Perceptron can be saved, not {type(model).__name__}.")
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        raise ModelFileError(f"{path}: this is a folder or a device, not a file that a model could replace.")
     arrays = _arrays(model._fitted())
     header = json.dumps(_header(model), sort_keys=True, allow_nan=False)
-    _write_whole(Path(path), to_bytes(arrays, metadata=_seal(header, arrays)))
+    _write_whole(path, to_bytes(arrays, metadata=_seal(header, arrays)))
 
 
 def load(path: str | os.PathLike[str]) -> Perceptron:

@@ -30,30 +30,32 @@ class Program(TyperGroup):
                 stream.reconfigure(errors="backslashreplace")  # an odd label must not end a run on an ASCII terminal
         try:
             code = super().main(*arguments, **{**extra, "standalone_mode": False}) or 0
+            with output():
+                sys.stdout.flush()
+        except BadInputError as error:
+            code = complain(str(error), BAD_INPUT)
         except UsageError as error:  # type: ignore[misc]
             command = error.ctx.command_path if error.ctx else "perceptrons"
             code = complain(f"{command}: {error.format_message()} (see {command} --help)", BAD_INPUT)
-        with quiet_pipe():
-            sys.stdout.flush()
         if standalone:
             sys.exit(code)
         return code
 
     def make_context(self, *arguments: Any, **extra: Any) -> Any:
-        with quiet_pipe():  # --help and --version print here
+        with output():  # --version prints here
             return super().make_context(*arguments, **extra)
         raise typer.Exit
 
     def invoke(self, ctx: Any) -> Any:
         code = 0
         try:
-            with quiet_pipe():
+            with output():
                 super().invoke(ctx)
                 sys.stdout.flush()
         except BadInputError as error:
             code = complain(str(error), BAD_INPUT)
         except OSError as error:
-            code = complain(f"{error.filename or 'output'}: {error.strerror or error}", BAD_INPUT)
+            code = complain(f"{error.filename}: {error.strerror or error}", BAD_INPUT)
         except MemoryError:
             code = complain("There is not enough memory for these data.", BAD_INPUT)
         except KeyboardInterrupt:
@@ -63,17 +65,21 @@ class Program(TyperGroup):
 
 def complain(message: str, code: int) -> int:
     """Say what is wrong, on one line of stderr."""
-    print(" ".join(message.split()), file=sys.stderr)
+    print(" ".join(message.splitlines()), file=sys.stderr)
     return code
 
 
 @contextmanager
-def quiet_pipe() -> Iterator[None]:
-    """Where nobody reads on, as after `| head`, leave the block, and let Python write what is left to nowhere."""
+def output() -> Iterator[None]:
+    """Leave the block quietly where nobody reads on, as after `| head`; refuse where stdout cannot be written."""
     try:
         yield
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try again when it exits
+        if not isinstance(error, BrokenPipeError):
+            raise BadInputError(f"The output cannot be written: {error.strerror or error}.") from error
 
 
 app = typer.Typer(

@@ -32,7 +32,7 @@ def read_for(
     return read_table(
         path, format, label_column,
         feature_names=feature_names(model), n_features=model.n_features_in_, need_labels=need_labels,
-        text_labels=False and model.classes_.dtype.kind in "UO", part="test",
+        text_labels=model.classes_.dtype.kind in "UO", part="test",
     )  # fmt: skip
 
 

@@ -36,6 +36,7 @@ class Outcome:
 
     history: list[dict[str, Any]] = field(default_factory=list)
     stop_reason: str = ""
+    returned_to: float = float("inf")  # the epoch whose weights were kept, if early stopping went back to one
 
 
 def new_row(epoch: int) -> dict[str, Any]:
@@ -66,8 +67,9 @@ def run_epochs(
 ) -> None:
     """Train until a rule says stop. train, held_out: which examples to learn from (None: all) and to score on.
 
-    The generator rng is part of the model, so that a resumed training goes on with the next order. The weights end as the best epoch left them if examples were held out, else as the last one did. outcome is filled
-    as training goes, so that it is right also after an interruption.
+    The generator rng is part of the model, so that a resumed training goes on with the next order. The weights end as
+    the best epoch left them if examples were held out, else as the last one did. outcome is filled as training goes,
+    so that it is right also after an interruption.
     """
     n = len(examples.y) if train is None else len(train)
     judged_on = np.arange(n) if train is None else train
@@ -127,6 +129,7 @@ def run_epochs(
         progress.say(outcome.stop_reason)
     if held_out is not None:
         best.restore(weights, votes)
+        outcome.returned_to = best.epoch
 
 
 def hold_out(codes: np.ndarray, weight: np.ndarray | None, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

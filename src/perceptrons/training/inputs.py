@@ -127,13 +127,13 @@ def _largest(dtype: Any, eta: float) -> float:
 def _check_values(values: np.ndarray, X: Any, eta: float) -> None:
     """Raise ValueError for NaN, infinity, or numbers so large that scores would overflow; one read at memory speed."""
     flat = values.ravel(order="K")
-    with np.errstate(over="ignore", invalid="ignore"):
-        if math.isfinite(float(flat @ flat)):
-            return
     limit = _largest(values.dtype, eta)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if float(flat @ flat) <= limit**2:
+            return
     bad = ~(np.abs(flat) <= limit)
     if not bad.any():
-        return  # only the sum of all squares was too large
+        return  # only the sum of all squares is above the limit
     place = int(np.argmax(bad))
     if sp.issparse(X):
         row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])

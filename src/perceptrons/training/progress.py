@@ -25,7 +25,6 @@ class Progress:
                 transient=not console.is_terminal,
             )
             self._task = self._bar.add_task("", total=n, epoch=1, text="")
-            self._n = n
 
     def __enter__(self) -> "Progress":
         if self._bar is not None:

@@ -9,7 +9,7 @@ from perceptrons.passes.state import LOG_COLUMNS
 from perceptrons.passes.voting import binary_votes, multiclass_votes
 from perceptrons.rows import Rows, Sparse
 
-MEMORY = 2**25  # scores against support examples held at once while predicting, in numbers
+MEMORY = 2**24  # numbers of each kind held at once while predicting
 
 
 class Votes:
@@ -68,11 +68,11 @@ class Votes:
         examples = self.matrix(w.shape[1])
         binary = len(b) == 1
         votes = np.zeros(X.shape[0] if binary else (X.shape[0], len(b)))
-        block = max(1, MEMORY // max(1, examples.shape[0]))
+        block = max(1, MEMORY // max(1, *examples.shape))
         for begin in range(0, X.shape[0], block):
             part, into = X[begin : begin + block], votes[begin : begin + block]
             s = np.ascontiguousarray(_dense(part @ w.T), dtype=np.float64) + b
-            G = np.ascontiguousarray(_dense(part @ examples.T), dtype=np.float64) + one
+            G = np.ascontiguousarray((examples @ _dense(part).T).T, dtype=np.float64) + one
             if binary:
                 binary_votes(G, support, np.where(y == 1, step, -step), counts, positive_at_zero, s[:, 0].copy(), into)
             else:
