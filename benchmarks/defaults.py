@@ -27,8 +27,8 @@ def run(quick: bool) -> None:
         lines.append(describe(row))
         print(lines[-1], flush=True)
     head = ["data", "rows", "features", "classes", *CONTESTANTS, *[f"{title}, s" for title in CONTESTANTS]]
-    text = f"{results.table(head, lines)}\n\n{count(found)}"
-    results.write("defaults", {"sets": found}, text, quick)
+    summary = count(found)
+    results.write("defaults", {"sets": found}, f"{results.table(head, lines)}\n\n{summary}", summary, quick)
 
 
 def measure(kind: Any, split: datasets.Split) -> dict[str, float]:

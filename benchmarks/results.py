@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "results"
+README = Path(__file__).parent.parent / "README.md"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "river", "vowpalwabbit", "liblinear-official")
 
 
@@ -27,8 +28,8 @@ def table(head: list[str], rows: list[list[Any]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def write(name: str, found: dict[str, Any], markdown: str, quick: bool) -> None:
-    """Print the tables and, for a full run, write both files."""
+def write(name: str, found: dict[str, Any], markdown: str, summary: str, quick: bool) -> None:
+    """Print the tables and, for a full run, write both files and the summary between its marks in the README."""
     print(markdown)
     if quick:
         return
@@ -36,6 +37,9 @@ def write(name: str, found: dict[str, Any], markdown: str, quick: bool) -> None:
     found = {"command": f"python -m benchmarks {name}", "environment": environment(), **found}
     (FOLDER / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
     (FOLDER / f"{name}.md").write_text(f"<!-- written by: python -m benchmarks {name} -->\n\n{markdown}\n")
+    start, end = f"<!-- benchmark: {name} -->\n", "<!-- end -->"
+    before, _, rest = README.read_text().partition(start)
+    README.write_text(f"{before}{start}\n{summary}\n\n{end}{rest.partition(end)[2]}")
 
 
 def _cell(value: Any) -> str:

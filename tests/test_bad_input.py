@@ -249,9 +249,10 @@ def test_voting_has_no_single_weights_and_says_so():
         other.set_params(combine="pocket").predict(X)
 
 
-def test_one_example_cannot_be_split():
-    with pytest.raises(ValueError, match="at least two examples"):
-        hold_out(np.array([0]), None, 0.5, 0)
+def test_the_only_example_of_a_class_is_never_held_out():
+    with pytest.raises(ValueError, match="every class has a single one"):
+        hold_out(np.array([0, 1, 2]), None, 0.5, 0)
+    assert hold_out(np.array([0, 0, 1]), None, 0.9, 0)[1].tolist() in ([0], [1])
 
 
 def test_a_large_learning_rate_leaves_less_room_for_large_values():

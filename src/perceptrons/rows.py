@@ -51,6 +51,12 @@ def add(rows: Rows, i: int, step: Any, w: np.ndarray) -> None:
         np.add.at(w, rows.columns[part], step * rows.values[part])
 
 
+def move(rows: Rows, i: int, step: Any, theta: np.ndarray, y: int, y_hat: int) -> None:
+    """theta_y += step x_i,  theta_y_hat -= step x_i"""
+    add(rows, i, step, theta[y])
+    add(rows, i, -step, theta[y_hat])
+
+
 def scores(rows: Rows, i: int, theta: np.ndarray, s: np.ndarray) -> None:
     """s = theta x_i, one score a class. theta is (classes, features): C order for Dense, Fortran order for Sparse."""
     if isinstance(rows, Dense):
@@ -109,6 +115,28 @@ def _add(rows, i, step, w):
     def sparse(rows, i, step, w):
         for p in range(np.uint64(rows.starts[i]), np.uint64(rows.starts[i + 1])):
             w[unsigned(rows.columns[p])] += step * rows.values[p]
+
+    return sparse
+
+
+@overload(move, inline="always")
+def _move(rows, i, step, theta, y, y_hat):
+    if rows.instance_class is Dense:
+
+        def dense(rows, i, step, theta, y, y_hat):
+            add(rows, i, step, theta[y])
+            add(rows, i, -step, theta[y_hat])
+
+        return dense
+
+    unsigned = _unsigned(rows)
+
+    def sparse(rows, i, step, theta, y, y_hat):
+        columns = theta.T  # both classes of a feature lie together: one walk over the row for both
+        for p in range(np.uint64(rows.starts[i]), np.uint64(rows.starts[i + 1])):
+            column, change = columns[unsigned(rows.columns[p])], step * rows.values[p]
+            column[y] += change
+            column[y_hat] -= change
 
     return sparse
 

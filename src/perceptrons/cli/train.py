@@ -15,8 +15,6 @@ from perceptrons.cli.files import check_output, read_table, save_model
 from perceptrons.cli.screen import as_json, plain, screen
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from perceptrons import Perceptron
     from perceptrons.data import Table
 
@@ -150,7 +148,10 @@ def tables(
     """What to learn from, what to test on, and a sentence about it."""
     from dataclasses import replace
 
+    import numpy as np
+
     from perceptrons.cli.digits import digits
+    from perceptrons.training.epochs import hold_out
 
     table = digits() if data is None else read_table(data, format, label_column)
     check_classes(table)
@@ -164,29 +165,16 @@ def tables(
         return table, held_out, f"{n:,} to learn from; {held_out.X.shape[0]:,} in {test} to test on"
     if share == 0:
         return table, None, f"All {n:,} to learn from, none held out"
-    chosen = hold_out(table.y, share, seed)
-    if chosen is None:
+    codes = np.unique(np.asarray(table.y), return_inverse=True)[1]
+    if n * share < 1 or np.bincount(codes).max() == 1:
         return table, None, f"All {n:,} to learn from: too few to hold {share:.0%} out as a test"
-    train, rest = chosen
+    train, rest = hold_out(codes, None, share, seed)
     said = f"{len(train):,} to learn from; {len(rest):,} held out as a test ({share:.0%} of every class, seed {seed})"
     return (
         replace(table, X=table.X[train], y=table.y[train]),  # type: ignore[index]
         replace(table, X=table.X[rest], y=table.y[rest]),  # type: ignore[index]
         said,
     )
-
-
-def hold_out(y: Any, share: float, seed: int) -> "tuple[np.ndarray, np.ndarray] | None":
-    """Examples to learn from and to test on, of every class the same share; None if that is none at all."""
-    import numpy as np
-
-    rng = np.random.default_rng([seed, len(y)])
-    chosen = np.zeros(len(y), bool)
-    for label in np.unique(y):
-        members = np.flatnonzero(y == label)
-        n = min(round(share * len(members)), len(members) - 1)  # a class that is never learned cannot be tested
-        chosen[rng.permutation(members)[:n]] = True
-    return (np.flatnonzero(~chosen), np.flatnonzero(chosen)) if chosen.any() else None
 
 
 def check_classes(table: "Table") -> None:

@@ -1,13 +1,22 @@
 """The binary perceptron: one pass over given examples in a given order. For several classes: `multiclass.py`."""
 
-from perceptrons.passes.state import broke, due, judge, longer, note, shift
-from perceptrons.rows import compiled, dot, prefetch
+from perceptrons.passes.state import broke, due, judge, longer, note
+from perceptrons.rows import add, compiled, dot, prefetch
 
 
 @compiled
 def wrong(y, s, zero):
     """Is score s a mistake for label y, -1 or +1?  zero: the label that is wrong at s = 0 (2: both, 0: none)."""
     return y * s < 0 or (s == 0 and (zero == 2 or zero == y))
+
+
+@compiled
+def shift(rows, i, step, t, model):
+    """w += step x_i,  b += step, and the same t times into the late sums."""
+    add(rows, i, step, model.w[0])
+    add(rows, i, t * step, model.late_w[0])
+    model.b[0] += model.one * step
+    model.late_b[0] += t * model.one * step
 
 
 @compiled
@@ -34,7 +43,7 @@ def binary_pass(rows, y, weight, order, model, eta, zero, log, pocket):
                 break
             share = min(left, 1.0)
             step = w.dtype.type(share * eta * y[i])
-            shift(rows, i, 0, step, t, model)
+            shift(rows, i, step, t, model)
             if pocket is not None:
                 broke(pocket)
             if log is not None:

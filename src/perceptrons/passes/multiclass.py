@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from perceptrons.passes.state import LOG_COLUMNS, broke, due, judge, longer, note, shift
-from perceptrons.rows import compiled, prefetch, scores
+from perceptrons.passes.state import LOG_COLUMNS, broke, due, judge, longer, note
+from perceptrons.rows import compiled, move, prefetch, scores
 
 BLOCK = 128  # examples a matrix product; measured, see docs/decisions.md
 
@@ -16,6 +16,18 @@ def leader(s):
         if s[k] > s[best]:
             best = k
     return best
+
+
+@compiled
+def exchange(rows, i, y, y_hat, step, t, model):
+    """theta_y += step x_i,  theta_y_hat -= step x_i, and the same t times into the late sums."""
+    move(rows, i, step, model.w, y, y_hat)
+    move(rows, i, t * step, model.late_w, y, y_hat)
+    bias = model.one * step
+    model.b[y] += bias
+    model.b[y_hat] -= bias
+    model.late_b[y] += t * bias
+    model.late_b[y_hat] -= t * bias
 
 
 @compiled
@@ -44,8 +56,7 @@ def multiclass_pass(rows, y, weight, order, model, eta, log, pocket):
                 break
             share = min(left, 1.0)
             step = theta.dtype.type(share * eta)
-            shift(rows, i, y[i], step, t, model)
-            shift(rows, i, y_hat, -step, t, model)
+            exchange(rows, i, y[i], y_hat, step, t, model)
             if pocket is not None:
                 broke(pocket)
             if log is not None:
@@ -111,8 +122,7 @@ def walk(rows, y, weight, visit, model, eta, log, kept, S, G):
             left -= share
     for u in range(made):
         seen, i, step = todo[u, 0], int(todo[u, 1]), number(todo[u, 4])
-        shift(rows, i, int(todo[u, 2]), step, seen, model)
-        shift(rows, i, int(todo[u, 3]), -step, seen, model)
+        exchange(rows, i, int(todo[u, 2]), int(todo[u, 3]), step, seen, model)
         if log is not None:
             updates = longer(updates, kept + u)
             updates[kept + u] = todo[u]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.rows import add, compiled
+from perceptrons.rows import compiled
 
 
 class Linear(NamedTuple):
@@ -31,15 +31,6 @@ RUN, BEST_RUN, BEST_MISTAKES, JUDGED = range(4)
 UNJUDGED, WORSE, KEPT = 0.0, 1.0, 2.0
 
 LOG_COLUMNS = 5  # examples seen before, row, true class, the class it was taken for, step (> 0)
-
-
-@compiled
-def shift(rows, i, k, step, t, model):
-    """w_k += step x_i,  b_k += step, and the same t times into the late sums, t examples having been seen before."""
-    add(rows, i, step, model.w[k])
-    model.b[k] += model.one * step
-    add(rows, i, t * step, model.late_w[k])
-    model.late_b[k] += t * model.one * step
 
 
 @compiled

@@ -133,24 +133,28 @@ def run_epochs(
 
 
 def hold_out(codes: np.ndarray, weight: np.ndarray | None, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two sorted sets of examples, to train on and to score on, at least one each, of every class about the same share.
+    """Two sorted sets of examples, to train on and to score on: of every class about the same share, never all of it.
 
     Examples of weight 0 are in neither.
     """
     order = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
-    n = len(order)
-    if n < 2:
-        raise ValueError("early_stopping needs at least two examples, one to train on and one to hold out.")
-    total = min(max(1, round(fraction * n)), n - 1)
-    order = np.random.default_rng([seed, n]).permutation(order)
-    shuffled_codes = codes[order]
-    share = total * np.bincount(shuffled_codes) / n
-    quota = share.astype(int)
-    quota[np.argsort(quota - share, kind="stable")[: total - quota.sum()]] += 1
-    held_out = np.zeros(n, bool)
+    counts = np.bincount(codes[order])
+    spare = np.maximum(counts - 1, 0)
+    total = min(max(1, round(fraction * len(order))), spare.sum())
+    if total < 1:
+        raise ValueError(
+            "No example can be held out: every class has a single one. Give more, or early_stopping=False."
+        )
+    share = total * counts / len(order)
+    quota = np.minimum(share.astype(int), spare)
+    for code in np.argsort(quota - share, kind="stable"):  # what rounding left over goes where most is missing
+        quota[code] += min(spare[code] - quota[code], 1, total - quota.sum())
+    order = np.random.default_rng([seed, len(order)]).permutation(order)
+    held_out = np.zeros(len(codes), bool)
     for code, size in enumerate(quota):
-        held_out[np.flatnonzero(shuffled_codes == code)[:size]] = True
-    return np.sort(order[~held_out]), np.sort(order[held_out])
+        held_out[order[codes[order] == code][:size]] = True
+    order.sort()
+    return order[~held_out[order]], order[held_out[order]]
 
 
 def held_out_accuracy(
