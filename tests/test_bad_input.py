@@ -260,3 +260,9 @@ def test_a_large_learning_rate_leaves_less_room_for_large_values():
     with pytest.raises(ValueError, match="too large"):
         Perceptron(eta0=1e8).fit(1e147 * X, Y)
     assert np.isfinite(Perceptron(eta0=1e8, max_iter=5).fit(1e139 * X, Y).coef_).all()
+
+
+def test_an_intercept_to_start_from_needs_an_intercept():
+    with pytest.raises(ValueError, match="fit_intercept=False"):
+        Perceptron(fit_intercept=False).fit(X, Y, intercept_init=[1.0])
+    assert Perceptron(fit_intercept=False).fit(X, Y, intercept_init=[0.0]).intercept_ == 0

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from perceptrons.training.epochs import Outcome, Plan, hold_out, run_epochs
@@ -17,9 +16,7 @@ from perceptrons.training.labels import check_labels, distinct, merge
 from perceptrons.training.learner import Learner
 from perceptrons.training.learning import Examples
 from perceptrons.training.parameters import ANYTHING, MAPPING, NONE, Domain, Flag, Number, Words, check_parameters
-from perceptrons.training.votes import take
 
-FIRST = np.zeros(1, np.intp)
 LIMITLESS = float("inf")
 DOMAINS: dict[str, tuple[Domain, ...]] = {
     "combine": (Words(("average", "last", "vote", "pocket")),),
@@ -198,12 +195,11 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             known = merge(self._learner.classes, classes) if warm else classes
             codes = np.searchsorted(known, classes).astype(np.int32)[codes]
             weight = check_weights(sample_weight, self.class_weight, known, codes)
-            train, held_out = None, None
-            if self.early_stopping:
-                train, held_out = hold_out(codes, weight, self.validation_fraction, self._seed())
             if not warm:
                 self._begin(known, X.shape[1], X.dtype, coef_init, intercept_init)
-        learner = self._learner
+            learner, train, held_out = self._learner, None, None
+            if self.early_stopping:
+                train, held_out = hold_out(codes, weight, self.validation_fraction, learner.seed)
         learner.meet_classes(known)
         learner.weights.forget_judgement()
         outcome = Outcome()
@@ -323,53 +319,29 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         They are not probabilities. Under combine="vote" they are shares of the votes.
         """
         check_is_fitted(self)
-        return self._scores(check_matrix(self, X, reset=False))
+        return self._learner.scores(check_matrix(self, X, reset=False), self.combine, self.zero_score)
 
     def predict(self, X):
         """The class of the highest score for every row of X."""
-        return self.classes_[self._winners(self.decision_function(X))]
+        check_is_fitted(self)
+        return self.classes_[self._learner.winners(self.decision_function(X), self.zero_score)]
 
     def predict_one(self, x):
         """The class of one example, given as a dict of features or a row of numbers; unknown features count 0."""
         check_is_fitted(self)
         rows, new = self._one_row(x)
-        if self.combine in ("last", "average"):
-            scores = self._learner.score_one(known_part(rows, new), self.combine == "average")
-        else:
-            scores = self._scores(take(known_part(rows, new), FIRST, self.n_features_in_))
-        return self.classes_[self._winners(scores.reshape(1, -1) if scores.size > 1 else scores)].tolist()[0]
-
-    def _scores(self, X):
-        if self.combine == "vote":
-            return self._vote_shares(X)
-        w, b = self._predicting()
-        s = safe_sparse_dot(X, w.T, dense_output=True) + b
-        return s.ravel() if len(b) == 1 else s
-
-    def _vote_shares(self, X):
-        learner = self._learner
-        if learner.votes is None:
-            raise ValueError("The model was not trained with combine='vote' and holds no votes: fit it again.")
-        weights, at_zero = learner.weights, self.zero_score == "positive"
-        return learner.votes.shares(X, weights.start(), weights.one, weights.t, at_zero)
-
-    def _winners(self, scores):
-        if scores.ndim == 2:
-            return scores.argmax(axis=1)
-        if len(self.classes_) == 1:
-            return np.zeros(len(scores), np.intp)
-        positive = scores >= 0 if self.zero_score == "positive" else scores > 0
-        return positive.astype(np.intp)
+        scores = self._learner.score_one(known_part(rows, new), self.combine, self.zero_score)
+        return self.classes_[self._learner.winners(scores, self.zero_score)].tolist()[0]
 
     # ---- reading the model
 
     @property
     def coef_(self):
-        return self._predicting()[0].copy()
+        return self._fitted().predicting(self.combine)[0].copy()
 
     @property
     def intercept_(self):
-        return self._predicting()[1].copy()
+        return self._fitted().predicting(self.combine)[1].copy()
 
     @property
     def coef_last_(self):
@@ -413,19 +385,6 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     def feature_names_in_(self):
         del self._columns
 
-    def _predicting(self):
-        """The weights that predict, not to be changed."""
-        learner = self._fitted()
-        if self.combine == "last":
-            return learner.weights.last()
-        if self.combine == "average":
-            return learner.average()
-        if self.combine == "pocket" and learner.weights.has_pocket:
-            return learner.weights.pocketed()
-        if self.combine == "vote":
-            raise AttributeError("Voting predicts with many weight vectors: read coef_average_ or coef_last_ instead.")
-        raise AttributeError("The model was not trained with combine='pocket' and holds no pocket: fit it again.")
-
     def _fitted(self):
         if "_learner" not in self.__dict__:
             raise NotFittedError("This Perceptron is not fitted yet: call fit, partial_fit or learn_one first.")
@@ -460,6 +419,10 @@ class Perceptron(ClassifierMixin, BaseEstimator):
                 f"With init={self.init!r} and zero_score={self.zero_score!r} it matters from the first example on "
                 f"which class is positive, and so far there is only {classes.tolist()[0]!r}: call partial_fit with "
                 "classes=[...] first."
+            )
+        if not self.fit_intercept and intercept_init is not None and np.any(intercept_init):
+            raise ValueError(
+                "fit_intercept=False means an intercept of 0, but intercept_init is not 0: drop one of them."
             )
         self._learner = Learner.begin(
             classes,

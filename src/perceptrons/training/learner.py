@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
 
 from perceptrons.rows import Rows, Sparse
 from perceptrons.training.learning import Counts, Examples, judge_last, learn
-from perceptrons.training.votes import Votes
+from perceptrons.training.votes import Votes, take
 from perceptrons.training.weights import Weights, first_weights
 
 
@@ -105,14 +106,47 @@ class Learner:
             self._average = self.weights.average()
         return self._average
 
-    def score_one(self, rows: Rows, averaged: bool) -> np.ndarray:
-        """The scores of one row, at the cost of its non-zeros: the average of the touched weights only."""
-        w, b, late_w, late_b, t, one = self.weights.linear()
+    def predicting(self, combine: str) -> tuple[np.ndarray, np.ndarray]:
+        """The weights that predict, not to be changed."""
+        if combine == "last":
+            return self.weights.last()
+        if combine == "average":
+            return self.average()
+        if combine == "vote":
+            raise AttributeError("Voting predicts with many weight vectors: read coef_average_ or coef_last_ instead.")
+        if not self.weights.has_pocket:
+            raise AttributeError("The model was not trained with combine='pocket' and holds no pocket: fit it again.")
+        return self.weights.pocketed()
+
+    def scores(self, X: Any, combine: str, zero_score: str) -> np.ndarray:
+        """One score a row for two classes, one a class for more; shares of the votes if they decide."""
+        if combine == "vote":
+            if self.votes is None:
+                raise ValueError("The model was not trained with combine='vote' and holds no votes: fit it again.")
+            at_zero = zero_score == "positive"
+            return self.votes.shares(X, self.weights.start(), self.weights.one, self.weights.t, at_zero)
+        w, b = self.predicting(combine)
+        s = safe_sparse_dot(X, w.T, dense_output=True) + b
+        return s.ravel() if len(b) == 1 else s
+
+    def score_one(self, rows: Rows, combine: str, zero_score: str) -> np.ndarray:
+        """`scores` of one row; last and averaged weights at the cost of its non-zeros."""
+        if combine not in ("last", "average"):
+            return self.scores(take(rows, np.zeros(1, np.intp), self.weights.n_features), combine, zero_score)
+        w, b, late_w, late_b, t, _ = self.weights.linear()
         touched, values = _parts(rows)
-        s = w[:, touched] @ values + one * b
-        if averaged and t[0] > 0:
-            s = s - (late_w[:, touched] @ values + one * late_b) / t[0]
-        return np.asarray(s)
+        s = w[:, touched] @ values + b
+        if combine == "average" and t[0] > 0:
+            s = s - (late_w[:, touched] @ values + late_b) / t[0]
+        return np.asarray(s if len(b) == 1 else s.reshape(1, -1))
+
+    def winners(self, scores: np.ndarray, zero_score: str) -> np.ndarray:
+        """The number of the winning class for every row of scores."""
+        if scores.ndim == 2:
+            return scores.argmax(axis=1)
+        if len(self.classes) == 1:
+            return np.zeros(len(scores), np.intp)
+        return (scores >= 0 if zero_score == "positive" else scores > 0).astype(np.intp)
 
 
 def _parts(rows: Rows) -> tuple[Any, np.ndarray]:
