@@ -15,6 +15,8 @@ SUMS = {"reassoc", "contract", "nsz", "arcp"}  # lets LLVM vectorise a sum; stil
 AHEAD = 8  # rows between the one being learned and the one being fetched: measured, see docs/decisions.md
 LINES = 4  # cache lines fetched of it; the hardware streams the rest of a longer row
 
+INLINED = {"fastmath": SUMS, "error_model": "numpy", "forceinline": True}  # by LLVM: numba's own compiles slower
+
 compiled = njit(cache=True, nogil=True, fastmath=SUMS, error_model="numpy")
 
 
@@ -75,7 +77,7 @@ def _unsigned(rows):
     return np.uint32 if rows.types[1].dtype == types.int32 else np.uint64
 
 
-@overload(dot, inline="always", jit_options={"fastmath": SUMS})
+@overload(dot, jit_options=INLINED)
 def _dot(rows, i, w):
     if rows.instance_class is Dense:
 
@@ -99,7 +101,7 @@ def _dot(rows, i, w):
     return sparse
 
 
-@overload(add, inline="always")
+@overload(add, jit_options=INLINED)
 def _add(rows, i, step, w):
     if rows.instance_class is Dense:
 
@@ -119,7 +121,7 @@ def _add(rows, i, step, w):
     return sparse
 
 
-@overload(move, inline="always")
+@overload(move, jit_options=INLINED)
 def _move(rows, i, step, theta, y, y_hat):
     if rows.instance_class is Dense:
 
@@ -141,7 +143,7 @@ def _move(rows, i, step, theta, y, y_hat):
     return sparse
 
 
-@overload(scores, inline="always", jit_options={"fastmath": SUMS})
+@overload(scores, jit_options=INLINED)
 def _scores(rows, i, theta, s):
     if rows.instance_class is Dense:
 
@@ -196,7 +198,7 @@ def _touch(typingctx, array, index, offset):
     return types.void(array, types.intp, types.intp), codegen
 
 
-@overload(prefetch, inline="always")
+@overload(prefetch, jit_options=INLINED)
 def _prefetch(rows, order, p):
     # No branch here: numba would count references to the arrays inside it, at every row, and the pass be half as fast.
     if rows.instance_class is Dense:

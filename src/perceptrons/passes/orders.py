@@ -14,6 +14,8 @@ def shuffled(n: int, rng: np.random.Generator) -> np.ndarray:
     Up to 1,024 examples that is a plain random permutation. Above, a group mixes runs from all over the data, so that
     data sorted by class are mixed too, and a pass is a quarter faster than over a plain permutation.
     """
+    if n <= GROUP:
+        return rng.permutation(n)
     order = np.empty(n, np.intp)
     fill(order, rng.permutation(-(-n // RUN)), rng.bit_generator.random_raw(n))
     return order
