@@ -245,8 +245,9 @@ def test_voting_has_no_single_weights_and_says_so():
     other = Perceptron().fit(X, Y)
     with pytest.raises(ValueError, match="holds no votes"):
         other.set_params(combine="vote").predict(X)
-    with pytest.raises(AttributeError, match="holds no pocket"):
+    with pytest.raises(ValueError, match="holds no pocket"):
         other.set_params(combine="pocket").predict(X)
+    assert not hasattr(other, "coef_")
 
 
 def test_the_only_example_of_a_class_is_never_held_out():
@@ -266,3 +267,89 @@ def test_an_intercept_to_start_from_needs_an_intercept():
     with pytest.raises(ValueError, match="fit_intercept=False"):
         Perceptron(fit_intercept=False).fit(X, Y, intercept_init=[1.0])
     assert Perceptron(fit_intercept=False).fit(X, Y, intercept_init=[0.0]).intercept_ == 0
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda S: S.indices.__setitem__(1, 2_000_000_000), lambda S: S.indices.__setitem__(1, -5),
+        lambda S: S.indices.__setitem__(1, 2), lambda S: S.indptr.__setitem__(2, 10**6),
+        lambda S: S.indptr.__setitem__(slice(1, 3), [4, 1]),
+    ],
+)  # fmt: skip
+def test_a_corrupt_sparse_matrix_is_refused_not_followed_out_of_memory(spoil):
+    S = sp.csr_matrix(X + 1)
+    spoil(S)
+    for call in (Perceptron().fit, Perceptron().partial_fit):
+        with pytest.raises(ValueError, match="corrupt sparse matrix"):
+            call(S, Y)
+
+
+def test_parameters_changed_after_the_start_are_checked_again():
+    model = Perceptron(warm_start=True).fit(X, Y)
+    before = copy.deepcopy(model)
+    for change, message in (
+        ({"combine": "vote"}, "holds no votes"),
+        ({"combine": "pocket"}, "holds no pocket"),
+        ({"fit_intercept": False}, "fit_intercept was changed"),
+        ({"eta0": -5.0}, "eta0 must be"),
+        ({"zero_score": "bogus"}, "zero_score must be"),
+    ):
+        model.set_params(**change)
+        for call in (model.fit, model.partial_fit, lambda A, b: model.learn_one(A[0], b[0])):
+            with pytest.raises(ValueError, match=message):
+                call(X, Y)
+        model.set_params(**{name: getattr(before, name) for name in change})
+    assert_unchanged(model, before)
+    with pytest.raises(ValueError, match="zero_score must be"):
+        model.set_params(zero_score="bogus").predict(X)
+
+
+def test_weights_so_small_that_they_vanish_are_refused():
+    with pytest.raises(ValueError, match="at least 1e-12"):
+        Perceptron().fit(X, Y, sample_weight=[1, 1, 1e-60, 1])
+
+
+@pytest.mark.parametrize(
+    ("bad", "error", "message"),
+    [
+        ([{"a": 1}, {"b": 2}], TypeError, "DictVectorizer"),
+        (np.array([["2020-01-01"], ["2021-01-01"]], "M8[D]"), TypeError, "dates"),
+        (np.ma.masked_array([[1.0], [2.0]], [[True], [False]]), ValueError, "masked"),
+        ([[10**400], [1]], ValueError, "row 0, column 0"),
+        (pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, np.nan]}), ValueError, "NaN at row 1, column b"),
+    ],
+)
+def test_things_that_numpy_would_take_for_numbers_are_refused(bad, error, message):
+    with pytest.raises(error, match=message):
+        Perceptron().fit(bad, [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("x", "message"), [(3.0, "not an example"), (None, "not an example"), ([10**400], "not a row")]
+)
+def test_what_is_no_example_is_refused_from_the_first(x, message):
+    with pytest.raises(ValueError, match=message):
+        Perceptron().learn_one(x, 0)
+    with pytest.raises(ValueError, match="finite"):
+        Perceptron().learn_one({"a": 10**400}, 0)
+
+
+def test_numbers_too_large_for_the_model_say_so():
+    model = Perceptron().fit(X.astype(np.float32), Y)
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="too large a number"):
+        model.partial_fit(X * 1e300, Y)
+    with pytest.raises(ValueError, match="coef_init holds"):
+        Perceptron().fit(X.astype(np.float32), Y, coef_init=[[1e39, 0]])
+
+
+def test_classes_that_are_no_list_of_labels_are_refused_by_name():
+    with pytest.raises(ValueError, match="classes=2 is not a list of labels"):
+        Perceptron().partial_fit(X, Y, classes=2)
+    assert Perceptron().partial_fit(X, Y, classes={0, 1, 2}).classes_.tolist() == [0, 1, 2]
+
+
+def test_a_negative_seed_is_refused_by_name():
+    with pytest.raises(ValueError, match="random_state must be"):
+        Perceptron(random_state=-1).fit(X, Y)
+    assert Perceptron(max_iter=10**400).fit(X, Y).converged_

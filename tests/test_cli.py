@@ -616,3 +616,17 @@ print([name for name in ("numpy", "scipy", "sklearn", "numba", "perceptrons.line
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+def test_a_closed_stdout_is_nobody_reading(tmp_path):
+    (tmp_path / "two.csv").write_text("a,b,kind\n1,2,x\n2,1,y\n1,3,x\n3,1,y\n")
+    command = (
+        f'"{sys.executable}" -c "import sys; from perceptrons.cli import main; sys.exit(main())" train two.csv >&-'
+    )
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_number_of_epochs_beyond_all_bounds_is_a_number_of_epochs(run, tmp_path):
+    (tmp_path / "two.csv").write_text("a,b,kind\n1,2,x\n2,1,y\n1,3,x\n3,1,y\n")
+    assert run("train", tmp_path / "two.csv", "--max-iter", "1" + 40 * "0", "--json")[0] == 0

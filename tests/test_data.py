@@ -268,6 +268,7 @@ def test_svmlight_numbers_of_every_form_are_exact(write):
         ("1 1:2 2:1e999\n", "1:7", "too large"),
         ("1 1:2\n1 1:3 99999999999:1\n", "2:7", "index 99999999999 is too large"),
         ("1 99999999999999999999999:1\n", "1:3", "too large"),
+        ("a 1:2 2000000000:4\nb 2:1\n", "1:7", "index 2000000000 is too large"),
         (b"1 1:2\n1 1:\xff\n", "2:5", "not UTF-8"),
     ],
 )

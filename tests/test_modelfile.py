@@ -3,6 +3,7 @@
 import json
 import os
 import struct
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -198,6 +199,23 @@ HOSTILE = {
     "names that do not fit": lambda h, a: h.update(features=["a"]),
     "a random state of another kind": lambda h, a: h["orders"].update(bit_generator="MT19937"),
     "a random state that is none": lambda h, a: h.update(orders="0"),
+    "epochs without end": lambda h, a: h.update(epochs=float("inf")),
+    "a random state out of range": lambda h, a: h["orders"]["state"].update(state=2**300),
+    "classes too large for their type": lambda h, a: h.update(classes=[0, 1, 2**70]),
+    "classes that are not sorted": lambda h, a: h.update(classes=[2, 1, 0]),
+    "a class twice": lambda h, a: h.update(classes=[0, 1, 1]),
+    "classes that are lists": lambda h, a: h.update(classes=[[0], [1], [2]]),
+    "classes of a type that eats memory": lambda h, a: h.update(classes_dtype="<U100000000"),
+    "a negative number of examples": lambda h, a: a.update(t=np.array([-5.0])),
+    "support with nan": lambda h, a: a["support"].__setitem__((0, 0), np.nan),
+    "support of another type": lambda h, a: a.update(support=a["support"].astype(np.int8)),
+    "history of another kind": lambda h, a: h["report"].update(history_="abc"),
+    "history without its columns": lambda h, a: h["report"].update(history_=[{}] * 3),
+    "a number of epochs that is none": lambda h, a: h["report"].update(n_iter_="abc"),
+    "an unknown reason": lambda h, a: h["report"].update(stop_reason_={"evil": 1}),
+    "early stopping without accuracies": lambda h, a: h["report"].update(stop_reason_="early_stopping"),
+    "an unknown start": lambda h, a: h.update(init="evil"),
+    "a seed that is none": lambda h, a: h["parameters"].update(random_state="zzz"),
     "report missing": lambda h, a: h.update(report={}),
     "header is a list": lambda h, a: h.clear(),
     "log with a foreign support example": lambda h, a: a["log"].__setitem__((0, 1), 1e9),
@@ -230,3 +248,33 @@ def test_a_folder_or_device_is_never_replaced(model, tmp_path):
         perceptrons.save(model, tmp_path)
     with pytest.raises(ModelFileError, match="folder or a device"):
         perceptrons.save(model, os.devnull)
+
+
+def test_seals_that_cannot_be_read_are_refused(model, path):
+    perceptrons.save(model, path)
+    header, content = parts(path)
+    for seal in ("[]", "null", '{"format": 1}', '{"format": 1, "header": "\\ud800", "sha256": ""}', "[" * 5000):
+        header["__metadata__"]["perceptrons"] = seal
+        path.write_bytes(rebuilt(header, content))
+        with pytest.raises(ModelFileError):
+            perceptrons.load(path)
+
+
+def test_a_link_is_followed_a_long_name_is_fine_and_a_missing_folder_is_named(model, tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    link.symlink_to(target)
+    perceptrons.save(model, link)
+    assert link.is_symlink()
+    assert perceptrons.load(os.fsencode(target)).n_updates_ == model.n_updates_
+    perceptrons.save(model, tmp_path / ("m" * 250))
+    with pytest.raises(FileNotFoundError, match="missing"):
+        perceptrons.save(model, tmp_path / "missing" / "m")
+
+
+@pytest.mark.parametrize("labels", [np.array(["a", "b"], np.dtypes.StringDType()), ["a", "bb"]])
+def test_every_kind_of_label_that_is_learned_can_be_saved(labels, path):
+    model = Perceptron(class_weight=MappingProxyType({"a": 2.0})).fit([[0.0], [1.0]], labels)
+    perceptrons.save(model, path)
+    assert perceptrons.load(path).predict([[1.0]]).tolist() == [labels[1]]
+    with pytest.raises(ValueError, match="Unknown label type"):
+        Perceptron().fit([[0.0], [1.0]], np.array([b"a", b"b"]))

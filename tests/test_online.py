@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from perceptrons import Perceptron
 from perceptrons.online import progressive
+from perceptrons.training.epochs import hold_out
 from tests.conftest import whole_numbers
 from tests.reference import binary, multiclass
 
@@ -186,3 +187,55 @@ def test_regret_is_counted_against_a_fixed_model(rng):
     assert progress.regret == progress.mistakes - fixed
     with pytest.raises(ValueError, match="comparator"):
         _ = progressive(Perceptron(), []).regret
+
+
+@pytest.mark.parametrize("first", [{}, {"x": 0}])
+def test_a_stream_may_begin_with_an_empty_example(first):
+    model = Perceptron().learn_one(first, "a").learn_one({"x": 1}, "b").learn_one({"y": 1}, "a")
+    assert model.feature_names_in_.tolist() == ["x", "y"]
+    assert model.coef_last_.tolist() == [[1.0, -1.0]]
+    assert model.intercept_last_.tolist() == [-1.0]
+    assert model.predict_one({}) == "a"
+
+
+def test_class_weights_may_name_classes_that_come_later():
+    model = Perceptron(class_weight={"spam": 2, "ham": 1}).learn_one({"x": 1}, "spam").learn_one({"y": 1}, "ham")
+    assert model.t_ == 3
+    quiet = Perceptron(class_weight={0: 0.0}).partial_fit([[1.0], [2.0]], [0, 1]).partial_fit([[1.0]], [0])
+    assert quiet.t_ == 1
+
+
+def test_float32_rows_make_a_float32_model():
+    assert Perceptron().learn_one(np.ones(3, np.float32), 1).coef_.dtype == np.float32
+
+
+def test_whole_number_labels_stay_exact_or_are_refused():
+    model = Perceptron().learn_one([1.0], 2**62 + 1).learn_one([-1.0], 5)
+    assert model.predict_one([1.0]) == 2**62 + 1
+    model = Perceptron().fit([[1.0], [-1.0]], np.array([2**63 + 1, 2**63 + 3], np.uint64))
+    assert model.predict_one([-1.0]) == 2**63 + 3
+    with pytest.raises(ValueError, match="cannot be told apart"):
+        Perceptron().learn_one([1.0], 2**63 + 1).learn_one([-1.0], -5)
+    with pytest.raises(ValueError, match="cannot be told apart"):
+        Perceptron().partial_fit([[1.0], [-1.0]], [2**60 + 1, 2**60 + 3]).partial_fit([[5.0]], [1.0])
+    with pytest.raises(ValueError, match="64 bits"):
+        Perceptron().fit([[1.0], [-1.0]], [2**70, 2**71])
+    assert Perceptron().fit([[1.0], [-1.0]], [1e300, 2e300]).classes_.tolist() == [1e300, 2e300]
+    assert Perceptron().fit([[1.0], [-1.0]], [1e19, -(2.0**63)]).classes_.tolist() == [-(2.0**63), 1e19]
+
+
+def test_labels_of_pandas_nullable_types_stay_what_they_are():
+    y = pd.Series([2**60 + 1, 2**60 + 3, 5], dtype="Int64")
+    model = Perceptron().fit([[1.0], [-1.0], [2.0]], y)
+    assert model.classes_.tolist() == [5, 2**60 + 1, 2**60 + 3]
+    with pytest.raises(ValueError, match=r"missing label.*row 1"):
+        Perceptron().fit([[1.0], [-1.0], [2.0]], pd.Series(["a", pd.NA, "b"], dtype="string"))
+
+
+def test_early_stopping_scores_the_weights_that_predict_even_if_votes_are_there(rng):
+    X, y = whole_numbers(rng, 120, 4, 2)
+    model = Perceptron(combine="vote", warm_start=True, max_iter=2, tol=None).fit(X, y)
+    model.set_params(combine="last", early_stopping=True, max_iter=6).fit(X, y)
+    _, held_out = hold_out(y, None, 0.1, 0)
+    best = max(row["validation_accuracy"] for row in model.history_)
+    assert model.score(X[held_out], y[held_out]) == pytest.approx(best)

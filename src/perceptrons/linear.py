@@ -15,16 +15,17 @@ from perceptrons.training.inputs import as_rows, check_matrix, check_weights, di
 from perceptrons.training.labels import check_labels, distinct, merge
 from perceptrons.training.learner import Learner
 from perceptrons.training.learning import Examples
-from perceptrons.training.parameters import ANYTHING, MAPPING, NONE, Domain, Flag, Number, Words, check_parameters
+from perceptrons.training.parameters import ANYTHING, MAPPING, NONE, Domain, Flag, Kind, Number, Words, check_parameters
 
 LIMITLESS = float("inf")
+RANDOM_STATE = Kind((np.random.RandomState,), "a RandomState")
 DOMAINS: dict[str, tuple[Domain, ...]] = {
     "combine": (Words(("average", "last", "vote", "pocket")),),
-    "eta0": (Number(0, 1e9, open=True),),
+    "eta0": (Number(1e-12, 1e9),),
     "max_iter": (Number(1, LIMITLESS, whole=True),),
     "tol": (Number(0, LIMITLESS), NONE),
     "shuffle": (Flag(),),
-    "random_state": (ANYTHING,),
+    "random_state": (Number(0, LIMITLESS, whole=True), RANDOM_STATE, NONE),
     "fit_intercept": (Flag(),),
     "init": (Words(("zeros", "ones", "random")),),
     "zero_score": (Words(("mistake", "correct", "positive", "negative")),),
@@ -187,6 +188,8 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         with unchanged_on_error(self):
             check_parameters(self, DOMAINS)
             warm = self.warm_start and hasattr(self, "_learner") and coef_init is None and intercept_init is None
+            if warm:
+                self._check_can_go_on()
             dtype = self._learner.weights.dtype if warm else None
             X = check_matrix(self, X, reset=not warm, dtype=dtype, eta=self.eta0)
             classes, codes = distinct(self._check_y(X, y))
@@ -194,7 +197,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
                 raise ValueError(f"y has only one class, {classes.tolist()[0]!r}: a classifier needs at least two.")
             known = merge(self._learner.classes, classes) if warm else classes
             codes = np.searchsorted(known, classes).astype(np.int32)[codes]
-            weight = check_weights(sample_weight, self.class_weight, known, codes)
+            weight = check_weights(sample_weight, self.class_weight, known, codes, stream=False)
             if not warm:
                 self._begin(known, X.shape[1], X.dtype, coef_init, intercept_init)
             learner, train, held_out = self._learner, None, None
@@ -249,14 +252,16 @@ class Perceptron(ClassifierMixin, BaseEstimator):
                     "weights with sklearn.utils.class_weight.compute_class_weight and give them as a dict."
                 )
             first = not hasattr(self, "_learner")
+            if not first:
+                self._check_can_go_on()
             X = check_matrix(self, X, reset=first, dtype=None if first else self._learner.weights.dtype, eta=self.eta0)
             here, codes = distinct(self._check_y(X, y))
-            named = here if classes is None else np.unique(check_labels(classes))
+            named = here if classes is None else self._check_classes(classes)
             if not np.isin(here, named).all():
                 raise ValueError(f"y has the labels {here[~np.isin(here, named)].tolist()}, which are not in classes.")
             known = merge(named[:0] if first else self._learner.classes, named)
             codes = np.searchsorted(known, here).astype(np.int32)[codes]
-            weight = check_weights(sample_weight, self.class_weight, known, codes)
+            weight = check_weights(sample_weight, self.class_weight, known, codes, stream=True)
             if first:
                 self._begin(known, X.shape[1], X.dtype)
         self._learner.meet_classes(known)
@@ -287,8 +292,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         'spam'
         """
         first = not hasattr(self, "_learner")
-        if first:
-            check_parameters(self, DOMAINS)
+        self._check_again()
         label = np.array([y]) if type(y) in (str, int, bool) else check_labels([y])
         known = label if first else self._learner.classes
         if first or self._learner.code(y) is None:
@@ -296,12 +300,12 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         weight = None
         if self.class_weight is not None:
             code = np.searchsorted(known, label)
-            weight = check_weights(None, self.class_weight, known, code)
+            weight = check_weights(None, self.class_weight, known, code, stream=True)
         rows, new = self._one_row(x)
         if first:
             self._begin(known, len(new) if isinstance(x, Mapping) else np.shape(x)[-1], rows.values.dtype)
             self.n_features_in_ = self._learner.weights.n_features
-        if new:
+        if isinstance(x, Mapping):
             names = self.__dict__.setdefault("_columns", {})
             names.update((name, place) for place, name in enumerate(new, len(names)))
             self._learner.meet_features(len(names))
@@ -319,6 +323,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         They are not probabilities. Under combine="vote" they are shares of the votes.
         """
         check_is_fitted(self)
+        check_parameters(self, DOMAINS)
         return self._learner.scores(check_matrix(self, X, reset=False), self.combine, self.zero_score)
 
     def predict(self, X):
@@ -329,6 +334,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     def predict_one(self, x):
         """The class of one example, given as a dict of features or a row of numbers; unknown features count 0."""
         check_is_fitted(self)
+        self._check_again()
         rows, new = self._one_row(x)
         scores = self._learner.score_one(known_part(rows, new), self.combine, self.zero_score)
         return self.classes_[self._learner.winners(scores, self.zero_score)].tolist()[0]
@@ -407,6 +413,27 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         check_consistent_length(X, y)
         return y
 
+    def _check_classes(self, classes):
+        try:
+            return np.unique(check_labels(sorted(classes) if isinstance(classes, set | frozenset) else classes))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"classes={classes!r} is not a list of labels: {error}") from error
+
+    def _check_again(self):
+        """Check parameters that learning or predicting one example uses, if they are not those checked last."""
+        now = (self.combine, self.eta0, self.zero_score, self.fit_intercept)
+        if self.__dict__.get("_checked") != now:
+            check_parameters(self, DOMAINS)
+            if hasattr(self, "_learner"):
+                self._check_can_go_on()
+            self._checked = now
+
+    def _check_can_go_on(self):
+        """Raise ValueError if parameters were changed so that this model cannot go on learning."""
+        self._learner.check_holds(self.combine)
+        if bool(self.fit_intercept) != (self._learner.weights.one > 0):
+            raise ValueError("fit_intercept was changed after the model was begun: fit it anew, with warm_start=False.")
+
     def _seed(self):
         """random_state as a whole number; drawn once where it is not one."""
         if isinstance(self.random_state, Integral):
@@ -464,7 +491,8 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     def _one_row(self, x):
         """One example as rows, and the feature names in it that the model does not know."""
         learner = self.__dict__.get("_learner")
-        dtype = np.dtype(np.float64) if learner is None else learner.weights.dtype
+        own = getattr(x, "dtype", None)
+        dtype = learner.weights.dtype if learner else np.dtype(np.float32 if own == np.float32 else np.float64)
         if not isinstance(x, Mapping):
             return plain_row(x, None if learner is None else learner.weights.n_features, dtype, self.eta0), []
         if "_columns" not in self.__dict__:

@@ -1,9 +1,12 @@
 """Models as safe files: safetensors with a JSON header, checksummed, written whole or not at all. No pickle."""
 
+import errno
 import hashlib
+import itertools
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from perceptrons.linear import DOMAINS, Perceptron
+from perceptrons.training.epochs import new_row
 from perceptrons.training.learner import Learner
 from perceptrons.training.parameters import check_parameters
 from perceptrons.training.votes import Votes
@@ -20,6 +24,8 @@ from perceptrons.training.weights import MATRICES, VECTORS, Weights
 
 FORMAT = 1
 KEY = "perceptrons"  # of the one metadata entry: safetensors writes several in random order
+UNSOUND = (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, OverflowError)
+REASONS = (None, "converged", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted")
 REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went
 
 
@@ -43,7 +49,9 @@ def save(model: Perceptron, path: str | os.PathLike[str]) -> None:
     """
     if type(model) is not Perceptron:
         raise TypeError(f"Only a Perceptron can be saved, not {type(model).__name__}.")
-    path = Path(path)
+    path = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a model to", str(path.parent))
     if path.exists() and not path.is_file():
         raise ModelFileError(f"{path}: this is a folder or a device, not a file that a model could replace.")
     arrays = _arrays(model._fitted())
@@ -53,7 +61,7 @@ def save(model: Perceptron, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> Perceptron:
     """Read a model written by `save`. Raises ModelFileError, with the reason, for anything else; runs no code of it."""
-    path = Path(path)
+    path = Path(os.fsdecode(path))
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
@@ -68,18 +76,20 @@ def load(path: str | os.PathLike[str]) -> Perceptron:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (safe_open is no dict)
     except FileNotFoundError:
         raise
-    except (SafetensorError, OSError, KeyError, ValueError, TypeError, RecursionError) as error:
+    except (SafetensorError, OSError, *UNSOUND) as error:
         if isinstance(error, ModelFileError):
             raise
         if path.is_dir():
             raise ModelFileError(f"{path}: this is a folder, not a model file.") from error
         raise ModelFileError(f"{path}: not a model file, or a truncated one ({error}).") from error
-    header = str(seal.get("header"))
-    if seal.get("sha256") != _checksum(header, arrays):
-        raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
     try:
+        header = str(seal["header"])
+        if seal["sha256"] != _checksum(header, arrays):
+            raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
         return _model(json.loads(header), arrays)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except ModelFileError:
+        raise
+    except UNSOUND as error:
         raise ModelFileError(f"{path}: the contents do not fit together ({error}).") from error
 
 
@@ -91,7 +101,7 @@ def _header(model: Perceptron) -> dict[str, Any]:
     parameters = model.get_params(deep=False)
     if not isinstance(parameters["random_state"], int | np.integer | None):
         parameters["random_state"] = learner.seed
-    if isinstance(parameters["class_weight"], dict):
+    if isinstance(parameters["class_weight"], Mapping):
         parameters["class_weight"] = [[_plain(k), _plain(v)] for k, v in parameters["class_weight"].items()]
     return {
         "class": "Perceptron",
@@ -139,7 +149,8 @@ def _model(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
         parameters["class_weight"] = dict(parameters["class_weight"])
     model = Perceptron(**parameters)
     check_parameters(model, DOMAINS)
-    classes = np.array(header["classes"], dtype=_label_type(header["classes_dtype"]))
+    classes = _classes(header["classes"], header["classes_dtype"])
+    _demand(header["init"] in ("zeros", "ones", "random"), "a known start")
     learner = Learner(
         _weights(header, arrays, len(classes)),
         _votes(header, arrays, len(classes)),
@@ -154,8 +165,8 @@ def _model(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     if header["features"] is not None:
         model.feature_names_in_ = [str(name) for name in header["features"]]
         _demand(len(model._columns) == learner.weights.n_features, "as many feature names as features")
-    for name in REPORT:
-        setattr(model, name, header["report"][name])
+    for name, value in _report(header["report"]).items():
+        setattr(model, name, value)
     model.mistakes_ = np.array([row["mistakes"] for row in model.history_], dtype=np.int64)
     return model
 
@@ -173,6 +184,7 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
         array = arrays[name]
         _demand(array.shape == expected and array.dtype == kind, f"{name} of shape {expected} and type {kind}")
         _demand(name == "tally" or bool(np.isfinite(array).all()), f"finite numbers in {name}")
+        _demand(name != "t" or float(array[0]) >= 0, "a number of examples that is not negative")
         weights.arrays[name] = array.copy()
     return weights
 
@@ -195,14 +207,41 @@ def _votes(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int
         support = sp.csr_matrix(parts, shape=(n_support, n_features))
         support.check_format(full_check=True)
     _demand(support.shape == (n_support, n_features), "support examples of the stated shape")
+    numbers = support.data if sp.issparse(support) else support
+    _demand(
+        support.dtype == arrays["w"].dtype and bool(np.isfinite(numbers).all()), "support examples of finite numbers"
+    )
     votes.restore((log.copy(), [support] if n_support else [], n_support))
     return votes
 
 
-def _label_type(name: str) -> Any:
-    kind = np.dtype(object) if name == "object" else np.dtype(name)
-    _demand(kind.kind in "biufUSO" and kind.names is None, "labels that are numbers or strings")
-    return kind
+def _classes(labels: Any, dtype: str) -> np.ndarray:
+    """The classes: sorted, different, of one kind. Strings get the room they need, whatever the file says."""
+    _demand(isinstance(labels, list) and len(labels) > 0, "a list of classes")
+    strings = all(isinstance(label, str) for label in labels)
+    numbers = all(isinstance(label, bool | int | float) for label in labels)
+    _demand(strings or numbers, "classes that are strings or numbers")
+    kind = np.dtype(object) if dtype == "object" else np.dtype(dtype)
+    _demand(kind == np.dtype(object) or (kind.kind == "U") == strings, "classes of the stated kind")
+    _demand(kind.kind in "biufUO" and kind.names is None, "classes of a plain kind")
+    classes = np.array(labels) if kind.kind == "U" else np.array(labels, dtype=kind)
+    different = all(low < high for low, high in itertools.pairwise(labels))
+    _demand(different and classes.tolist() == labels, "sorted classes that differ")
+    return classes
+
+
+def _report(report: dict[str, Any]) -> dict[str, Any]:
+    """How the last fit went, as far as it can be believed."""
+    history, n_iter, reason, converged = (report[name] for name in REPORT)
+    _demand(isinstance(history, list) and n_iter == len(history) and type(n_iter) is int, "a row of history per epoch")
+    for row in history:
+        _demand(isinstance(row, dict) and row.keys() == new_row(0).keys(), "rows of history with all their columns")
+        plain = [value for name, value in row.items() if value is not None or name in ("epoch", "examples", "mistakes")]
+        _demand(all(isinstance(value, int | float) for value in plain), "numbers in the history")
+    _demand(reason in REASONS and converged == (reason == "converged"), "a known reason for stopping")
+    scored = [row["validation_accuracy"] is not None for row in history]
+    _demand(reason != "early_stopping" or (bool(scored) and all(scored)), "held-out accuracies behind early stopping")
+    return {"history_": history, "n_iter_": n_iter, "stop_reason_": reason, "converged_": bool(converged)}
 
 
 def _demand(holds: bool, what: str) -> None:
@@ -243,7 +282,7 @@ def _checksum(header: str, arrays: dict[str, np.ndarray]) -> str:
 
 def _write_whole(path: Path, content: bytes) -> None:
     """Write beside the file, then rename: a reader sees the old file or the new one, never a part."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".perceptrons-")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

@@ -15,7 +15,7 @@ SUMS = {"reassoc", "contract", "nsz", "arcp"}  # lets LLVM vectorise a sum; stil
 AHEAD = 8  # rows between the one being learned and the one being fetched: measured, see docs/decisions.md
 LINES = 4  # cache lines fetched of it; the hardware streams the rest of a longer row
 
-INLINED = {"fastmath": SUMS, "error_model": "numpy", "forceinline": True}  # by LLVM: numba's own compiles slower
+INLINED: Any = {"fastmath": SUMS, "error_model": "numpy", "forceinline": True}  # by LLVM: numba's own compiles slower
 
 compiled = njit(cache=True, nogil=True, fastmath=SUMS, error_model="numpy")
 

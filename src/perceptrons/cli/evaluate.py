@@ -21,7 +21,9 @@ def evaluate(
     unknown = quality.labels[quality.known :]
     strange = int(quality.confusion[quality.known :].sum())
     if strange == quality.total:
-        theirs, ours = (", ".join(plain(label) for label in some[:3]) for some in (unknown, quality.labels))
+        theirs, ours = (
+            ", ".join(plain(label) for label in some[:3]) for some in (unknown, quality.labels[: quality.known])
+        )
         raise BadInputError(
             f"{data}: none of its labels ({theirs}, ...) is a class of the model ({ours}, ...): "
             "name the right column with --label-column."

@@ -74,9 +74,8 @@ def _records(path: Path, text: str) -> Iterator[Record]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise DataFileError(
-                path, f"the row that starts here is broken ({error}): close its quotes", line
-            ) from error
+            what = "close its quotes, and keep cells shorter than 131,072 characters"
+            raise DataFileError(path, f"the row that starts here is broken ({error}): {what}", line) from error
         if len(cells) > 1 or (cells and cells[0].strip()):
             yield line, cells
 

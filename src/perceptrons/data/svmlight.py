@@ -14,7 +14,7 @@ from perceptrons.data.text import NUMBER, read_text, what_is_wrong
 LINE = re.compile(r"\s*([^\s:,]+)((?:\s+\d+:[-+.\deE]+)*+)\s*", re.ASCII)
 QUERY = re.compile(r"(?<!\S)qid:\S*")
 PAIR = re.compile(r"(?<!\S)(\d+):(\S+)", re.ASCII)
-LARGEST_INDEX = 2**31 - 1
+LARGEST_INDEX = 2**26  # a weight for each: more would not fit in memory; hash the features to fewer columns
 
 
 def read_svmlight(path: Path, wanted: Wanted) -> Table:

@@ -1,19 +1,26 @@
 """The loop over epochs: shuffle, learn, count, write history, decide whether to stop (spec 5)."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from perceptrons.passes.orders import shuffled
-from perceptrons.training.learning import ZERO_WHEN_PREDICTING, Examples, judge_last, learn, mistakes_of
+from perceptrons.training.interrupts import uninterrupted
+from perceptrons.training.learning import (
+    PIECE,
+    ZERO_WHEN_PREDICTING,
+    Examples,
+    judge_last,
+    learn,
+    mistakes_of,
+    piece_size,
+    pieces,
+)
 from perceptrons.training.progress import Progress
 from perceptrons.training.votes import Votes, take
 from perceptrons.training.weights import Weights
-
-PIECE = 2**27  # multiplications a call of a pass: some 50 ms, so that time limits, Ctrl-C and the bar are prompt
 
 
 class Plan(NamedTuple):
@@ -73,7 +80,7 @@ def run_epochs(
     """
     n = len(examples.y) if train is None else len(train)
     judged_on = np.arange(n) if train is None else train
-    piece = _piece_size(examples, weights)
+    piece = piece_size(examples, weights, PIECE)
     began = time.perf_counter()
     taken = np.full(len(examples.y) if votes else 0, -1)  # for voting: which support example each row is
     best = _Best()
@@ -88,21 +95,22 @@ def run_epochs(
             row = new_row(epoch)
             outcome.history.append(row)
             out_of_time = False
-            for part in _pieces(order, piece):
-                counts = learn(
-                    weights,
-                    examples,
-                    part,
-                    eta=plan.eta0,
-                    zero_score=plan.zero_score,
-                    judged_on=judged_on,
-                    votes=votes,
-                    taken=taken,
-                )
-                row["examples"] += len(part)
-                row["mistakes"] += counts.mistakes
-                row["updates"] += counts.mistakes
-                row["loss"] += counts.loss
+            for part in pieces(order, piece):
+                with uninterrupted():
+                    counts = learn(
+                        weights,
+                        examples,
+                        part,
+                        eta=plan.eta0,
+                        zero_score=plan.zero_score,
+                        judged_on=judged_on,
+                        votes=votes,
+                        taken=taken,
+                    )
+                    row["examples"] += len(part)
+                    row["mistakes"] += counts.mistakes
+                    row["updates"] += counts.mistakes
+                    row["loss"] += counts.loss
                 progress.advance(row)
                 out_of_time = plan.max_seconds is not None and time.perf_counter() - began >= plan.max_seconds
                 if out_of_time:
@@ -163,7 +171,7 @@ def held_out_accuracy(
     """Accuracy, on the held-out examples, of exactly the weights that would be returned now."""
     zero = ZERO_WHEN_PREDICTING[plan.zero_score]
     total = len(held_out) if examples.weight is None else examples.weight[held_out].sum()
-    if votes is not None:
+    if plan.combine == "vote" and votes is not None:
         X, y = take(examples.rows, held_out, weights.n_features), examples.y[held_out]
         shares = votes.shares(X, weights.start(), weights.one, weights.t, zero == -1)
         if shares.ndim == 1:
@@ -173,17 +181,6 @@ def held_out_accuracy(
         return float(right.sum() if examples.weight is None else examples.weight[held_out][right].sum()) / float(total)
     model = {"last": weights.last, "average": weights.average, "pocket": weights.pocketed}[plan.combine]()
     return 1.0 - mistakes_of(model, examples, held_out, zero) / float(total)
-
-
-def _piece_size(examples: Examples, weights: Weights) -> int:
-    rows = examples.rows
-    stored = rows.values.size / max(1, len(examples.y))
-    return max(1024, int(PIECE / ((stored + 1) * weights.n_rows)) // 1024 * 1024)
-
-
-def _pieces(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    for start in range(0, len(order), size):
-        yield order[start : start + size]
 
 
 class _Best:

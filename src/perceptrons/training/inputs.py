@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from perceptrons.rows import Dense, Rows, Sparse
 
+SMALLEST_WEIGHT = 1e-12  # below, steps would vanish in rounding
 LARGEST_WEIGHT = 1e6  # a weight is a number of repetitions; above this a single example could take minutes
 
 
@@ -26,16 +27,42 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, dtype: Any = None, eta:
     """
     if dtype is None:
         dtype = _number_type(X)
+    _refuse_kinds(X)
     try:
         X = validate_data(
             estimator, X, accept_sparse="csr", dtype=dtype, order="C", ensure_all_finite=False, reset=reset
         )
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         if "float" in str(error):
             _name_the_cell(X, error)
         raise
-    _check_values(X.data if sp.issparse(X) else X, X, eta)
+    if sp.issparse(X):
+        _check_structure(X)
+    _check_values(X.data if sp.issparse(X) else X, X, eta, getattr(estimator, "feature_names_in_", None))
     return X
+
+
+def _refuse_kinds(X: Any) -> None:
+    """What NumPy would make numbers of, though it means something else."""
+    if isinstance(X, list | tuple) and len(X) and isinstance(X[0], Mapping):
+        raise TypeError("X is a list of dicts: learn them by learn_one, or use scikit-learn's DictVectorizer first.")
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a lazy frame: call its collect() first.")
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError("X is a masked array with masked values: fill them first.")
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
+        raise TypeError("X holds dates or times: turn them into numbers first.")
+
+
+def _check_structure(X: Any) -> None:
+    """Raise ValueError for a CSR matrix whose parts do not fit together: compiled loops would leave its memory."""
+    starts, columns = X.indptr, X.indices
+    sound = starts[0] >= 0 and starts[-1] <= min(len(columns), len(X.data)) and bool((np.diff(starts) >= 0).all())
+    unsigned = columns.view(columns.dtype.str.replace("i", "u"))  # a negative column is a huge one: one look for both
+    if not sound or unsigned.max(initial=0) >= X.shape[1]:
+        raise ValueError(
+            f"X is a corrupt sparse matrix: its columns must be from 0 to {X.shape[1] - 1}, its rows in order."
+        )
 
 
 def _number_type(X: Any) -> Any:
@@ -54,8 +81,9 @@ def _name_the_cell(X: Any, error: Exception) -> None:
         for name, cell in zip(names, cells, strict=True):
             try:
                 float(cell)
-            except (ValueError, TypeError) as reason:
-                raise type(reason)(
+            except (ValueError, TypeError, OverflowError) as reason:
+                kind = TypeError if isinstance(reason, TypeError) else ValueError
+                raise kind(
                     f"Input X has {cell!r} at row {row}, column {name}: {reason}. Encode categories first, for "
                     "instance with scikit-learn's OneHotEncoder, or text with TfidfVectorizer."
                 ) from error
@@ -69,7 +97,7 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, eta: 
     numbers: list[float] = []
     places: list[int] = []
     new: dict[str, int] = {}
-    largest = _largest(dtype, eta)
+    limit = largest(dtype, eta)
     for name, value in x.items():
         if not isinstance(name, str):
             raise TypeError(f"Feature name {name!r} is {type(name).__name__}: feature names must be strings.")
@@ -79,8 +107,10 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, eta: 
             number = float(value)
         except (TypeError, ValueError) as error:
             raise TypeError(f"Feature {name!r} is {value!r}, which is neither a number nor a string.") from error
-        if not abs(number) <= largest:
-            raise ValueError(f"Feature {name!r} is {number!r}: values must be finite and at most {largest:.0e}.")
+        except OverflowError:
+            number = math.inf
+        if not abs(number) <= limit:
+            raise ValueError(f"Feature {name!r} is {number!r}: values must be finite and at most {limit:.0e}.")
         if number:
             place = columns.get(name)
             if place is None:
@@ -101,33 +131,35 @@ def known_part(rows: Rows, new: list[str]) -> Rows:
 
 def plain_row(x: Any, n_features: int | None, dtype: Any, eta: float) -> Rows:
     """One row of numbers: a sequence, an array, or a sparse matrix of one row."""
+    if np.ndim(x) == 0 and not sp.issparse(x):
+        raise ValueError(f"{x!r} is not an example: give a row of numbers or a dict of features.")
     if sp.issparse(x):
         x = x.tocsr()
         row, shape, values = as_rows(x.astype(dtype)), x.shape, x.data
     else:
         try:
             values = np.atleast_2d(np.asarray(x, dtype))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"The example {x!r} is not a row of numbers, nor a dict of features.") from error
         row, shape = Dense(np.ascontiguousarray(values)), values.shape
     if len(shape) != 2 or shape[0] != 1:
         raise ValueError(f"One example has the shape (n_features,), not {shape}: use partial_fit for several.")
     if n_features is not None and shape[1] != n_features:
         raise ValueError(f"The example has {shape[1]} features, but the model has {n_features}.")
-    if not (np.abs(values) <= _largest(dtype, eta)).all():
-        raise ValueError(f"The example has NaN, infinity or a value above {_largest(dtype, eta):.0e}.")
+    if not (np.abs(values) <= largest(dtype, eta)).all():
+        raise ValueError(f"The example has NaN, infinity or a value above {largest(dtype, eta):.0e}.")
     return row
 
 
-def _largest(dtype: Any, eta: float) -> float:
+def largest(dtype: Any, eta: float) -> float:
     """The largest value whose scores cannot overflow in training at learning rate eta."""
     return math.sqrt(float(np.finfo(dtype).max)) * 1e-6 / max(1.0, eta)
 
 
-def _check_values(values: np.ndarray, X: Any, eta: float) -> None:
+def _check_values(values: np.ndarray, X: Any, eta: float, names: Any) -> None:
     """Raise ValueError for NaN, infinity, or numbers so large that scores would overflow; one read at memory speed."""
     flat = values.ravel(order="K")
-    limit = _largest(values.dtype, eta)
+    limit = largest(values.dtype, eta)
     with np.errstate(over="ignore", invalid="ignore"):
         if float(flat @ flat) <= limit**2:
             return
@@ -140,20 +172,28 @@ def _check_values(values: np.ndarray, X: Any, eta: float) -> None:
     else:
         row, column = divmod(place, X.shape[1])
     value = float(flat[place])
+    where = f"row {row}, column {column if names is None else names[column]}"
     if math.isfinite(value):
         raise ValueError(
-            f"Input X has {value:g} at row {row}, column {column}: too large for {values.dtype} scores "
+            f"Input X has {value:g} at {where}: too large for {values.dtype} scores "
             f"(at most {limit:.0e}). Scale the features, for instance with scikit-learn's StandardScaler."
         )
-    what = "NaN" if math.isnan(value) else "infinity"
+    what = (
+        "NaN" if math.isnan(value) else "infinity" if values.dtype == np.float64 else "infinity or too large a number"
+    )
     raise ValueError(
-        f"Input X contains {what} at row {row}, column {column}. Remove or fill such values first, "
+        f"Input X contains {what} at {where}. Remove or fill such values first, "
         "for instance with scikit-learn's SimpleImputer."
     )
 
 
-def check_weights(sample_weight: Any, class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray | None:
-    """The weight of every example, sample weight times class weight, or None if all are 1."""
+def check_weights(
+    sample_weight: Any, class_weight: Any, classes: np.ndarray, codes: np.ndarray, stream: bool
+) -> np.ndarray | None:
+    """The weight of every example, sample weight times class weight, or None if all are 1.
+
+    In a stream, class weights may name classes that come later, and a block may be of classes that weigh nothing.
+    """
     n = len(codes)
     weight = None
     if sample_weight is not None:
@@ -166,13 +206,17 @@ def check_weights(sample_weight: Any, class_weight: Any, classes: np.ndarray, co
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(f"sample_weight[{row}] = {weight[row]}: weights must be finite and not negative.")
+        if not weight.any():
+            raise ValueError("All sample weights are zero: there is nothing to learn from.")
     if class_weight is not None:
-        by_class = _class_weights(class_weight, classes, codes, weight)
+        by_class = _class_weights(class_weight, classes, codes, weight, stream)
         weight = by_class[codes] if weight is None else weight * by_class[codes]
     if weight is None:
         return None
-    if not weight.any():
-        raise ValueError("All sample weights are zero: there is nothing to learn from.")
+    if not (stream or weight.any()):
+        raise ValueError("Sample and class weights leave nothing to learn from: all are zero.")
+    if ((weight > 0) & (weight < SMALLEST_WEIGHT)).any():
+        raise ValueError(f"Weights must be 0 or at least {SMALLEST_WEIGHT:g}: multiply them all by a number.")
     if weight.max() > LARGEST_WEIGHT:
         raise ValueError(
             f"The largest weight is {weight.max():g}; a weight says how often its example is repeated, and at most "
@@ -181,7 +225,9 @@ def check_weights(sample_weight: Any, class_weight: Any, classes: np.ndarray, co
     return None if (weight == 1).all() else weight
 
 
-def _class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+def _class_weights(
+    class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None, stream: bool
+) -> np.ndarray:
     if class_weight == "balanced":
         counts = np.bincount(codes, weights=weight, minlength=len(classes))
         present = counts > 0
@@ -191,7 +237,7 @@ def _class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray, we
         for label, value in class_weight.items():
             if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
                 raise ValueError(f"class_weight[{label!r}] = {value!r}: weights must be finite and not negative.")
-            if label not in labels:
+            if label not in labels and not stream:
                 raise ValueError(f"class_weight names the class {label!r}, which is not among {labels[:10]}.")
         return np.array([float(class_weight.get(label, 1.0)) for label in labels])
     raise ValueError(f"class_weight={class_weight!r}: give a dict {{class: weight}}, 'balanced' or None.")

@@ -12,7 +12,11 @@ def check_labels(y: Any) -> np.ndarray:
     """y as a one-dimensional array of whole numbers, booleans or strings, or a ValueError saying which row is not."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()  # scikit-learn's conversion makes floats of pandas' nullable whole numbers
     y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "T":
+        y = y.astype(object)
     if y.dtype.kind == "f":
         finite = np.isfinite(y)
         if not finite.all():
@@ -27,14 +31,14 @@ def check_labels(y: Any) -> np.ndarray:
             )
     elif y.dtype.kind == "O":
         return _check_objects(y)
-    elif y.dtype.kind not in "biuUST":
+    elif y.dtype.kind not in "biuU":
         raise ValueError(f"Unknown label type: {y.dtype}. Give classes as whole numbers, booleans or strings.")
     return y
 
 
 def _check_objects(y: np.ndarray) -> np.ndarray:
     for row, label in enumerate(y):
-        if label is None or label != label:
+        if _is_missing(label):
             raise ValueError(f"Input y contains NaN (a missing label, {label!r}) at row {row}.")
     if all(isinstance(label, str) for label in y):
         return y
@@ -43,12 +47,23 @@ def _check_objects(y: np.ndarray) -> np.ndarray:
         raise ValueError(
             f"Unknown label type: {', '.join(kinds)}. Labels must be all strings or all numbers: convert y first."
         )
-    return check_labels(np.array(y.tolist()))
+    plain = np.array(y.tolist())
+    if plain.dtype == object:
+        raise ValueError("Labels that do not fit in 64 bits cannot be told apart as numbers: give them as strings.")
+    return check_labels(plain)
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN, or pandas' NA, of which even the comparison with itself is missing."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True
 
 
 def distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The classes in y, sorted, and for each example the number of its class."""
-    whole = y.astype(np.int64) if y.dtype.kind == "f" else y
+    whole = y.astype(np.int64) if y.dtype.kind == "f" and np.abs(y).max(initial=0) < 2**53 else y
     if whole.dtype.kind in "biu" and len(whole):
         low, high = int(whole.min()), int(whole.max())
         if high - low < SPREAD and high < 2**62:
@@ -62,10 +77,16 @@ def distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def merge(known: np.ndarray, new: np.ndarray) -> np.ndarray:
     """All classes of both, sorted. TypeError if numbers and strings are mixed."""
-    textual = [array.dtype.kind in "UOST" for array in (known, new)]
+    textual = [array.dtype.kind in "UO" for array in (known, new)]
     if len(known) and len(new) and textual[0] != textual[1]:
         raise TypeError(
             f"Labels of different kinds: the model knows {known[:3].tolist()}, and now came {new[:3].tolist()}. "
             "Use strings or numbers, not both."
         )
-    return np.unique(np.concatenate([known, new])) if len(known) else np.unique(new)
+    merged = np.unique(np.concatenate([known, new])) if len(known) else np.unique(new)
+    if not textual[1] and merged.tolist() != sorted({*known.tolist(), *new.tolist()}):
+        raise ValueError(
+            f"The labels {known[:3].tolist()} and {new[:3].tolist()} cannot be told apart as {merged.dtype}: "
+            "give them in one type, or as strings."
+        )
+    return merged

@@ -6,7 +6,9 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from perceptrons.rows import Rows, Sparse
-from perceptrons.training.learning import Counts, Examples, judge_last, learn
+from perceptrons.training.inputs import largest
+from perceptrons.training.interrupts import uninterrupted
+from perceptrons.training.learning import PIECE, Examples, judge_last, learn, piece_size, pieces
 from perceptrons.training.votes import Votes, take
 from perceptrons.training.weights import Weights, first_weights
 
@@ -40,9 +42,9 @@ class Learner:
         shape = (1 if len(classes) <= 2 else len(classes), n_features)
         w, b = first_weights(shape, dtype, init, seed, intercept)
         if coef is not None:
-            w[:] = _shaped(coef, shape, "coef_init")
+            w[:] = _shaped(coef, shape, dtype, "coef_init")
         if bias is not None:
-            b[:] = _shaped(bias, shape[:1], "intercept_init")
+            b[:] = _shaped(bias, shape[:1], dtype, "intercept_init")
         weights = Weights(w, b, intercept=intercept, pocket=combine == "pocket", start=combine == "vote")
         return cls(weights, Votes() if combine == "vote" else None, classes, init, seed)
 
@@ -86,15 +88,20 @@ class Learner:
             self.weights.grow_features(n_features, self.init, self.seed)
             self._average = None
 
-    def learn_block(self, examples: Examples, eta: float, zero_score: str) -> Counts:
+    def learn_block(self, examples: Examples, eta: float, zero_score: str) -> None:
         """One pass over the examples in their order; the pocket is judged on them."""
         every = np.arange(len(examples.y))
+        taken = np.full(len(every) if self.votes else 0, -1)
         self.weights.forget_judgement()
-        counts = learn(self.weights, examples, every, eta=eta, zero_score=zero_score, judged_on=every, votes=self.votes)
+        for part in pieces(every, piece_size(examples, self.weights, PIECE)):
+            with uninterrupted():
+                counts = learn(
+                    self.weights, examples, part,
+                    eta=eta, zero_score=zero_score, judged_on=every, votes=self.votes, taken=taken,
+                )  # fmt: skip
+                self.mistakes += counts.mistakes
+                self.changed()
         judge_last(self.weights, examples, every, zero_score)
-        self.mistakes += counts.mistakes
-        self.changed()
-        return counts
 
     def changed(self) -> None:
         """The weights are not what they were: forget what was computed from them."""
@@ -115,14 +122,19 @@ class Learner:
         if combine == "vote":
             raise AttributeError("Voting predicts with many weight vectors: read coef_average_ or coef_last_ instead.")
         if not self.weights.has_pocket:
-            raise AttributeError("The model was not trained with combine='pocket' and holds no pocket: fit it again.")
+            raise AttributeError("The model was not begun with combine='pocket' and holds no pocket: fit it anew.")
         return self.weights.pocketed()
+
+    def check_holds(self, combine: str) -> None:
+        """Raise ValueError if the model was begun without what this way of predicting needs."""
+        if (combine == "vote" and self.votes is None) or (combine == "pocket" and not self.weights.has_pocket):
+            what = {"vote": "votes", "pocket": "pocket"}[combine]
+            raise ValueError(f"The model was not begun with combine={combine!r} and holds no {what}: fit it anew.")
 
     def scores(self, X: Any, combine: str, zero_score: str) -> np.ndarray:
         """One score a row for two classes, one a class for more; shares of the votes if they decide."""
-        if combine == "vote":
-            if self.votes is None:
-                raise ValueError("The model was not trained with combine='vote' and holds no votes: fit it again.")
+        self.check_holds(combine)
+        if combine == "vote" and self.votes is not None:
             at_zero = zero_score == "positive"
             return self.votes.shares(X, self.weights.start(), self.weights.one, self.weights.t, at_zero)
         w, b = self.predicting(combine)
@@ -135,9 +147,11 @@ class Learner:
             return self.scores(take(rows, np.zeros(1, np.intp), self.weights.n_features), combine, zero_score)
         w, b, late_w, late_b, t, _ = self.weights.linear()
         touched, values = _parts(rows)
-        s = w[:, touched] @ values + b
+        w = w[:, touched]
         if combine == "average" and t[0] > 0:
-            s = s - (late_w[:, touched] @ values + late_b) / t[0]
+            w = (w - late_w[:, touched] / t[0]).astype(w.dtype, copy=False)
+            b = (b - late_b / t[0]).astype(w.dtype, copy=False)
+        s = w @ values + b
         return np.asarray(s if len(b) == 1 else s.reshape(1, -1))
 
     def winners(self, scores: np.ndarray, zero_score: str) -> np.ndarray:
@@ -155,10 +169,10 @@ def _parts(rows: Rows) -> tuple[Any, np.ndarray]:
     return slice(None), rows.values[0]
 
 
-def _shaped(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+def _shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndarray:
     array = np.asarray(given, dtype=np.float64)
     if array.size != np.prod(shape) or array.ndim > len(shape):
         raise ValueError(f"{name} has shape {array.shape}, but the model needs {shape}.")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} holds NaN or infinity.")
+    if not (np.abs(array) <= largest(dtype, 1.0)).all():
+        raise ValueError(f"{name} holds NaN, infinity or a number above {largest(dtype, 1.0):.0e}.")
     return array.reshape(shape)

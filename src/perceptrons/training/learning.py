@@ -1,5 +1,7 @@
 """One call of a pass: the same for `fit`, `partial_fit` and `learn_one`. The loop over epochs is in `epochs.py`."""
 
+import threading
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +14,7 @@ from perceptrons.rows import Dense, Rows
 from perceptrons.training.votes import Votes
 from perceptrons.training.weights import Weights
 
+PIECE = 2**27  # multiplications a call of a pass: some 50 ms, so that time limits, Ctrl-C and the bar are prompt
 MANY_CLASSES = 150  # from here on matrix products are faster than row by row; measured, see docs/decisions.md
 
 # the label that is wrong at score 0 (2: both, 0: none): while learning, and for the answer that `predict` gives
@@ -54,13 +57,25 @@ def learn(
     if weights.n_rows == 1:
         mistakes, loss, log = binary_pass(rows, y, weight, order, model, eta, zero, log, pocket)
     elif isinstance(rows, Dense) and weights.n_rows >= MANY_CLASSES and pocket is None:
-        with one_blas_thread():
+        with one_blas_thread:
             mistakes, loss, log = block_pass(rows, y, weight, order, model, eta, log)
     else:
         mistakes, loss, log = multiclass_pass(rows, y, weight, order, model, eta, log, pocket)
     if votes is not None and mistakes:
         votes.record(rows, weights.n_features, log[:mistakes], np.full(len(y), -1) if taken is None else taken)
     return Counts(int(mistakes), float(loss))
+
+
+def piece_size(examples: Examples, weights: Weights, work: int) -> int:
+    """How many examples make about that much work, in whole blocks."""
+    stored = examples.rows.values.size / max(1, len(examples.y))
+    return max(1024, int(work / ((stored + 1) * weights.n_rows)) // 1024 * 1024)
+
+
+def pieces(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    """The order, cut into consecutive pieces."""
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
 
 
 def judge_last(weights: Weights, examples: Examples, judged_on: np.ndarray, zero_score: str) -> None:
@@ -79,12 +94,29 @@ def mistakes_of(model: tuple[np.ndarray, np.ndarray], examples: Examples, which:
     return float(multiclass_mistakes(rows, y, weight, which, w, b))
 
 
-_blas: ThreadpoolController | None = None
+class OneBlasThread:
+    """Blocks are small: one thread is as fast, never stalls on a busy machine, and always gives the same bits.
+
+    Fits in several threads share the limit: the first in sets it, the last out lifts it.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._users = threading.Lock(), 0
+        self._controller: Any = None
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._controller = self._controller or ThreadpoolController()
+                self._limit = self._controller.limit(limits=1, user_api="blas")
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limit.restore_original_limits()
 
 
-def one_blas_thread() -> Any:
-    """Blocks are small: one thread is as fast, never stalls on a busy machine, and always gives the same bits."""
-    global _blas
-    if _blas is None:
-        _blas = ThreadpoolController()
-    return _blas.limit(limits=1, user_api="blas")
+one_blas_thread = OneBlasThread()

@@ -32,10 +32,10 @@ class Number:
 
     def fits(self, value: Any) -> bool:
         kind = numbers.Integral if self.whole else numbers.Real
-        if not isinstance(value, kind) or isinstance(value, bool | np.bool_) or not np.isfinite(float(value)):
+        if not isinstance(value, kind) or isinstance(value, bool | np.bool_):
             return False
-        number = float(value)
-        return self.low < number < self.high if self.open else self.low <= number <= self.high
+        number = int(value) if isinstance(value, numbers.Integral) else float(value)
+        return self.low < number < self.high if self.open else self.low <= number <= self.high and number != np.inf
 
     def __str__(self) -> str:
         kind = "a whole number" if self.whole else "a number"

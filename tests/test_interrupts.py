@@ -1,0 +1,107 @@
+"""Ctrl-C at the worst moment: as a compiled pass returns. Weights, votes and counters must stay together."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from perceptrons import Perceptron
+from perceptrons.training import epochs, learner, learning
+from perceptrons.training.interrupts import uninterrupted
+from tests.conftest import gaussian
+
+
+def interrupting(learn, at):
+    """The same learn, but Ctrl-C comes during call number `at`."""
+    calls = []
+
+    def learn_and_be_interrupted(*arguments, **keywords):
+        calls.append(1)
+        if len(calls) == at:
+            os.kill(os.getpid(), signal.SIGINT)
+        return learn(*arguments, **keywords)
+
+    return learn_and_be_interrupted
+
+
+def replayed(model):
+    """The last weights, put together again from the log of the votes."""
+    votes = model._learner.votes
+    w = np.zeros(model.n_features_in_)
+    for _, support, y, _, step in votes.log:
+        w += (step if y == 1 else -step) * votes.matrix(model.n_features_in_)[int(support)]
+    return w
+
+
+@pytest.mark.parametrize("at", [1, 2, 5])
+@pytest.mark.parametrize("combine", ["vote", "average", "pocket"])
+def test_an_interrupted_fit_is_consistent(monkeypatch, rng, combine, at):
+    X, y = gaussian(rng, 3000, 5, 2)
+    monkeypatch.setattr(epochs, "PIECE", 1)  # pieces of 1,024 examples
+    monkeypatch.setattr(epochs, "learn", interrupting(learning.learn, at))
+    model = Perceptron(combine=combine, max_iter=50, tol=None)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    assert model.t_ == sum(row["examples"] for row in model.history_) > 0
+    assert model.n_updates_ == sum(row["updates"] for row in model.history_)
+    if combine == "vote":
+        assert len(model._learner.votes.log) == model.n_updates_
+        np.testing.assert_allclose(replayed(model), model.coef_last_[0], atol=1e-9)
+    np.testing.assert_array_equal(model.coef_average_, model._learner.weights.average()[0])
+
+
+@pytest.mark.parametrize("combine", ["vote", "average"])
+def test_an_interrupted_partial_fit_is_consistent(monkeypatch, rng, combine):
+    X, y = gaussian(rng, 3000, 5, 2)
+    model = Perceptron(combine=combine).partial_fit(X[:100], y[:100])
+    _ = model.coef_average_
+    monkeypatch.setattr(learner, "PIECE", 1)
+    monkeypatch.setattr(learner, "learn", interrupting(learning.learn, 2))
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X, y)
+    assert model.t_ == 100 + 2048
+    expected = Perceptron(combine=combine).partial_fit(X[:100], y[:100]).partial_fit(X[:2048], y[:2048])
+    assert np.array_equal(model.coef_average_, expected.coef_average_)
+    assert model.n_updates_ == expected.n_updates_
+    assert np.array_equal(model.decision_function(X), expected.decision_function(X))
+
+
+def test_the_old_handler_is_back_afterwards_and_is_called():
+    called = []
+    before = signal.signal(signal.SIGINT, lambda *arguments: called.append(1))
+    try:
+        with uninterrupted():
+            os.kill(os.getpid(), signal.SIGINT)
+            assert not called
+        assert called == [1]
+        os.kill(os.getpid(), signal.SIGINT)
+        assert called == [1, 1]
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_other_threads_learn_without_touching_signals(rng):
+    X, y = gaussian(rng, 500, 5, 2)
+    expected = Perceptron(max_iter=5, tol=None).fit(X, y)
+    models = [Perceptron(max_iter=5, tol=None) for _ in range(3)]
+    threads = [threading.Thread(target=model.fit, args=(X, y)) for model in models]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(np.array_equal(model.coef_, expected.coef_) for model in models)
+
+
+def test_fits_of_many_classes_in_several_threads_give_blas_its_threads_back(rng):
+    X, y = gaussian(rng, 2000, 30, 200)
+    before = [library["num_threads"] for library in threadpool_info()]
+    threads = [threading.Thread(target=Perceptron(max_iter=3, tol=None).fit, args=(X, y)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [library["num_threads"] for library in threadpool_info()] == before
