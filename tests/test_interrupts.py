@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info
 
 from perceptrons import Perceptron
 from perceptrons.training import epochs, learner, learning
-from perceptrons.training.interrupts import uninterrupted
+from perceptrons.training.interrupts import Uninterrupted
 from tests.conftest import gaussian
 
 
@@ -74,12 +74,17 @@ def test_the_old_handler_is_back_afterwards_and_is_called():
     called = []
     before = signal.signal(signal.SIGINT, lambda *arguments: called.append(1))
     try:
-        with uninterrupted():
+        with Uninterrupted() as hold:
             os.kill(os.getpid(), signal.SIGINT)
             assert not called
-        assert called == [1]
-        os.kill(os.getpid(), signal.SIGINT)
+            hold.let()
+            assert called == [1]
+            hold.let()
+            os.kill(os.getpid(), signal.SIGINT)
+            assert called == [1]
         assert called == [1, 1]
+        os.kill(os.getpid(), signal.SIGINT)
+        assert called == [1, 1, 1]
     finally:
         signal.signal(signal.SIGINT, before)
 

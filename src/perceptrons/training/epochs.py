@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.passes.orders import shuffled
-from perceptrons.training.interrupts import uninterrupted
+from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import (
     PIECE,
     ZERO_WHEN_PREDICTING,
@@ -86,7 +86,7 @@ def run_epochs(
     best = _Best()
     weights.arrange(examples.rows)
     average = [part.ravel("K").astype(np.float64) for part in weights.average()]
-    with Progress(plan.verbose, plan.max_iter, n) as progress:
+    with Progress(plan.verbose, plan.max_iter, n) as progress, Uninterrupted() as hold:
         for epoch in range(epochs_before + 1, epochs_before + plan.max_iter + 1):
             order = shuffled(n, rng) if plan.shuffle else np.arange(n)
             if train is not None:
@@ -96,21 +96,21 @@ def run_epochs(
             outcome.history.append(row)
             out_of_time = False
             for part in pieces(order, piece):
-                with uninterrupted():
-                    counts = learn(
-                        weights,
-                        examples,
-                        part,
-                        eta=plan.eta0,
-                        zero_score=plan.zero_score,
-                        judged_on=judged_on,
-                        votes=votes,
-                        taken=taken,
-                    )
-                    row["examples"] += len(part)
-                    row["mistakes"] += counts.mistakes
-                    row["updates"] += counts.mistakes
-                    row["loss"] += counts.loss
+                counts = learn(
+                    weights,
+                    examples,
+                    part,
+                    eta=plan.eta0,
+                    zero_score=plan.zero_score,
+                    judged_on=judged_on,
+                    votes=votes,
+                    taken=taken,
+                )
+                row["examples"] += len(part)
+                row["mistakes"] += counts.mistakes
+                row["updates"] += counts.mistakes
+                row["loss"] += counts.loss
+                hold.let()
                 progress.advance(row)
                 out_of_time = plan.max_seconds is not None and time.perf_counter() - began >= plan.max_seconds
                 if out_of_time:

@@ -7,7 +7,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from perceptrons.rows import Rows, Sparse
 from perceptrons.training.inputs import largest
-from perceptrons.training.interrupts import uninterrupted
+from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import PIECE, Examples, judge_last, learn, piece_size, pieces
 from perceptrons.training.votes import Votes, take
 from perceptrons.training.weights import Weights, first_weights
@@ -93,14 +93,16 @@ class Learner:
         every = np.arange(len(examples.y))
         taken = np.full(len(every) if self.votes else 0, -1)
         self.weights.forget_judgement()
-        for part in pieces(every, piece_size(examples, self.weights, PIECE)):
-            with uninterrupted():
+        self.changed()
+        # for a single example that Ctrl-C would take from the count only, handling signals costs as much as learning
+        with Uninterrupted(len(every) > 1 or self.votes is not None) as hold:
+            for part in pieces(every, piece_size(examples, self.weights, PIECE)):
                 counts = learn(
                     self.weights, examples, part,
                     eta=eta, zero_score=zero_score, judged_on=every, votes=self.votes, taken=taken,
                 )  # fmt: skip
                 self.mistakes += counts.mistakes
-                self.changed()
+                hold.let()
         judge_last(self.weights, examples, every, zero_score)
 
     def changed(self) -> None:
