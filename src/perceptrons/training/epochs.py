@@ -20,7 +20,7 @@ from perceptrons.training.learning import (
 )
 from perceptrons.training.progress import Progress
 from perceptrons.training.votes import Votes, take
-from perceptrons.training.weights import Weights
+from perceptrons.training.weights import SettlingAverage, Weights
 
 
 class Plan(NamedTuple):
@@ -85,7 +85,7 @@ def run_epochs(
     taken = np.full(len(examples.y) if votes else 0, -1)  # for voting: which support example each row is
     best = _Best()
     weights.arrange(examples.rows)
-    average = [part.ravel("K").astype(np.float64) for part in weights.average()]
+    average = SettlingAverage(weights)
     with Progress(plan.verbose, plan.max_iter, n) as progress, Uninterrupted() as hold:
         for epoch in range(epochs_before + 1, epochs_before + plan.max_iter + 1):
             order = shuffled(n, rng) if plan.shuffle else np.arange(n)
@@ -129,7 +129,7 @@ def run_epochs(
                 outcome.stop_reason = "max_seconds"
             elif held_out is not None and epoch - best.epoch >= plan.n_iter_no_change:
                 outcome.stop_reason = "early_stopping"
-            elif plan.tol is not None and weights.move_average(average) < plan.tol:
+            elif plan.tol is not None and average.change() < plan.tol:
                 outcome.stop_reason = "tol"
             if outcome.stop_reason:
                 break

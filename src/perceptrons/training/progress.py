@@ -22,7 +22,7 @@ class Progress:
                 TextColumn(text),
                 TimeElapsedColumn(),
                 console=console,
-                transient=not console.is_terminal,
+                transient=True,
             )
             self._task = self._bar.add_task("", total=n, epoch=1, text="")
 

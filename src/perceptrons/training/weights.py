@@ -1,5 +1,6 @@
 """The weights of a linear model while it learns: they grow by classes and features, are averaged, kept, restored."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ class Weights:
     def __init__(self, w: np.ndarray, b: np.ndarray, *, intercept: bool, pocket: bool = False, start: bool = False):
         self.n_features = w.shape[1]
         self.one = 1.0 if intercept else 0.0
+        self._order = ""  # of the matrices in memory, once they were arranged
         self.arrays: dict[str, np.ndarray] = {
             "w": w,
             "b": b,
@@ -78,17 +80,12 @@ class Weights:
         t = max(self.t, np.finfo(float).tiny)  # nothing seen: late is 0, and the mean is the start
         return (w - late_w / t).astype(self.dtype, copy=False), (b - late_b / t).astype(self.dtype, copy=False)
 
-    def move_average(self, mean: list[np.ndarray]) -> float:
-        """Bring a flat copy of the average up to date; returns by how much it changed, relative to its norm."""
-        w, b, late_w, late_b, _, _ = self.linear()
-        pairs = ((w, late_w, mean[0]), (b, late_b, mean[1]))
-        norms = [move_average(now.ravel("K"), late.ravel("K"), self.t, flat) for now, late, flat in pairs]
-        change, norm = (float(np.sqrt(sum(column))) for column in zip(*norms, strict=True))
-        return change / norm if norm else np.inf
-
     def arrange(self, rows: Rows) -> None:
         """Bring the matrices into the memory order that the verbs want for these rows."""
         order = "F" if isinstance(rows, Sparse) else "C"
+        if order == self._order:
+            return
+        self._order = order
         for name in self._present(MATRICES):
             matrix = self.arrays[name]
             if order == "C":
@@ -97,6 +94,7 @@ class Weights:
 
     def widen(self, n_features: int, new_columns: np.ndarray) -> None:
         """Add features; new_columns are their first weights. The average takes them as having been so all along."""
+        self._order = ""
         old = self.n_features
         room = self.arrays["w"].shape[1]
         if n_features > room:
@@ -117,12 +115,14 @@ class Weights:
 
     def split(self) -> None:
         """From the binary form to one row a class: (-w, w), which go on exactly as w does (spec 3)."""
+        self._order = ""
         for name in self._present(MATRICES + VECTORS):
             array = self.arrays[name]
             self.arrays[name] = np.concatenate([-array, array])
 
     def insert_rows(self, places: np.ndarray, n_rows: int, new_w: np.ndarray, new_b: np.ndarray) -> None:
         """Move row i to places[i] among n_rows rows; the others are new classes, starting from new_w and new_b."""
+        self._order = ""
         fresh = np.setdiff1d(np.arange(n_rows), places)
         for name in self._present(MATRICES + VECTORS):
             array = self.arrays[name]
@@ -164,6 +164,23 @@ class Weights:
 
     def _present(self, names: tuple[str, ...]) -> list[str]:
         return [name for name in names if name in self.arrays]
+
+
+class SettlingAverage:
+    """Follows the averaged weights from epoch to epoch (spec 5b), while they stay where they are in memory."""
+
+    def __init__(self, weights: Weights):
+        w, b, late_w, late_b, self._t, _ = weights.linear()
+        pairs = zip((w, b), (late_w, late_b), weights.average(), strict=True)
+        self._parts = [
+            (now.ravel("K"), late.ravel("K"), mean.ravel("K").astype(np.float64)) for now, late, mean in pairs
+        ]
+
+    def change(self) -> float:
+        """By how much the average changed since the last call, relative to its norm."""
+        norms = [move_average(now, late, self._t[0], mean) for now, late, mean in self._parts]
+        change, norm = norms[0][0] + norms[1][0], norms[0][1] + norms[1][1]
+        return math.sqrt(change / norm) if norm else math.inf
 
 
 def first_weights(
