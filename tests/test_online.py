@@ -168,14 +168,16 @@ def test_learning_goes_on_by_name_after_a_fit_on_a_frame(rng):
 
 def test_progressive_validation_predicts_every_example_before_it_is_learned(rng):
     X, y = whole_numbers(rng, 70, 4, 2)
-    progress = progressive(Perceptron(combine="last"), zip(X, y.tolist(), strict=True))
-    run = binary.train(X, 2 * y - 1, [range(70)])
-    # a score of 0 is a mistake for the rule, but predict answers the negative class there
-    assert progress.examples == 70
-    assert abs(progress.mistakes - run.updates) <= 2
-    assert [n for n, _ in progress.table] == [1, 2, 4, 8, 16, 32, 64, 70]
-    assert progress.table[-1] == (70, progress.error)
-    assert progress.error == progress.mistakes / 70
+    # with this convention the rule and predict agree at score 0, so that every mistake is an update
+    model = Perceptron(combine="last", zero_score="negative").partial_fit(X[:1], y[:1], classes=[0, 1])
+    before = model.n_updates_
+    progress = progressive(model, zip(X[1:], y[1:].tolist(), strict=True))
+    run = binary.train(X, 2 * y - 1, [range(70)], zero_score="negative")
+    assert progress.examples == 69
+    assert progress.mistakes == run.updates - before == model.n_updates_ - before > 0
+    assert [n for n, _ in progress.table] == [1, 2, 4, 8, 16, 32, 64, 69]
+    assert progress.table[-1] == (69, progress.error)
+    assert progress.error == progress.mistakes / 69
 
 
 def test_regret_is_counted_against_a_fixed_model(rng):

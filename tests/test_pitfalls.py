@@ -70,7 +70,7 @@ def test_odd_csr_matrices_are_understood(k, rng):
         indptr.append(len(data))
     odd = sp.csr_matrix((np.array(data), np.array(indices), np.array(indptr)), shape=X.shape)
     assert not odd.has_canonical_format
-    assert odd.indptr[6] == odd.indptr[5] or not X[5].any()
+    assert odd.indptr[6] > odd.indptr[5]  # row 5 is empty but for explicit zeros
     model, other = Perceptron(max_iter=4).fit(plain, y), Perceptron(max_iter=4).fit(odd, y)
     np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-13)
     assert np.array_equal(model.predict(X), other.predict(odd))
