@@ -353,3 +353,10 @@ def test_a_negative_seed_is_refused_by_name():
     with pytest.raises(ValueError, match="random_state must be"):
         Perceptron(random_state=-1).fit(X, Y)
     assert Perceptron(max_iter=10**400).fit(X, Y).converged_
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "coef_init", "intercept_init"])
+@pytest.mark.parametrize("words", [["a", "b", "c", "d"], [[1], [2, 3]], [10**400, 1, 1, 1]])
+def test_arguments_that_are_no_numbers_are_named(name, words):
+    with pytest.raises(ValueError, match=f"{name} must be an array of numbers"):
+        Perceptron().fit(X, Y, **{name: words})

@@ -187,6 +187,14 @@ def _check_values(values: np.ndarray, X: Any, eta: float, names: Any) -> None:
     )
 
 
+def as_numbers(given: Any, name: str) -> np.ndarray:
+    """An array of float64, or a ValueError that names the argument."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}.") from error
+
+
 def check_weights(
     sample_weight: Any, class_weight: Any, classes: np.ndarray, codes: np.ndarray, stream: bool
 ) -> np.ndarray | None:
@@ -197,7 +205,7 @@ def check_weights(
     n = len(codes)
     weight = None
     if sample_weight is not None:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        weight = as_numbers(sample_weight, "sample_weight")
         if weight.ndim == 0:
             weight = np.full(n, float(weight))
         if weight.shape != (n,):

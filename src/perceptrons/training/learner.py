@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from perceptrons.rows import Rows, Sparse
-from perceptrons.training.inputs import largest
+from perceptrons.training.inputs import as_numbers, largest
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import PIECE, Examples, judge_last, learn, piece_size, pieces
 from perceptrons.training.votes import Votes, take
@@ -172,7 +172,7 @@ def _parts(rows: Rows) -> tuple[Any, np.ndarray]:
 
 
 def _shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndarray:
-    array = np.asarray(given, dtype=np.float64)
+    array = as_numbers(given, name)
     if array.size != np.prod(shape) or array.ndim > len(shape):
         raise ValueError(f"{name} has shape {array.shape}, but the model needs {shape}.")
     if not (np.abs(array) <= largest(dtype, 1.0)).all():
