@@ -167,9 +167,9 @@ def test_a_later_format_is_refused_by_name(model, path):
     perceptrons.save(model, path)
     header, content = parts(path)
     seal = json.loads(header["__metadata__"]["perceptrons"])
-    header["__metadata__"]["perceptrons"] = json.dumps({**seal, "format": 2})
+    header["__metadata__"]["perceptrons"] = json.dumps({**seal, "format": 3})
     path.write_bytes(rebuilt(header, content))
-    with pytest.raises(ModelFileError, match=r"version 2, but.*reads version 1"):
+    with pytest.raises(ModelFileError, match=r"version 3, but.*reads version 2"):
         perceptrons.load(path)
 
 

@@ -7,37 +7,16 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.training.choices import OF_ONE_EXAMPLE, check_choices, check_several, method_of
 from perceptrons.training.epochs import Outcome, Plan, hold_out, run_epochs
-from perceptrons.training.inputs import as_rows, check_matrix, check_weights, dict_row, known_part, plain_row
-from perceptrons.training.labels import check_labels, distinct, merge
+from perceptrons.training.inputs import Growth, as_rows, check_matrix, dict_row, known_part, once_each, plain_row
+from perceptrons.training.labels import merge
 from perceptrons.training.learner import Learner
-from perceptrons.training.learning import Examples
-from perceptrons.training.parameters import ANYTHING, MAPPING, NONE, Domain, Flag, Kind, Number, Words, check_parameters
-
-LIMITLESS = float("inf")
-RANDOM_STATE = Kind((np.random.RandomState,), "a RandomState")
-DOMAINS: dict[str, tuple[Domain, ...]] = {
-    "combine": (Words(("average", "last", "vote", "pocket")),),
-    "eta0": (Number(1e-12, 1e9),),
-    "max_iter": (Number(1, LIMITLESS, whole=True),),
-    "tol": (Number(0, LIMITLESS), NONE),
-    "shuffle": (Flag(),),
-    "random_state": (Number(0, LIMITLESS, whole=True), RANDOM_STATE, NONE),
-    "fit_intercept": (Flag(),),
-    "init": (Words(("zeros", "ones", "random")),),
-    "zero_score": (Words(("mistake", "correct", "positive", "negative")),),
-    "early_stopping": (Flag(),),
-    "validation_fraction": (Number(0, 1, open=True),),
-    "n_iter_no_change": (Number(1, LIMITLESS, whole=True),),
-    "max_seconds": (Number(0, LIMITLESS, open=True), NONE),
-    "class_weight": (Words(("balanced",)), MAPPING, NONE),
-    "warm_start": (Flag(),),
-    "verbose": (Flag(), Number(0, LIMITLESS, whole=True)),
-    "n_jobs": (ANYTHING,),
-}
+from perceptrons.training.targets import answer, read_classes, read_target
 
 
 class Perceptron(ClassifierMixin, BaseEstimator):
@@ -131,7 +110,14 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         self,
         *,
         combine="average",
+        step="constant",
         eta0=1.0,
+        C=1.0,
+        margin=None,
+        cost=None,
+        shrink=0.0,
+        batch_size=1,
+        multiclass="joint",
         max_iter=1000,
         tol=5e-3,
         shuffle=True,
@@ -149,7 +135,14 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         n_jobs=None,
     ):
         self.combine = combine
+        self.step = step
         self.eta0 = eta0
+        self.C = C
+        self.margin = margin
+        self.cost = cost
+        self.shrink = shrink
+        self.batch_size = batch_size
+        self.multiclass = multiclass
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -186,43 +179,44 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         self
         """
         with unchanged_on_error(self):
-            check_parameters(self, DOMAINS)
+            check_choices(self)
             warm = self.warm_start and hasattr(self, "_learner") and coef_init is None and intercept_init is None
-            if warm:
-                self._check_can_go_on()
             dtype = self._learner.weights.dtype if warm else None
-            X = check_matrix(self, X, reset=not warm, dtype=dtype, eta=self.eta0)
-            classes, codes = distinct(self._check_y(X, y))
-            if len(classes) < 2:
-                raise ValueError(f"y has only one class, {classes.tolist()[0]!r}: a classifier needs at least two.")
-            known = merge(self._learner.classes, classes) if warm else classes
-            codes = np.searchsorted(known, classes).astype(np.int32)[codes]
-            weight = check_weights(sample_weight, self.class_weight, known, codes, stream=False)
+            X = check_matrix(self, X, reset=not warm, dtype=dtype, growth=self._growth())
+            target = read_target(y, X.shape[0])
+            if len(target.classes) < 2 and not target.several:
+                only = target.classes.tolist()[0]
+                raise ValueError(f"y has only one class, {only!r}: a classifier needs at least two.")
+            if warm:
+                self._check_can_go_on(target.form)
+                target = target.among(merge(self._learner.classes, target.classes))
+            weight, by_label = target.weights(sample_weight, self.class_weight, stream=False)
+            method = method_of(self, target.classes, stream=False)
             if not warm:
-                self._begin(known, X.shape[1], X.dtype, coef_init, intercept_init)
+                self._begin(target, X.shape[1], X.dtype, coef_init, intercept_init)
             learner, train, held_out = self._learner, None, None
             if self.early_stopping:
-                train, held_out = hold_out(codes, weight, self.validation_fraction, learner.seed)
-        learner.meet_classes(known)
+                train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
+        learner.meet_classes(target.classes)
         learner.weights.forget_judgement()
         outcome = Outcome()
         try:
             run_epochs(
-                learner.weights,
-                learner.votes,
-                Examples(as_rows(X), learner.targets(codes), weight),
-                self._plan(),
+                learner,
+                learner.examples(self._once(as_rows(X)), target, weight, by_label),
+                self._plan(method),
                 train=train,
                 held_out=held_out,
-                epochs_before=learner.epochs,
-                rng=learner.rng,
                 outcome=outcome,
             )
         except KeyboardInterrupt:
             outcome.stop_reason = "interrupted"
             raise
         finally:
-            learner.mistakes += sum(row["mistakes"] for row in outcome.history if row["epoch"] <= outcome.returned_to)
+            for row in outcome.history:
+                if row["epoch"] <= outcome.returned_to:
+                    learner.mistakes += row["mistakes"]
+                    learner.updates += row["updates"]
             learner.epochs += len(outcome.history)
             learner.changed()
             self._tell(outcome)
@@ -245,27 +239,29 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         self
         """
         with unchanged_on_error(self):
-            check_parameters(self, DOMAINS)
+            check_choices(self)
             if self.class_weight == "balanced":
                 raise ValueError(
                     "class_weight='balanced' needs all data at once and is not supported for partial_fit: compute the "
                     "weights with sklearn.utils.class_weight.compute_class_weight and give them as a dict."
                 )
             first = not hasattr(self, "_learner")
+            dtype = None if first else self._learner.weights.dtype
+            X = check_matrix(self, X, reset=first, dtype=dtype, growth=self._growth())
+            target = read_target(y, X.shape[0])
             if not first:
-                self._check_can_go_on()
-            X = check_matrix(self, X, reset=first, dtype=None if first else self._learner.weights.dtype, eta=self.eta0)
-            here, codes = distinct(self._check_y(X, y))
-            named = here if classes is None else self._check_classes(classes)
-            if not np.isin(here, named).all():
-                raise ValueError(f"y has the labels {here[~np.isin(here, named)].tolist()}, which are not in classes.")
-            known = merge(named[:0] if first else self._learner.classes, named)
-            codes = np.searchsorted(known, here).astype(np.int32)[codes]
-            weight = check_weights(sample_weight, self.class_weight, known, codes, stream=True)
+                self._check_can_go_on(target.form)
+            named = target.classes if classes is None else read_classes(classes)
+            unnamed = ~np.isin(target.classes, named)
+            if unnamed.any():
+                raise ValueError(f"y has the labels {target.classes[unnamed].tolist()}, which are not in classes.")
+            target = target.among(merge(named[:0] if first else self._learner.classes, named))
+            weight, by_label = target.weights(sample_weight, self.class_weight, stream=True)
+            method = method_of(self, target.classes, stream=True)
             if first:
-                self._begin(known, X.shape[1], X.dtype)
-        self._learner.meet_classes(known)
-        self._learn(Examples(as_rows(X), self._learner.targets(codes), weight))
+                self._begin(target, X.shape[1], X.dtype)
+        self._learner.meet_classes(target.classes)
+        self._learner.learn_block(self._learner.examples(self._once(as_rows(X)), target, weight, by_label), method)
         return self
 
     def learn_one(self, x, y):
@@ -291,28 +287,29 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         >>> model.predict_one({"free": 1, "tickets": 1})
         'spam'
         """
-        first = not hasattr(self, "_learner")
         self._check_again()
-        label = np.array([y]) if type(y) in (str, int, bool) else check_labels([y])
-        known = label if first else self._learner.classes
-        if first or self._learner.code(y) is None:
-            known = merge(known, label)
-        weight = None
-        if self.class_weight is not None:
-            code = np.searchsorted(known, label)
-            weight = check_weights(None, self.class_weight, known, code, stream=True)
+        if self.batch_size != 1:
+            raise ValueError(
+                f"learn_one learns from one example, not from batch_size={self.batch_size!r}: use partial_fit."
+            )
+        first = not hasattr(self, "_learner")
+        target = read_target([y], 1)
+        if not first:
+            self._check_can_go_on(target.form)
+        target = target.among(merge(target.classes[:0] if first else self._learner.classes, target.classes))
+        weight, by_label = target.weights(None, self.class_weight, stream=True)
+        method = method_of(self, target.classes, stream=True)
         rows, new = self._one_row(x)
         if first:
-            self._begin(known, len(new) if isinstance(x, Mapping) else np.shape(x)[-1], rows.values.dtype)
+            self._begin(target, len(new) if isinstance(x, Mapping) else np.shape(x)[-1], rows.values.dtype)
             self.n_features_in_ = self._learner.weights.n_features
         if isinstance(x, Mapping):
             names = self.__dict__.setdefault("_columns", {})
             names.update((name, place) for place, name in enumerate(new, len(names)))
             self._learner.meet_features(len(names))
             self.n_features_in_ = len(names)
-        self._learner.meet_classes(known)
-        code = np.array([self._learner.code(label.tolist()[0])], np.int32)
-        self._learn(Examples(rows, self._learner.targets(code), weight))
+        self._learner.meet_classes(target.classes)
+        self._learner.learn_block(self._learner.examples(rows, target, weight, by_label), method)
         return self
 
     # ---- predicting
@@ -323,21 +320,37 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         They are not probabilities. Under combine="vote" they are shares of the votes.
         """
         check_is_fitted(self)
-        check_parameters(self, DOMAINS)
+        check_choices(self)
         return self._learner.scores(check_matrix(self, X, reset=False), self.combine, self.zero_score)
 
     def predict(self, X):
         """The class of the highest score for every row of X."""
         check_is_fitted(self)
-        return self.classes_[self._learner.winners(self.decision_function(X), self.zero_score)]
+        learner = self._fitted()
+        return answer(learner.winners(self.decision_function(X), self.zero_score), learner.classes, learner.form)
 
     def predict_one(self, x):
         """The class of one example, given as a dict of features or a row of numbers; unknown features count 0."""
         check_is_fitted(self)
         self._check_again()
         rows, new = self._one_row(x)
-        scores = self._learner.score_one(known_part(rows, new), self.combine, self.zero_score)
-        return self.classes_[self._learner.winners(scores, self.zero_score)].tolist()[0]
+        learner = self._learner
+        scores = learner.score_one(known_part(rows, new), self.combine, self.zero_score)
+        one = answer(learner.winners(scores, self.zero_score), learner.classes, learner.form)
+        return one.tolist()[0] if learner.form == "single" else one[0]
+
+    def score(self, X, y, sample_weight=None):
+        """The share of examples answered right; with several labels, all of them right."""
+        target = read_target(y, np.shape(X)[0] if hasattr(X, "shape") else len(X))
+        if not target.several:
+            return super().score(X, y, sample_weight)
+        self._fitted().check_form(target.form)
+        known = merge(self.classes_, target.classes)
+        truth = target.among(known).indicator
+        predicted = np.zeros_like(truth)
+        winners = self._learner.winners(self.decision_function(X), self.zero_score)
+        predicted[:, np.searchsorted(known, self.classes_)] = winners
+        return accuracy_score(truth, predicted, sample_weight=sample_weight)
 
     # ---- reading the model
 
@@ -371,6 +384,10 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
     @property
     def n_updates_(self):
+        return self._fitted().updates
+
+    @property
+    def n_mistakes_(self):
         return self._fitted().mistakes
 
     @property
@@ -404,35 +421,39 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = self.combine in ("average", "last") and self.cost is None
         return tags
 
     # ---- the small steps of learning
 
-    def _check_y(self, X, y):
-        y = check_labels(y)
-        check_consistent_length(X, y)
-        return y
+    def _growth(self):
+        return Growth(float(self.eta0), self.shrink > 0)
 
-    def _check_classes(self, classes):
-        try:
-            return np.unique(check_labels(sorted(classes) if isinstance(classes, set | frozenset) else classes))
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"classes={classes!r} is not a list of labels: {error}") from error
+    def _once(self, rows):
+        return rows if self.step == "constant" else once_each(rows)
 
     def _check_again(self):
         """Check parameters that learning or predicting one example uses, if they are not those checked last."""
-        now = (self.combine, self.eta0, self.zero_score, self.fit_intercept)
+        now = tuple(getattr(self, name) for name in OF_ONE_EXAMPLE)
         if self.__dict__.get("_checked") != now:
-            check_parameters(self, DOMAINS)
-            if hasattr(self, "_learner"):
-                self._check_can_go_on()
+            check_choices(self)
             self._checked = now
 
-    def _check_can_go_on(self):
-        """Raise ValueError if parameters were changed so that this model cannot go on learning."""
-        self._learner.check_holds(self.combine)
-        if bool(self.fit_intercept) != (self._learner.weights.one > 0):
+    def _check_can_go_on(self, form):
+        """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
+        learner = self._learner
+        learner.check_holds(self.combine)
+        learner.check_form(form)
+        if bool(self.fit_intercept) != (learner.weights.one > 0):
             raise ValueError("fit_intercept was changed after the model was begun: fit it anew, with warm_start=False.")
+        if learner.scheme == "labels":
+            check_several(self)
+        elif learner.scheme != self.multiclass:
+            raise ValueError(
+                f"The model was begun with multiclass={learner.scheme!r}, now it is {self.multiclass!r}: fit it anew."
+            )
+        if (self.step == "arow") != learner.weights.has_sigma:
+            raise ValueError("step was changed to or from 'arow' after the model was begun: fit it anew.")
 
     def _seed(self):
         """random_state as a whole number; drawn once where it is not one."""
@@ -440,8 +461,13 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
 
-    def _begin(self, classes, n_features, dtype, coef_init=None, intercept_init=None):
-        if len(classes) == 1 and (self.init != "zeros" or self.zero_score in ("positive", "negative")):
+    def _begin(self, target, n_features, dtype, coef_init=None, intercept_init=None):
+        classes = target.classes
+        if not len(classes):
+            raise ValueError("y has no label at all: every label set is empty.")
+        if target.several:
+            check_several(self)
+        elif len(classes) == 1 and (self.init != "zeros" or self.zero_score in ("positive", "negative")):
             raise ValueError(
                 f"With init={self.init!r} and zero_score={self.zero_score!r} it matters from the first example on "
                 f"which class is positive, and so far there is only {classes.tolist()[0]!r}: call partial_fit with "
@@ -456,6 +482,9 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             n_features,
             dtype,
             combine=self.combine,
+            scheme="labels" if target.several else self.multiclass,
+            form=target.form,
+            sigma=self.step == "arow",
             init=self.init,
             seed=self._seed(),
             intercept=bool(self.fit_intercept),
@@ -464,11 +493,10 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         )
         self._tell(None)
 
-    def _plan(self):
+    def _plan(self, method):
         return Plan(
             combine=self.combine,
-            eta0=float(self.eta0),
-            zero_score=self.zero_score,
+            method=method,
             max_iter=self.max_iter,
             tol=self.tol if self.combine in ("average", "vote") else None,
             shuffle=bool(self.shuffle),
@@ -476,9 +504,6 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             max_seconds=self.max_seconds,
             verbose=bool(self.verbose),
         )
-
-    def _learn(self, examples):
-        self._learner.learn_block(examples, float(self.eta0), self.zero_score)
 
     def _tell(self, outcome):
         """Set the attributes that say how training went; of a model that only met blocks they say nothing yet."""
@@ -494,15 +519,15 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         own = getattr(x, "dtype", None)
         dtype = learner.weights.dtype if learner else np.dtype(np.float32 if own == np.float32 else np.float64)
         if not isinstance(x, Mapping):
-            return plain_row(x, None if learner is None else learner.weights.n_features, dtype, self.eta0), []
-        if "_columns" not in self.__dict__:
-            if learner is not None:
-                raise ValueError(
-                    "The model was trained on columns without names, so a dict of features says nothing to it: "
-                    "give a row of numbers, or train on a frame or on dicts."
-                )
-            return dict_row(x, {}, dtype, self.eta0)
-        return dict_row(x, self._columns, dtype, self.eta0)
+            n_features = None if learner is None else learner.weights.n_features
+            return self._once(plain_row(x, n_features, dtype, self._growth())), []
+        if "_columns" not in self.__dict__ and learner is not None:
+            raise ValueError(
+                "The model was trained on columns without names, so a dict of features says nothing to it: "
+                "give a row of numbers, or train on a frame or on dicts."
+            )
+        rows, new = dict_row(x, self.__dict__.get("_columns", {}), dtype, self._growth())
+        return self._once(rows), new
 
 
 @contextmanager

@@ -15,14 +15,18 @@ import scipy.sparse as sp
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
-from perceptrons.linear import DOMAINS, Perceptron
+from perceptrons.linear import Perceptron
+from perceptrons.passes.state import CLOCK, LOG_COLUMNS, SCALE, SEEN
+from perceptrons.training.choices import check_choices
 from perceptrons.training.epochs import new_row
 from perceptrons.training.learner import Learner
-from perceptrons.training.parameters import check_parameters
+from perceptrons.training.method import cost_matrix
+from perceptrons.training.problems import apart, n_rows
+from perceptrons.training.targets import FORMS
 from perceptrons.training.votes import Votes
 from perceptrons.training.weights import MATRICES, VECTORS, Weights
 
-FORMAT = 1
+FORMAT = 2
 KEY = "perceptrons"  # of the one metadata entry: safetensors writes several in random order
 UNSOUND = (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, OverflowError)
 REASONS = (None, "converged", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted")
@@ -101,14 +105,16 @@ def _header(model: Perceptron) -> dict[str, Any]:
     parameters = model.get_params(deep=False)
     if not isinstance(parameters["random_state"], int | np.integer | None):
         parameters["random_state"] = learner.seed
-    if isinstance(parameters["class_weight"], Mapping):
-        parameters["class_weight"] = [[_plain(k), _plain(v)] for k, v in parameters["class_weight"].items()]
+    for name in ("class_weight", "cost"):
+        parameters[name] = _pairs(parameters[name])
     return {
         "class": "Perceptron",
         "parameters": {name: _plain(value) for name, value in parameters.items()},
         "classes": [_plain(label) for label in learner.classes.tolist()],
         "classes_dtype": "object" if learner.classes.dtype == object else learner.classes.dtype.str,
         "features": list(model._columns) if "_columns" in model.__dict__ else None,
+        "scheme": learner.scheme,
+        "form": learner.form,
         "n_features": weights.n_features,
         "intercept": weights.one > 0,
         "init": learner.init,
@@ -116,6 +122,7 @@ def _header(model: Perceptron) -> dict[str, Any]:
         "orders": learner.rng.bit_generator.state,
         "epochs": learner.epochs,
         "mistakes": learner.mistakes,
+        "updates": learner.updates,
         "support": _support_shape(learner.votes, weights.n_features),
         "report": {name: _plain(getattr(model, name)) for name in REPORT},
     }
@@ -145,20 +152,27 @@ def _model(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     if header["class"] != "Perceptron":
         raise ValueError(f"unknown class {header['class']!r}")
     parameters = dict(header["parameters"])
-    if isinstance(parameters["class_weight"], list):
-        parameters["class_weight"] = dict(parameters["class_weight"])
+    for name in ("class_weight", "cost"):
+        parameters[name] = _unpaired(parameters[name])
     model = Perceptron(**parameters)
-    check_parameters(model, DOMAINS)
+    check_choices(model)
     classes = _classes(header["classes"], header["classes_dtype"])
+    cost_matrix(model.cost, classes, stream=True)
+    scheme, form = header["scheme"], header["form"]
+    _demand(form in FORMS, "labels of a known form")
+    _demand(scheme == model.multiclass if form == "single" else scheme == "labels", "a scheme that fits the parameters")
     _demand(header["init"] in ("zeros", "ones", "random"), "a known start")
     learner = Learner(
         _weights(header, arrays, len(classes)),
         _votes(header, arrays, len(classes)),
         classes,
+        str(scheme),
+        str(form),
         str(header["init"]),
         int(header["seed"]),
     )
     learner.epochs, learner.mistakes = int(header["epochs"]), int(header["mistakes"])
+    learner.updates = int(header["updates"])
     learner.rng.bit_generator.state = header["orders"]
     model._learner = learner
     model.n_features_in_ = learner.weights.n_features
@@ -172,20 +186,24 @@ def _model(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
 
 
 def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> Weights:
-    rows, n_features = (1 if n_classes <= 2 else n_classes), int(header["n_features"])
-    _demand(n_classes >= 1, "at least one class")
+    rows, n_features = n_rows(header["scheme"], n_classes), int(header["n_features"])
+    clocks = rows if apart(header["scheme"], n_classes) else 1
     w, b = arrays["w"], arrays["b"]
     _demand(w.dtype in (np.float32, np.float64), "weights of float32 or float64")
-    pocket, start = "tally" in arrays, "start_w" in arrays
-    weights = Weights(w, b, intercept=bool(header["intercept"]), pocket=pocket, start=start)
+    parts = {"pocket": "tally" in arrays, "start": "start_w" in arrays, "sigma": "sigma_w" in arrays}
+    _demand(parts["sigma"] == (header["parameters"]["step"] == "arow"), "variances for step='arow', and only then")
+    weights = Weights(w, b, intercept=bool(header["intercept"]), **parts)
+    sizes = {"t": (1,), "tally": (4,), "clock": (clocks, CLOCK)}
     for name in weights.arrays:
-        expected = {"t": (1,), "tally": (4,)}.get(name, (rows, n_features) if name in MATRICES else (rows,))
+        expected = sizes.get(name, (rows, n_features) if name in MATRICES else (rows,))
         kind = w.dtype if name in MATRICES + VECTORS and not name.startswith("late") else np.dtype(np.float64)
         array = arrays[name]
         _demand(array.shape == expected and array.dtype == kind, f"{name} of shape {expected} and type {kind}")
         _demand(name == "tally" or bool(np.isfinite(array).all()), f"finite numbers in {name}")
         _demand(name != "t" or float(array[0]) >= 0, "a number of examples that is not negative")
         weights.arrays[name] = array.copy()
+    clock = weights.arrays["clock"]
+    _demand(bool((clock[:, SEEN] >= 0).all() and (clock[:, SCALE] > 0).all()), "clocks that run forwards")
     return weights
 
 
@@ -195,7 +213,7 @@ def _votes(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int
     votes, log = Votes(), arrays["log"]
     n_support, n_features = (int(size) for size in header["support"])
     _demand(n_features == int(header["n_features"]), "support examples as wide as the weights")
-    _demand(log.ndim == 2 and log.shape[1] == 5 and log.dtype == np.float64, "a log of five columns")
+    _demand(log.ndim == 2 and log.shape[1] == LOG_COLUMNS and log.dtype == np.float64, "a log of six columns")
     _demand(bool(np.isfinite(log).all()), "finite numbers in the log")
     who, classes = log[:, 1], log[:, 2:4]
     _demand(bool(((who >= 0) & (who < n_support)).all()), "a log that names support examples that are there")
@@ -242,6 +260,21 @@ def _report(report: dict[str, Any]) -> dict[str, Any]:
     scored = [row["validation_accuracy"] is not None for row in history]
     _demand(reason != "early_stopping" or (bool(scored) and all(scored)), "held-out accuracies behind early stopping")
     return {"history_": history, "n_iter_": n_iter, "stop_reason_": reason, "converged_": bool(converged)}
+
+
+def _pairs(parameter: Any) -> Any:
+    """A dict as a list of pairs, since the keys of JSON are strings; a matrix as lists."""
+    if hasattr(parameter, "to_dict"):
+        parameter = parameter.to_dict("index")
+    if isinstance(parameter, Mapping):
+        return {"pairs": [[_plain(key), _pairs(value)] for key, value in parameter.items()]}
+    return _plain(parameter.tolist() if isinstance(parameter, np.ndarray) else parameter)
+
+
+def _unpaired(parameter: Any) -> Any:
+    if isinstance(parameter, dict):
+        return {key: _unpaired(value) for key, value in parameter["pairs"]}
+    return parameter
 
 
 def _demand(holds: bool, what: str) -> None:

@@ -18,6 +18,7 @@ LINES = 4  # cache lines fetched of it; the hardware streams the rest of a longe
 INLINED: Any = {"fastmath": SUMS, "error_model": "numpy", "forceinline": True}  # by LLVM: numba's own compiles slower
 
 compiled = njit(cache=True, nogil=True, fastmath=SUMS, error_model="numpy")
+inlined = njit(cache=True, nogil=True, **INLINED)  # small steps of a pass: a call would count references to its arrays
 
 
 class Dense(NamedTuple):
@@ -66,6 +67,45 @@ def scores(rows: Rows, i: int, theta: np.ndarray, s: np.ndarray) -> None:
     else:
         part = slice(rows.starts[i], rows.starts[i + 1])
         s[:] = theta[:, rows.columns[part]] @ rows.values[part]
+
+
+def some_scores(rows: Rows, i: int, theta: np.ndarray, which: np.ndarray, s: np.ndarray) -> None:
+    """s[q] = theta[which[q]] x_i: as `scores`, for some rows of theta."""
+    for q, k in enumerate(which):
+        s[q] = dot(rows, i, theta[k])
+
+
+def sqnorm(rows: Rows, i: int) -> float:
+    """x_i · x_i, in float64. No column may stand twice: `once_each` sees to it."""
+    x = _values(rows, i)
+    return float(x @ x)
+
+
+def spread(rows: Rows, i: int, sigma: np.ndarray) -> float:
+    """x_i · diag(sigma) x_i, in float64. No column may stand twice."""
+    x = _values(rows, i)
+    return float(x @ (sigma[_columns(rows, i)] * x))
+
+
+def add_spread(rows: Rows, i: int, step: Any, sigma: np.ndarray, w: np.ndarray) -> None:
+    """w += step diag(sigma) x_i.  No column may stand twice."""
+    at = _columns(rows, i)
+    w[at] += (step * sigma[at] * _values(rows, i)).astype(w.dtype)
+
+
+def narrow(rows: Rows, i: int, beta: float, sigma: np.ndarray) -> None:
+    """sigma -= beta (diag(sigma) x_i)^2, element by element.  No column may stand twice."""
+    at = _columns(rows, i)
+    sigma[at] -= (beta * (sigma[at] * _values(rows, i)) ** 2).astype(sigma.dtype)
+
+
+def _columns(rows: Rows, i: int) -> Any:
+    return slice(None) if isinstance(rows, Dense) else rows.columns[rows.starts[i] : rows.starts[i + 1]]
+
+
+def _values(rows: Rows, i: int) -> np.ndarray:
+    x = rows.values[i] if isinstance(rows, Dense) else rows.values[rows.starts[i] : rows.starts[i + 1]]
+    return x.astype(np.float64)
 
 
 def prefetch(rows: Rows, order: np.ndarray, p: int) -> None:
@@ -177,6 +217,115 @@ def _scores(rows, i, theta, s):
             for k in range(s.shape[0]):
                 s[k] += values[p] * c[k]
             p += np.uint64(1)
+
+    return sparse
+
+
+@overload(some_scores, jit_options=INLINED)
+def _some_scores(rows, i, theta, which, s):
+    if rows.instance_class is Dense:
+
+        def dense(rows, i, theta, which, s):
+            for q in range(len(which)):
+                s[q] = dot(rows, i, theta[which[q]])
+
+        return dense
+
+    unsigned = _unsigned(rows)
+
+    def sparse(rows, i, theta, which, s):
+        columns = theta.T
+        s[:] = 0
+        for p in range(np.uint64(rows.starts[i]), np.uint64(rows.starts[i + 1])):
+            column, value = columns[unsigned(rows.columns[p])], rows.values[p]
+            for q in range(len(which)):
+                s[q] += value * column[np.uint64(which[q])]
+
+    return sparse
+
+
+@overload(sqnorm, jit_options=INLINED)
+def _sqnorm(rows, i):
+    if rows.instance_class is Dense:
+
+        def dense(rows, i):
+            x, total = rows.values[i], 0.0
+            for j in range(x.shape[0]):
+                total += np.float64(x[j]) * x[j]
+            return total
+
+        return dense
+
+    def sparse(rows, i):
+        total = 0.0
+        for p in range(np.uint64(rows.starts[i]), np.uint64(rows.starts[i + 1])):
+            total += np.float64(rows.values[p]) * rows.values[p]
+        return total
+
+    return sparse
+
+
+@overload(spread, jit_options=INLINED)
+def _spread(rows, i, sigma):
+    if rows.instance_class is Dense:
+
+        def dense(rows, i, sigma):
+            x, total = rows.values[i], 0.0
+            for j in range(x.shape[0]):
+                total += np.float64(x[j]) * x[j] * sigma[j]
+            return total
+
+        return dense
+
+    unsigned = _unsigned(rows)
+
+    def sparse(rows, i, sigma):
+        total = 0.0
+        for p in range(np.uint64(rows.starts[i]), np.uint64(rows.starts[i + 1])):
+            total += np.float64(rows.values[p]) * rows.values[p] * sigma[unsigned(rows.columns[p])]
+        return total
+
+    return sparse
+
+
+@overload(add_spread, jit_options=INLINED)
+def _add_spread(rows, i, step, sigma, w):
+    if rows.instance_class is Dense:
+
+        def dense(rows, i, step, sigma, w):
+            x = rows.values[i]
+            for j in range(x.shape[0]):
+                w[j] += step * sigma[j] * x[j]
+
+        return dense
+
+    unsigned = _unsigned(rows)
+
+    def sparse(rows, i, step, sigma, w):
+        for p in range(np.uint64(rows.starts[i]), np.uint64(rows.starts[i + 1])):
+            j = unsigned(rows.columns[p])
+            w[j] += step * sigma[j] * rows.values[p]
+
+    return sparse
+
+
+@overload(narrow, jit_options=INLINED)
+def _narrow(rows, i, beta, sigma):
+    if rows.instance_class is Dense:
+
+        def dense(rows, i, beta, sigma):
+            x = rows.values[i]
+            for j in range(x.shape[0]):
+                sigma[j] -= beta * (sigma[j] * x[j]) ** 2
+
+        return dense
+
+    unsigned = _unsigned(rows)
+
+    def sparse(rows, i, beta, sigma):
+        for p in range(np.uint64(rows.starts[i]), np.uint64(rows.starts[i + 1])):
+            j = unsigned(rows.columns[p])
+            sigma[j] -= beta * (sigma[j] * rows.values[p]) ** 2
 
     return sparse
 

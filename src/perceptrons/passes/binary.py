@@ -1,60 +1,75 @@
 """The binary perceptron: one pass over given examples in a given order. For several classes: `multiclass.py`."""
 
-from perceptrons.passes.state import broke, due, judge, longer, note
-from perceptrons.rows import add, compiled, dot, prefetch
+import numpy as np
+
+from perceptrons.passes.rule import AROW, CONSTANT, answer_to, confident_shift, demand, shift
+from perceptrons.passes.state import FADED, SCALE, SEEN, broke, due, judge, longer, note, shrink, tick
+from perceptrons.rows import compiled, dot, inlined, prefetch
 
 
-@compiled
+@inlined
 def wrong(y, s, zero):
     """Is score s a mistake for label y, -1 or +1?  zero: the label that is wrong at s = 0 (2: both, 0: none)."""
     return y * s < 0 or (s == 0 and (zero == 2 or zero == y))
 
 
-@compiled
-def shift(rows, i, step, t, model):
-    """w += step x_i,  b += step, and the same t times into the late sums."""
-    add(rows, i, step, model.w[0])
-    add(rows, i, t * step, model.late_w[0])
-    model.b[0] += model.one * step
-    model.late_b[0] += t * model.one * step
+@inlined
+def binary_loss(rule, margin, y, s):
+    """Does score s ask for an update (spec 1; spec 6 with a margin), and the loss, margin - y s."""
+    loss = margin - y * s
+    if rule.kind == CONSTANT:
+        return wrong(y, s, rule.zero) or (margin > 0.0 and loss >= 0.0), loss
+    return loss > 0.0, loss
 
 
 @compiled
-def binary_pass(rows, y, weight, order, model, eta, zero, log, pocket):
-    """One pass of the perceptron.   if y (w·x + b) <= 0:  w += eta y x,  b += eta y     (spec 1; Rosenblatt 1958)
+def binary_pass(rows, y, weight, order, model, rule, cost, log, pocket):
+    """One pass of the perceptron.   if y (w·x + b) <= margin:  w += eta y x,  b += eta y     (spec 1; Rosenblatt 1958)
 
     An example of weight m is visited m times on the spot, the last time for the fraction left (weight None: once).
-    late collects (examples seen before) * update: the mean of w over all examples is w - late / t (spec 4).
+    Margin and step are the rule's: `rule.py`. Shrinking and the average are lazy: `state.py`.
 
-    Changes model (a Linear of one row), pocket. Returns mistakes, loss, and the log of updates (None: not kept).
+    Changes model (a Linear of one row), pocket. Returns mistakes, updates, loss, and the log of updates (None: none).
     """
-    w, b, one, t = model.w[0], model.b, model.one, model.t[0]
-    mistakes, loss, updates = 0, 0.0, log
+    w, b, one, clock = model.w[0], model.b, model.one, model.clock[0]
+    margin = demand(rule, cost, 0, 1), demand(rule, cost, 1, 0)  # for y = -1 and +1
+    mistakes, updates, total, out = 0, 0, 0.0, log
     for p in range(len(order)):
         i = order[p]
         prefetch(rows, order, p)
         left = 1.0 if weight is None else weight[i]
         while left > 0:
-            s = dot(rows, i, w) + one * b[0]
-            if not wrong(y[i], s, zero):
-                t += left
-                if pocket is not None and due(pocket, left):
-                    judge(pocket, model, binary_mistakes(rows, y, weight, pocket.examples, model.w, b, zero))
-                break
             share = min(left, 1.0)
-            step = w.dtype.type(share * eta * y[i])
-            shift(rows, i, step, t, model)
-            if pocket is not None:
-                broke(pocket)
-            if log is not None:
-                updates = longer(updates, mistakes)
-                note(updates, mistakes, t, i, y[i] > 0, y[i] < 0, abs(step))
-            mistakes += 1
-            loss += share * abs(s)
-            t += share
+            s = clock[SCALE] * (dot(rows, i, w) + one * b[0])
+            asks, loss = binary_loss(rule, margin[1] if y[i] > 0 else margin[0], y[i], s)
+            step = rule.eta if asks else 0.0
+            if asks:
+                if rule.kind != CONSTANT:
+                    step = answer_to(rule, rows, i, loss, model, 0, -1)
+                mistakes += wrong(y[i], s, rule.zero)
+                total += share * loss if step < np.inf else np.inf
+            elif rule.keep == 1.0:
+                share = left  # nothing changes, so all visits left are the same
+            if rule.keep < 1.0:
+                shrink(rule, clock, share, model, -1)
+            if 0.0 < step < np.inf:
+                if log is not None:
+                    out = longer(out, updates)
+                    note(out, updates, clock[SEEN], i, y[i] > 0, y[i] < 0, w.dtype.type(share * step), clock[FADED])
+                    clock[FADED] = 1.0
+                if rule.kind == AROW:
+                    confident_shift(rows, i, 0, share * step * y[i], loss, clock, model)
+                else:
+                    shift(rows, i, 0, share * step * y[i], clock, model)
+                updates += 1
+                if pocket is not None:
+                    broke(pocket)
+            elif pocket is not None and not asks and due(pocket, share):
+                judge(pocket, model, binary_mistakes(rows, y, weight, pocket.examples, model.w, b, rule.zero))
+            tick(clock, share)
             left -= share
-    model.t[0] = t
-    return mistakes, loss, updates
+    model.t[0] = clock[SEEN]
+    return mistakes, updates, total, out
 
 
 @compiled

@@ -2,13 +2,27 @@
 
 import numpy as np
 
-from perceptrons.passes.state import LOG_COLUMNS, broke, due, judge, longer, note
-from perceptrons.rows import compiled, move, prefetch, scores
+from perceptrons.passes.rule import AROW, CONSTANT, answer_to, confident_shift, demand, exchange
+from perceptrons.passes.state import (
+    FADED,
+    LOG_COLUMNS,
+    MASS,
+    SCALE,
+    SEEN,
+    broke,
+    due,
+    judge,
+    longer,
+    note,
+    shrink,
+    tick,
+)
+from perceptrons.rows import compiled, inlined, prefetch, scores
 
 BLOCK = 128  # examples a matrix product; measured, see docs/decisions.md
 
 
-@compiled
+@inlined
 def leader(s):
     """The class of the highest score; ties go to the first."""
     best = 0
@@ -18,66 +32,90 @@ def leader(s):
     return best
 
 
-@compiled
-def exchange(rows, i, y, y_hat, step, t, model):
-    """theta_y += step x_i,  theta_y_hat -= step x_i, and the same t times into the late sums."""
-    move(rows, i, step, model.w, y, y_hat)
-    move(rows, i, t * step, model.late_w, y, y_hat)
-    bias = model.one * step
-    model.b[y] += bias
-    model.b[y_hat] -= bias
-    model.late_b[y] += t * bias
-    model.late_b[y_hat] -= t * bias
+@inlined
+def rival(rule, cost, s, y):
+    """The class of the highest score plus what the true class y has to lead it by: cost-augmented (spec 6)."""
+    if rule.margin == 0.0 and len(cost) == 0:
+        return leader(s)
+    best, highest = 0, -np.inf
+    for k in range(len(s)):
+        score = s[k] if k == y else s[k] + demand(rule, cost, y, k)
+        if score > highest:
+            best, highest = k, score
+    return best
+
+
+@inlined
+def joint_loss(rule, cost, s, y):
+    """Does the example ask for an update, the class it is taken for, and the loss: that class's lead over the true."""
+    y_hat = rival(rule, cost, s, y)
+    if y_hat == y:
+        return False, y_hat, 0.0
+    loss = demand(rule, cost, y, y_hat) + s[y_hat] - s[y]
+    return rule.kind == CONSTANT or loss > 0.0, y_hat, loss
 
 
 @compiled
-def multiclass_pass(rows, y, weight, order, model, eta, log, pocket):
-    """One pass of the joint multiclass perceptron (spec 3).
+def multiclass_pass(rows, y, weight, order, model, rule, cost, log, pocket):
+    """One pass of the joint multiclass perceptron (spec 3; with margin and cost, spec 6).
 
-        y_hat = argmax_k theta_k·x + b_k;    if y_hat != y:  theta_y += eta x,  theta_y_hat -= eta x
+        y_hat = argmax_k theta_k·x + b_k + cost(y, k);    if y_hat != y:  theta_y += eta x,  theta_y_hat -= eta x
 
-    Weights, averaging and what is returned as in `binary_pass`. Changes model, pocket.
+    Weights, rule, averaging and what is returned as in `binary_pass`. Changes model, pocket.
     """
-    theta, b, t = model.w, model.b, model.t[0]
+    theta, b, clock = model.w, model.b, model.clock[0]
     s = np.empty(len(b), theta.dtype)
-    mistakes, loss, updates = 0, 0.0, log
+    mistakes, updates, total, out = 0, 0, 0.0, log
     for p in range(len(order)):
         i = order[p]
         prefetch(rows, order, p)
         left = 1.0 if weight is None else weight[i]
         while left > 0:
+            share = min(left, 1.0)
             scores(rows, i, theta, s)
             s += b
-            y_hat = leader(s)
-            if y_hat == y[i]:
-                t += left
-                if pocket is not None and due(pocket, left):
-                    judge(pocket, model, multiclass_mistakes(rows, y, weight, pocket.examples, theta, b))
-                break
-            share = min(left, 1.0)
-            step = theta.dtype.type(share * eta)
-            exchange(rows, i, y[i], y_hat, step, t, model)
-            if pocket is not None:
-                broke(pocket)
-            if log is not None:
-                updates = longer(updates, mistakes)
-                note(updates, mistakes, t, i, y[i], y_hat, step)
-            mistakes += 1
-            loss += share * (s[y_hat] - s[y[i]])
-            t += share
+            if clock[SCALE] != 1.0:
+                s *= theta.dtype.type(clock[SCALE])
+            asks, y_hat, loss = joint_loss(rule, cost, s, y[i])
+            step = rule.eta if asks else 0.0
+            if asks:
+                if rule.kind != CONSTANT:
+                    step = answer_to(rule, rows, i, loss, model, y[i], y_hat)
+                mistakes += leader(s) != y[i]
+                total += share * loss if step < np.inf else np.inf
+            elif rule.keep == 1.0:
+                share = left  # nothing changes, so all visits left are the same
+            if rule.keep < 1.0:
+                shrink(rule, clock, share, model, -1)
+            if 0.0 < step < np.inf:
+                if log is not None:
+                    out = longer(out, updates)
+                    note(out, updates, clock[SEEN], i, y[i], y_hat, theta.dtype.type(share * step), clock[FADED])
+                    clock[FADED] = 1.0
+                if rule.kind == AROW:
+                    confident_shift(rows, i, y[i], share * step, loss, clock, model)
+                    confident_shift(rows, i, y_hat, -share * step, loss, clock, model)
+                else:
+                    exchange(rows, i, y[i], y_hat, share * step, clock, model)
+                updates += 1
+                if pocket is not None:
+                    broke(pocket)
+            elif pocket is not None and not asks and due(pocket, share):
+                judge(pocket, model, multiclass_mistakes(rows, y, weight, pocket.examples, theta, b))
+            tick(clock, share)
             left -= share
-    model.t[0] = t
-    return mistakes, loss, updates
+    model.t[0] = clock[SEEN]
+    return mistakes, updates, total, out
 
 
-def block_pass(rows, y, weight, order, model, eta, log):
-    """`multiclass_pass` for Dense rows at the speed of matrix products: the same mistakes, the same updates.
+def block_pass(rows, y, weight, order, model, rule, cost, log):
+    """`multiclass_pass` for constant steps without shrinking, by matrix products: the same mistakes, the same updates.
 
-        S = X thetaᵀ + b,  G = X Xᵀ + 1    for a block X of examples, then the block is walked in order
+        S = X thetaᵀ + b,  G = X Xᵀ + 1    for a block X of Dense examples, then the block is walked in order
 
     and theta gets the block's updates at its end. Python only calls BLAS here; it compiles slowly inside numba.
     """
-    mistakes, loss = 0, 0.0
+    mistakes, updates, total = 0, 0, 0.0
     for start in range(0, len(order), BLOCK):
         visit = order[start : start + BLOCK]
         x = rows.values[visit]
@@ -85,49 +123,53 @@ def block_pass(rows, y, weight, order, model, eta, log):
         S += model.b
         G = x @ x.T
         G += G.dtype.type(model.one)
-        made, lost, log = walk(rows, y, weight, visit, model, eta, log, mistakes, S, G)
-        mistakes += made
-        loss += lost
-    return mistakes, loss, log
+        wrong, made, loss, log = walk(rows, y, weight, visit, model, rule, cost, log, updates, S, G)
+        mistakes += wrong
+        updates += made
+        total += loss
+    return mistakes, updates, total, log
 
 
 @compiled
-def walk(rows, y, weight, visit, model, eta, log, kept, S, G):
+def walk(rows, y, weight, visit, model, rule, cost, log, kept, S, G):
     """Visit one block in order: an update by example a corrects the scores of the examples from a on.
 
         S[c, y] += eta G[a, c],   S[c, y_hat] -= eta G[a, c]
 
-    Changes model, S. Returns mistakes, loss, and the log, of which the first `kept` rows are taken.
+    Changes model, S. Returns mistakes, updates, loss, and the log, of which the first `kept` rows are taken.
     """
-    number, t = model.w.dtype.type, model.t[0]
-    made, loss, updates, todo = 0, 0.0, log, np.empty((64, LOG_COLUMNS))
+    number, clock = model.w.dtype.type, model.clock[0]
+    mistakes, made, total, out, todo = 0, 0, 0.0, log, np.empty((64, LOG_COLUMNS))
     for a in range(len(visit)):
         i = visit[a]
         left = 1.0 if weight is None else weight[i]
         while left > 0:
-            y_hat = leader(S[a])
-            if y_hat == y[i]:
-                t += left
-                break
+            asks, y_hat, loss = joint_loss(rule, cost, S[a], y[i])
             share = min(left, 1.0)
-            step = number(share * eta)
-            loss += share * (S[a, y_hat] - S[a, y[i]])
-            for c in range(a, len(visit)):
-                S[c, y[i]] += step * G[a, c]
-                S[c, y_hat] -= step * G[a, c]
-            todo = longer(todo, made)
-            note(todo, made, t, i, y[i], y_hat, step)
-            made += 1
-            t += share
+            if asks:
+                mistakes += leader(S[a]) != y[i]
+                total += share * loss
+                step = number(share * rule.eta)
+                for c in range(a, len(visit)):
+                    S[c, y[i]] += step * G[a, c]
+                    S[c, y_hat] -= step * G[a, c]
+                todo = longer(todo, made)
+                note(todo, made, clock[SEEN], i, y[i], y_hat, step, 1.0)
+                made += 1
+            else:
+                share = left
+            tick(clock, share)
             left -= share
+    ended = clock.copy()
     for u in range(made):
-        seen, i, step = todo[u, 0], int(todo[u, 1]), number(todo[u, 4])
-        exchange(rows, i, int(todo[u, 2]), int(todo[u, 3]), step, seen, model)
+        clock[MASS] = todo[u, 0]  # what was never shrunk has as much mass as examples
+        exchange(rows, int(todo[u, 1]), int(todo[u, 2]), int(todo[u, 3]), todo[u, 4], clock, model)
         if log is not None:
-            updates = longer(updates, kept + u)
-            updates[kept + u] = todo[u]
-    model.t[0] = t
-    return made, loss, updates
+            out = longer(out, kept + u)
+            out[kept + u] = todo[u]
+    clock[:] = ended
+    model.t[0] = clock[SEEN]
+    return mistakes, made, total, out
 
 
 @compiled

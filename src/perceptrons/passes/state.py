@@ -4,18 +4,40 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.rows import compiled
+from perceptrons.rows import compiled, inlined
 
 
 class Linear(NamedTuple):
-    """Weights of a linear model; the binary one has a single row. The mean over the examples seen is w - late_w / t."""
+    """Weights of a linear model, scale * w and scale * b; the binary one has a single row.
 
-    w: np.ndarray  # (classes, features); C order while learning from Dense rows, Fortran order from Sparse
-    b: np.ndarray  # (classes,)
-    late_w: np.ndarray  # float64 like w: the sum of (examples seen before) * update
+    Shrinking all weights is one product, scale *= 1 - lambda; without it scale is 1 and mass is seen. The mean over
+    the examples seen is (mass w - late_w) / seen, where late_w is the sum of (mass before) * (update of w), and mass
+    the sum of the scales after every example: each update is in the mean from its example on, at the scale of the day.
+    """
+
+    w: np.ndarray  # (rows, features); C order while learning from Dense rows, Fortran order from Sparse
+    b: np.ndarray  # (rows,)
+    late_w: np.ndarray  # float64 like w
     late_b: np.ndarray  # float64
+    clock: (
+        np.ndarray
+    )  # float64 (1 or rows, 4): see below. One for all rows, or one for each where they are problems apart
     t: np.ndarray  # float64 (1,): examples seen, by weight
+    sigma_w: np.ndarray  # like w: the variances of AROW; (rows, 0) for other steps
+    sigma_b: np.ndarray
     one: float  # the constant feature whose weight is b: 1.0, or 0.0 for a model without intercept
+
+
+CLOCK = 4
+SEEN, MASS, SCALE, FADED = range(CLOCK)  # FADED: what shrinking left of the weights of the last update
+
+SETTLE_MASS = 1e-3  # below such a scale, mass w - late_w would lose digits, unless mass counts down to 0
+STEADY = 1e-3  # from such a lambda on it does
+
+
+def smallest_scale(dtype):
+    """Below it, shrunk weights are written out: the smaller, the rarer that is, but the sooner values overflow."""
+    return 1e-15 if dtype == np.float32 else 1e-60
 
 
 class Pocket(NamedTuple):
@@ -30,22 +52,75 @@ class Pocket(NamedTuple):
 RUN, BEST_RUN, BEST_MISTAKES, JUDGED = range(4)
 UNJUDGED, WORSE, KEPT = 0.0, 1.0, 2.0
 
-LOG_COLUMNS = 5  # examples seen before, row, true class, the class it was taken for, step (> 0)
+LOG_COLUMNS = 6  # examples seen before, row, true class, the class it was taken for, step (> 0), what shrinking left
+
+
+@inlined
+def tick(clock, share):
+    """Count an example, with the weights as they are after it."""
+    clock[SEEN] += share
+    clock[MASS] += share * clock[SCALE]
 
 
 @compiled
-def move_average(w, late, t, mean):
-    """mean = w - late / t, element by element. Returns the squared norms of its change and of itself, for spec 5b."""
-    change, norm = 0.0, 0.0
+def shrink(rule, clock, share, model, k):
+    """Rows k (all of them if k < 0) of the weights times (1 - lambda)^share.  Changes model, clock."""
+    left = rule.keep if share == 1.0 else rule.keep**share
+    clock[SCALE] *= left
+    clock[FADED] *= left
+    if clock[SCALE] < (SETTLE_MASS if clock[MASS] >= 0.0 else rule.floor):
+        rows = slice(None) if k < 0 else slice(k, k + 1)
+        settle(rule, clock, model.w[rows], model.late_w[rows])
+        settle_vector(rule, clock, model.b[rows], model.late_b[rows])
+        clock[MASS], clock[SCALE] = fresh_mass(rule), 1.0
+
+
+@compiled
+def fresh_mass(rule):
+    """Where to count the mass from: any start is right, if late_w knows of it.
+
+    Minus the sum of all scales to come, for a fast shrinking: mass then goes to 0 with the scale, and nothing cancels.
+    """
+    return 0.0 if 1.0 - rule.keep < STEADY else -rule.keep / (1.0 - rule.keep)
+
+
+@compiled
+def settle(rule, clock, w, late):
+    """w *= scale, so that scale can start from 1 anew; late takes the mean so far and the start."""
+    if w.strides[0] < w.strides[1]:
+        settle_rows(rule, clock, w.T, late.T)
+    else:
+        settle_rows(rule, clock, w, late)
+
+
+@compiled
+def settle_rows(rule, clock, w, late):
+    for k in range(len(w)):
+        settle_vector(rule, clock, w[k], late[k])
+
+
+@compiled
+def settle_vector(rule, clock, w, late):
+    mass, fresh, scale = clock[MASS], fresh_mass(rule), clock[SCALE]
+    for j in range(len(w)):
+        was = w[j]
+        w[j] *= scale
+        late[j] += fresh * w[j] - mass * was
+
+
+@compiled
+def move_average(w, late, mass, t, mean):
+    """mean = (mass w - late) / t. Returns the squared norms of its change and of itself (spec 5b)."""
+    change, norm, part = 0.0, 0.0, mass / t
     for j in range(len(mean)):
-        now = w[j] - late[j] / t
+        now = part * w[j] - late[j] / t
         change += (now - mean[j]) ** 2
         norm += now * now
         mean[j] = now
     return change, norm
 
 
-@compiled
+@inlined
 def longer(log, used):
     """The log, with room for one more row behind the first `used`."""
     if used < len(log):
@@ -55,20 +130,20 @@ def longer(log, used):
     return grown
 
 
-@compiled
-def note(log, k, t, i, y, y_hat, step):
+@inlined
+def note(log, k, t, i, y, y_hat, step, faded):
     """Write update k into the log."""
-    log[k, 0], log[k, 1], log[k, 2], log[k, 3], log[k, 4] = t, i, y, y_hat, step
+    log[k, 0], log[k, 1], log[k, 2], log[k, 3], log[k, 4], log[k, 5] = t, i, y, y_hat, step, faded
 
 
-@compiled
+@inlined
 def broke(pocket):
     """The current weights were changed: their run of right answers starts anew."""
     pocket.tally[RUN] = 0.0
     pocket.tally[JUDGED] = UNJUDGED
 
 
-@compiled
+@inlined
 def due(pocket, share):
     """Count `share` more right answers; are the current weights to be judged now?"""
     tally = pocket.tally
@@ -84,6 +159,7 @@ def judge(pocket, model, mistakes):
     tally = pocket.tally
     tally[JUDGED] = WORSE
     if mistakes < tally[BEST_MISTAKES]:
-        pocket.w[:] = model.w
-        pocket.b[:] = model.b
+        scale = pocket.w.dtype.type(model.clock[0, SCALE])
+        pocket.w[:] = scale * model.w
+        pocket.b[:] = scale * model.b
         tally[BEST_RUN], tally[BEST_MISTAKES], tally[JUDGED] = tally[RUN], mistakes, KEPT

@@ -8,9 +8,9 @@ import numpy as np
 
 from perceptrons.passes.orders import shuffled
 from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.learner import Learner
 from perceptrons.training.learning import (
     PIECE,
-    ZERO_WHEN_PREDICTING,
     Examples,
     judge_last,
     learn,
@@ -18,17 +18,17 @@ from perceptrons.training.learning import (
     piece_size,
     pieces,
 )
+from perceptrons.training.method import ZERO_WHEN_PREDICTING, Method
 from perceptrons.training.progress import Progress
-from perceptrons.training.votes import Votes, take
-from perceptrons.training.weights import SettlingAverage, Weights
+from perceptrons.training.votes import take
+from perceptrons.training.weights import SettlingAverage
 
 
 class Plan(NamedTuple):
     """How to train: the estimator's parameters that matter to the loop."""
 
     combine: str
-    eta0: float
-    zero_score: str
+    method: Method
     max_iter: int
     tol: float | None
     shuffle: bool
@@ -61,26 +61,24 @@ def new_row(epoch: int) -> dict[str, Any]:
 
 
 def run_epochs(
-    weights: Weights,
-    votes: Votes | None,
+    learner: Learner,
     examples: Examples,
     plan: Plan,
     *,
     train: np.ndarray | None,
     held_out: np.ndarray | None,
-    epochs_before: int,
-    rng: np.random.Generator,
     outcome: Outcome,
 ) -> None:
     """Train until a rule says stop. train, held_out: which examples to learn from (None: all) and to score on.
 
-    The generator rng is part of the model, so that a resumed training goes on with the next order. The weights end as
+    The generator of orders is part of the model, so that a resumed training goes on with the next. The weights end as
     the best epoch left them if examples were held out, else as the last one did. outcome is filled as training goes,
     so that it is right also after an interruption.
     """
+    weights, votes, method, epochs_before = learner.weights, learner.votes, plan.method, learner.epochs
     n = len(examples.y) if train is None else len(train)
     judged_on = np.arange(n) if train is None else train
-    piece = piece_size(examples, weights, PIECE)
+    piece = piece_size(examples, weights, PIECE, method.batch)
     began = time.perf_counter()
     taken = np.full(len(examples.y) if votes else 0, -1)  # for voting: which support example each row is
     best = _Best()
@@ -88,7 +86,7 @@ def run_epochs(
     average = SettlingAverage(weights)
     with Progress(plan.verbose, plan.max_iter, n) as progress, Uninterrupted() as hold:
         for epoch in range(epochs_before + 1, epochs_before + plan.max_iter + 1):
-            order = shuffled(n, rng) if plan.shuffle else np.arange(n)
+            order = shuffled(n, learner.rng) if plan.shuffle else np.arange(n)
             if train is not None:
                 order = train[order]
             epoch_began = time.perf_counter()
@@ -96,34 +94,25 @@ def run_epochs(
             outcome.history.append(row)
             out_of_time = False
             for part in pieces(order, piece):
-                counts = learn(
-                    weights,
-                    examples,
-                    part,
-                    eta=plan.eta0,
-                    zero_score=plan.zero_score,
-                    judged_on=judged_on,
-                    votes=votes,
-                    taken=taken,
-                )
+                counts = learn(weights, examples, part, method, judged_on=judged_on, votes=votes, taken=taken)
                 row["examples"] += len(part)
                 row["mistakes"] += counts.mistakes
-                row["updates"] += counts.mistakes
+                row["updates"] += counts.updates
                 row["loss"] += counts.loss
                 hold.let()
                 progress.advance(row)
                 out_of_time = plan.max_seconds is not None and time.perf_counter() - began >= plan.max_seconds
                 if out_of_time:
                     break
-            judge_last(weights, examples, judged_on, plan.zero_score)
+            judge_last(weights, examples, judged_on, method.zero_score)
             if held_out is not None:
-                row["validation_accuracy"] = held_out_accuracy(weights, votes, examples, held_out, plan)
+                row["validation_accuracy"] = held_out_accuracy(learner, examples, held_out, plan)
             row["norm"] = float(np.linalg.norm(weights.last()[0]))
             row["seconds"] = time.perf_counter() - epoch_began
             progress.finish(row)
             if held_out is not None:
-                best.consider(row, weights, votes)
-            if row["mistakes"] == 0 and row["examples"] == n:
+                best.consider(row, learner)
+            if row["examples"] == n and settled(row, method):
                 outcome.stop_reason = "converged"
             elif out_of_time:
                 outcome.stop_reason = "max_seconds"
@@ -136,7 +125,7 @@ def run_epochs(
         outcome.stop_reason = outcome.stop_reason or "max_iter"
         progress.say(outcome.stop_reason)
     if held_out is not None:
-        best.restore(weights, votes)
+        best.restore(learner)
         outcome.returned_to = best.epoch
 
 
@@ -165,22 +154,28 @@ def hold_out(codes: np.ndarray, weight: np.ndarray | None, fraction: float, seed
     return order[~held_out[order]], order[held_out[order]]
 
 
-def held_out_accuracy(
-    weights: Weights, votes: Votes | None, examples: Examples, held_out: np.ndarray, plan: Plan
-) -> float:
+def settled(row: dict[str, Any], method: Method) -> bool:
+    """Will no example ever ask for an update again? Shrunk weights lose what margin they have."""
+    return row["mistakes"] == row["updates"] == 0 and not (method.shrink > 0 and method.demanding)
+
+
+def held_out_accuracy(learner: Learner, examples: Examples, held_out: np.ndarray, plan: Plan) -> float:
     """Accuracy, on the held-out examples, of exactly the weights that would be returned now."""
-    zero = ZERO_WHEN_PREDICTING[plan.zero_score]
-    total = len(held_out) if examples.weight is None else examples.weight[held_out].sum()
-    if plan.combine == "vote" and votes is not None:
-        X, y = take(examples.rows, held_out, weights.n_features), examples.y[held_out]
-        shares = votes.shares(X, weights.start(), weights.one, weights.t, zero == -1)
-        if shares.ndim == 1:
-            right = (y > 0) == ((shares > 0) | ((shares == 0) & (zero == -1)))
+    zero_score, weight = plan.method.zero_score, examples.weight
+    total = float(len(held_out) if weight is None else weight[held_out].sum())
+    if learner.apart or plan.combine == "vote":
+        learner.changed()
+        X = take(examples.rows, held_out, learner.weights.n_features)
+        winners = learner.winners(learner.scores(X, plan.combine, zero_score), zero_score)
+        y = examples.y[held_out]
+        if learner.scheme == "labels" and examples.problems is not None:
+            right = (winners == (examples.problems.sign[y] > 0)).all(axis=1)
         else:
-            right = shares.argmax(axis=1) == y
-        return float(right.sum() if examples.weight is None else examples.weight[held_out][right].sum()) / float(total)
-    model = {"last": weights.last, "average": weights.average, "pocket": weights.pocketed}[plan.combine]()
-    return 1.0 - mistakes_of(model, examples, held_out, zero) / float(total)
+            right = winners == (y > 0 if learner.weights.n_rows == 1 else y)
+        return float(right.sum() if weight is None else weight[held_out][right].sum()) / total
+    learner.changed()
+    model = learner.predicting(plan.combine)
+    return 1.0 - mistakes_of(model, examples, held_out, ZERO_WHEN_PREDICTING[zero_score]) / total
 
 
 class _Best:
@@ -190,13 +185,13 @@ class _Best:
         self.accuracy, self.epoch = -1.0, 0
         self.kept: tuple[Any, Any] | None = None
 
-    def consider(self, row: dict[str, Any], weights: Weights, votes: Votes | None) -> None:
+    def consider(self, row: dict[str, Any], learner: Learner) -> None:
         if row["validation_accuracy"] > self.accuracy:
             self.accuracy, self.epoch = row["validation_accuracy"], row["epoch"]
-            self.kept = weights.snapshot(), None if votes is None else votes.snapshot()
+            self.kept = learner.weights.snapshot(), None if learner.votes is None else learner.votes.snapshot()
 
-    def restore(self, weights: Weights, votes: Votes | None) -> None:
+    def restore(self, learner: Learner) -> None:
         if self.kept is not None:
-            weights.restore(self.kept[0])
-            if votes is not None:
-                votes.restore(self.kept[1])
+            learner.weights.restore(self.kept[0])
+            if learner.votes is not None:
+                learner.votes.restore(self.kept[1])

@@ -2,16 +2,30 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
+from perceptrons.passes.state import smallest_scale
 from perceptrons.rows import Dense, Rows, Sparse
 
 SMALLEST_WEIGHT = 1e-12  # below, steps would vanish in rounding
 LARGEST_WEIGHT = 1e6  # a weight is a number of repetitions; above this a single example could take minutes
+
+
+class Growth(NamedTuple):
+    """How values grow into weights: by the learning rate, and by the scale if weights are shrunk."""
+
+    eta: float = 1.0
+    shrinks: bool = False
+
+
+def largest(dtype: Any, growth: Growth) -> float:
+    """The largest value whose scores cannot overflow in training."""
+    limit = math.sqrt(float(np.finfo(dtype).max)) * 1e-6 / max(1.0, growth.eta)
+    return limit * math.sqrt(smallest_scale(dtype)) if growth.shrinks else limit
 
 
 def as_rows(X: Any) -> Rows:
@@ -19,11 +33,11 @@ def as_rows(X: Any) -> Rows:
     return Sparse(X.data, X.indices, X.indptr) if sp.issparse(X) else Dense(X)
 
 
-def check_matrix(estimator: Any, X: Any, *, reset: bool, dtype: Any = None, eta: float = 1.0) -> Any:
+def check_matrix(estimator: Any, X: Any, *, reset: bool, dtype: Any = None, growth: Growth | None = None) -> Any:
     """X as a C-contiguous array or CSR matrix of finite float32 or float64 numbers.
 
     dtype: the model's, if it has one already; otherwise float32 stays float32, small integers, booleans and float16
-    become float32 (exactly), all else float64. eta: the learning rate, by which values grow into weights.
+    become float32 (exactly), all else float64. growth: of values into weights, which must not overflow.
     """
     if dtype is None:
         dtype = _number_type(X)
@@ -38,7 +52,7 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, dtype: Any = None, eta:
         raise
     if sp.issparse(X):
         _check_structure(X)
-    _check_values(X.data if sp.issparse(X) else X, X, eta, getattr(estimator, "feature_names_in_", None))
+    _check_values(X.data if sp.issparse(X) else X, X, growth or Growth(), getattr(estimator, "feature_names_in_", None))
     return X
 
 
@@ -89,7 +103,7 @@ def _name_the_cell(X: Any, error: Exception) -> None:
                 ) from error
 
 
-def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, eta: float) -> tuple[Sparse, list[str]]:
+def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, growth: Growth) -> tuple[Sparse, list[str]]:
     """A dict of features as one sparse row, and the names that are not among the columns yet, in their order of coming.
 
     A string value counts as the feature "name=value" being there, as in scikit-learn's DictVectorizer.
@@ -97,7 +111,7 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, eta: 
     numbers: list[float] = []
     places: list[int] = []
     new: dict[str, int] = {}
-    limit = largest(dtype, eta)
+    limit = largest(dtype, growth)
     for name, value in x.items():
         if not isinstance(name, str):
             raise TypeError(f"Feature name {name!r} is {type(name).__name__}: feature names must be strings.")
@@ -129,7 +143,7 @@ def known_part(rows: Rows, new: list[str]) -> Rows:
     return Sparse(rows.values[known], rows.columns[known], np.array([0, known.sum()], np.int32))
 
 
-def plain_row(x: Any, n_features: int | None, dtype: Any, eta: float) -> Rows:
+def plain_row(x: Any, n_features: int | None, dtype: Any, growth: Growth) -> Rows:
     """One row of numbers: a sequence, an array, or a sparse matrix of one row."""
     if np.ndim(x) == 0 and not sp.issparse(x):
         raise ValueError(f"{x!r} is not an example: give a row of numbers or a dict of features.")
@@ -146,20 +160,28 @@ def plain_row(x: Any, n_features: int | None, dtype: Any, eta: float) -> Rows:
         raise ValueError(f"One example has the shape (n_features,), not {shape}: use partial_fit for several.")
     if n_features is not None and shape[1] != n_features:
         raise ValueError(f"The example has {shape[1]} features, but the model has {n_features}.")
-    if not (np.abs(values) <= largest(dtype, eta)).all():
-        raise ValueError(f"The example has NaN, infinity or a value above {largest(dtype, eta):.0e}.")
+    if not (np.abs(values) <= largest(dtype, growth)).all():
+        raise ValueError(f"The example has NaN, infinity or a value above {largest(dtype, growth):.0e}.")
     return row
 
 
-def largest(dtype: Any, eta: float) -> float:
-    """The largest value whose scores cannot overflow in training at learning rate eta."""
-    return math.sqrt(float(np.finfo(dtype).max)) * 1e-6 / max(1.0, eta)
+def once_each(rows: Rows) -> Rows:
+    """The same rows without columns that stand twice: their values are added up. Norms need it, scores do not."""
+    if not isinstance(rows, Sparse) or not len(rows.columns):
+        return rows
+    shape = (len(rows.starts) - 1, int(rows.columns.max()) + 1)
+    X = sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape, copy=False)
+    if X.has_canonical_format:
+        return rows
+    X = X.copy()
+    X.sum_duplicates()
+    return as_rows(X)
 
 
-def _check_values(values: np.ndarray, X: Any, eta: float, names: Any) -> None:
+def _check_values(values: np.ndarray, X: Any, growth: Growth, names: Any) -> None:
     """Raise ValueError for NaN, infinity, or numbers so large that scores would overflow; one read at memory speed."""
     flat = values.ravel(order="K")
-    limit = largest(values.dtype, eta)
+    limit = largest(values.dtype, growth)
     with np.errstate(over="ignore", invalid="ignore"):
         if float(flat @ flat) <= limit**2:
             return
@@ -223,14 +245,40 @@ def check_weights(
         return None
     if not (stream or weight.any()):
         raise ValueError("Sample and class weights leave nothing to learn from: all are zero.")
+    _check_range(weight)
+    return None if (weight == 1).all() else weight
+
+
+def _check_range(weight: np.ndarray) -> None:
     if ((weight > 0) & (weight < SMALLEST_WEIGHT)).any():
         raise ValueError(f"Weights must be 0 or at least {SMALLEST_WEIGHT:g}: multiply them all by a number.")
-    if weight.max() > LARGEST_WEIGHT:
+    if weight.max(initial=0) > LARGEST_WEIGHT:
         raise ValueError(
             f"The largest weight is {weight.max():g}; a weight says how often its example is repeated, and at most "
             f"{LARGEST_WEIGHT:g} is allowed. Divide the weights by their mean."
         )
-    return None if (weight == 1).all() else weight
+
+
+def label_weights(
+    class_weight: Any = None,
+    classes: np.ndarray | None = None,
+    indicator: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
+    stream: bool = False,
+) -> np.ndarray:
+    """For several labels: the weight of the examples without and with each label, (labels, 2); (0, 2) if all are 1."""
+    if class_weight is None or classes is None or indicator is None:
+        return np.empty((0, 2))
+    if isinstance(class_weight, Mapping):
+        positive = _class_weights(class_weight, classes, np.empty(0, np.int32), None, stream)
+        by_label = np.stack([np.ones(len(classes)), positive], axis=1)
+    else:
+        total = float(len(indicator) if weight is None else weight.sum())
+        having = indicator.sum(axis=0) if weight is None else weight @ indicator
+        counts = np.stack([total - having, having], axis=1)
+        by_label = np.where(counts > 0, total / (2 * np.maximum(counts, SMALLEST_WEIGHT)), 0.0)
+    _check_range(by_label)
+    return by_label
 
 
 def _class_weights(

@@ -77,6 +77,8 @@ def distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def merge(known: np.ndarray, new: np.ndarray) -> np.ndarray:
     """All classes of both, sorted. TypeError if numbers and strings are mixed."""
+    if not len(new):
+        return known
     textual = [array.dtype.kind in "UO" for array in (known, new)]
     if len(known) and len(new) and textual[0] != textual[1]:
         raise TypeError(

@@ -6,9 +6,12 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from perceptrons.rows import Rows, Sparse
-from perceptrons.training.inputs import as_numbers, largest
+from perceptrons.training.inputs import Growth, as_numbers, largest
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import PIECE, Examples, judge_last, learn, piece_size, pieces
+from perceptrons.training.method import Method
+from perceptrons.training.problems import apart, class_problems, class_scores, label_problems, n_rows, row_places
+from perceptrons.training.targets import Target, same_form
 from perceptrons.training.votes import Votes, take
 from perceptrons.training.weights import Weights, first_weights
 
@@ -16,11 +19,16 @@ from perceptrons.training.weights import Weights, first_weights
 class Learner:
     """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds."""
 
-    def __init__(self, weights: Weights, votes: Votes | None, classes: np.ndarray, init: str, seed: int):
-        self.weights, self.votes, self.classes, self.init, self.seed = weights, votes, classes, init, seed
+    def __init__(
+        self, weights: Weights, votes: Votes | None, classes: np.ndarray, scheme: str, form: str, init: str, seed: int
+    ):
+        self.weights, self.votes, self.classes = weights, votes, classes
+        self.form = form  # of the labels, see targets.py
+        self.scheme, self.init, self.seed = scheme, init, seed  # scheme: see problems.py
         self.rng = np.random.default_rng(seed)  # of the orders
         self.epochs = 0  # full passes made by fit since the start
         self.mistakes = 0  # all mistakes made while learning, before each was learned from
+        self.updates = 0
         self._codes: dict[Any, int] | None = None
         self._average: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -32,6 +40,9 @@ class Learner:
         dtype: Any,
         *,
         combine: str,
+        scheme: str,
+        form: str,
+        sigma: bool,
         init: str,
         seed: int,
         intercept: bool,
@@ -39,14 +50,27 @@ class Learner:
         bias: Any = None,
     ) -> "Learner":
         """A model that has seen nothing; it starts from coef and bias where given."""
-        shape = (1 if len(classes) <= 2 else len(classes), n_features)
+        shape = (n_rows(scheme, len(classes)), n_features)
         w, b = first_weights(shape, dtype, init, seed, intercept)
         if coef is not None:
             w[:] = _shaped(coef, shape, dtype, "coef_init")
         if bias is not None:
             b[:] = _shaped(bias, shape[:1], dtype, "intercept_init")
-        weights = Weights(w, b, intercept=intercept, pocket=combine == "pocket", start=combine == "vote")
-        return cls(weights, Votes() if combine == "vote" else None, classes, init, seed)
+        weights = Weights(
+            w,
+            b,
+            intercept=intercept,
+            pocket=combine == "pocket",
+            start=combine == "vote",
+            sigma=sigma,
+            apart=apart(scheme, len(classes)),
+        )
+        return cls(weights, Votes() if combine == "vote" else None, classes, scheme, form, init, seed)
+
+    @property
+    def apart(self) -> bool:
+        """Are the rows of weights binary problems, each on its own?"""
+        return apart(self.scheme, len(self.classes))
 
     def code(self, label: Any) -> int | None:
         """The number of a class, None if it is not known."""
@@ -54,11 +78,16 @@ class Learner:
             self._codes = {known: number for number, known in enumerate(self.classes.tolist())}
         return self._codes.get(label)
 
-    def targets(self, codes: np.ndarray) -> np.ndarray:
-        """Class numbers as the pass wants them: -1 and +1 for one row of weights (a lone class is +1)."""
+    def examples(self, rows: Rows, target: Target, weight: np.ndarray | None, by_label: np.ndarray) -> Examples:
+        """What the pass wants; for a binary model the labels are -1 and +1 (a lone class is +1)."""
+        if target.indicator is not None:
+            codes, problems = label_problems(target.indicator, by_label)
+            return Examples(rows, codes, weight, problems)
+        if self.apart:
+            return Examples(rows, target.codes, weight, class_problems(self.scheme, len(self.classes)))
         if self.weights.n_rows > 1:
-            return codes
-        return np.where(codes == len(self.classes) - 1, 1, -1).astype(np.int8)
+            return Examples(rows, target.codes, weight)
+        return Examples(rows, np.where(target.codes == len(self.classes) - 1, 1, -1).astype(np.int8), weight)
 
     def meet_classes(self, classes: np.ndarray) -> None:
         """Make room for classes not known yet; `classes` holds the known ones too, sorted.
@@ -68,7 +97,7 @@ class Learner:
         """
         if len(classes) == len(self.classes):
             return
-        if len(self.classes) == 1:
+        if len(self.classes) == 1 and self.scheme != "labels":
             other = next(label for label in classes if label != self.classes[0])
             pair = np.sort(np.array([self.classes[0], other], dtype=classes.dtype))
             if pair[1] == other:  # the class so far turns out to be the negative one
@@ -78,7 +107,12 @@ class Learner:
             self.classes = pair
         if len(classes) > len(self.classes):
             places = np.searchsorted(classes, self.classes)
-            self.weights.grow_classes(places, len(classes), self.init, self.seed)
+            if len(places) == 2 and self.scheme in ("joint", "ovr"):
+                self.weights.split()
+            rows, number = row_places(self.scheme, places, len(classes)), n_rows(self.scheme, len(classes))
+            aside = apart(self.scheme, len(classes))
+            anew = self.scheme == "ovo"
+            self.weights.grow_rows(rows, number, self.init, self.seed, apart=aside, anew=anew)
             if self.votes is not None:
                 self.votes.rename_classes(places)
         self.classes, self._codes, self._average = classes, None, None
@@ -88,7 +122,7 @@ class Learner:
             self.weights.grow_features(n_features, self.init, self.seed)
             self._average = None
 
-    def learn_block(self, examples: Examples, eta: float, zero_score: str) -> None:
+    def learn_block(self, examples: Examples, method: Method) -> None:
         """One pass over the examples in their order; the pocket is judged on them."""
         every = np.arange(len(examples.y))
         taken = np.full(len(every) if self.votes else 0, -1)
@@ -96,14 +130,12 @@ class Learner:
         self.changed()
         # for a single example that Ctrl-C would take from the count only, handling signals costs as much as learning
         with Uninterrupted(len(every) > 1 or self.votes is not None) as hold:
-            for part in pieces(every, piece_size(examples, self.weights, PIECE)):
-                counts = learn(
-                    self.weights, examples, part,
-                    eta=eta, zero_score=zero_score, judged_on=every, votes=self.votes, taken=taken,
-                )  # fmt: skip
+            for part in pieces(every, piece_size(examples, self.weights, PIECE, method.batch)):
+                counts = learn(self.weights, examples, part, method, judged_on=every, votes=self.votes, taken=taken)
                 self.mistakes += counts.mistakes
+                self.updates += counts.updates
                 hold.let()
-        judge_last(self.weights, examples, every, zero_score)
+        judge_last(self.weights, examples, every, method.zero_score)
 
     def changed(self) -> None:
         """The weights are not what they were: forget what was computed from them."""
@@ -133,6 +165,13 @@ class Learner:
             what = {"vote": "votes", "pocket": "pocket"}[combine]
             raise ValueError(f"The model was not begun with combine={combine!r} and holds no {what}: fit it anew.")
 
+    def check_form(self, form: str) -> None:
+        """Raise ValueError if labels come in another form than those the model was begun with."""
+        if not same_form(self.form, form):
+            kinds = {"single": "single labels", "array": "an indicator matrix", "sparse": "an indicator matrix"}
+            before, now = (kinds.get(name, "label sets") for name in (self.form, form))
+            raise ValueError(f"The model was begun with {before}, and y is now {now}: fit it anew.")
+
     def scores(self, X: Any, combine: str, zero_score: str) -> np.ndarray:
         """One score a row for two classes, one a class for more; shares of the votes if they decide."""
         self.check_holds(combine)
@@ -140,27 +179,27 @@ class Learner:
             at_zero = zero_score == "positive"
             return self.votes.shares(X, self.weights.start(), self.weights.one, self.weights.t, at_zero)
         w, b = self.predicting(combine)
-        s = safe_sparse_dot(X, w.T, dense_output=True) + b
-        return s.ravel() if len(b) == 1 else s
+        return self._of_classes(safe_sparse_dot(X, w.T, dense_output=True) + b, zero_score)
 
     def score_one(self, rows: Rows, combine: str, zero_score: str) -> np.ndarray:
         """`scores` of one row; last and averaged weights at the cost of its non-zeros."""
         if combine not in ("last", "average"):
             return self.scores(take(rows, np.zeros(1, np.intp), self.weights.n_features), combine, zero_score)
-        w, b, late_w, late_b, t, _ = self.weights.linear()
         touched, values = _parts(rows)
-        w = w[:, touched]
-        if combine == "average" and t[0] > 0:
-            w = (w - late_w[:, touched] / t[0]).astype(w.dtype, copy=False)
-            b = (b - late_b / t[0]).astype(w.dtype, copy=False)
-        s = w @ values + b
-        return np.asarray(s if len(b) == 1 else s.reshape(1, -1))
+        w, b = self.weights.last(touched) if combine == "last" else self.weights.average(touched)
+        return self._of_classes((w @ values + b).reshape(1, -1), zero_score)
+
+    def _of_classes(self, s: np.ndarray, zero_score: str) -> np.ndarray:
+        """Scores of the rows as scores of the classes; of a binary model one score."""
+        if self.scheme == "ovo" and len(self.classes) > 2:
+            return class_scores(s, len(self.classes), zero_score == "positive")
+        return s.ravel() if s.shape[1] == 1 and self.scheme != "labels" else s
 
     def winners(self, scores: np.ndarray, zero_score: str) -> np.ndarray:
-        """The number of the winning class for every row of scores."""
-        if scores.ndim == 2:
+        """The number of the winning class for every row of scores; for several labels a flag for each."""
+        if scores.ndim == 2 and self.scheme != "labels":
             return scores.argmax(axis=1)
-        if len(self.classes) == 1:
+        if len(self.classes) == 1 and self.scheme != "labels":
             return np.zeros(len(scores), np.intp)
         return (scores >= 0 if zero_score == "positive" else scores > 0).astype(np.intp)
 
@@ -175,6 +214,6 @@ def _shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.nda
     array = as_numbers(given, name)
     if array.size != np.prod(shape) or array.ndim > len(shape):
         raise ValueError(f"{name} has shape {array.shape}, but the model needs {shape}.")
-    if not (np.abs(array) <= largest(dtype, 1.0)).all():
-        raise ValueError(f"{name} holds NaN, infinity or a number above {largest(dtype, 1.0):.0e}.")
+    if not (np.abs(array) <= largest(dtype, Growth())).all():
+        raise ValueError(f"{name} holds NaN, infinity or a number above {largest(dtype, Growth()):.0e}.")
     return array.reshape(shape)

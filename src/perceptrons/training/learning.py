@@ -7,31 +7,33 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from perceptrons.passes.batches import batch_pass
 from perceptrons.passes.binary import binary_mistakes, binary_pass
 from perceptrons.passes.multiclass import block_pass, multiclass_mistakes, multiclass_pass
-from perceptrons.passes.state import BEST_MISTAKES, JUDGED, UNJUDGED, judge
+from perceptrons.passes.problems import Problems, problems_pass
+from perceptrons.passes.state import BEST_MISTAKES, JUDGED, LOG_COLUMNS, UNJUDGED, judge
 from perceptrons.rows import Dense, Rows
+from perceptrons.training.method import ZERO_WHEN_LEARNING, Method
+from perceptrons.training.problems import TWO_CLASSES
 from perceptrons.training.votes import Votes
 from perceptrons.training.weights import Weights
 
 PIECE = 2**27  # multiplications a call of a pass: some 50 ms, so that time limits, Ctrl-C and the bar are prompt
 MANY_CLASSES = 150  # from here on matrix products are faster than row by row; measured, see docs/decisions.md
 
-# the label that is wrong at score 0 (2: both, 0: none): while learning, and for the answer that `predict` gives
-ZERO_WHEN_LEARNING = {"mistake": 2, "correct": 0, "positive": -1, "negative": 1}
-ZERO_WHEN_PREDICTING = {"mistake": 1, "correct": 1, "positive": -1, "negative": 1}
-
 
 class Examples(NamedTuple):
     """A training set, checked: what every pass takes first."""
 
     rows: Rows
-    y: np.ndarray  # int8 -1 or +1 for a model of one row, else int32 class numbers
+    y: np.ndarray  # int8 -1 or +1 for a binary model, else int32 class numbers
     weight: np.ndarray | None
+    problems: Problems | None = None  # where classes or labels are binary problems apart
 
 
 class Counts(NamedTuple):
     mistakes: int
+    updates: int
     loss: float
 
 
@@ -39,37 +41,63 @@ def learn(
     weights: Weights,
     examples: Examples,
     order: np.ndarray,
+    method: Method,
     *,
-    eta: float,
-    zero_score: str,
     judged_on: np.ndarray,
     votes: Votes | None = None,
     taken: np.ndarray | None = None,
 ) -> Counts:
     """Visit the examples in the given order once and learn from them. Changes weights (and votes) in place."""
-    rows, y, weight = examples
+    rows, y, weight, problems = examples
     weights.arrange(rows)
-    model, pocket = weights.linear(), weights.pocket(judged_on)
-    zero = ZERO_WHEN_LEARNING[zero_score]
-    log = np.empty((0, 5)) if votes is not None else None
+    model, pocket, rule = weights.linear(), weights.pocket(judged_on), method.rule(weights.dtype)
+    cost = method.cost
+    log = np.empty((0, LOG_COLUMNS)) if votes is not None else None
     if pocket is not None and not pocket.tally[BEST_MISTAKES] < np.inf:
-        pocket.tally[BEST_MISTAKES] = mistakes_of((pocket.w, pocket.b), examples, judged_on, zero)
-    if weights.n_rows == 1:
-        mistakes, loss, log = binary_pass(rows, y, weight, order, model, eta, zero, log, pocket)
-    elif isinstance(rows, Dense) and weights.n_rows >= MANY_CLASSES and pocket is None:
+        pocket.tally[BEST_MISTAKES] = mistakes_of((pocket.w, pocket.b), examples, judged_on, rule.zero)
+    if method.batch != 1:
+        if problems is None and weights.n_rows == 1:
+            problems = TWO_CLASSES
+        size = method.batch or np.iinfo(np.int64).max
+        mistakes, updates, loss, log = batch_pass(
+            rows, y, problems, weight, order, model, rule, cost, size, log, pocket
+        )
+    elif problems is not None:
+        mistakes, updates, loss = problems_pass(rows, y, problems, weight, order, model, rule)
+    elif weights.n_rows == 1:
+        mistakes, updates, loss, log = binary_pass(rows, y, weight, order, model, rule, cost, log, pocket)
+    elif _by_blocks(weights, rows, method):
         with one_blas_thread:
-            mistakes, loss, log = block_pass(rows, y, weight, order, model, eta, log)
+            mistakes, updates, loss, log = block_pass(rows, y, weight, order, model, rule, cost, log)
     else:
-        mistakes, loss, log = multiclass_pass(rows, y, weight, order, model, eta, log, pocket)
-    if votes is not None and mistakes:
-        votes.record(rows, weights.n_features, log[:mistakes], np.full(len(y), -1) if taken is None else taken)
-    return Counts(int(mistakes), float(loss))
+        mistakes, updates, loss, log = multiclass_pass(rows, y, weight, order, model, rule, cost, log, pocket)
+    if votes is not None and log is not None and updates:
+        votes.record(rows, weights.n_features, log[:updates], np.full(len(y), -1) if taken is None else taken)
+    if not loss < np.inf:
+        raise ValueError(
+            f"A step of step={method.step!r} would overflow {weights.dtype}: the values differ too much in size. Scale "
+            "the features, for instance with scikit-learn's StandardScaler, or use step='pa1', whose steps are at most "
+            "C. The model keeps what it learned before."
+        )
+    return Counts(int(mistakes), int(updates), float(loss))
 
 
-def piece_size(examples: Examples, weights: Weights, work: int) -> int:
-    """How many examples make about that much work, in whole blocks."""
+def _by_blocks(weights: Weights, rows: Rows, method: Method) -> bool:
+    """Are matrix products faster, and do they give the same?"""
+    if not isinstance(rows, Dense) or weights.n_rows < MANY_CLASSES or weights.has_pocket:
+        return False
+    return method.step == "constant" and method.shrink == 0 and weights.unscaled
+
+
+def piece_size(examples: Examples, weights: Weights, work: int, batch: int) -> int:
+    """How many examples make about that much work: whole blocks, whole batches."""
     stored = examples.rows.values.size / max(1, len(examples.y))
-    return max(1024, int(work / ((stored + 1) * weights.n_rows)) // 1024 * 1024)
+    size = max(1024, int(work / ((stored + 1) * weights.n_rows)) // 1024 * 1024)
+    if batch == 1:
+        return size
+    if batch == 0 or examples.weight is not None:  # repetitions count in a batch: where one ends is not known here
+        return max(1, len(examples.y))
+    return -(-size // batch) * batch
 
 
 def pieces(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
@@ -88,7 +116,7 @@ def judge_last(weights: Weights, examples: Examples, judged_on: np.ndarray, zero
 
 def mistakes_of(model: tuple[np.ndarray, np.ndarray], examples: Examples, which: np.ndarray, zero: int) -> float:
     """How many of the examples named by `which` fixed weights get wrong, by weight."""
-    (rows, y, weight), (w, b) = examples, model
+    (rows, y, weight, _), (w, b) = examples, model
     if len(b) == 1:
         return float(binary_mistakes(rows, y, weight, which, w, b, zero))
     return float(multiclass_mistakes(rows, y, weight, which, w, b))

@@ -23,24 +23,29 @@ class Words:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number (whole: an integer) between low and high; `open` leaves out both ends."""
+    """A finite number (whole: an integer) between low and high; `open` leaves out both ends, `below` the upper one."""
 
     low: float
     high: float
     whole: bool = False
     open: bool = False
+    below: bool = False
 
     def fits(self, value: Any) -> bool:
         kind = numbers.Integral if self.whole else numbers.Real
         if not isinstance(value, kind) or isinstance(value, bool | np.bool_):
             return False
         number = int(value) if isinstance(value, numbers.Integral) else float(value)
-        return self.low < number < self.high if self.open else self.low <= number <= self.high and number != np.inf
+        if self.open:
+            return self.low < number < self.high
+        return self.low <= number <= self.high and number != np.inf and not (self.below and number == self.high)
 
     def __str__(self) -> str:
         kind = "a whole number" if self.whole else "a number"
         if self.high == np.inf:
             return f"{kind} {'above' if self.open else 'of at least'} {self.low:g}"
+        if self.below:
+            return f"{kind} of at least {self.low:g} and below {self.high:g}"
         return f"{kind} {'strictly ' if self.open else ''}between {self.low:g} and {self.high:g}"
 
 

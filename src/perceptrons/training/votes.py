@@ -15,7 +15,7 @@ MEMORY = 2**24  # numbers of each kind held at once while predicting
 class Votes:
     """The log of all updates, and once each the examples that made them (the support examples).
 
-    Memory: 40 bytes an update, and the support examples themselves, sparse ones sparse. Predicting costs a dot product
+    Memory: 48 bytes an update, and the support examples themselves, sparse ones sparse. Predicting costs a dot product
     with every support example and an addition for every update.
     """
 
@@ -26,7 +26,8 @@ class Votes:
 
     @property
     def log(self) -> np.ndarray:
-        """All updates: examples seen before, support example, true class, the class predicted, step."""
+        """All updates: examples seen before, support example, true class, the class predicted, step, and what
+        shrinking had left of the weights before it."""
         if len(self._logs) != 1:
             self._logs = [np.concatenate([np.empty((0, LOG_COLUMNS)), *self._logs])]
         return self._logs[0]
@@ -64,9 +65,11 @@ class Votes:
         """Votes over t: in [-1, 1] for two classes, a share per class for more."""
         w, b = start
         counts, support, step = self.counts(t), self.log[:, 1].astype(np.intp), self.log[:, 4]
+        faded = self.log[:, 5].copy()
         y, y_hat = self.log[:, 2].astype(np.intp), self.log[:, 3].astype(np.intp)
         examples = self.matrix(w.shape[1])
         binary = len(b) == 1
+        signed = np.where(y == 1, step, -step)
         votes = np.zeros(X.shape[0] if binary else (X.shape[0], len(b)))
         block = max(1, MEMORY // max(1, *examples.shape))
         for begin in range(0, X.shape[0], block):
@@ -74,9 +77,9 @@ class Votes:
             s = np.ascontiguousarray(_dense(part @ w.T), dtype=np.float64) + b
             G = np.ascontiguousarray((examples @ _dense(part).T).T, dtype=np.float64) + one
             if binary:
-                binary_votes(G, support, np.where(y == 1, step, -step), counts, positive_at_zero, s[:, 0].copy(), into)
+                binary_votes(G, support, signed, faded, counts, positive_at_zero, s[:, 0].copy(), into)
             else:
-                multiclass_votes(G, support, y, y_hat, step, counts, s, into)
+                multiclass_votes(G, support, y, y_hat, step, faded, counts, s, into)
         return votes / max(t, np.finfo(float).tiny)
 
     def snapshot(self) -> tuple[np.ndarray, list[Any], int]:

@@ -5,22 +5,45 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.passes.state import BEST_MISTAKES, JUDGED, KEPT, UNJUDGED, Linear, Pocket, move_average
+from perceptrons.passes.state import (
+    BEST_MISTAKES,
+    JUDGED,
+    KEPT,
+    MASS,
+    SCALE,
+    SEEN,
+    UNJUDGED,
+    Linear,
+    Pocket,
+    move_average,
+)
 from perceptrons.rows import Rows, Sparse
 
-MATRICES = ("w", "late_w", "pocket_w", "start_w")
-VECTORS = ("b", "late_b", "pocket_b", "start_b")
+MATRICES = ("w", "late_w", "pocket_w", "start_w", "sigma_w")
+VECTORS = ("b", "late_b", "pocket_b", "start_b", "sigma_b")
+NEW_CLOCK = np.array([[0.0, 0.0, 1.0, 1.0]])  # nothing seen, no mass, scale 1, nothing faded
 
 
 class Weights:
-    """Arrays by name, of one row for up to two classes and a row per class for more.
+    """Arrays by name; how many rows there are is the scheme's to say, see problems.py.
 
-    Always there: `w`, `b` (the last weights), `late_w`, `late_b`, `t` (their average, see passes/state.py). With a
-    pocket also `pocket_w`, `pocket_b`, `tally`; for voting `start_w`, `start_b`. Matrices are (rows, columns) with as
-    many spare columns as growing by new features wants; `n_features` are in use.
+    Always there: `w`, `b` (the last weights, up to their scale), `late_w`, `late_b`, `clock`, `t` (their average, see
+    passes/state.py). With a pocket also `pocket_w`, `pocket_b`, `tally`; for voting `start_w`, `start_b`; for AROW
+    `sigma_w`, `sigma_b`. Matrices are (rows, columns) with as many spare columns as growing by new features wants;
+    `n_features` are in use. There is one clock, or where rows are problems apart, one a row.
     """
 
-    def __init__(self, w: np.ndarray, b: np.ndarray, *, intercept: bool, pocket: bool = False, start: bool = False):
+    def __init__(
+        self,
+        w: np.ndarray,
+        b: np.ndarray,
+        *,
+        intercept: bool,
+        pocket: bool = False,
+        start: bool = False,
+        sigma: bool = False,
+        apart: bool = False,
+    ):
         self.n_features = w.shape[1]
         self.one = 1.0 if intercept else 0.0
         self._order = ""  # of the matrices in memory, once they were arranged
@@ -29,12 +52,15 @@ class Weights:
             "b": b,
             "late_w": np.zeros_like(w, dtype=np.float64),
             "late_b": np.zeros(len(b)),
+            "clock": np.tile(NEW_CLOCK, (len(b) if apart else 1, 1)),
             "t": np.zeros(1),
         }
         if pocket:
             self.arrays |= {"pocket_w": w.copy(order="K"), "pocket_b": b.copy(), "tally": np.array([0, 0, np.inf, 0.0])}
         if start:
             self.arrays |= {"start_w": w.copy(order="K"), "start_b": b.copy()}
+        if sigma:
+            self.arrays |= {"sigma_w": np.ones_like(w), "sigma_b": np.ones_like(b)}
 
     @property
     def dtype(self) -> np.dtype:
@@ -53,10 +79,21 @@ class Weights:
         """Examples seen, by weight."""
         return float(self.arrays["t"][0])
 
+    @property
+    def has_sigma(self) -> bool:
+        return "sigma_w" in self.arrays
+
+    @property
+    def unscaled(self) -> bool:
+        """Were the weights never shrunk?"""
+        clock = self.arrays["clock"]
+        return bool((clock[:, SCALE] == 1).all() and (clock[:, MASS] == clock[:, SEEN]).all())
+
     def linear(self) -> Linear:
         """The arrays that a pass changes."""
         a, d = self.arrays, self.n_features
-        return Linear(a["w"][:, :d], a["b"], a["late_w"][:, :d], a["late_b"], a["t"], self.one)
+        sigma = (a["sigma_w"][:, :d], a["sigma_b"]) if self.has_sigma else (a["w"][:, :0], a["b"][:0])
+        return Linear(a["w"][:, :d], a["b"], a["late_w"][:, :d], a["late_b"], a["clock"], a["t"], *sigma, self.one)
 
     def pocket(self, examples: np.ndarray) -> Pocket | None:
         """The pocket, judged on the given examples; None for a model that keeps none."""
@@ -65,8 +102,11 @@ class Weights:
             return None
         return Pocket(a["pocket_w"][:, : self.n_features], a["pocket_b"], a["tally"], examples)
 
-    def last(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.arrays["w"][:, : self.n_features], self.arrays["b"]
+    def last(self, columns: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        """The last weights, of the given columns."""
+        w, b = self.arrays["w"][:, : self.n_features][:, columns], self.arrays["b"]
+        scale = self.arrays["clock"][:, SCALE].astype(self.dtype)
+        return (w, b) if (scale == 1).all() else (w * scale[:, None], b * scale)
 
     def pocketed(self) -> tuple[np.ndarray, np.ndarray]:
         return self.arrays["pocket_w"][:, : self.n_features], self.arrays["pocket_b"]
@@ -74,11 +114,15 @@ class Weights:
     def start(self) -> tuple[np.ndarray, np.ndarray]:
         return self.arrays["start_w"][:, : self.n_features], self.arrays["start_b"]
 
-    def average(self) -> tuple[np.ndarray, np.ndarray]:
-        """The mean of the weights after every example seen, in the dtype of the weights."""
-        w, b, late_w, late_b, _, _ = self.linear()
-        t = max(self.t, np.finfo(float).tiny)  # nothing seen: late is 0, and the mean is the start
-        return (w - late_w / t).astype(self.dtype, copy=False), (b - late_b / t).astype(self.dtype, copy=False)
+    def average(self, columns: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        """The mean of the weights after every example seen, of the given columns, in the dtype of the weights."""
+        w, b, late_w, late_b, clock, *_ = self.linear()
+        seen = clock[:, SEEN].copy()
+        part = np.ones_like(seen)
+        np.divide(clock[:, MASS], seen, out=part, where=seen > 0)  # where nothing was seen, the mean is the start
+        seen[seen == 0] = 1
+        mean_w = part[:, None] * w[:, columns] - late_w[:, columns] / seen[:, None]
+        return mean_w.astype(self.dtype, copy=False), (part * b - late_b / seen).astype(self.dtype, copy=False)
 
     def arrange(self, rows: Rows) -> None:
         """Bring the matrices into the memory order that the verbs want for these rows."""
@@ -105,34 +149,45 @@ class Weights:
                 grown = np.zeros((self.n_rows, room), matrix.dtype, order="F")
                 grown[:, :old] = matrix[:, :old]
                 self.arrays[name] = matrix = grown
-            matrix[:, old:n_features] = 0 if name == "late_w" else new_columns
+            matrix[:, old:n_features] = self._fresh(name, new_columns, self.arrays["clock"])
         self.n_features = n_features
+
+    def _fresh(self, name: str, new: np.ndarray, clock: np.ndarray) -> Any:
+        """What is new in one of the arrays for first weights `new`: the mean takes them as having been so all along."""
+        per_row = clock if new.ndim == 1 else clock[:, None]
+        if name.startswith("sigma"):
+            return 1
+        if name.startswith("late"):
+            return per_row[..., MASS] * (new / per_row[..., SCALE]) - per_row[..., SEEN] * new
+        return new / per_row[..., SCALE] if name in ("w", "b") else new
 
     def negate(self) -> None:
         """Swap the two classes of a binary model."""
         for name in self._present(MATRICES + VECTORS):
-            np.negative(self.arrays[name], out=self.arrays[name])
+            if not name.startswith("sigma"):
+                np.negative(self.arrays[name], out=self.arrays[name])
 
     def split(self) -> None:
         """From the binary form to one row a class: (-w, w), which go on exactly as w does (spec 3)."""
         self._order = ""
         for name in self._present(MATRICES + VECTORS):
             array = self.arrays[name]
-            self.arrays[name] = np.concatenate([-array, array])
+            self.arrays[name] = np.concatenate([array if name.startswith("sigma") else -array, array])
 
-    def insert_rows(self, places: np.ndarray, n_rows: int, new_w: np.ndarray, new_b: np.ndarray) -> None:
-        """Move row i to places[i] among n_rows rows; the others are new classes, starting from new_w and new_b."""
+    def insert_rows(
+        self, places: np.ndarray, n_rows: int, new_w: np.ndarray, new_b: np.ndarray, new_clock: np.ndarray
+    ) -> None:
+        """Move row i to places[i] among n_rows rows; the others are new, starting from new_w and new_b."""
         self._order = ""
         fresh = np.setdiff1d(np.arange(n_rows), places)
         for name in self._present(MATRICES + VECTORS):
             array = self.arrays[name]
             grown = np.zeros((n_rows, *array.shape[1:]), array.dtype, order="F" if array.ndim == 2 else None)
             grown[places] = array
-            if not name.startswith("late"):
-                if name in MATRICES:
-                    grown[fresh, : self.n_features] = new_w
-                else:
-                    grown[fresh] = new_b
+            if name in MATRICES:
+                grown[fresh, : self.n_features] = self._fresh(name, new_w, new_clock)
+            else:
+                grown[fresh] = self._fresh(name, new_b, new_clock)
             self.arrays[name] = grown
 
     def grow_features(self, n_features: int, init: str, seed: int) -> None:
@@ -141,13 +196,17 @@ class Weights:
         columns, _ = first_weights(shape, self.dtype, init, seed, self.one > 0, behind=(0, self.n_features))
         self.widen(n_features, columns)
 
-    def grow_classes(self, places: np.ndarray, n_classes: int, init: str, seed: int) -> None:
-        """From two or more classes to n_classes of three or more; class c becomes class places[c]."""
-        if len(places) == 2:
-            self.split()
-        shape = (n_classes - len(places), self.n_features)
-        w, b = first_weights(shape, self.dtype, init, seed, self.one > 0, behind=(len(places), 0))
-        self.insert_rows(places, n_classes, w, b)
+    def grow_rows(self, places: np.ndarray, n_rows: int, init: str, seed: int, *, apart: bool, anew: bool) -> None:
+        """Move row i to places[i] among n_rows rows.  apart: with a clock each;  anew: new ones begin to count now."""
+        clock = self.arrays["clock"]
+        new_clock = NEW_CLOCK if anew else clock[clock[:, SEEN].argmax()][None]
+        fresh = n_rows - len(places)
+        w, b = first_weights((fresh, self.n_features), self.dtype, init, seed, self.one > 0, behind=(len(places), 0))
+        old = np.broadcast_to(clock, (len(places), clock.shape[1]))
+        self.insert_rows(places, n_rows, w, b, new_clock)
+        if apart:
+            self.arrays["clock"] = np.tile(new_clock, (n_rows, 1))
+            self.arrays["clock"][places] = old
 
     def forget_judgement(self) -> None:
         """The pocket will meet other examples: what it scored on the old ones says nothing about them."""
@@ -170,16 +229,23 @@ class SettlingAverage:
     """Follows the averaged weights from epoch to epoch (spec 5b), while they stay where they are in memory."""
 
     def __init__(self, weights: Weights):
-        w, b, late_w, late_b, self._t, _ = weights.linear()
-        pairs = zip((w, b), (late_w, late_b), weights.average(), strict=True)
-        self._parts = [
-            (now.ravel("K"), late.ravel("K"), mean.ravel("K").astype(np.float64)) for now, late, mean in pairs
-        ]
+        w, b, late_w, late_b, clock, *_ = weights.linear()
+        mean_w, mean_b = weights.average()
+        if len(clock) == 1:
+            flat = (w.ravel("K"), late_w.ravel("K"), mean_w.ravel("K"))
+            self._parts = [(clock[0], *flat), (clock[0], b, late_b, mean_b)]
+        else:
+            self._parts = [(clock[k], w[k], late_w[k], mean_w[k]) for k in range(len(b))]
+            self._parts += [(clock[k], b[k:][:1], late_b[k:][:1], mean_b[k:][:1]) for k in range(len(b))]
+        self._parts = [(*part[:3], part[3].astype(np.float64)) for part in self._parts]
 
     def change(self) -> float:
         """By how much the average changed since the last call, relative to its norm."""
-        norms = [move_average(now, late, self._t[0], mean) for now, late, mean in self._parts]
-        change, norm = norms[0][0] + norms[1][0], norms[0][1] + norms[1][1]
+        change = norm = 0.0
+        for clock, now, late, mean in self._parts:
+            if clock[SEEN] > 0:
+                moved, length = move_average(now, late, clock[MASS], clock[SEEN], mean)
+                change, norm = change + moved, norm + length
         return math.sqrt(change / norm) if norm else math.inf
 
 

@@ -1,0 +1,140 @@
+"""Mini-batches and the batch perceptron: one update a batch, the sum of what its examples ask for (spec 2)."""
+
+import numpy as np
+
+from perceptrons.passes.binary import binary_loss, binary_mistakes, wrong
+from perceptrons.passes.multiclass import joint_loss, leader, multiclass_mistakes
+from perceptrons.passes.problems import problem_scores
+from perceptrons.passes.rule import demand, exchange, shift
+from perceptrons.passes.state import (
+    FADED,
+    LOG_COLUMNS,
+    RUN,
+    SCALE,
+    SEEN,
+    broke,
+    due,
+    judge,
+    longer,
+    note,
+    shrink,
+    tick,
+)
+from perceptrons.rows import compiled, prefetch, scores
+
+
+@compiled
+def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, pocket):
+    """One pass in batches of so many visits; the last one may be short.
+
+        w <- (1 - lambda)^visits w + eta * sum over the visits of the batch that ask for an update of y x
+
+    All of a batch is scored with the weights from before it: its visits count with these in the average, but the last,
+    which counts with the new ones. problems: of `problems_pass`, or of one row for two classes; None: the joint rule.
+
+    Changes model, pocket. Returns mistakes, updates, loss, and the log of updates (None: not kept).
+    """
+    joint = problems is None
+    s = np.empty(len(model.b) if problems is None else problems.sign.shape[1], model.w.dtype)
+    waiting = np.zeros(
+        (len(model.clock), 2)
+    )  # of each clock: the visits of the batch, and the last one, not yet counted
+    todo, asked, visits = np.empty((64, LOG_COLUMNS)), 0, 0
+    mistakes, updates, total, out = 0, 0, 0.0, log
+    for p in range(len(order)):
+        i = order[p]
+        prefetch(rows, order, p)
+        left = 1.0 if weight is None else weight[i]
+        model.t[0] += left
+        while left > 0:
+            share, before = min(left, 1.0), asked
+            if problems is None:
+                scores(rows, i, model.w, s)
+                s += model.b
+                s *= model.w.dtype.type(model.clock[0, SCALE])
+                wait(waiting, model.clock, 0, share)
+                asks, y_hat, loss = joint_loss(rule, cost, s, y[i])
+                if asks:
+                    mistakes += leader(s) != y[i]
+                    total += share * loss
+                    todo = longer(todo, asked)
+                    note(todo, asked, 0.0, i, y[i], y_hat, share * rule.eta, 1.0)
+                    asked += 1
+            else:
+                problem_scores(rows, i, problems, y[i], model, s)
+                for q in range(len(s)):
+                    k = int(problems.row[y[i], q]) if len(problems.row) else q
+                    sign = problems.sign[y[i], q]
+                    score = model.clock[k, SCALE] * (s[q] + model.one * model.b[k])
+                    wait(waiting, model.clock, k, share)
+                    margin = demand(rule, cost, int(sign > 0), int(sign < 0))
+                    asks, loss = binary_loss(rule, margin, sign, score)
+                    if asks:
+                        mistakes += wrong(sign, score, rule.zero)
+                        total += share * loss
+                        todo = longer(todo, asked)
+                        note(todo, asked, k, i, sign > 0, sign < 0, share * rule.eta, 1.0)
+                        asked += 1
+            if pocket is not None:
+                if asked > before:
+                    pocket.tally[RUN] = 0.0
+                elif due(pocket, share):
+                    judge(pocket, model, count_mistakes(rows, y, joint, weight, pocket.examples, model, rule.zero))
+            visits += 1
+            left -= share
+            if visits % batch == 0:
+                out = close(rows, joint, todo[:asked], waiting, model, rule, out, updates)
+                if pocket is not None and asked:
+                    broke(pocket)
+                updates, asked = updates + asked, 0
+    out = close(rows, joint, todo[:asked], waiting, model, rule, out, updates)
+    if pocket is not None and asked:
+        broke(pocket)
+    return mistakes, updates + asked, total, out
+
+
+@compiled
+def wait(waiting, clock, k, share):
+    """Count the visit before this one with the weights as they are; this one may be the batch's last."""
+    if waiting[k, 1] > 0.0:
+        tick(clock[k], waiting[k, 1])
+    waiting[k, 0] += share
+    waiting[k, 1] = share
+
+
+@compiled
+def close(rows, joint, todo, waiting, model, rule, log, kept):
+    """End a batch: shrink, add what was asked for, count the last visit. Changes model, waiting. Returns the log."""
+    out = log
+    for k in range(len(model.clock)):
+        if waiting[k, 0] > 0.0 and rule.keep < 1.0:
+            shrink(rule, model.clock[k], waiting[k, 0], model, -1 if len(model.clock) == 1 else k)
+    for u in range(len(todo)):
+        k, i, y, y_hat, step = (
+            int(todo[u, 0]),
+            int(todo[u, 1]),
+            int(todo[u, 2]),
+            int(todo[u, 3]),
+            todo[u, 4],
+        )
+        clock = model.clock[k]
+        if joint:
+            exchange(rows, i, y, y_hat, step, clock, model)
+        else:
+            shift(rows, i, k, step if y else -step, clock, model)
+        if log is not None:
+            out = longer(out, kept + u)
+            note(out, kept + u, clock[SEEN], i, y, y_hat, model.w.dtype.type(step), clock[FADED])
+            clock[FADED] = 1.0
+    for k in range(len(model.clock)):
+        if waiting[k, 0] > 0.0:
+            tick(model.clock[k], waiting[k, 1])
+            waiting[k] = 0.0
+    return out
+
+
+@compiled
+def count_mistakes(rows, y, joint, weight, examples, model, zero):
+    if joint:
+        return multiclass_mistakes(rows, y, weight, examples, model.w, model.b)
+    return binary_mistakes(rows, y, weight, examples, model.w, model.b, zero)

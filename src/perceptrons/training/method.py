@@ -1,0 +1,93 @@
+"""The estimator's parameters of the learning rule, checked and turned into what the passes take."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.passes.rule import AROW, CONSTANT, PASSIVE, Rule
+from perceptrons.passes.state import smallest_scale
+from perceptrons.training.inputs import as_numbers
+
+NO_COST = np.empty((0, 0))
+
+# the label that is wrong at score 0 (2: both, 0: none): while learning, and for the answer that `predict` gives
+ZERO_WHEN_LEARNING = {"mistake": 2, "correct": 0, "positive": -1, "negative": 1}
+ZERO_WHEN_PREDICTING = {"mistake": 1, "correct": 1, "positive": -1, "negative": 1}
+
+
+class Method(NamedTuple):
+    """How to learn from an example: rule, step and batches."""
+
+    zero_score: str = "mistake"
+    eta: float = 1.0
+    step: str = "constant"
+    C: float = 1.0
+    margin: float = 0.0
+    cost: np.ndarray = NO_COST  # (classes, classes); (0, 0): none
+    shrink: float = 0.0
+    batch: int = 1  # visits; 0: all
+
+    def rule(self, dtype: Any) -> Rule:
+        """The same for the passes, which learn weights of this dtype."""
+        kind = {"constant": CONSTANT, "arow": AROW}.get(self.step, PASSIVE)
+        cap = self.C if self.step == "pa1" else np.inf
+        slack = {"pa2": 0.5 / self.C, "arow": 1.0 / self.C}.get(self.step, 0.0)
+        zero = ZERO_WHEN_LEARNING[self.zero_score]
+        keep, floor, bound = 1.0 - self.shrink, smallest_scale(dtype), _bound(np.dtype(dtype))
+        return Rule(kind, self.eta, cap, slack, zero, self.margin, keep, floor, bound)
+
+    @property
+    def demanding(self) -> bool:
+        """Does it ask for more than the right answer?"""
+        return self.margin > 0 or bool(self.cost.any())
+
+
+@lru_cache
+def _bound(dtype: np.dtype) -> float:
+    return float(np.sqrt(np.finfo(dtype).max))
+
+
+def cost_matrix(cost: Any, classes: np.ndarray, stream: bool) -> np.ndarray:
+    """The cost of every answer (second index) for every true class, in the order of the classes; (0, 0) if none.
+
+    In a stream, a dict may name classes that come later.
+    """
+    if cost is None:
+        return NO_COST
+    labels = classes.tolist()
+    if hasattr(cost, "columns") and hasattr(cost, "to_dict"):
+        cost = cost.to_dict("index")  # a frame: its index and columns are the labels
+    if isinstance(cost, Mapping):
+        matrix = np.zeros((len(labels), len(labels)))
+        number = {label: place for place, label in enumerate(labels)}
+        for true, row in cost.items():
+            if not isinstance(row, Mapping):
+                raise ValueError(f"cost[{true!r}] = {row!r}: a dict of costs needs a dict of answers for every class.")
+            for answer, value in row.items():
+                if not stream and (true not in number or answer not in number):
+                    unknown = true if true not in number else answer
+                    raise ValueError(f"cost names the class {unknown!r}, which is not among {labels[:10]}.")
+                _check_cost(value, f"cost[{true!r}][{answer!r}]", true == answer)
+                if true in number and answer in number:
+                    matrix[number[true], number[answer]] = value
+        return matrix if len(labels) > 1 else np.zeros((2, 2))
+    matrix = as_numbers(cost, "cost")
+    if matrix.shape != (len(labels), len(labels)):
+        raise ValueError(
+            f"cost has the shape {matrix.shape}, but there are {len(labels)} classes: it must be "
+            f"{(len(labels), len(labels))}, with a row for every true class and a column for every answer."
+        )
+    sound = (matrix >= 0) & np.isfinite(matrix)
+    np.fill_diagonal(sound, np.diagonal(matrix) == 0)
+    for true, answer in np.argwhere(~sound).tolist():
+        _check_cost(float(matrix[true, answer]), f"cost[{true}, {answer}]", true == answer)
+    return matrix
+
+
+def _check_cost(value: Any, where: str, same: bool) -> None:
+    if isinstance(value, str | bool) or not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+        raise ValueError(f"{where} = {value!r}: costs must be finite numbers and not negative.")
+    if same and value != 0:
+        raise ValueError(f"{where} = {value!r}: the right answer must cost 0 (the diagonal of the matrix).")

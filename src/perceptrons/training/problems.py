@@ -1,0 +1,71 @@
+"""Schemes: how several classes or labels become rows of weights, and scores of rows the scores of classes (spec 3)."""
+
+import itertools
+
+import numpy as np
+
+from perceptrons.passes.problems import Problems
+
+NO_ROWS = np.empty((0, 0), np.int32)
+NO_WEIGHTS = np.empty((0, 2))
+TWO_CLASSES = Problems(np.array([[0], [1], [-1]], np.int8), NO_ROWS, NO_WEIGHTS)  # indexed by the label, +1 or -1
+
+
+def n_rows(scheme: str, n_classes: int) -> int:
+    """One row for up to two classes; for more a row a class, or one-vs-one, a row a pair. A row a label if several."""
+    if scheme == "labels":
+        return n_classes
+    if n_classes <= 2:
+        return 1
+    return n_classes * (n_classes - 1) // 2 if scheme == "ovo" else n_classes
+
+
+def apart(scheme: str, n_classes: int) -> bool:
+    """Are the rows binary problems, each on its own?"""
+    return scheme == "labels" or (scheme != "joint" and n_classes > 2)
+
+
+def pairs(n_classes: int) -> list[tuple[int, int]]:
+    """The problems one-vs-one, row by row: the second class is the positive one."""
+    return list(itertools.combinations(range(n_classes), 2))
+
+
+def row_places(scheme: str, places: np.ndarray, n_classes: int) -> np.ndarray:
+    """Where rows go when class c becomes class places[c] among n_classes."""
+    if scheme != "ovo":
+        return places
+    number = {pair: row for row, pair in enumerate(pairs(n_classes))}
+    return np.array([number[int(places[a]), int(places[b])] for a, b in pairs(len(places))])
+
+
+def class_problems(scheme: str, n_classes: int) -> Problems:
+    """The problems of single labels."""
+    if scheme == "ovr":
+        return Problems(2 * np.eye(n_classes, dtype=np.int8) - 1, NO_ROWS, NO_WEIGHTS)
+    row = np.empty((n_classes, n_classes - 1), np.int32)
+    sign = np.empty((n_classes, n_classes - 1), np.int8)
+    for number, (a, b) in enumerate(pairs(n_classes)):
+        row[a, b - 1], sign[a, b - 1] = number, -1
+        row[b, a], sign[b, a] = number, 1
+    return Problems(sign, row, NO_WEIGHTS)
+
+
+def label_problems(indicator: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, Problems]:
+    """Several labels: the number of its label set for every example, and the problems of each label set."""
+    packed = np.packbits(indicator, axis=1)
+    _, first, codes = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    sign = 2 * indicator[first].astype(np.int8) - 1
+    return codes.reshape(-1).astype(np.int32), Problems(sign, NO_ROWS, weight)
+
+
+def class_scores(scores: np.ndarray, n_classes: int, positive_at_zero: bool) -> np.ndarray:
+    """One-vs-one: duels won, and as a tie-break the sum of the scores, squashed into (-1/3, 1/3)."""
+    won, sums = np.zeros((len(scores), n_classes)), np.zeros((len(scores), n_classes))
+    for row, (a, b) in enumerate(pairs(n_classes)):
+        s = scores[:, row]
+        for_b = s >= 0 if positive_at_zero else s > 0
+        won[:, a] += ~for_b
+        won[:, b] += for_b
+        sums[:, a] -= s
+        sums[:, b] += s
+    return won + sums / (3 * (np.abs(sums) + 1))

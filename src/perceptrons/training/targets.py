@@ -1,0 +1,131 @@
+"""What is to be learned: one label an example, or several, in whatever form they came; and answers in the same form."""
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from perceptrons.training.inputs import check_weights, label_weights
+from perceptrons.training.labels import check_labels, distinct
+
+SETS = {"set": set, "frozenset": frozenset, "tuple": tuple, "list": list}  # forms of label sets
+FORMS = ("single", "array", "sparse", *SETS)
+
+
+class Target(NamedTuple):
+    """Checked labels: numbers of classes, or for several an indicator matrix, its columns the classes."""
+
+    form: str
+    classes: np.ndarray  # sorted
+    codes: np.ndarray  # int32 (n,); all 0 for several labels
+    indicator: np.ndarray | None = None  # bool (n, classes)
+
+    @property
+    def several(self) -> bool:
+        return self.indicator is not None
+
+    def among(self, classes: np.ndarray) -> "Target":
+        """The same, numbered within more classes."""
+        places = np.searchsorted(classes, self.classes)
+        if self.indicator is None:
+            return Target(self.form, classes, places.astype(np.int32)[self.codes])
+        wider = np.zeros((len(self.codes), len(classes)), bool)
+        wider[:, places] = self.indicator
+        return Target(self.form, classes, self.codes, wider)
+
+    def weights(self, sample_weight: Any, class_weight: Any, stream: bool) -> tuple[np.ndarray | None, np.ndarray]:
+        """The weights of the examples, and for several labels those of a label's negative and positive ones."""
+        if self.indicator is None:
+            return check_weights(sample_weight, class_weight, self.classes, self.codes, stream), label_weights()
+        weight = check_weights(sample_weight, None, self.classes, self.codes, stream)
+        return weight, label_weights(class_weight, self.classes, self.indicator, weight, stream)
+
+
+def read_target(y: Any, n: int) -> Target:
+    """Labels of n examples: one each, an indicator matrix of two or more columns, or a list of label sets."""
+    target = _indicator(y) if _is_matrix(y) else _label_sets(y) if _are_sets(y) else _single(y)
+    if len(target.codes) != n:
+        raise ValueError(f"X has {n} rows, but y has labels for {len(target.codes)}: inconsistent numbers of samples.")
+    return target
+
+
+def read_classes(classes: Any) -> np.ndarray:
+    """All classes that may come, as the user names them."""
+    try:
+        return np.unique(check_labels(sorted(classes) if isinstance(classes, set | frozenset) else classes))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"classes={classes!r} is not a list of labels: {error}") from error
+
+
+def answer(winners: np.ndarray, classes: np.ndarray, form: str) -> Any:
+    """Predictions in the form in which labels came: winners are class numbers, or for several labels flags."""
+    if form == "single":
+        return classes[winners]
+    if form == "array":
+        return winners
+    if form == "sparse":
+        return sp.csr_matrix(winners)
+    return [SETS[form](classes[flags.astype(bool)].tolist()) for flags in winners]
+
+
+def _single(y: Any) -> Target:
+    classes, codes = distinct(check_labels(y))
+    return Target("single", classes, codes)
+
+
+def _is_matrix(y: Any) -> bool:
+    if sp.issparse(y):
+        return True
+    if hasattr(y, "columns") or isinstance(y, np.ndarray):
+        return len(y.shape) == 2 and y.shape[1] > 1
+    return _are_sets(y) and _rectangular(y)
+
+
+def _are_sets(y: Any) -> bool:
+    """Is y a list of collections?"""
+    if isinstance(y, list | tuple) or (hasattr(y, "__array__") and np.dtype(object) == getattr(y, "dtype", None)):
+        return len(y) > 0 and all(
+            isinstance(labels, Collection) and not isinstance(labels, str | bytes) for labels in y
+        )
+    return False
+
+
+def _rectangular(y: Any) -> bool:
+    """Rows of 0 and 1, all of one length of at least 2: an indicator matrix written as lists."""
+    rows = list(y)
+    if not all(isinstance(row, list | tuple | np.ndarray) and len(row) == len(rows[0]) > 1 for row in rows):
+        return False
+    return all(isinstance(flag, int | float | np.number | np.bool_) and flag in (0, 1) for row in rows for flag in row)
+
+
+def _indicator(y: Any) -> Target:
+    form = "sparse" if sp.issparse(y) else "array"
+    matrix = y.toarray() if sp.issparse(y) else np.asarray(y)
+    if matrix.dtype == object:
+        matrix = np.array(matrix.tolist())
+    wrong = ~np.isin(matrix, (0, 1)) if matrix.dtype.kind in "biuf" else np.ones(matrix.shape, bool)
+    if wrong.any():
+        row, column = (int(place[0]) for place in np.nonzero(wrong))
+        raise ValueError(
+            f"Unknown label type: y[{row}, {column}] = {matrix[row, column]!r}. A y of several columns says which "
+            "labels an example has, as 0 and 1; several classes at once are not supported: train a model for each."
+        )
+    return Target(form, np.arange(matrix.shape[1]), np.zeros(len(matrix), np.int32), matrix.astype(bool))
+
+
+def _label_sets(y: Any) -> Target:
+    every = [label for labels in y for label in labels]
+    as_given = np.empty(len(every), object)  # NumPy would make strings of numbers among strings
+    as_given[:] = every
+    classes, codes = distinct(check_labels(as_given)) if every else (np.empty(0, np.int64), np.empty(0, np.intp))
+    indicator = np.zeros((len(y), len(classes)), bool)
+    indicator[np.repeat(np.arange(len(y)), [len(labels) for labels in y]), codes] = True
+    form = next((name for name, kind in SETS.items() if isinstance(y[0], kind)), "list")
+    return Target(form, classes, np.zeros(len(y), np.int32), indicator)
+
+
+def same_form(known: str, new: str) -> bool:
+    """May a model that was taught labels in one form be taught in another?"""
+    groups = ({"single"}, {"array", "sparse"}, set(SETS))
+    return any(known in group and new in group for group in groups)
