@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ Matrix = np.ndarray | sp.csr_matrix
 
 
 class Split(NamedTuple):
-    """A data set, cut into what a learner sees and what it is judged on."""
+    """A data set, cut into what a learner sees and what it is judged on; y has a 0/1 column a label if several hold."""
 
     name: str
     X_train: Matrix
@@ -73,17 +74,34 @@ UCI = {
 
 
 def names() -> list[str]:
-    """Every name that `load` knows."""
+    """The sets as a newcomer has them; `load` knows these and the ones in SCALED."""
     return list(LOADERS)
 
 
 def load(name: str) -> Split:
     """The data set of that name, read afresh: nothing is kept, so a benchmark never times another's cache."""
-    if name not in LOADERS:
-        raise KeyError(f"no data set is called {name!r}; there are: {', '.join(LOADERS)}")
-    X_train, y_train, X_test, y_test = LOADERS[name]()
+    loaders = LOADERS | SCALED
+    if name not in loaders:
+        raise KeyError(f"no data set is called {name!r}; there are: {', '.join(loaders)}")
+    X_train, y_train, X_test, y_test = loaders[name]()
     classes = np.unique(y_train)
     return Split(name, _compact(X_train), _codes(y_train, classes), _compact(X_test), _codes(y_test, classes))
+
+
+def load_several(name: str) -> Split:
+    """A set of SEVERAL, whose rows can have many labels: the official split, features standardised."""
+    folder = f"multilabel-{name}"
+    labels = [label.attrib["name"] for label in ElementTree.fromstring(_path(f"{folder}/{name}.xml").read_bytes())]
+    train, Y_train = _arff(f"{folder}/{name}-train.arff.xz", labels)
+    test, Y_test = _arff(f"{folder}/{name}-test.arff.xz", labels)
+    train, test = _standardised(train, test)
+    return Split(name, _compact(train), Y_train, _compact(test), Y_test)
+
+
+def shuffled(split: Split, rows: int | None = None) -> Split:
+    """The same set with its training rows in one seeded random order, or with the first so many of that order."""
+    order = np.random.default_rng(SEED).permutation(len(split.y_train))[:rows]
+    return split._replace(X_train=split.X_train[order], y_train=split.y_train[order])
 
 
 def _codes(y, classes: np.ndarray) -> np.ndarray:
@@ -155,6 +173,16 @@ def _svmlight(*texts: bytes):
     return sklearn.datasets.load_svmlight_files([io.BytesIO(text) for text in texts], dtype=np.float32)
 
 
+def _arff(file: str, labels: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Features and 0/1 labels of an ARFF file of plain rows: an @attribute line a column, @data, lines of numbers."""
+    lines = _lines(file)
+    start = [line.strip().lower() for line in lines].index("@data")
+    names = [line.split()[1] for line in lines[:start] if line.lower().startswith("@attribute")]
+    table = np.loadtxt(lines[start + 1 :], delimiter=",", comments="%", ndmin=2)
+    is_label = np.isin(names, labels)
+    return table[:, ~is_label], table[:, is_label].astype(np.int64)
+
+
 # Loaders
 
 
@@ -217,6 +245,14 @@ def _letter():
     table = pd.read_csv(io.BytesIO(_bytes("letter/letter-recognition.data.xz")), header=None)
     y, X = table.pop(0).to_numpy(dtype=str), table.to_numpy()
     return X[:16000], y[:16000], X[16000:], y[16000:]
+
+
+def _letter_scaled():
+    """LIBSVM's columns from -1 to 1, and LIBSVM's split and order: the same rows as UCI's, shuffled by them."""
+    X_train, y_train, X_test, y_test = _svmlight(
+        *(_bytes(f"letter/letter.{part}.libsvm.xz") for part in ("scale", "scale.t"))
+    )
+    return X_train.toarray(), y_train, X_test.toarray(), y_test
 
 
 def _mnist():
@@ -315,6 +351,9 @@ LOADERS: dict[str, Callable] = {
     **{f"uci/{name}": partial(_uci, name) for name in UCI},
     **{name: partial(_shipped, name) for name in ("iris", "wine", "breast_cancer", "digits")},
 }
+
+SCALED: dict[str, Callable] = {"letter-scaled": _letter_scaled}
+SEVERAL = ("emotions", "scene", "yeast")
 
 
 # Made-up data

@@ -28,7 +28,9 @@ def run(quick: bool) -> None:
         print(lines[-1], flush=True)
     head = ["data", "rows", "features", "classes", *CONTESTANTS, *[f"{title}, s" for title in CONTESTANTS]]
     summary = count(found)
-    results.write("defaults", {"sets": found}, f"{results.table(head, lines)}\n\n{summary}", summary, quick)
+    results.write(
+        "defaults", {"sets": found}, f"{results.table(head, lines)}\n\n{summary}", {"defaults": summary}, quick
+    )
 
 
 def measure(kind: Any, split: datasets.Split) -> dict[str, float]:

@@ -76,7 +76,7 @@ def run(quick: bool) -> None:
     parts.append(f"### Fixed costs\n\n{describe_costs(found['fixed_costs'])}")
     parts.append(f"### Memory\n\n{describe_memory(found['memory'])}")
     parts.append(f"### What was asked\n\n{verdict(found)}")
-    results.write("linear", found, "\n\n".join(parts), speeds(found), quick)
+    results.write("linear", found, "\n\n".join(parts), {"linear": speeds(found)}, quick)
 
 
 # ---- per epoch

@@ -16,8 +16,11 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.linear_model import Perceptron, SGDClassifier
 from sklearn.svm import LinearSVC
+
+BLOCK = 2000  # rows that river is given as dicts at a time: all of them would take gigabytes
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,25 @@ class Result:
     seconds_to_convert: float = 0.0
 
 
-def _timed(work: Callable):
+def timed(work: Callable):
     """What work returns, and the seconds it took."""
     start = time.perf_counter()
     result = work()
     return result, time.perf_counter() - start
+
+
+def in_turns(contestants: dict[str, Callable], repeats: int) -> dict[str, list]:
+    """What each returns, so many times, one after the other: what slows the machine for a while slows them all."""
+    rounds = [[work() for work in contestants.values()] for _ in range(repeats)]
+    return dict(zip(contestants, map(list, zip(*rounds, strict=True)), strict=True))
+
+
+def one_pass(name: str, model, X, y, X_test, y_test) -> Result:
+    """One pass in the order given, by partial_fit of a fresh copy of the model, ours or scikit-learn's."""
+    model = clone(model)
+    classes = np.unique(y)
+    _, seconds = timed(lambda: model.partial_fit(X, y, classes=classes))
+    return Result(name, seconds, seconds, model.score(X_test, y_test))
 
 
 # scikit-learn
@@ -62,7 +79,7 @@ def sklearn_linear_svc(X, y, X_test, y_test) -> Result:
 
 def _sklearn(name: str, model, X, y, X_test, y_test, epochs: float, note: str = "") -> Result:
     """One fit; what a call costs whatever the data is spread over the epochs."""
-    _, seconds = _timed(lambda: model.fit(X, y))
+    _, seconds = timed(lambda: model.fit(X, y))
     return Result(name, seconds / epochs, seconds, model.score(X_test, y_test), note)
 
 
@@ -70,32 +87,43 @@ def _sklearn(name: str, model, X, y, X_test, y_test, epochs: float, note: str = 
 
 
 def river_perceptron(X, y, X_test, y_test, epochs: int, limit: int = 2000) -> Result:
-    """river learns from one dict at a time and is slow: the first limit rows give its time per example.
+    return river("Perceptron", X, y, X_test, y_test, epochs, limit)
 
-    Both times are scaled to all rows; the accuracy is that of the few rows learned, on the first limit test rows.
+
+def river(kind: str, X, y, X_test, y_test, epochs: int, limit: int | None = None) -> Result:
+    """A linear model of river, one-vs-rest for several classes, learning from one dict at a time.
+
+    It is slow: with a limit the first so many rows give its time per example. Both times are then scaled to all rows,
+    and the accuracy is that of the few rows learned, on the first limit test rows.
     """
     from river import linear_model, multiclass
 
-    model = linear_model.Perceptron()
+    model = getattr(linear_model, kind)()
     binary = len(np.unique(y)) == 2
     if not binary:
         model = multiclass.OneVsRestClassifier(model)
-    few = min(limit, X.shape[0])
+    few = X.shape[0] if limit is None else min(limit, X.shape[0])
     labels = (y[:few] == y.max()).tolist() if binary else y[:few].tolist()
-    rows, conversion = _timed(lambda: _dicts(X[:few]))
+    seconds = conversion = 0.0
 
-    def learn():
-        for _ in range(epochs):
-            for row, label in zip(rows, labels, strict=True):
-                model.learn_one(row, label)
+    def learn(rows, answers):
+        for row, answer in zip(rows, answers, strict=True):
+            model.learn_one(row, answer)
 
-    _, seconds = _timed(learn)
-    predicted = [model.predict_one(row) for row in _dicts(X_test[:limit])]
-    truth = y_test[:limit] == y.max() if binary else y_test[:limit]
+    for _, start in itertools.product(range(epochs), range(0, few, BLOCK)):
+        block = slice(start, min(start + BLOCK, few))
+        rows, took = timed(lambda block=block: _dicts(X[block]))
+        conversion += took
+        seconds += timed(lambda rows=rows, block=block: learn(rows, labels[block]))[1]
+    tested = X_test.shape[0] if limit is None else min(limit, X_test.shape[0])
+    starts = range(0, tested, BLOCK)
+    predicted = [model.predict_one(row) for a in starts for row in _dicts(X_test[a : min(a + BLOCK, tested)])]
+    truth = y_test[:tested] == y.max() if binary else y_test[:tested]
     scale = X.shape[0] / few
     accuracy = float(np.mean(np.array(predicted) == truth))
-    note = f"trained on {few} of {X.shape[0]} rows, times scaled"
-    return Result("river Perceptron", seconds * scale / epochs, seconds * scale, accuracy, note, conversion * scale)
+    note = "" if few == X.shape[0] else f"trained on {few} of {X.shape[0]} rows, times scaled"
+    conversion *= scale / epochs
+    return Result(f"river {kind}", seconds * scale / epochs, seconds * scale, accuracy, note, conversion)
 
 
 def _dicts(X) -> list[dict[int, float]]:
@@ -109,8 +137,8 @@ def _dicts(X) -> list[dict[int, float]]:
 # Vowpal Wabbit
 
 
-def vw(X, y, X_test, y_test, epochs: int, plain: bool = True, repeats: int = 3) -> Result:
-    """The real Vowpal Wabbit with the hinge loss, run as a subprocess: `python -m vowpalwabbit`, its command line.
+def vw(X, y, X_test, y_test, epochs: int, plain: bool = True, repeats: int = 3, loss: str = "hinge") -> Result:
+    """The real Vowpal Wabbit, run as a subprocess: `python -m vowpalwabbit`, its command line.
 
     plain is --sgd, the step nearest to a perceptron's; otherwise VW's default (adaptive, normalised, invariant).
     The rows are written as text once and cached once in VW's binary form; both count as conversion. A pass over
@@ -119,7 +147,7 @@ def vw(X, y, X_test, y_test, epochs: int, plain: bool = True, repeats: int = 3) 
     thread, so it has two cores where the others have one. seconds_total is the whole command for epochs passes.
     """
     classes = np.unique(y)
-    options = ["--loss_function", "hinge", *(["--sgd"] if plain else []), "-b", str(_vw_bits(X.shape[1], len(classes)))]
+    options = ["--loss_function", loss, *(["--sgd"] if plain else []), "-b", str(_vw_bits(X.shape[1], len(classes)))]
     if len(classes) > 2:
         options += ["--oaa", str(len(classes))]
     passes = max(epochs, min(200, math.ceil(2e7 / _nonzeros(X))))  # enough work to stand out from the start
@@ -131,17 +159,17 @@ def vw(X, y, X_test, y_test, epochs: int, plain: bool = True, repeats: int = 3) 
             _vw(folder, "-d", "train.vw", "-k", "--passes", "1", *cached)
 
         def seconds(count: int) -> float:
-            return min(_timed(lambda: _vw(folder, "--passes", str(count), *cached))[1] for _ in range(repeats))
+            return min(timed(lambda: _vw(folder, "--passes", str(count), *cached))[1] for _ in range(repeats))
 
-        _, conversion = _timed(convert)
+        _, conversion = timed(convert)
         per_pass = (seconds(passes + 1) - seconds(1)) / passes
-        _, total = _timed(lambda: _vw(folder, "--passes", str(epochs), "-f", "model", *cached))
+        _, total = timed(lambda: _vw(folder, "--passes", str(epochs), "-f", "model", *cached))
         _write_vw(Path(folder, "test.vw"), X_test, y_test, classes)
         _vw(folder, "-t", "-i", "model", "-d", "test.vw", "-p", "predictions")
         predicted = np.loadtxt(Path(folder, "predictions"), ndmin=1)
     predicted = (predicted > 0) if len(classes) == 2 else predicted - 1
     accuracy = float(np.mean(classes[predicted.astype(int)] == y_test))
-    name = "vw --sgd" if plain else "vw"
+    name = ("vw --sgd" if plain else "vw") + ("" if loss == "hinge" else f", {loss}")
     return Result(name, per_pass, total, accuracy, f"cached passes, {' '.join(options)}", conversion)
 
 
@@ -184,8 +212,8 @@ def liblinear(X, y, X_test, y_test, solver: int = 1) -> Result:
     from liblinear.liblinearutil import parameter, problem, train
 
     problem(np.array([0.0, 1.0]), sp.csr_matrix(np.eye(2)))  # its conversion is compiled at the first call
-    rows, conversion = _timed(lambda: problem(y.astype(float), sp.csr_matrix(X), bias=1))
-    model, seconds = _timed(lambda: train(rows, parameter(f"-s {solver} -B 1 -q")))
+    rows, conversion = timed(lambda: problem(y.astype(float), sp.csr_matrix(X), bias=1))
+    model, seconds = timed(lambda: train(rows, parameter(f"-s {solver} -B 1 -q")))
     k = model.get_nr_class()
     weights = np.ctypeslib.as_array(model.w, (X.shape[1] + 1, 1 if k == 2 else k))
     scores = X_test @ weights[:-1] + weights[-1]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "results"
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "river", "vowpalwabbit", "liblinear-official")
 
 
@@ -28,8 +28,8 @@ def table(head: list[str], rows: list[list[Any]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def write(name: str, found: dict[str, Any], markdown: str, summary: str, quick: bool) -> None:
-    """Print the tables and, for a full run, write both files and the summary between its marks in the README."""
+def write(name: str, found: dict[str, Any], markdown: str, summaries: dict[str, str], quick: bool) -> None:
+    """Print the tables and, for a full run, write both files, and each summary wherever a page has its marks."""
     print(markdown)
     if quick:
         return
@@ -37,9 +37,19 @@ def write(name: str, found: dict[str, Any], markdown: str, summary: str, quick: 
     found = {"command": f"python -m benchmarks {name}", "environment": environment(), **found}
     (FOLDER / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
     (FOLDER / f"{name}.md").write_text(f"<!-- written by: python -m benchmarks {name} -->\n\n{markdown}\n")
-    start, end = f"<!-- benchmark: {name} -->\n", "<!-- end -->"
-    before, _, rest = README.read_text().partition(start)
-    README.write_text(f"{before}{start}\n{summary}\n\n{end}{rest.partition(end)[2]}")
+    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))):
+        before = after = page.read_text()
+        for mark, summary in summaries.items():
+            after = _filled(after, mark, summary)
+        if after != before:
+            page.write_text(after)
+
+
+def _filled(text: str, mark: str, summary: str) -> str:
+    """The text with the summary between `<!-- benchmark: mark -->` and `<!-- end -->`, if it has these marks."""
+    start, end = f"<!-- benchmark: {mark} -->\n", "<!-- end -->"
+    before, found, rest = text.partition(start)
+    return f"{before}{start}\n{summary}\n\n{end}{rest.partition(end)[2]}" if found else text
 
 
 def _cell(value: Any) -> str:
