@@ -11,6 +11,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.rows import Sparse
 from perceptrons.training.choices import OF_ONE_EXAMPLE, check_choices, check_several, method_of
 from perceptrons.training.epochs import Outcome, Plan, hold_out, run_epochs
 from perceptrons.training.inputs import Growth, as_rows, check_matrix, dict_row, known_part, once_each, plain_row
@@ -193,7 +194,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=False)
             method = method_of(self, target.classes, stream=False)
             if not warm:
-                self._begin(target, X.shape[1], X.dtype, coef_init, intercept_init)
+                self._begin(target, as_rows(X), X.shape[1], coef_init, intercept_init)
             learner, train, held_out = self._learner, None, None
             if self.early_stopping:
                 train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
@@ -259,7 +260,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=True)
             method = method_of(self, target.classes, stream=True)
             if first:
-                self._begin(target, X.shape[1], X.dtype)
+                self._begin(target, as_rows(X), X.shape[1])
         self._learner.meet_classes(target.classes)
         self._learner.learn_block(self._learner.examples(self._once(as_rows(X)), target, weight, by_label), method)
         return self
@@ -301,7 +302,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         method = method_of(self, target.classes, stream=True)
         rows, new = self._one_row(x)
         if first:
-            self._begin(target, len(new) if isinstance(x, Mapping) else np.shape(x)[-1], rows.values.dtype)
+            self._begin(target, rows, len(new) if isinstance(x, Mapping) else np.shape(x)[-1])
             self.n_features_in_ = self._learner.weights.n_features
         if isinstance(x, Mapping):
             names = self.__dict__.setdefault("_columns", {})
@@ -461,7 +462,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
 
-    def _begin(self, target, n_features, dtype, coef_init=None, intercept_init=None):
+    def _begin(self, target, rows, n_features, coef_init=None, intercept_init=None):
         classes = target.classes
         if not len(classes):
             raise ValueError("y has no label at all: every label set is empty.")
@@ -480,7 +481,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         self._learner = Learner.begin(
             classes,
             n_features,
-            dtype,
+            rows.values.dtype,
             combine=self.combine,
             scheme="labels" if target.several else self.multiclass,
             form=target.form,
@@ -488,6 +489,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             init=self.init,
             seed=self._seed(),
             intercept=bool(self.fit_intercept),
+            sparse=isinstance(rows, Sparse),
             coef=coef_init,
             bias=intercept_init,
         )

@@ -21,7 +21,7 @@ from perceptrons.training.choices import check_choices
 from perceptrons.training.epochs import new_row
 from perceptrons.training.learner import Learner
 from perceptrons.training.method import cost_matrix
-from perceptrons.training.problems import apart, n_rows
+from perceptrons.training.problems import n_rows
 from perceptrons.training.targets import FORMS
 from perceptrons.training.votes import Votes
 from perceptrons.training.weights import MATRICES, VECTORS, Weights
@@ -187,12 +187,14 @@ def _model(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
 
 def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> Weights:
     rows, n_features = n_rows(header["scheme"], n_classes), int(header["n_features"])
-    clocks = rows if apart(header["scheme"], n_classes) else 1
     w, b = arrays["w"], arrays["b"]
     _demand(w.dtype in (np.float32, np.float64), "weights of float32 or float64")
     parts = {"pocket": "tally" in arrays, "start": "start_w" in arrays, "sigma": "sigma_w" in arrays}
     _demand(parts["sigma"] == (header["parameters"]["step"] == "arow"), "variances for step='arow', and only then")
     weights = Weights(w, b, intercept=bool(header["intercept"]), **parts)
+    duels = header["scheme"] == "ovo" and n_classes > 2
+    clocks = len(arrays["clock"]) if header["scheme"] == "labels" else rows if duels else 1
+    _demand(clocks in (1, rows), "one clock, or one for every row")
     sizes = {"t": (1,), "tally": (4,), "clock": (clocks, CLOCK)}
     for name in weights.arrays:
         expected = sizes.get(name, (rows, n_features) if name in MATRICES else (rows,))

@@ -69,12 +69,6 @@ def scores(rows: Rows, i: int, theta: np.ndarray, s: np.ndarray) -> None:
         s[:] = theta[:, rows.columns[part]] @ rows.values[part]
 
 
-def some_scores(rows: Rows, i: int, theta: np.ndarray, which: np.ndarray, s: np.ndarray) -> None:
-    """s[q] = theta[which[q]] x_i: as `scores`, for some rows of theta."""
-    for q, k in enumerate(which):
-        s[q] = dot(rows, i, theta[k])
-
-
 def sqnorm(rows: Rows, i: int) -> float:
     """x_i · x_i, in float64. No column may stand twice: `once_each` sees to it."""
     x = _values(rows, i)
@@ -106,6 +100,16 @@ def _columns(rows: Rows, i: int) -> Any:
 def _values(rows: Rows, i: int) -> np.ndarray:
     x = rows.values[i] if isinstance(rows, Dense) else rows.values[rows.starts[i] : rows.starts[i + 1]]
     return x.astype(np.float64)
+
+
+def packed(rows: Rows, order: np.ndarray) -> Any:
+    """A copy of some rows, one behind the other in memory."""
+    if isinstance(rows, Dense):
+        return Dense(rows.values[order])
+    at = [np.arange(rows.starts[i], rows.starts[i + 1]) for i in order]
+    every = np.concatenate(at) if at else np.empty(0, np.intp)
+    starts = np.cumsum([0, *(len(part) for part in at)]).astype(rows.starts.dtype)
+    return Sparse(rows.values[every], rows.columns[every], starts)
 
 
 def prefetch(rows: Rows, order: np.ndarray, p: int) -> None:
@@ -221,29 +225,6 @@ def _scores(rows, i, theta, s):
     return sparse
 
 
-@overload(some_scores, jit_options=INLINED)
-def _some_scores(rows, i, theta, which, s):
-    if rows.instance_class is Dense:
-
-        def dense(rows, i, theta, which, s):
-            for q in range(len(which)):
-                s[q] = dot(rows, i, theta[which[q]])
-
-        return dense
-
-    unsigned = _unsigned(rows)
-
-    def sparse(rows, i, theta, which, s):
-        columns = theta.T
-        s[:] = 0
-        for p in range(np.uint64(rows.starts[i]), np.uint64(rows.starts[i + 1])):
-            column, value = columns[unsigned(rows.columns[p])], rows.values[p]
-            for q in range(len(which)):
-                s[q] += value * column[np.uint64(which[q])]
-
-    return sparse
-
-
 @overload(sqnorm, jit_options=INLINED)
 def _sqnorm(rows, i):
     if rows.instance_class is Dense:
@@ -326,6 +307,32 @@ def _narrow(rows, i, beta, sigma):
         for p in range(np.uint64(rows.starts[i]), np.uint64(rows.starts[i + 1])):
             j = unsigned(rows.columns[p])
             sigma[j] -= beta * (sigma[j] * rows.values[p]) ** 2
+
+    return sparse
+
+
+@overload(packed, jit_options=INLINED)
+def _packed(rows, order):
+    if rows.instance_class is Dense:
+
+        def dense(rows, order):
+            values = np.empty((len(order), rows.values.shape[1]), rows.values.dtype)
+            for p in range(len(order)):
+                values[p] = rows.values[order[p]]
+            return Dense(values)
+
+        return dense
+
+    def sparse(rows, order):
+        starts = np.zeros(len(order) + 1, rows.starts.dtype)
+        for p in range(len(order)):
+            starts[p + 1] = starts[p] + rows.starts[order[p] + 1] - rows.starts[order[p]]
+        values, columns = np.empty(starts[-1], rows.values.dtype), np.empty(starts[-1], rows.columns.dtype)
+        for p in range(len(order)):
+            begin, end = rows.starts[order[p]], rows.starts[order[p] + 1]
+            values[starts[p] : starts[p + 1]] = rows.values[begin:end]
+            columns[starts[p] : starts[p + 1]] = rows.columns[begin:end]
+        return Sparse(values, columns, starts)
 
     return sparse
 

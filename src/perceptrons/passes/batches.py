@@ -4,7 +4,6 @@ import numpy as np
 
 from perceptrons.passes.binary import binary_loss, binary_mistakes, wrong
 from perceptrons.passes.multiclass import joint_loss, leader, multiclass_mistakes
-from perceptrons.passes.problems import problem_scores
 from perceptrons.passes.rule import demand, exchange, shift
 from perceptrons.passes.state import (
     FADED,
@@ -20,7 +19,7 @@ from perceptrons.passes.state import (
     shrink,
     tick,
 )
-from perceptrons.rows import compiled, prefetch, scores
+from perceptrons.rows import compiled, dot, prefetch, scores
 
 
 @compiled
@@ -52,28 +51,34 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
                 scores(rows, i, model.w, s)
                 s += model.b
                 s *= model.w.dtype.type(model.clock[0, SCALE])
-                wait(waiting, model.clock, 0, share)
+                wait(rule, waiting, model.clock, 0, share)
                 asks, y_hat, loss = joint_loss(rule, cost, s, y[i])
                 if asks:
                     mistakes += leader(s) != y[i]
                     total += share * loss
                     todo = longer(todo, asked)
-                    note(todo, asked, 0.0, i, y[i], y_hat, share * rule.eta, 1.0)
+                    note(todo, asked, 0, i, y[i], y_hat, share * rule.eta, 1.0)
                     asked += 1
             else:
-                problem_scores(rows, i, problems, y[i], model, s)
-                for q in range(len(s)):
-                    k = int(problems.row[y[i], q]) if len(problems.row) else q
-                    sign = problems.sign[y[i], q]
-                    score = model.clock[k, SCALE] * (s[q] + model.one * model.b[k])
-                    wait(waiting, model.clock, k, share)
+                if not problems.duels:
+                    scores(rows, i, model.w, s)
+                for k in range(len(s)):
+                    sign = problems.sign[y[i], k]
+                    if sign == 0:
+                        continue
+                    if problems.duels:
+                        s[k] = dot(rows, i, model.w[k])
+                    own = k if len(model.clock) > 1 else 0
+                    score = model.clock[own, SCALE] * (s[k] + model.one * model.b[k])
+                    if own == k:  # one clock for all rows counts once
+                        wait(rule, waiting, model.clock, own, share)
                     margin = demand(rule, cost, int(sign > 0), int(sign < 0))
                     asks, loss = binary_loss(rule, margin, sign, score)
                     if asks:
                         mistakes += wrong(sign, score, rule.zero)
                         total += share * loss
                         todo = longer(todo, asked)
-                        note(todo, asked, k, i, sign > 0, sign < 0, share * rule.eta, 1.0)
+                        note(todo, asked, own, i, k, -1, share * rule.eta * sign, 1.0)
                         asked += 1
             if pocket is not None:
                 if asked > before:
@@ -94,10 +99,10 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
 
 
 @compiled
-def wait(waiting, clock, k, share):
+def wait(rule, waiting, clock, k, share):
     """Count the visit before this one with the weights as they are; this one may be the batch's last."""
     if waiting[k, 1] > 0.0:
-        tick(clock[k], waiting[k, 1])
+        tick(rule, clock[k], waiting[k, 1])
     waiting[k, 0] += share
     waiting[k, 1] = share
 
@@ -110,25 +115,20 @@ def close(rows, joint, todo, waiting, model, rule, log, kept):
         if waiting[k, 0] > 0.0 and rule.keep < 1.0:
             shrink(rule, model.clock[k], waiting[k, 0], model, -1 if len(model.clock) == 1 else k)
     for u in range(len(todo)):
-        k, i, y, y_hat, step = (
-            int(todo[u, 0]),
-            int(todo[u, 1]),
-            int(todo[u, 2]),
-            int(todo[u, 3]),
-            todo[u, 4],
-        )
-        clock = model.clock[k]
+        clock, i, y, y_hat = model.clock[int(todo[u, 0])], int(todo[u, 1]), int(todo[u, 2]), int(todo[u, 3])
+        step = todo[u, 4]
         if joint:
             exchange(rows, i, y, y_hat, step, clock, model)
         else:
-            shift(rows, i, k, step if y else -step, clock, model)
+            shift(rows, i, y, step, clock, model)
+            y, y_hat = int(step > 0), int(step < 0)  # of a binary model, for the log
         if log is not None:
             out = longer(out, kept + u)
-            note(out, kept + u, clock[SEEN], i, y, y_hat, model.w.dtype.type(step), clock[FADED])
+            note(out, kept + u, clock[SEEN], i, y, y_hat, abs(model.w.dtype.type(step)), clock[FADED])
             clock[FADED] = 1.0
     for k in range(len(model.clock)):
         if waiting[k, 0] > 0.0:
-            tick(model.clock[k], waiting[k, 1])
+            tick(rule, model.clock[k], waiting[k, 1])
             waiting[k] = 0.0
     return out
 

@@ -66,7 +66,7 @@ def binary_pass(rows, y, weight, order, model, rule, cost, log, pocket):
                     broke(pocket)
             elif pocket is not None and not asks and due(pocket, share):
                 judge(pocket, model, binary_mistakes(rows, y, weight, pocket.examples, model.w, b, rule.zero))
-            tick(clock, share)
+            tick(rule, clock, share)
             left -= share
     model.t[0] = clock[SEEN]
     return mistakes, updates, total, out

@@ -102,7 +102,7 @@ def multiclass_pass(rows, y, weight, order, model, rule, cost, log, pocket):
                     broke(pocket)
             elif pocket is not None and not asks and due(pocket, share):
                 judge(pocket, model, multiclass_mistakes(rows, y, weight, pocket.examples, theta, b))
-            tick(clock, share)
+            tick(rule, clock, share)
             left -= share
     model.t[0] = clock[SEEN]
     return mistakes, updates, total, out
@@ -158,7 +158,7 @@ def walk(rows, y, weight, visit, model, rule, cost, log, kept, S, G):
                 made += 1
             else:
                 share = left
-            tick(clock, share)
+            tick(rule, clock, share)
             left -= share
     ended = clock.copy()
     for u in range(made):

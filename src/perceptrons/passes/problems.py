@@ -4,72 +4,153 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.passes.binary import binary_loss, wrong
+from perceptrons.passes.binary import binary_loss, binary_pass, wrong
 from perceptrons.passes.rule import AROW, CONSTANT, answer_to, confident_shift, shift
-from perceptrons.passes.state import SCALE, shrink, tick
-from perceptrons.rows import compiled, dot, inlined, prefetch, scores, some_scores
+from perceptrons.passes.state import SCALE, SEEN, Linear, shrink, tick
+from perceptrons.rows import compiled, packed, prefetch, scores
+
+PACKED = 2**22  # numbers of a block that is copied, class by class; measured, see docs/decisions.md
 
 
 class Problems(NamedTuple):
-    """Which binary problems an example of class c is in, and as what. For several labels a class is a set of labels."""
+    """The binary problems: problem k has row k of the weights. For several labels a class is a set of labels."""
 
-    sign: np.ndarray  # int8 (classes, q): +1 or -1
-    row: np.ndarray  # int32 (classes, q): the row of weights; (0, 0): the q problems are all rows, in their order
-    weight: np.ndarray  # float64 (rows, 2): of the negative and the positive examples of a problem; (0, 2): all 1
-
-
-@inlined
-def problem_scores(rows, i, problems, c, model, s):
-    """The scores of example i, of class c, in its problems; without bias and scale."""
-    if len(problems.row):
-        some_scores(rows, i, model.w, problems.row[c], s)
-    else:
-        scores(rows, i, model.w, s)
+    sign: np.ndarray  # int8 (classes, problems): what examples of a class are in a problem: +1, -1, or 0: not there
+    duels: bool  # one-vs-one: most are not there
 
 
 @compiled
-def problems_pass(rows, y, problems, weight, order, model, rule):
-    """One pass of `binary_pass` for all problems at once: row k of the weights and clock k are those of problem k.
+def together_pass(rows, y, problems, weight, order, model, rule):
+    """One pass of `binary_pass` for all rows: every example is in every problem, so they share one clock.
 
     Changes model. Returns mistakes, updates and loss, summed over the problems.
     """
-    s = np.empty(problems.sign.shape[1], model.w.dtype)
+    theta, b, clock, sign = model.w, model.b, model.clock[0], problems.sign
+    s = np.empty(len(b), theta.dtype)
     mistakes, updates, total = 0, 0, 0.0
     for p in range(len(order)):
         i = order[p]
         prefetch(rows, order, p)
-        heavy = 1.0 if weight is None else weight[i]
-        if heavy == 0.0:
-            continue
-        c = y[i]
-        problem_scores(rows, i, problems, c, model, s)
-        for q in range(len(s)):
-            k = int(problems.row[c, q]) if len(problems.row) else q
-            sign, clock, dotted = problems.sign[c, q], model.clock[k], s[q]
-            left = heavy * problems.weight[k, int(sign > 0)] if len(problems.weight) else heavy
-            while left > 0:
-                share = min(left, 1.0)
-                score = clock[SCALE] * (dotted + model.one * model.b[k])
-                asks, loss = binary_loss(rule, rule.margin, sign, score)
-                step = rule.eta if asks else 0.0
+        left = 1.0 if weight is None else weight[i]
+        while left > 0:
+            share, scale, quiet = min(left, 1.0), theta.dtype.type(clock[SCALE]), True
+            scores(rows, i, theta, s)
+            for k in range(len(s)):
+                s[k] = scale * (s[k] + theta.dtype.type(model.one) * b[k])
+            if rule.keep < 1.0:
+                shrink(rule, clock, share, model, -1)
+            for k in range(len(s)):
+                asks, loss = binary_loss(rule, rule.margin, sign[y[i], k], s[k])
                 if asks:
+                    quiet = False
+                    step = rule.eta
                     if rule.kind != CONSTANT:
                         step = answer_to(rule, rows, i, loss, model, k, -1)
-                    mistakes += wrong(sign, score, rule.zero)
+                    mistakes += wrong(sign[y[i], k], s[k], rule.zero)
                     total += share * loss if step < np.inf else np.inf
-                elif rule.keep == 1.0:
-                    share = left  # nothing changes, so all visits left are the same
-                if rule.keep < 1.0:
-                    shrink(rule, clock, share, model, k)
-                if 0.0 < step < np.inf:
-                    if rule.kind == AROW:
-                        confident_shift(rows, i, k, share * step * sign, loss, clock, model)
-                    else:
-                        shift(rows, i, k, share * step * sign, clock, model)
-                    updates += 1
-                tick(clock, share)
-                left -= share
-                if left > 0:
-                    dotted = dot(rows, i, model.w[k])
-        model.t[0] += heavy
+                    if 0.0 < step < np.inf:
+                        updates += 1
+                        if rule.kind == AROW:
+                            confident_shift(rows, i, k, share * step * sign[y[i], k], loss, clock, model)
+                        else:
+                            shift(rows, i, k, share * step * sign[y[i], k], clock, model)
+            if quiet and rule.keep == 1.0:
+                share = left  # nothing changes, so all visits left are the same
+            tick(rule, clock, share)
+            left -= share
+    model.t[0] = clock[SEEN]
     return mistakes, updates, total
+
+
+@compiled
+def labels_pass(rows, y, problems, weight, by_label, order, model, rule):
+    """`binary_pass` for labels whose examples have weights of their own, (labels, 2) for those without and with it.
+
+    Changes model. Returns mistakes, updates and loss, summed over the problems.
+    """
+    mistakes, updates, total = 0, 0, 0.0
+    sign, own = np.empty(len(y), np.int8), np.empty(len(y))
+    for k in range(len(model.b)):
+        for i in order:
+            sign[i] = problems.sign[y[i], k]
+            own[i] = by_label[k, int(sign[i] > 0)] * (1.0 if weight is None else weight[i])
+        made, moved, lost = problem_pass(rows, sign, own, order, model, rule, k)
+        mistakes, updates, total = mistakes + made, updates + moved, total + lost
+    for i in order:
+        model.t[0] += 1.0 if weight is None else weight[i]
+    return mistakes, updates, total
+
+
+@compiled
+def duels_pass(rows, y, n_classes, weight, order, model, rule):
+    """`binary_pass` for every pair of classes, a < b, on their examples alone: a is -1, b is +1.
+
+    A block of the data is copied class by class, and while it is in the cache, the pairs take turns at it.
+
+    Changes model. Returns mistakes, updates and loss, summed over the problems.
+    """
+    mistakes, updates, total = 0, 0, 0.0
+    size = max(1024, PACKED // max(1, rows.values.size // max(1, len(y))))
+    for begin in range(0, len(order), size):
+        block = order[begin : begin + size]
+        grouped, starts = by_class(y, block, n_classes)
+        here = packed(rows, block[grouped])
+        own = None if weight is None else weight[block[grouped]]
+        sign, mine, k = np.ones(len(block), np.int8), np.empty(len(block), order.dtype), 0
+        for a in range(n_classes):
+            sign[starts[a] : starts[a + 1]] = -1
+            for b in range(a + 1, n_classes):
+                n = merged(grouped, starts[a], starts[a + 1], starts[b], starts[b + 1], mine)
+                made, moved, lost = problem_pass(here, sign, own, mine[:n], model, rule, k)
+                mistakes, updates, total = mistakes + made, updates + moved, total + lost
+                k += 1
+        for i in block:
+            model.t[0] += 1.0 if weight is None else weight[i]
+    return mistakes, updates, total
+
+
+@compiled
+def problem_pass(rows, sign, weight, order, model, rule, k):
+    """`binary_pass` for problem k, which has row k of the weights and clock k."""
+    t = np.zeros(1)
+    for j in range(
+        0, model.w.shape[1], 16
+    ):  # brings the weights into the cache in order: faster than as they are needed
+        t[0] += model.w[k, j]
+    row = slice(k, k + 1)
+    problem = Linear(
+        model.w[row], model.b[row], model.late_w[row], model.late_b[row], model.clock[row], t,
+        model.sigma_w[row], model.sigma_b[row], model.one,
+    )  # fmt: skip
+    mistakes, updates, loss, _ = binary_pass(rows, sign, weight, order, problem, rule, np.empty((0, 0)), None, None)
+    return mistakes, updates, loss
+
+
+@compiled
+def by_class(y, block, n_classes):
+    """The places of a block class by class, in their order within each; class c is at starts[c]:starts[c + 1]."""
+    starts = np.zeros(n_classes + 1, np.intp)
+    for i in block:
+        starts[y[i] + 1] += 1
+    starts = np.cumsum(starts)
+    free, grouped = starts.copy(), np.empty(len(block), np.intp)
+    for p in range(len(block)):
+        c = y[block[p]]
+        grouped[free[c]] = p
+        free[c] += 1
+    return grouped, starts
+
+
+@compiled
+def merged(grouped, a, end_a, b, end_b, mine):
+    """Two classes of a block in the order of the block, as places in the copy. Returns how many they are."""
+    n = 0
+    while a < end_a or b < end_b:
+        if b == end_b or (a < end_a and grouped[a] < grouped[b]):
+            mine[n] = a
+            a += 1
+        else:
+            mine[n] = b
+            b += 1
+        n += 1
+    return n

@@ -22,6 +22,7 @@ class Rule(NamedTuple):
     zero: int  # binary: the label that is wrong at score 0 (2: both, 0: none)
     margin: float
     keep: float  # 1 - lambda: what shrinking leaves at every example
+    anchor: float  # the sum of all scales to come, keep / lambda; 0 for a slow shrinking: see state.py
     floor: float  # the smallest scale
     bound: float  # the longest step that cannot overflow
 

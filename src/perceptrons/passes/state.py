@@ -28,11 +28,14 @@ class Linear(NamedTuple):
     one: float  # the constant feature whose weight is b: 1.0, or 0.0 for a model without intercept
 
 
-CLOCK = 4
-SEEN, MASS, SCALE, FADED = range(CLOCK)  # FADED: what shrinking left of the weights of the last update
+CLOCK = 6
+SEEN, MASS, SCALE, FADED, ANCHOR, OFFSET = range(CLOCK)
+# FADED: what shrinking left of the weights since the last update.
+# MASS may count from any start that late_w knows of. From 0 it soon stands still while the scale goes on falling, and
+# mass w - late_w loses digits. Counted from minus all scales to come, it is OFFSET - ANCHOR * SCALE, with no digit lost
+# as long as OFFSET is 0, which only visits for a fraction change.
 
-SETTLE_MASS = 1e-3  # below such a scale, mass w - late_w would lose digits, unless mass counts down to 0
-STEADY = 1e-3  # from such a lambda on it does
+LOST = 1e-3  # a scale of so much of what the mass is counted from costs three digits: time to settle
 
 
 def smallest_scale(dtype):
@@ -56,10 +59,16 @@ LOG_COLUMNS = 6  # examples seen before, row, true class, the class it was taken
 
 
 @inlined
-def tick(clock, share):
+def tick(rule, clock, share):
     """Count an example, with the weights as they are after it."""
     clock[SEEN] += share
-    clock[MASS] += share * clock[SCALE]
+    if clock[ANCHOR] == 0.0:
+        clock[MASS] += share * clock[SCALE]
+    elif share == 1.0 and clock[ANCHOR] == rule.anchor:
+        clock[MASS] = clock[OFFSET] - clock[ANCHOR] * clock[SCALE]
+    else:
+        clock[MASS] += share * clock[SCALE]
+        clock[OFFSET] = clock[MASS] + clock[ANCHOR] * clock[SCALE]
 
 
 @compiled
@@ -68,44 +77,50 @@ def shrink(rule, clock, share, model, k):
     left = rule.keep if share == 1.0 else rule.keep**share
     clock[SCALE] *= left
     clock[FADED] *= left
-    if clock[SCALE] < (SETTLE_MASS if clock[MASS] >= 0.0 else rule.floor):
+    anchored = clock[ANCHOR] > 0.0
+    if clock[SCALE] < max(rule.floor, LOST * abs(clock[OFFSET])) if anchored else clock[SCALE] < LOST:
         rows = slice(None) if k < 0 else slice(k, k + 1)
-        settle(rule, clock, model.w[rows], model.late_w[rows])
-        settle_vector(rule, clock, model.b[rows], model.late_b[rows])
-        clock[MASS], clock[SCALE] = fresh_mass(rule), 1.0
+        known = anchored and share == 1.0 and clock[ANCHOR] == rule.anchor and clock[OFFSET] == 0.0
+        settle(rule, clock, model.w[rows], model.late_w[rows], known)
+        settle_vector(rule, clock, model.b[rows], model.late_b[rows], known)
+        clock[MASS], clock[SCALE], clock[ANCHOR], clock[OFFSET] = fresh_mass(rule), 1.0, rule.anchor, 0.0
 
 
-@compiled
+@inlined
 def fresh_mass(rule):
-    """Where to count the mass from: any start is right, if late_w knows of it.
+    """Where to count the mass from, before the example at hand is counted."""
+    return -rule.anchor / rule.keep
 
-    Minus the sum of all scales to come, for a fast shrinking: mass then goes to 0 with the scale, and nothing cancels.
+
+@compiled
+def settle(rule, clock, w, late, known):
+    """w *= scale, so that scale can start from 1 anew; late takes the mean so far, and where mass now counts from.
+
+    known: mass is as far behind as it will be, so that the two are equal, and late needs no change.
     """
-    return 0.0 if 1.0 - rule.keep < STEADY else -rule.keep / (1.0 - rule.keep)
-
-
-@compiled
-def settle(rule, clock, w, late):
-    """w *= scale, so that scale can start from 1 anew; late takes the mean so far and the start."""
     if w.strides[0] < w.strides[1]:
-        settle_rows(rule, clock, w.T, late.T)
+        settle_rows(rule, clock, w.T, late.T, known)
     else:
-        settle_rows(rule, clock, w, late)
+        settle_rows(rule, clock, w, late, known)
 
 
 @compiled
-def settle_rows(rule, clock, w, late):
+def settle_rows(rule, clock, w, late, known):
     for k in range(len(w)):
-        settle_vector(rule, clock, w[k], late[k])
+        settle_vector(rule, clock, w[k], late[k], known)
 
 
 @compiled
-def settle_vector(rule, clock, w, late):
-    mass, fresh, scale = clock[MASS], fresh_mass(rule), clock[SCALE]
-    for j in range(len(w)):
-        was = w[j]
-        w[j] *= scale
-        late[j] += fresh * w[j] - mass * was
+def settle_vector(rule, clock, w, late, known):
+    mass, fresh, scale = clock[MASS], fresh_mass(rule), w.dtype.type(clock[SCALE])
+    if known:
+        for j in range(len(w)):
+            w[j] *= scale
+    else:
+        for j in range(len(w)):
+            was = w[j]
+            w[j] *= scale
+            late[j] += fresh * w[j] - mass * was
 
 
 @compiled

@@ -82,8 +82,8 @@ def run_epochs(
     began = time.perf_counter()
     taken = np.full(len(examples.y) if votes else 0, -1)  # for voting: which support example each row is
     best = _Best()
-    weights.arrange(examples.rows)
-    average = SettlingAverage(weights)
+    weights.arrange(examples.rows, by_row=examples.problems is not None and examples.problems.duels)
+    average = None if plan.tol is None else SettlingAverage(weights)
     with Progress(plan.verbose, plan.max_iter, n) as progress, Uninterrupted() as hold:
         for epoch in range(epochs_before + 1, epochs_before + plan.max_iter + 1):
             order = shuffled(n, learner.rng) if plan.shuffle else np.arange(n)
@@ -107,7 +107,7 @@ def run_epochs(
             judge_last(weights, examples, judged_on, method.zero_score)
             if held_out is not None:
                 row["validation_accuracy"] = held_out_accuracy(learner, examples, held_out, plan)
-            row["norm"] = float(np.linalg.norm(weights.last()[0]))
+            row["norm"] = weights.norm()
             row["seconds"] = time.perf_counter() - epoch_began
             progress.finish(row)
             if held_out is not None:
@@ -118,7 +118,7 @@ def run_epochs(
                 outcome.stop_reason = "max_seconds"
             elif held_out is not None and epoch - best.epoch >= plan.n_iter_no_change:
                 outcome.stop_reason = "early_stopping"
-            elif plan.tol is not None and average.change() < plan.tol:
+            elif average is not None and plan.tol is not None and average.change() < plan.tol:
                 outcome.stop_reason = "tol"
             if outcome.stop_reason:
                 break
@@ -163,7 +163,7 @@ def held_out_accuracy(learner: Learner, examples: Examples, held_out: np.ndarray
     """Accuracy, on the held-out examples, of exactly the weights that would be returned now."""
     zero_score, weight = plan.method.zero_score, examples.weight
     total = float(len(held_out) if weight is None else weight[held_out].sum())
-    if learner.apart or plan.combine == "vote":
+    if learner.has_problems or plan.combine == "vote":
         learner.changed()
         X = take(examples.rows, held_out, learner.weights.n_features)
         winners = learner.winners(learner.scores(X, plan.combine, zero_score), zero_score)

@@ -260,15 +260,11 @@ def _check_range(weight: np.ndarray) -> None:
 
 
 def label_weights(
-    class_weight: Any = None,
-    classes: np.ndarray | None = None,
-    indicator: np.ndarray | None = None,
-    weight: np.ndarray | None = None,
-    stream: bool = False,
-) -> np.ndarray:
-    """For several labels: the weight of the examples without and with each label, (labels, 2); (0, 2) if all are 1."""
-    if class_weight is None or classes is None or indicator is None:
-        return np.empty((0, 2))
+    class_weight: Any, classes: np.ndarray, indicator: np.ndarray, weight: np.ndarray | None, stream: bool
+) -> np.ndarray | None:
+    """For several labels: the weight of the examples without and with each label, (labels, 2); None if all are 1."""
+    if class_weight is None:
+        return None
     if isinstance(class_weight, Mapping):
         positive = _class_weights(class_weight, classes, np.empty(0, np.int32), None, stream)
         by_label = np.stack([np.ones(len(classes)), positive], axis=1)

@@ -10,7 +10,7 @@ from perceptrons.training.inputs import Growth, as_numbers, largest
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import PIECE, Examples, judge_last, learn, piece_size, pieces
 from perceptrons.training.method import Method
-from perceptrons.training.problems import apart, class_problems, class_scores, label_problems, n_rows, row_places
+from perceptrons.training.problems import class_problems, class_scores, has_problems, label_problems, n_rows, row_places
 from perceptrons.training.targets import Target, same_form
 from perceptrons.training.votes import Votes, take
 from perceptrons.training.weights import Weights, first_weights
@@ -46,12 +46,13 @@ class Learner:
         init: str,
         seed: int,
         intercept: bool,
+        sparse: bool,
         coef: Any = None,
         bias: Any = None,
     ) -> "Learner":
         """A model that has seen nothing; it starts from coef and bias where given."""
         shape = (n_rows(scheme, len(classes)), n_features)
-        w, b = first_weights(shape, dtype, init, seed, intercept)
+        w, b = first_weights(shape, dtype, init, seed, intercept, order="F" if sparse and scheme != "ovo" else "C")
         if coef is not None:
             w[:] = _shaped(coef, shape, dtype, "coef_init")
         if bias is not None:
@@ -63,14 +64,15 @@ class Learner:
             pocket=combine == "pocket",
             start=combine == "vote",
             sigma=sigma,
-            apart=apart(scheme, len(classes)),
         )
+        if scheme == "ovo" and len(classes) > 2:
+            weights.own_clocks()
         return cls(weights, Votes() if combine == "vote" else None, classes, scheme, form, init, seed)
 
     @property
-    def apart(self) -> bool:
+    def has_problems(self) -> bool:
         """Are the rows of weights binary problems, each on its own?"""
-        return apart(self.scheme, len(self.classes))
+        return has_problems(self.scheme, len(self.classes))
 
     def code(self, label: Any) -> int | None:
         """The number of a class, None if it is not known."""
@@ -78,12 +80,14 @@ class Learner:
             self._codes = {known: number for number, known in enumerate(self.classes.tolist())}
         return self._codes.get(label)
 
-    def examples(self, rows: Rows, target: Target, weight: np.ndarray | None, by_label: np.ndarray) -> Examples:
+    def examples(self, rows: Rows, target: Target, weight: np.ndarray | None, by_label: np.ndarray | None) -> Examples:
         """What the pass wants; for a binary model the labels are -1 and +1 (a lone class is +1)."""
         if target.indicator is not None:
-            codes, problems = label_problems(target.indicator, by_label)
-            return Examples(rows, codes, weight, problems)
-        if self.apart:
+            codes, problems = label_problems(target.indicator)
+            if by_label is not None:
+                self.weights.own_clocks()
+            return Examples(rows, codes, weight, problems, by_label)
+        if self.has_problems:
             return Examples(rows, target.codes, weight, class_problems(self.scheme, len(self.classes)))
         if self.weights.n_rows > 1:
             return Examples(rows, target.codes, weight)
@@ -110,9 +114,7 @@ class Learner:
             if len(places) == 2 and self.scheme in ("joint", "ovr"):
                 self.weights.split()
             rows, number = row_places(self.scheme, places, len(classes)), n_rows(self.scheme, len(classes))
-            aside = apart(self.scheme, len(classes))
-            anew = self.scheme == "ovo"
-            self.weights.grow_rows(rows, number, self.init, self.seed, apart=aside, anew=anew)
+            self.weights.grow_rows(rows, number, self.init, self.seed, anew=self.scheme == "ovo")
             if self.votes is not None:
                 self.votes.rename_classes(places)
         self.classes, self._codes, self._average = classes, None, None

@@ -10,7 +10,7 @@ from threadpoolctl import ThreadpoolController
 from perceptrons.passes.batches import batch_pass
 from perceptrons.passes.binary import binary_mistakes, binary_pass
 from perceptrons.passes.multiclass import block_pass, multiclass_mistakes, multiclass_pass
-from perceptrons.passes.problems import Problems, problems_pass
+from perceptrons.passes.problems import Problems, duels_pass, labels_pass, together_pass
 from perceptrons.passes.state import BEST_MISTAKES, JUDGED, LOG_COLUMNS, UNJUDGED, judge
 from perceptrons.rows import Dense, Rows
 from perceptrons.training.method import ZERO_WHEN_LEARNING, Method
@@ -28,7 +28,8 @@ class Examples(NamedTuple):
     rows: Rows
     y: np.ndarray  # int8 -1 or +1 for a binary model, else int32 class numbers
     weight: np.ndarray | None
-    problems: Problems | None = None  # where classes or labels are binary problems apart
+    problems: Problems | None = None  # where classes or labels are binary problems
+    by_label: np.ndarray | None = None  # (labels, 2): weights of the examples without and with each label
 
 
 class Counts(NamedTuple):
@@ -48,8 +49,8 @@ def learn(
     taken: np.ndarray | None = None,
 ) -> Counts:
     """Visit the examples in the given order once and learn from them. Changes weights (and votes) in place."""
-    rows, y, weight, problems = examples
-    weights.arrange(rows)
+    rows, y, weight, problems, by_label = examples
+    weights.arrange(rows, by_row=problems is not None and problems.duels)
     model, pocket, rule = weights.linear(), weights.pocket(judged_on), method.rule(weights.dtype)
     cost = method.cost
     log = np.empty((0, LOG_COLUMNS)) if votes is not None else None
@@ -59,11 +60,18 @@ def learn(
         if problems is None and weights.n_rows == 1:
             problems = TWO_CLASSES
         size = method.batch or np.iinfo(np.int64).max
+        rule = rule._replace(anchor=0.0)  # a batch does not shrink at every visit
         mistakes, updates, loss, log = batch_pass(
             rows, y, problems, weight, order, model, rule, cost, size, log, pocket
         )
     elif problems is not None:
-        mistakes, updates, loss = problems_pass(rows, y, problems, weight, order, model, rule)
+        if problems.duels:
+            mistakes, updates, loss = duels_pass(rows, y, len(problems.sign), weight, order, model, rule)
+        elif len(model.clock) == 1:
+            mistakes, updates, loss = together_pass(rows, y, problems, weight, order, model, rule)
+        else:
+            by_label = np.ones((weights.n_rows, 2)) if by_label is None else by_label
+            mistakes, updates, loss = labels_pass(rows, y, problems, weight, by_label, order, model, rule)
     elif weights.n_rows == 1:
         mistakes, updates, loss, log = binary_pass(rows, y, weight, order, model, rule, cost, log, pocket)
     elif _by_blocks(weights, rows, method):
@@ -116,7 +124,7 @@ def judge_last(weights: Weights, examples: Examples, judged_on: np.ndarray, zero
 
 def mistakes_of(model: tuple[np.ndarray, np.ndarray], examples: Examples, which: np.ndarray, zero: int) -> float:
     """How many of the examples named by `which` fixed weights get wrong, by weight."""
-    (rows, y, weight, _), (w, b) = examples, model
+    (rows, y, weight, *_), (w, b) = examples, model
     if len(b) == 1:
         return float(binary_mistakes(rows, y, weight, which, w, b, zero))
     return float(multiclass_mistakes(rows, y, weight, which, w, b))

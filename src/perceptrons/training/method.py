@@ -11,6 +11,7 @@ from perceptrons.passes.state import smallest_scale
 from perceptrons.training.inputs import as_numbers
 
 NO_COST = np.empty((0, 0))
+FAST = 1e-3  # from such a shrinking on, the average counts by the scales to come: see passes/state.py
 
 # the label that is wrong at score 0 (2: both, 0: none): while learning, and for the answer that `predict` gives
 ZERO_WHEN_LEARNING = {"mistake": 2, "correct": 0, "positive": -1, "negative": 1}
@@ -36,7 +37,8 @@ class Method(NamedTuple):
         slack = {"pa2": 0.5 / self.C, "arow": 1.0 / self.C}.get(self.step, 0.0)
         zero = ZERO_WHEN_LEARNING[self.zero_score]
         keep, floor, bound = 1.0 - self.shrink, smallest_scale(dtype), _bound(np.dtype(dtype))
-        return Rule(kind, self.eta, cap, slack, zero, self.margin, keep, floor, bound)
+        anchor = keep / self.shrink if self.shrink >= FAST else 0.0
+        return Rule(kind, self.eta, cap, slack, zero, self.margin, keep, anchor, floor, bound)
 
     @property
     def demanding(self) -> bool:

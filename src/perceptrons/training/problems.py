@@ -6,9 +6,7 @@ import numpy as np
 
 from perceptrons.passes.problems import Problems
 
-NO_ROWS = np.empty((0, 0), np.int32)
-NO_WEIGHTS = np.empty((0, 2))
-TWO_CLASSES = Problems(np.array([[0], [1], [-1]], np.int8), NO_ROWS, NO_WEIGHTS)  # indexed by the label, +1 or -1
+TWO_CLASSES = Problems(np.array([[0], [1], [-1]], np.int8), False)  # indexed by the label, +1 or -1
 
 
 def n_rows(scheme: str, n_classes: int) -> int:
@@ -20,13 +18,13 @@ def n_rows(scheme: str, n_classes: int) -> int:
     return n_classes * (n_classes - 1) // 2 if scheme == "ovo" else n_classes
 
 
-def apart(scheme: str, n_classes: int) -> bool:
-    """Are the rows binary problems, each on its own?"""
+def has_problems(scheme: str, n_classes: int) -> bool:
+    """Are the rows binary problems?"""
     return scheme == "labels" or (scheme != "joint" and n_classes > 2)
 
 
 def pairs(n_classes: int) -> list[tuple[int, int]]:
-    """The problems one-vs-one, row by row: the second class is the positive one."""
+    """The problems one-vs-one, in their order: the second class is the positive one."""
     return list(itertools.combinations(range(n_classes), 2))
 
 
@@ -41,21 +39,19 @@ def row_places(scheme: str, places: np.ndarray, n_classes: int) -> np.ndarray:
 def class_problems(scheme: str, n_classes: int) -> Problems:
     """The problems of single labels."""
     if scheme == "ovr":
-        return Problems(2 * np.eye(n_classes, dtype=np.int8) - 1, NO_ROWS, NO_WEIGHTS)
-    row = np.empty((n_classes, n_classes - 1), np.int32)
-    sign = np.empty((n_classes, n_classes - 1), np.int8)
-    for number, (a, b) in enumerate(pairs(n_classes)):
-        row[a, b - 1], sign[a, b - 1] = number, -1
-        row[b, a], sign[b, a] = number, 1
-    return Problems(sign, row, NO_WEIGHTS)
+        return Problems(2 * np.eye(n_classes, dtype=np.int8) - 1, False)
+    sign = np.zeros((n_classes, n_rows("ovo", n_classes)), np.int8)
+    for row, (a, b) in enumerate(pairs(n_classes)):
+        sign[a, row], sign[b, row] = -1, 1
+    return Problems(sign, True)
 
 
-def label_problems(indicator: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, Problems]:
+def label_problems(indicator: np.ndarray) -> tuple[np.ndarray, Problems]:
     """Several labels: the number of its label set for every example, and the problems of each label set."""
     packed = np.packbits(indicator, axis=1)
     _, first, codes = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     sign = 2 * indicator[first].astype(np.int8) - 1
-    return codes.reshape(-1).astype(np.int32), Problems(sign, NO_ROWS, weight)
+    return codes.reshape(-1).astype(np.int32), Problems(sign, False)
 
 
 def class_scores(scores: np.ndarray, n_classes: int, positive_at_zero: bool) -> np.ndarray:

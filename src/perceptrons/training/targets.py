@@ -34,10 +34,12 @@ class Target(NamedTuple):
         wider[:, places] = self.indicator
         return Target(self.form, classes, self.codes, wider)
 
-    def weights(self, sample_weight: Any, class_weight: Any, stream: bool) -> tuple[np.ndarray | None, np.ndarray]:
+    def weights(
+        self, sample_weight: Any, class_weight: Any, stream: bool
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """The weights of the examples, and for several labels those of a label's negative and positive ones."""
         if self.indicator is None:
-            return check_weights(sample_weight, class_weight, self.classes, self.codes, stream), label_weights()
+            return check_weights(sample_weight, class_weight, self.classes, self.codes, stream), None
         weight = check_weights(sample_weight, None, self.classes, self.codes, stream)
         return weight, label_weights(class_weight, self.classes, self.indicator, weight, stream)
 

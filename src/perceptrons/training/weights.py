@@ -1,7 +1,7 @@
 """The weights of a linear model while it learns: they grow by classes and features, are averaged, kept, restored."""
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from perceptrons.rows import Rows, Sparse
 
 MATRICES = ("w", "late_w", "pocket_w", "start_w", "sigma_w")
 VECTORS = ("b", "late_b", "pocket_b", "start_b", "sigma_b")
-NEW_CLOCK = np.array([[0.0, 0.0, 1.0, 1.0]])  # nothing seen, no mass, scale 1, nothing faded
+NEW_CLOCK = np.array([[0.0, 0.0, 1.0, 1.0, 0.0, 0.0]])  # nothing seen, no mass, scale 1, nothing faded
 
 
 class Weights:
@@ -42,7 +42,6 @@ class Weights:
         pocket: bool = False,
         start: bool = False,
         sigma: bool = False,
-        apart: bool = False,
     ):
         self.n_features = w.shape[1]
         self.one = 1.0 if intercept else 0.0
@@ -50,9 +49,9 @@ class Weights:
         self.arrays: dict[str, np.ndarray] = {
             "w": w,
             "b": b,
-            "late_w": np.zeros_like(w, dtype=np.float64),
+            "late_w": np.zeros(w.shape, order="C" if w.flags.c_contiguous else "F"),
             "late_b": np.zeros(len(b)),
-            "clock": np.tile(NEW_CLOCK, (len(b) if apart else 1, 1)),
+            "clock": NEW_CLOCK.copy(),
             "t": np.zeros(1),
         }
         if pocket:
@@ -114,6 +113,13 @@ class Weights:
     def start(self) -> tuple[np.ndarray, np.ndarray]:
         return self.arrays["start_w"][:, : self.n_features], self.arrays["start_b"]
 
+    def norm(self) -> float:
+        """Of the last weights without the bias; nothing is copied."""
+        w, scale = self.arrays["w"][:, : self.n_features], self.arrays["clock"][:, SCALE]
+        if (scale == scale[0]).all():
+            return float(np.linalg.norm(w) * scale[0])
+        return math.sqrt(scale**2 @ np.einsum("kj,kj->k", w, w, dtype=np.float64))
+
     def average(self, columns: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
         """The mean of the weights after every example seen, of the given columns, in the dtype of the weights."""
         w, b, late_w, late_b, clock, *_ = self.linear()
@@ -124,9 +130,14 @@ class Weights:
         mean_w = part[:, None] * w[:, columns] - late_w[:, columns] / seen[:, None]
         return mean_w.astype(self.dtype, copy=False), (part * b - late_b / seen).astype(self.dtype, copy=False)
 
-    def arrange(self, rows: Rows) -> None:
-        """Bring the matrices into the memory order that the verbs want for these rows."""
-        order = "F" if isinstance(rows, Sparse) else "C"
+    def own_clocks(self) -> None:
+        """From one clock to one for every row."""
+        if len(self.arrays["clock"]) == 1:
+            self.arrays["clock"] = np.tile(self.arrays["clock"], (self.n_rows, 1))
+
+    def arrange(self, rows: Rows, by_row: bool) -> None:
+        """Bring the matrices into the memory order that the verbs want for these rows.  by_row: row after row."""
+        order = "F" if isinstance(rows, Sparse) and not by_row else "C"
         if order == self._order:
             return
         self._order = order
@@ -196,17 +207,18 @@ class Weights:
         columns, _ = first_weights(shape, self.dtype, init, seed, self.one > 0, behind=(0, self.n_features))
         self.widen(n_features, columns)
 
-    def grow_rows(self, places: np.ndarray, n_rows: int, init: str, seed: int, *, apart: bool, anew: bool) -> None:
-        """Move row i to places[i] among n_rows rows.  apart: with a clock each;  anew: new ones begin to count now."""
+    def grow_rows(self, places: np.ndarray, n_rows: int, init: str, seed: int, *, anew: bool) -> None:
+        """Move row i to places[i] among n_rows rows.  anew: the others begin to count now, each by its clock."""
+        if anew:
+            self.own_clocks()
         clock = self.arrays["clock"]
         new_clock = NEW_CLOCK if anew else clock[clock[:, SEEN].argmax()][None]
         fresh = n_rows - len(places)
         w, b = first_weights((fresh, self.n_features), self.dtype, init, seed, self.one > 0, behind=(len(places), 0))
-        old = np.broadcast_to(clock, (len(places), clock.shape[1]))
         self.insert_rows(places, n_rows, w, b, new_clock)
-        if apart:
+        if anew or len(clock) > 1:
             self.arrays["clock"] = np.tile(new_clock, (n_rows, 1))
-            self.arrays["clock"][places] = old
+            self.arrays["clock"][places] = clock
 
     def forget_judgement(self) -> None:
         """The pocket will meet other examples: what it scored on the old ones says nothing about them."""
@@ -230,14 +242,13 @@ class SettlingAverage:
 
     def __init__(self, weights: Weights):
         w, b, late_w, late_b, clock, *_ = weights.linear()
-        mean_w, mean_b = weights.average()
         if len(clock) == 1:
-            flat = (w.ravel("K"), late_w.ravel("K"), mean_w.ravel("K"))
-            self._parts = [(clock[0], *flat), (clock[0], b, late_b, mean_b)]
+            parts = [(clock[0], w.ravel("K"), late_w.ravel("K")), (clock[0], b, late_b)]
         else:
-            self._parts = [(clock[k], w[k], late_w[k], mean_w[k]) for k in range(len(b))]
-            self._parts += [(clock[k], b[k:][:1], late_b[k:][:1], mean_b[k:][:1]) for k in range(len(b))]
-        self._parts = [(*part[:3], part[3].astype(np.float64)) for part in self._parts]
+            parts = [(clock[k], w[k], late_w[k]) for k in range(len(b))]
+            parts += [(clock[k], b[k : k + 1], late_b[k : k + 1]) for k in range(len(b))]
+        self._parts = [(*part, np.zeros(part[1].size)) for part in parts]
+        self.change()
 
     def change(self) -> float:
         """By how much the average changed since the last call, relative to its norm."""
@@ -250,10 +261,16 @@ class SettlingAverage:
 
 
 def first_weights(
-    shape: tuple[int, int], dtype: Any, init: str, seed: int, intercept: bool, behind: tuple[int, int] = (0, 0)
+    shape: tuple[int, int],
+    dtype: Any,
+    init: str,
+    seed: int,
+    intercept: bool,
+    behind: tuple[int, int] = (0, 0),
+    order: Literal["C", "F"] = "C",
 ) -> tuple[np.ndarray, np.ndarray]:
     """The start: zeros, ones, or random numbers (standard normal) by seed, shape and place behind others."""
-    w, b = np.zeros(shape, dtype), np.zeros(shape[0], dtype)
+    w, b = np.zeros(shape, dtype, order), np.zeros(shape[0], dtype)
     if init == "ones":
         w[:] = 1
         b[:] = 1
