@@ -37,6 +37,12 @@ def layout(request):
     return LAYOUTS[request.param]
 
 
+@pytest.fixture(params=["dense", "csr32"])
+def form(request):
+    """As `layout`, without 64-bit indices: every kind of rows is compiled by itself, and that takes its time."""
+    return LAYOUTS[request.param]
+
+
 @pytest.fixture(params=["float32", "float64"])
 def dtype(request):
     return np.dtype(request.param)

@@ -146,6 +146,24 @@ def test_bad_class_weights_are_refused(class_weight):
         ("warm_start", None),
         ("verbose", -1),
         ("verbose", "loud"),
+        ("step", "passive"),
+        ("step", 1),
+        ("C", 0),
+        ("C", -1.0),
+        ("C", np.inf),
+        ("margin", -0.1),
+        ("margin", np.nan),
+        ("margin", "wide"),
+        ("shrink", -1e-9),
+        ("shrink", 1),
+        ("shrink", 1.5),
+        ("shrink", None),
+        ("batch_size", 0),
+        ("batch_size", -3),
+        ("batch_size", 2.5),
+        ("batch_size", "whole"),
+        ("batch_size", True),
+        ("multiclass", "one-vs-rest"),
     ],
 )
 def test_unknown_parameter_values_are_refused_with_what_is_allowed(name, value):
@@ -155,6 +173,107 @@ def test_unknown_parameter_values_are_refused_with_what_is_allowed(name, value):
         Perceptron(**{name: value}).partial_fit(X, Y)
     with pytest.raises(ValueError, match=f"{name} must be "):
         Perceptron(**{name: value}).learn_one({"a": 1}, 0)
+
+
+REFUSED = {
+    "the step has its own length": ({"step": "pa", "eta0": 0.5}, "eta0 has no part in it"),
+    "no loss at the zero start": ({"step": "pa1", "margin": 0}, "nothing is learned"),
+    "a step for one example": ({"step": "pa2", "batch_size": 2}, "overshoots"),
+    "a step for one example, all": ({"step": "arow", "batch_size": "all"}, "overshoots"),
+    "confidence and shrinking": ({"step": "arow", "shrink": 0.1}, "could not win back"),
+    "votes of other directions": ({"step": "arow", "combine": "vote"}, "AROW's steps are none"),
+    "costs one-vs-rest": ({"multiclass": "ovr", "cost": {0: {1: 2}}}, "multiclass='joint'"),
+    "costs one-vs-one": ({"multiclass": "ovo", "cost": {0: {1: 2}}}, "multiclass='joint'"),
+    "votes one-vs-one": ({"multiclass": "ovo", "combine": "vote"}, "OneVsRestClassifier"),
+    "pocket one-vs-rest": ({"multiclass": "ovr", "combine": "pocket"}, "OneVsRestClassifier"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_parameters_that_do_not_go_together_are_refused_with_a_reason(case):
+    parameters, reason = REFUSED[case]
+    for learn in ("fit", "partial_fit"):
+        with pytest.raises(ValueError, match=f"does not work: .*{reason}"):
+            getattr(Perceptron(**parameters), learn)(X, Y)
+    with pytest.raises(ValueError, match=f"does not work: .*{reason}"):
+        Perceptron(**parameters).learn_one({"a": 1}, 0)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"cost": {0: {1: 2}}}, "cost does not work with several labels"),
+        ({"combine": "vote"}, "combine='vote' does not work with several labels"),
+        ({"combine": "pocket"}, "combine='pocket' does not work with several labels"),
+        ({"class_weight": "balanced", "batch_size": 2}, "do not work together with several labels"),
+    ],
+)
+def test_parameters_that_do_not_go_with_several_labels_are_refused(parameters, reason):
+    Z = np.column_stack([Y, 1 - Y])
+    with pytest.raises(ValueError, match=reason):
+        Perceptron(**parameters).fit(X, Z)
+    assert not hasattr(Perceptron(**parameters), "classes_")
+
+
+def test_learn_one_refuses_batches():
+    with pytest.raises(ValueError, match="learn_one learns from one example, not from batch_size=4: use partial_fit"):
+        Perceptron(batch_size=4).learn_one([1.0], 0)
+
+
+BAD_COSTS = {
+    "negative": ([[0, -1], [1, 0]], r"cost\[0, 1\] = -1.0: .*not negative"),
+    "not a number": ([[0, np.nan], [1, 0]], r"cost\[0, 1\]"),
+    "infinite": ([[0, np.inf], [1, 0]], r"cost\[0, 1\]"),
+    "on the diagonal": ([[0, 1], [1, 0.5]], r"cost\[1, 1\] = 0.5: the right answer must cost 0"),
+    "too small": ([[0]], r"shape \(1, 1\), but there are 2 classes"),
+    "too large": (np.zeros((3, 3)), r"shape \(3, 3\), but there are 2 classes"),
+    "one row": ([0, 1], r"shape \(2,\)"),
+    "words": ([["a", "b"], ["c", "d"]], r"cost must be an array of numbers"),
+    "a word": ("cheap", r"cost must be an array of numbers"),
+    "unknown true class": ({5: {0: 1}}, r"cost names the class 5, which is not among \[0, 1\]"),
+    "unknown answer": ({0: {"1": 1}}, r"cost names the class '1'"),
+    "flat dict": ({0: 3}, r"cost\[0\] = 3: a dict of costs needs a dict of answers"),
+    "negative in a dict": ({0: {1: -2}}, r"cost\[0\]\[1\] = -2"),
+    "text in a dict": ({0: {1: "2"}}, r"cost\[0\]\[1\] = '2'"),
+    "diagonal in a dict": ({0: {0: 1}}, r"cost\[0\]\[0\] = 1: the right answer must cost 0"),
+    "unknown label in a frame": (pd.DataFrame([[0, 1], [1, 0]], index=["a", 1], columns=["a", 1]), r"class 'a'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_COSTS)
+def test_bad_costs_are_refused(case):
+    cost, message = BAD_COSTS[case]
+    with pytest.raises(ValueError, match=message):
+        Perceptron(cost=cost).fit(X, Y)
+    if "unknown" not in case:  # in a stream, a dict may name what comes later
+        model = Perceptron().partial_fit(X, Y)
+        before = copy.deepcopy(model)
+        with pytest.raises(ValueError, match=message):
+            model.set_params(cost=cost).partial_fit(X, Y)
+        assert_unchanged(model.set_params(cost=None), before)
+
+
+def test_steps_that_would_overflow_are_refused_and_the_weights_stay_finite():
+    far = np.array([[1e8, 1.0], [-1e8, 1.0], [1e-25, 0.0], [1e8, 2.0]] * 20, np.float32)
+    labels = np.array([0, 1, 0, 1] * 20)
+    model = Perceptron(step="pa", max_iter=50, tol=None, fit_intercept=False)
+    with pytest.raises(ValueError, match=r"would overflow float32.*StandardScaler"):
+        model.fit(far, labels)
+    assert np.isfinite(model.coef_last_).all()
+    assert np.isfinite(model.coef_average_).all()
+    assert np.isfinite(Perceptron(step="pa1", max_iter=50, tol=None, C=0.1).fit(far, labels).coef_).all()
+
+
+def test_what_a_model_was_begun_with_cannot_be_changed():
+    many = np.array([0, 1, 2, 1])
+    for before, after, message in (
+        ({"multiclass": "ovr"}, {"multiclass": "joint"}, "begun with multiclass='ovr'"),
+        ({}, {"step": "arow"}, "to or from 'arow'"),
+        ({"step": "arow"}, {"step": "pa"}, "to or from 'arow'"),
+    ):
+        model = Perceptron(**before).partial_fit(X, many)
+        with pytest.raises(ValueError, match=message):
+            model.set_params(**after).partial_fit(X, many)
 
 
 def test_a_changed_number_of_features_is_refused():

@@ -9,12 +9,16 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 from typer.testing import CliRunner
 
 import perceptrons
 from perceptrons import Perceptron
 from perceptrons.cli import app, main
+from perceptrons.cli.train import Combine, Multiclass, Step
+from perceptrons.training.choices import DOMAINS
+from perceptrons.training.parameters import Words
 
 PROGRAM = [sys.executable, "-c", "import sys; from perceptrons.cli import main; sys.exit(main())"]
 NAMES = ["length", "width", "height"]
@@ -72,6 +76,7 @@ def folder(tmp_path_factory, animals):
     (folder / "bare.csv").write_text(as_csv(X, y, names=None))
     (folder / "two.svm").write_text("".join(f"{(-1) ** k} 1:{k} 3:{(-1) ** k}\n" for k in range(20)))
     (folder / "xor.csv").write_text("0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n")
+    (folder / "sides.csv").write_text("1,yes\n-1,no\n2,yes\n-2,no\n")
     (folder / "broken.csv").write_text("a,b,kind\n1,2,x\n1,oops,y\n")
     (folder / "one.csv").write_text("a,kind\n1,x\n2,x\n")
     (folder / "prices.csv").write_text("a,price\n" + "".join(f"{k},{k}.5\n" for k in range(60)))
@@ -138,6 +143,68 @@ def test_options_reach_the_model(run, folder, tmp_path):
     assert {name: found[name] for name in expected} == expected
 
 
+RULES = [
+    (["--step", "pa1", "--C", "0.1", "--margin", "2"], {"step": "pa1", "C": 0.1, "margin": 2.0}),
+    (["--margin", "0.5", "--shrink", "0.01", "--batch-size", "8"], {"margin": 0.5, "shrink": 0.01, "batch_size": 8}),
+    (["--batch-size", "all", "--max-iter", "30"], {"batch_size": "all", "max_iter": 30}),
+    (["--multiclass", "ovr", "--step", "arow", "--C", "2"], {"multiclass": "ovr", "step": "arow", "C": 2.0}),
+    (["--multiclass", "ovo", "--step", "pa2"], {"multiclass": "ovo", "step": "pa2"}),
+    (["--cost", '{"cat": {"dog": 3, "emu": 0.5}}'], {"cost": {"cat": {"dog": 3.0, "emu": 0.5}}}),
+    (["--class-weight", '{"emu": 0.5}', "--combine", "last"], {"class_weight": {"emu": 0.5}, "combine": "last"}),
+]
+
+
+@pytest.mark.parametrize(("options", "parameters"), RULES, ids=lambda part: " ".join(part))
+def test_options_of_the_rule_give_the_weights_that_python_gives(run, folder, animals, tmp_path, options, parameters):
+    code, out, err = run(
+        "train", folder / "animals.csv", "--test-share", 0, "-o", tmp_path / "m", "--quiet", *options
+    )  # fmt: skip
+    assert (code, out, err) == (0, "", "")
+    model, expected = perceptrons.load(tmp_path / "m"), Perceptron(**parameters).fit(*animals)
+    assert model.get_params() == expected.get_params()
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+
+
+def test_words_that_options_know_are_those_of_the_library():
+    for name, words in {"combine": Combine, "step": Step, "multiclass": Multiclass}.items():
+        assert DOMAINS[name] == (Words(tuple(words)),)
+
+
+def test_values_by_class_come_from_files_too_and_their_keys_become_numbers_where_classes_are(run, folder, tmp_path):
+    (tmp_path / "cost.json").write_text('\ufeff{"-1": {"1": 2}}', encoding="utf-8")
+    (tmp_path / "weight.json").write_text('{"1": 0.5}')
+    code, _, err = run(
+        "train", folder / "two.svm", "--cost", tmp_path / "cost.json", "--class-weight", tmp_path / "weight.json",
+        "-o", tmp_path / "m", "--quiet",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    found = perceptrons.load(tmp_path / "m").get_params()
+    assert (found["cost"], found["class_weight"]) == ({-1: {1: 2.0}}, {1: 0.5})
+    assert "cost={-1: {1: 2.0}}" in run("inspect", tmp_path / "m")[1]
+    found = json.loads(run("train", "--cost", '{"3": {"8": 2}}', "--max-iter", 2, "--json")[1])
+    assert found["parameters"]["cost"] == {"3": {"8": 2.0}}
+
+
+def test_the_report_shows_settings_and_updates_where_they_are_not_as_usual(run, folder):
+    out = run("train", folder / "animals.csv", "--step", "pa1", "--C", 0.5, "--early-stopping")[1]
+    assert "Settings: C=0.5, early_stopping=True, step='pa1'" in out
+    assert max(map(len, out.split("What to try next")[0].splitlines())) <= 80
+    assert re.search(r"epoch +mistakes +updates +right on held-out examples\n +1 +\d+ +\S+ +\d+ +[\d.]+%", out)
+    history = json.loads(run("train", folder / "animals.csv", "--step", "pa1", "--json")[1])["history"]
+    assert any(row["updates"] > row["mistakes"] for row in history)
+    out = run("train", folder / "animals.csv")[1]
+    assert "Settings" not in out
+    assert "updates" not in out
+
+
+def test_suggested_commands_keep_the_rule(run, folder):
+    cost = '{"cat": {"dog": 2}}'
+    out = run("train", folder / "animals.csv", "--step", "pa2", "--C", 0.5, "--cost", cost, "--max-iter", 2)[1]
+    again = f"perceptrons train {folder}/animals.csv --step pa2 --C 0.5 --cost '{cost}'"
+    assert f"{again} -o animals.model" in out
+    assert f"{again} --max-iter 4" in out
+
+
 def test_options_that_are_not_given_leave_the_defaults(folder):
     assert perceptrons.load(folder / "animals.model").get_params() == Perceptron().get_params()
 
@@ -199,6 +266,7 @@ def test_suggested_commands_repeat_what_the_data_need(run, folder):
         (["animals.csv", "--tol", "0.5"], "tol", "The averaged weights settled: .* less than 0.5 of their size"),
         (["animals.csv", "--early-stopping"], "early_stopping", "not improved for 5 epochs, so .* of epoch \\d+"),
         (["animals.csv", "--max-iter", "2", "--tol", "0"], "max_iter", "All 2 epochs allowed were used"),
+        (["sides.csv", "--margin", "9e9", "--max-iter", "3", "--tol", "0"], "max_iter", "still within the margin"),
         (["xor.csv", "--max-iter", "1000000000", "--tol", "0", "--max-seconds", "0.05"], "max_seconds", "0.05 seconds"),
     ],
 )
@@ -400,7 +468,177 @@ def test_inspect_reads_models_that_vote_and_models_that_learned_in_blocks(run, t
     assert json.loads(run("inspect", tmp_path / "blocks", "--json")[1])["stop_reason"] is None
 
 
+# ---- models of pairs of classes, and of several labels
+
+
+@pytest.fixture(scope="module")
+def duels(folder):
+    """A model one-vs-one, trained by the command."""
+    data, path = folder / "animals.csv", folder / "duels.model"
+    assert main(["train", str(data), "--multiclass", "ovo", "--test-share", "0", "-o", str(path), "--quiet"]) == 0
+    return path
+
+
+def test_weights_one_vs_one_are_shown_by_pair(run, duels):
+    model = perceptrons.load(duels)
+    found = json.loads(run("inspect", duels, "--json")[1])["weights"]
+    assert [entry["pair"] for entry in found] == [["cat", "dog"], ["cat", "emu"], ["dog", "emu"]]
+    for k, entry in enumerate(found):
+        assert {w["column"]: w["weight"] for w in entry["weights"]} == dict(enumerate(model.coef_[k].tolist()))
+        assert entry["intercept"] == model.intercept_[k]
+    out = run("inspect", duels)[1]
+    assert "settings  multiclass='ovo'" in out
+    assert "in 3 problems together" in " ".join(out.split())
+    first = {pair: rf"\n{pair} +{NAMES[np.argmax(np.abs(row))]} +[+-]" for pair, row in
+             zip(["cat vs dog", "cat vs emu", "dog vs emu"], model.coef_, strict=True)}  # fmt: skip
+    assert all(re.search(line, out) for line in first.values())
+    out = run("inspect", duels, "--class", "dog")[1]
+    assert [bool(re.search(line, out)) for line in first.values()] == [True, False, True]
+
+
+def test_a_weight_of_a_pair_speaks_for_one_of_the_two(run, duels):
+    out = run("inspect", duels, "--class", "cat vs emu")[1]
+    assert "Most telling for cat vs emu" in out
+    said = {name: (sign, speaks) for name, sign, speaks in re.findall(r"\n(\w+) +([+-])[\d.]+ +\S+ +for (\w+)", out)}
+    row = dict(zip(NAMES, perceptrons.load(duels).coef_[1], strict=True))
+    assert said == {name: ("+", "emu") if weight > 0 else ("-", "cat") for name, weight in row.items()}
+    found = json.loads(run("inspect", duels, "--class", "cat vs emu", "--json")[1])
+    assert [entry["pair"] for entry in found["weights"]] == [["cat", "emu"]]
+
+
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
+def test_problems_apart_are_reported_predicted_and_evaluated(run, folder, animals, tmp_path, multiclass):
+    X, y = animals
+    expected = Perceptron(multiclass=multiclass).fit(X, y)
+    out = run("train", folder / "animals.csv", "--multiclass", multiclass, "--test-share", 0, "-o", tmp_path / "m")[1]
+    assert "Mistakes while learning in 3 problems together" in out
+    assert f"Training accuracy {100 * expected.score(X, y):.1f}%" in out
+    assert re.search(r"\ncat vs dog +\w+ +[+-]" if multiclass == "ovo" else r"\ncat +\w+ +[+-]", out)
+    found = json.loads(run("predict", tmp_path / "m", folder / "animals.csv", "--scores", "--json")[1])
+    assert found["predictions"] == expected.predict(X).tolist()
+    np.testing.assert_array_equal(found["scores"], expected.decision_function(X))
+    found = json.loads(run("evaluate", tmp_path / "m", folder / "animals.csv", "--json")[1])
+    assert found["confusion"] == confusion_matrix(y, expected.predict(X)).tolist()
+
+
+def test_digits_one_vs_one_have_no_pictures_but_pairs(run):
+    out = run("train", "--multiclass", "ovo", "--max-iter", 2)[1]
+    assert re.search(r"\n0 vs 1 +row \d", out)
+    assert "and 33 pairs more" in out
+    assert "pictures:" not in out
+    assert "Weights as pictures:" in run("train", "--multiclass", "ovr", "--max-iter", 2)[1]
+
+
+def test_two_classes_are_shown_alike_whatever_multiclass_is(run, folder, tmp_path):
+    assert run("train", folder / "two.svm", "--multiclass", "ovo", "-o", tmp_path / "m", "--quiet")[0] == 0
+    out = run("inspect", tmp_path / "m")[1]
+    assert "problems" not in out
+    assert re.search(r"column 3 +\+.* for 1\b", out)
+
+
+def label_forms():
+    sets = [{"a", "b"}, {"b"}, set(), {"a"}]
+    flags = np.array([[1, 1], [0, 1], [0, 0], [1, 0]])
+    return {"sets": sets, "lists": [sorted(labels) for labels in sets], "array": flags, "sparse": sp.csr_matrix(flags)}
+
+
+@pytest.mark.parametrize("form", label_forms())
+def test_models_of_several_labels_predict_and_are_inspected(run, refused, tmp_path, form):
+    X = np.array([[2.0, -2.0], [-1.0, -2.0], [-2.0, 1.0], [1.0, 2.0]])
+    model = Perceptron(multiclass="ovo").fit(X, label_forms()[form])  # ovo says nothing about several labels
+    perceptrons.save(model, tmp_path / "m")
+    (tmp_path / "x.csv").write_text(as_csv(X, None, names=None))
+    (tmp_path / "xy.csv").write_text(as_csv(X, ["a", "b", "a", "a"], names=None))
+    a, b = model.classes_.tolist()
+    answers = [[a, b], [b], [], [a]]
+    assert run("predict", tmp_path / "m", tmp_path / "x.csv") == (0, f"{a},{b}\n{b}\n\n{a}\n", "")
+    found = json.loads(run("predict", tmp_path / "m", tmp_path / "x.csv", "--json", "--scores")[1])
+    assert found["predictions"] == answers
+    np.testing.assert_array_equal(found["scores"], model.decision_function(X))
+    heading, first, *_ = run("predict", tmp_path / "m", tmp_path / "x.csv", "--scores")[1].splitlines()
+    assert heading.split("\t") == ["label", f"score of {a}", f"score of {b}"]
+    assert first.split("\t")[0] == f"{a},{b}"
+    out = run("inspect", tmp_path / "m")[1]
+    assert "several labels an example" in out
+    assert f"2: {a}, {b}" in out
+    assert re.search(rf"\n{a} +column 1 +\+", out)
+    assert f"against {b}" in run("inspect", tmp_path / "m", "--class", b)[1]
+    found = json.loads(run("inspect", tmp_path / "m", "--json")[1])
+    assert found["several_labels"] is True
+    assert [entry["class"] for entry in found["weights"]] == [a, b]
+    line = refused("evaluate", tmp_path / "m", tmp_path / "xy.csv")
+    assert re.search(
+        "/m: gives an example any number of labels, and .*/xy.csv can hold only one.*: evaluate it in", line
+    )
+
+
 # ---- what goes wrong
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--step", "best"], "--step.*constant.*arow"),
+        (["--multiclass", "all"], "--multiclass.*joint.*ovo"),
+        (["--C", "0"], r"C=0.0\): C must be"),
+        (["--C", "big"], "--C"),
+        (["--margin", "-1"], "margin must be a number of at least 0"),
+        (["--margin", "nan"], "margin"),
+        (["--shrink", "1"], "shrink must be a number of at least 0 and below 1"),
+        (["--batch-size", "0"], "batch_size must be a whole number of at least 1 or"),
+        (["--batch-size", "ten"], "--batch-size.*ten is neither a whole number nor all"),
+        (["--batch-size", "9" * 5000], "--batch-size.*neither"),
+        (["--step", "pa", "--eta0", "2"], "step='pa', eta0=2.0.*does not work"),
+        (["--step", "pa1", "--margin", "0"], "step='pa1', margin=0.0.*does not work"),
+        (["--step", "pa", "--batch-size", "2"], "batch_size=2.*does not work"),
+        (["--step", "arow", "--shrink", "0.1"], "shrink=0.1.*does not work"),
+        (["--step", "arow", "--combine", "vote"], "combine='vote'.*does not work"),
+        (["--multiclass", "ovo", "--combine", "pocket"], "combine='pocket'.*does not work"),
+        (["--multiclass", "ovr", "--cost", '{"cat": {"dog": 1}}'], "multiclass='ovr', cost=.*does not work"),
+        (
+            ["--cost", "FOLDER/none.json"],
+            '^--cost FOLDER/none.json: no such file.*: give {"true class": {"answer": cost}}, or',
+        ),
+        (["--cost", "FOLDER"], "^--cost FOLDER: is a directory"),
+        (["--cost", "FOLDER/bad.json"], r"^--cost FOLDER/bad.json: line 2, column 8: not JSON \(.*: give "),
+        (["--cost", "FOLDER/junk.model"], "^--cost FOLDER/junk.model: "),
+        (["--cost", "FOLDER/null.json"], "null.json: not a JSON object: give "),
+        (["--cost", "{cat: {dog: 1}}"], r"^--cost {cat: {dog: 1}}: line 1, column 2: not JSON"),
+        (["--cost", '{"cat": {}, "cat": {}}'], "'cat' stands there twice"),
+        (["--cost", '{"a":' * 3000 + "1" + "}" * 3000], "^--cost .*recursion"),
+        (["--cost", '{"a":' * 800 + "1" + "}" * 800], "^--cost.*recursion"),
+        (["--cost", '{"cat": 1}'], r"^--cost: cost\['cat'\] = 1.0: "),
+        (["--cost", '{"cat": {"dog": -1}}'], r"^--cost: cost\['cat'\]\['dog'\] = -1.0: costs must be"),
+        (["--cost", '{"cat": {"dog": 1' + "0" * 400 + "}}"], r"= inf: costs must be finite"),
+        (["--cost", '{"cat": {"cat": 1}}'], "the right answer must cost 0"),
+        (["--cost", '{"cat": {"yak": 1}}'], r"^--cost: .*'yak'.*not among \['cat', 'dog', 'emu'\]"),
+        (["--class-weight", "heavy"], "^--class-weight heavy: no such file.*: give balanced, "),
+        (["--class-weight", '{"cat": -1}'], r"^--class-weight: class_weight\['cat'\] = -1.0: "),
+        (["--class-weight", '{"yak": 1}'], "^--class-weight: .*'yak'.*not among"),
+        (["--class-weight", '{"cat": 0, "dog": 0, "emu": 0}'], "^--class-weight: .*nothing to learn from"),
+    ],
+    ids=lambda part: " ".join(part)[:40] if isinstance(part, list) else "",
+)
+def test_a_bad_rule_is_refused_and_nothing_is_written(refused, folder, tmp_path, options, message):
+    (folder / "bad.json").write_text('{"cat":\n{"dog" 2}}')
+    (folder / "null.json").write_text("null")
+    words = [option.replace("FOLDER", str(folder)) for option in options]
+    line = refused("train", folder / "animals.csv", "-o", tmp_path / "m", *words)
+    assert re.search(message.replace("FOLDER", re.escape(str(folder))), line), line
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_bad_rule_is_refused_before_data_are_read(refused, folder):
+    assert "margin" in refused("train", folder / "none.csv", "--margin", "-1")
+    assert refused("train", folder / "none.csv", "--cost", "{").startswith("--cost {: line 1, column 2")
+
+
+def test_a_file_of_costs_is_not_overwritten(refused, folder, tmp_path):
+    path = tmp_path / "cost.json"
+    path.write_text("{}")
+    for option in ("--cost", "--class-weight"):
+        assert "overwritten" in refused("train", folder / "animals.csv", option, path, "-o", path)
+    assert path.read_text() == "{}"
 
 
 @pytest.mark.parametrize(
@@ -519,7 +757,10 @@ def test_help_and_version(run):
     assert (code, err) == (0, "")
     assert all(command in out for command in ("train", "predict", "evaluate", "inspect"))
     assert run("--version") == (0, f"perceptrons {perceptrons.__version__}\n", "")
-    assert "--test-share" in run("train", "--help")[1]
+    panels = re.split("─ (Options|How to learn|When to stop) ─", run("train", "--help")[1])
+    assert panels[1::2] == ["Options", "How to learn", "When to stop"]
+    for option, panel in {"--test-share": 2, "--C ": 4, "--batch-size": 4, "--cost": 4, "--tol": 6}.items():
+        assert [option in part for part in panels[::2]] == [2 * k == panel for k in range(4)], option
 
 
 def test_typers_own_runner_sees_the_same_codes(folder):

@@ -135,10 +135,10 @@ def test_streams_equal_the_reference(layout, k, how, options, tmp_path, rng):
 
 @pytest.mark.parametrize("options", [{}, {"shrink": 0.02, "margin": 0.3}, {"step": "pa1"}, {"batch_size": 5}], ids=str)
 @pytest.mark.parametrize("k", [2, 4])
-def test_votes_equal_the_reference(layout, k, options, rng):
+def test_votes_equal_the_reference(form, k, options, rng):
     X, y = gaussian(rng, N, 5, k)
     options = completed(options)
-    model = estimator(k, options, combine="vote", max_iter=EPOCHS, tol=None).fit(layout(X), y)
+    model = estimator(k, options, combine="vote", max_iter=EPOCHS, tol=None).fit(form(X), y)
     run = reference(X, y, k, options, None, orders(epochs=model.n_iter_))
     total = sum(count for *_, count in run.versions)
     votes = binary.predict_vote(run.versions, X, "mistake") if k == 2 else multiclass.predict_vote(run.versions, X)
@@ -148,11 +148,11 @@ def test_votes_equal_the_reference(layout, k, options, rng):
 @pytest.mark.parametrize("zero_score", ["mistake", "correct", "positive", "negative"])
 @pytest.mark.parametrize("init", ["zeros", "ones"])
 @pytest.mark.parametrize("options", [{}, {"shrink": 0.25}, {"batch_size": 3}, {"margin": 1.0, "shrink": 0.25}], ids=str)
-def test_conventions_at_zero_equal_the_reference(layout, zero_score, init, options, rng):
+def test_conventions_at_zero_equal_the_reference(form, zero_score, init, options, rng):
     X = rng.integers(-2, 3, (N, 3)).astype(float)
     y = (X.sum(axis=1) + rng.integers(-1, 2, N) > 0).astype(int)
     options, one = completed(options), float(init == "ones")
-    model = estimator(2, options, zero_score=zero_score, init=init, max_iter=EPOCHS, tol=None).fit(layout(X), y)
+    model = estimator(2, options, zero_score=zero_score, init=init, max_iter=EPOCHS, tol=None).fit(form(X), y)
     start = {"w": np.full(3, one), "b": one, "zero_score": zero_score}
     run = reference(X, y, 2, options, None, orders(epochs=model.n_iter_), **start)
     assert_same(model, run)
@@ -161,20 +161,20 @@ def test_conventions_at_zero_equal_the_reference(layout, zero_score, init, optio
 
 @pytest.mark.parametrize("shrink", [1e-9, 1e-6, 1e-4, 9e-4, 1.1e-3, 0.01, 0.1, 0.5, 0.99])
 @pytest.mark.parametrize("k", [2, 3])
-def test_shrinking_stays_exact_over_many_examples(layout, shrink, k, rng):
+def test_shrinking_stays_exact_over_many_examples(form, shrink, k, rng):
     X, y = gaussian(rng, 500, 4, k)
     options = completed({"shrink": shrink, "margin": 0.5})
-    model = estimator(k, options, max_iter=30, tol=None, init="ones").fit(layout(X), y)
+    model = estimator(k, options, max_iter=30, tol=None, init="ones").fit(form(X), y)
     ones = {"w": np.ones(4), "b": 1.0} if k == 2 else {"theta": np.ones((3, 4)), "b": np.ones(3)}
     assert_same(model, reference(X, y, k, options, None, orders(500, model.n_iter_), **ones))
 
 
 @pytest.mark.parametrize("changes", [(0.1, 0.0, 1e-4), (0.0, 0.3, 0.0), (1e-4, 0.02, 0.5)])
-def test_the_shrinking_may_change_between_blocks(layout, changes, rng):
+def test_the_shrinking_may_change_between_blocks(form, changes, rng):
     X, y = gaussian(rng, 300, 4, 2)
     model, w, b, path = Perceptron(margin=0.4), np.zeros(4), 0.0, []
     for part, shrink in zip(np.split(np.arange(300), 3), changes, strict=True):
-        model.set_params(shrink=shrink).partial_fit(layout(X[part]), y[part])
+        model.set_params(shrink=shrink).partial_fit(form(X[part]), y[part])
         run = large.train_binary(X[part], 2 * y[part] - 1, [range(100)], margin=0.4, shrink=shrink, w=w, b=b)
         w, b, path = run.w, run.b, path + run.path
     run.average_w, run.average_b = binary.mean_over(path)
@@ -183,9 +183,9 @@ def test_the_shrinking_may_change_between_blocks(layout, changes, rng):
 
 @pytest.mark.parametrize("options", [{"shrink": 0.01}, {"margin": 0.5}, {"step": "pa1"}, {"step": "arow"}], ids=str)
 @pytest.mark.parametrize("k", [2, 4])
-def test_float32_stays_float32_and_near_the_reference(layout, k, options, rng):
+def test_float32_stays_float32_and_near_the_reference(form, k, options, rng):
     X, y = gaussian(rng, N, 5, k)
-    model = estimator(k, completed(options), max_iter=1, tol=None).fit(layout(X.astype(np.float32)), y)
+    model = estimator(k, completed(options), max_iter=1, tol=None).fit(form(X.astype(np.float32)), y)
     assert model.coef_.dtype == model.coef_last_.dtype == np.float32
     assert_same(
         model, reference(X.astype(np.float32).astype(float), y, k, completed(options), None, orders(epochs=1)), 2e-5
@@ -194,12 +194,12 @@ def test_float32_stays_float32_and_near_the_reference(layout, k, options, rng):
 
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("combine", ["average", "last", "vote", "pocket"])
-def test_neutral_values_give_the_same_bits(layout, k, combine, rng):
+def test_neutral_values_give_the_same_bits(form, k, combine, rng):
     X, y = gaussian(rng, 200, 6, k)
-    plain = Perceptron(combine=combine, max_iter=5, tol=None).fit(layout(X), y)
+    plain = Perceptron(combine=combine, max_iter=5, tol=None).fit(form(X), y)
     neutral = {"margin": 0, "cost": np.zeros((k, k)), "shrink": 0.0, "batch_size": 1, "step": "constant", "C": 7}
     for options in (neutral, {"margin": 0.0}, {"cost": {}}, {"shrink": 0}):
-        model = Perceptron(combine=combine, max_iter=5, tol=None, **options).fit(layout(X), y)
+        model = Perceptron(combine=combine, max_iter=5, tol=None, **options).fit(form(X), y)
         for name, array in plain._learner.weights.arrays.items():
             assert np.array_equal(model._learner.weights.arrays[name], array), name
         assert np.array_equal(model.predict(X), plain.predict(X))

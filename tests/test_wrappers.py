@@ -51,11 +51,11 @@ def check(model, run):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("k", [2, 3, 5])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_wrappers_equal_a_binary_perceptron_for_every_problem(layout, scheme, k, weighted, options, rng):
+def test_wrappers_equal_a_binary_perceptron_for_every_problem(form, scheme, k, weighted, options, rng):
     X, y = gaussian(rng, N, 6, k)
     X[rng.random(X.shape) < 0.3] = 0
     weights = weights_for(options.get("step", ""), rng) if weighted else None
-    model = Perceptron(multiclass=scheme, max_iter=3, tol=None, **options).fit(layout(X), y, sample_weight=weights)
+    model = Perceptron(multiclass=scheme, max_iter=3, tol=None, **options).fit(form(X), y, sample_weight=weights)
     run = SCHEMES[scheme](X, y, orders(epochs=model.n_iter_), k, weights=weights, **as_reference(options))
     check(model, run)
     assert model.coef_.shape == (1 if k == 2 else k if scheme == "ovr" else k * (k - 1) // 2, 6)
@@ -85,9 +85,9 @@ def test_wrappers_equal_scikit_learns_around_our_binary_perceptron(layout, schem
 @pytest.mark.parametrize("options", [{}, {"shrink": 0.02}, {"step": "arow"}, {"init": "ones", "shrink": 0.3}], ids=str)
 @pytest.mark.parametrize("scheme", ["ovr", "ovo", "labels"])
 @pytest.mark.parametrize("how", ["blocks", "one by one", "saved in between"])
-def test_fit_and_streams_learn_the_same(layout, scheme, how, options, rng, tmp_path):
+def test_fit_and_streams_learn_the_same(form, scheme, how, options, rng, tmp_path):
     X, y = gaussian(rng, 50, 5, 4)
-    rows = layout(X)
+    rows = form(X)
     if scheme == "labels":
         y = [{"abcd"[c], "xyz"[int(x > 0)]} for c, x in zip(y, X[:, 0], strict=True)]
         y[:2] = [{"a", "b", "c", "d", "x", "y"}, set()]
@@ -112,20 +112,20 @@ def test_fit_and_streams_learn_the_same(layout, scheme, how, options, rng, tmp_p
 
 @pytest.mark.parametrize("scheme", ["joint", "ovr", "ovo"])
 @pytest.mark.parametrize("options", [{}, {"shrink": 0.01}, {"step": "arow"}, {"init": "ones"}], ids=str)
-def test_classes_may_come_later(layout, scheme, options, rng):
+def test_classes_may_come_later(form, scheme, options, rng):
     X, y = whole_numbers(rng, 400, 6, 4)
     names = np.array(["m", "c", "x", "a"])[y]  # the later ones sort before, between and behind
     X, names = X[np.argsort(y, kind="stable")], names[np.argsort(y, kind="stable")]
     model = Perceptron(multiclass=scheme, **options)
     if options.get("init") == "ones":
-        model.partial_fit(layout(X[:1]), names[:1], classes=["c", "m"])
+        model.partial_fit(form(X[:1]), names[:1], classes=["c", "m"])
     for part in np.array_split(np.arange(400), 23):
-        model.partial_fit(layout(X[part]), names[part])
+        model.partial_fit(form(X[part]), names[part])
     assert model.classes_.tolist() == ["a", "c", "m", "x"]
     assert model.coef_.shape[0] == (6 if scheme == "ovo" else 4)
     for _ in range(3):
         for part in np.array_split(rng.permutation(400), 9):
-            model.partial_fit(layout(X[part]), names[part])
+            model.partial_fit(form(X[part]), names[part])
     assert model.score(X, names) > 0.5
     assert np.isfinite(model.coef_).all()
     for row in X[:5]:
@@ -134,7 +134,7 @@ def test_classes_may_come_later(layout, scheme, options, rng):
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("class_weight", [None, {0: 2, 2: 0.5}, "balanced"], ids=str)
-def test_several_labels_equal_a_binary_perceptron_for_every_label(layout, class_weight, options, rng):
+def test_several_labels_equal_a_binary_perceptron_for_every_label(form, class_weight, options, rng):
     if class_weight is not None and ("batch_size" in options or options.get("step", "") in ("pa", "pa1")):
         pytest.skip("refused, or a matter of rounding: see weights_for")
     X = rng.standard_normal((64, 5))
@@ -142,7 +142,7 @@ def test_several_labels_equal_a_binary_perceptron_for_every_label(layout, class_
     Y[:16, 1], Y[16:, 1] = 1, 0  # a quarter: balanced weights are exact
     Y[:32, 2], Y[32:, 2] = 0, 1
     Y[:, 0], Y[:, 3] = Y[:, 1], Y[:, 2]
-    model = Perceptron(max_iter=3, tol=None, class_weight=class_weight, **options).fit(layout(X), Y)
+    model = Perceptron(max_iter=3, tol=None, class_weight=class_weight, **options).fit(form(X), Y)
     run = wrappers.several_labels(X, Y, orders(64, model.n_iter_), class_weight=class_weight, **as_reference(options))
     check(model, run)
     predicted = model.set_params(combine="last").predict(X)
@@ -239,16 +239,16 @@ def test_early_stopping_scores_the_weights_it_returns(scheme, rng):
 
 @pytest.mark.parametrize("scheme", ["joint", "ovr", "ovo"])
 @pytest.mark.parametrize("options", [{}, {"margin": 1.0, "shrink": 0.01}, {"batch_size": 4}, {"step": "arow"}], ids=str)
-def test_whole_number_weights_equal_repeating_on_the_spot(layout, scheme, options, rng):
+def test_whole_number_weights_equal_repeating_on_the_spot(form, scheme, options, rng):
     X, y = gaussian(rng, 40, 5, 3)
     weights = rng.integers(0, 4, 40)
     weights[:3] = 1
     by_class = {0: 1, 1: 2, 2: 3}
     model = Perceptron(multiclass=scheme, shuffle=False, max_iter=3, tol=None, class_weight=by_class, **options)
-    model.fit(layout(X), y, sample_weight=weights)
+    model.fit(form(X), y, sample_weight=weights)
     times = weights * (y + 1)
     repeated = Perceptron(multiclass=scheme, shuffle=False, max_iter=3, tol=None, **options)
-    repeated.fit(layout(np.repeat(X, times, axis=0)), np.repeat(y, times))
+    repeated.fit(form(np.repeat(X, times, axis=0)), np.repeat(y, times))
     assert_allclose(model.coef_last_, repeated.coef_last_, rtol=1e-12, atol=1e-13)
     assert_allclose(model.coef_average_, repeated.coef_average_, rtol=1e-12, atol=1e-13)
     assert model.t_ == repeated.t_

@@ -1,4 +1,4 @@
-"""`Perceptron`, the estimator for two or more classes. The rule: `passes/binary.py` and `passes/multiclass.py`."""
+"""`Perceptron`, the estimator for two or more classes, or several labels. The rule: `passes/binary.py` first."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,11 +17,11 @@ from perceptrons.training.epochs import Outcome, Plan, hold_out, run_epochs
 from perceptrons.training.inputs import Growth, as_rows, check_matrix, dict_row, known_part, once_each, plain_row
 from perceptrons.training.labels import merge
 from perceptrons.training.learner import Learner
-from perceptrons.training.targets import answer, read_classes, read_target
+from perceptrons.training.targets import Target, answer, read_classes, read_target
 
 
 class Perceptron(ClassifierMixin, BaseEstimator):
-    """The perceptron for two or more classes: online, averaged by default.
+    """The perceptron for two or more classes, or several labels an example: online, averaged by default.
 
     Goes through the examples one by one and, when it predicts one wrongly, adds it to the weights of its class and
     subtracts it from those of the class it was taken for. With two classes that is Rosenblatt's rule.
@@ -36,8 +36,28 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         Which weights predict: the mean of the weights after every example; the final ones; all of them, each with as
         many votes as examples it survived; the ones with the fewest training mistakes (Gallant's pocket with ratchet:
         weights are judged on the training examples once they answer more in a row than the pocketed ones did).
+    step : {"constant", "pa", "pa1", "pa2", "arow"}, default="constant"
+        How far an example moves the weights: the perceptron's step, `eta0`; passive-aggressive, as far as its margin
+        needs ("pa"), at most `C` ("pa1"), or softened by `C` ("pa2"); AROW, which steps less along features that it
+        has often seen: the strongest in a single pass.
     eta0 : float, default=1.0
-        Learning rate. From a zero start it only scales the weights.
+        Learning rate of the constant step. From a zero start, without margin and shrinking, it only scales the weights.
+    C : float, default=1.0
+        Aggressiveness of "pa1", "pa2" and "arow": the smaller, the more careful.
+    margin : float or None, default=None
+        Learn also from right answers that are too close: with two classes if y * score <= margin, with more if the
+        true class leads by less. None: 0, for the steps other than constant 1.
+    cost : matrix, dict of dicts or None, default=None
+        What it costs to answer one class (column, inner key) where another is true (row, outer key); added to the
+        margin that the true class must keep from it, while learning only. A matrix is in the order of `classes_`.
+    shrink : float, default=0.0
+        Multiply the weights by 1 - shrink at every example, in [0, 1): the past fades. Costs next to nothing.
+    batch_size : int or "all", default=1
+        Update once for so many examples, with the sum of what they ask for. 1 is the online perceptron, "all" the
+        batch perceptron: the whole epoch, or the block of a `partial_fit`.
+    multiclass : {"joint", "ovr", "ovo"}, default="joint"
+        For more than two classes: one model in which classes compete; a binary problem for every class against the
+        rest; one for every pair of classes. All problems are trained in one pass.
     max_iter : int, default=1000
         Epochs at most.
     tol : float or None, default=5e-3
@@ -67,7 +87,8 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         Stop when this time is spent, also within an epoch.
     class_weight : dict, "balanced" or None, default=None
         Weight of the examples of a class; times `sample_weight`. Repetitions end when the example is right, so a
-        weight below 1 for the other classes favours a class more strongly than a weight above 1 for itself.
+        weight below 1 for the other classes favours a class more strongly than a weight above 1 for itself. With
+        several labels: the weight of the examples that have the label, in the problem of that label.
     warm_start : bool, default=False
         `fit` goes on from where the model is: two fits of 5 epochs are one of 10.
     verbose : bool or int, default=0
@@ -77,8 +98,9 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
-        The weights that predict. Voting has no such weights: read the two below.
+    coef_, intercept_ : arrays of shape (n_rows, n_features) and (n_rows,)
+        The weights that predict: one row for two classes, else a row a class or label; with multiclass="ovo" a row for
+        every pair of classes, (0, 1), (0, 2), ..., positive for the second. Voting has no such weights: read below.
     coef_last_, intercept_last_, coef_average_, intercept_average_ : arrays
         The final and the averaged weights, both there whatever `combine` is.
     classes_ : array of shape (n_classes,)
@@ -86,15 +108,20 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     n_iter_ : int
         Epochs of the last `fit`.
     n_updates_ : int
-        Updates made since the start (after early stopping: up to the epoch returned to).
+        Updates made since the start (after early stopping: up to the epoch returned to); more than mistakes if there
+        is a margin or a cost. In a batch every example that asks for an update counts.
+    n_mistakes_ : int
+        Mistakes made by then, each before it was learned from; one-vs-rest, one-vs-one and with several labels those
+        of all the binary problems.
     t_ : float
-        Examples seen by then, by weight, every epoch counted. `n_updates_ / t_` is the progressive error.
+        Examples seen by then, by weight, every epoch counted. `n_mistakes_ / t_` is the progressive error.
     mistakes_ : array of shape (n_iter_,)
-        Mistakes in each epoch, each before it was learned from.
+        Mistakes in each epoch.
     history_ : list of dict
         A row per epoch: epoch, examples, mistakes, updates, loss, validation_accuracy, norm, seconds.
     converged_ : bool
-        Did the last epoch make no mistake? Then the last weights separate the training data; the average need not.
+        Did the last epoch ask for no update, so that none will ever? Then the last weights separate the training data;
+        the average need not.
     stop_reason_ : {"converged", "tol", "early_stopping", "max_iter", "max_seconds"}
 
     Examples
@@ -168,8 +195,9 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_examples, n_features)
-        y : array of shape (n_examples,)
-            Labels of two or more classes: numbers, strings or booleans.
+        y : array of shape (n_examples,), or several labels an example
+            Labels of two or more classes: numbers, strings or booleans. Several labels: an indicator matrix of 0 and 1,
+            dense or sparse, with a column a label, or a list of label sets; `predict` answers in the same form.
         coef_init, intercept_init : arrays, optional
             Weights to start from, in the shape of `coef_` and `intercept_`, instead of `init`.
         sample_weight : array of shape (n_examples,), optional
@@ -294,12 +322,9 @@ class Perceptron(ClassifierMixin, BaseEstimator):
                 f"learn_one learns from one example, not from batch_size={self.batch_size!r}: use partial_fit."
             )
         first = not hasattr(self, "_learner")
-        target = read_target([y], 1)
-        if not first:
-            self._check_can_go_on(target.form)
-        target = target.among(merge(target.classes[:0] if first else self._learner.classes, target.classes))
+        target = self._one_target(y)
         weight, by_label = target.weights(None, self.class_weight, stream=True)
-        method = method_of(self, target.classes, stream=True)
+        method = self._method_for(target.classes)
         rows, new = self._one_row(x)
         if first:
             self._begin(target, rows, len(new) if isinstance(x, Mapping) else np.shape(x)[-1])
@@ -310,7 +335,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             self._learner.meet_features(len(names))
             self.n_features_in_ = len(names)
         self._learner.meet_classes(target.classes)
-        self._learner.learn_block(self._learner.examples(rows, target, weight, by_label), method)
+        self._learner.learn_block(self._learner.examples(self._once(rows), target, weight, by_label), method)
         return self
 
     # ---- predicting
@@ -433,12 +458,33 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     def _once(self, rows):
         return rows if self.step == "constant" else once_each(rows)
 
+    def _one_target(self, y):
+        """The label or labels of one example; at no cost if the class is known."""
+        if "_learner" not in self.__dict__:
+            return read_target([y], 1)
+        learner = self._learner
+        code = learner.code(y) if learner.form == "single" and type(y) in (str, int, bool) else None
+        if code is None:
+            target = read_target([y], 1)
+            target = target.among(merge(learner.classes, target.classes))
+        else:
+            target = Target("single", learner.classes, np.array([code], np.int32))
+        self._check_can_go_on(target.form)
+        return target
+
+    def _method_for(self, classes):
+        """How to learn; made again only if parameters or classes changed."""
+        made = self.__dict__.get("_method")
+        if made is None or made[0] is not classes:
+            made = self.__dict__["_method"] = classes, method_of(self, classes, stream=True)
+        return made[1]
+
     def _check_again(self):
         """Check parameters that learning or predicting one example uses, if they are not those checked last."""
-        now = tuple(getattr(self, name) for name in OF_ONE_EXAMPLE)
+        now = OF_ONE_EXAMPLE(self), id(self.cost)
         if self.__dict__.get("_checked") != now:
             check_choices(self)
-            self._checked = now
+            self.__dict__.update(_checked=now, _method=None)
 
     def _check_can_go_on(self, form):
         """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
@@ -522,14 +568,13 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         dtype = learner.weights.dtype if learner else np.dtype(np.float32 if own == np.float32 else np.float64)
         if not isinstance(x, Mapping):
             n_features = None if learner is None else learner.weights.n_features
-            return self._once(plain_row(x, n_features, dtype, self._growth())), []
+            return plain_row(x, n_features, dtype, self._growth()), []
         if "_columns" not in self.__dict__ and learner is not None:
             raise ValueError(
                 "The model was trained on columns without names, so a dict of features says nothing to it: "
                 "give a row of numbers, or train on a frame or on dicts."
             )
-        rows, new = dict_row(x, self.__dict__.get("_columns", {}), dtype, self._growth())
-        return self._once(rows), new
+        return dict_row(x, self.__dict__.get("_columns", {}), dtype, self._growth())
 
 
 @contextmanager

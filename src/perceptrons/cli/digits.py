@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perceptrons.cli.weights import class_weights
+from perceptrons.cli.weights import rows_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,16 +30,17 @@ def digits() -> "Table":
 
 
 def pictures(model: "Perceptron", console: "Console") -> "Text | None":
-    """The weights of some classes as pictures, side by side; None where the screen has no shades."""
+    """The weights of some classes as pictures, side by side; None where there are no shades, or no weights a class."""
     import numpy as np
     from rich.text import Text
 
-    if console.options.ascii_only:
+    rows = rows_of(model)
+    if console.options.ascii_only or rows[0].thing != "class":
         return None
     shown = sorted(DRAWN[: max(1, (console.width + GAP) // (2 * SIDE + GAP))])
     text = Text((" " * GAP).join(f"{k:<{2 * SIDE}}" for k in shown).rstrip(), style="dim")
-    weights = class_weights(model).reshape(-1, SIDE, SIDE)
-    strength = weights / np.abs(weights).max(axis=(1, 2), keepdims=True)
+    weights = np.array([row.weights for row in rows]).reshape(-1, SIDE, SIDE)
+    strength = weights / np.maximum(np.abs(weights).max(axis=(1, 2), keepdims=True), 1e-300)
     for row in range(SIDE):
         text.append("\n")
         for k in shown:

@@ -2,9 +2,9 @@
 
 from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.files import load_model, predicted, read_for
+from perceptrons.cli.files import load_model, read_for, scored, several_labels, winners
 from perceptrons.cli.quality import beside, measure, show_classes, show_confusion
-from perceptrons.cli.screen import as_json, count, percent, plain, screen
+from perceptrons.cli.screen import as_json, count, listed, percent, screen
 
 
 def evaluate(
@@ -16,17 +16,19 @@ def evaluate(
 ) -> None:
     """Compare the predictions for DATA with its labels: accuracy, precision, recall and F1 by class, confusions."""
     fitted = load_model(model)
+    if several_labels(fitted):
+        raise BadInputError(
+            f"{model}: gives an example any number of labels, and {data} can hold only one for each: "
+            "evaluate it in Python, with score or scikit-learn's metrics."
+        )
     table = read_for(fitted, data, format, label_column, need_labels=True)
-    quality = measure(fitted.classes_, table.y, predicted(fitted, table.X))
+    quality = measure(fitted.classes_, table.y, winners(fitted, scored(fitted, table.X)))
     unknown = quality.labels[quality.known :]
     strange = int(quality.confusion[quality.known :].sum())
     if strange == quality.total:
-        theirs, ours = (
-            ", ".join(plain(label) for label in some[:3]) for some in (unknown, quality.labels[: quality.known])
-        )
         raise BadInputError(
-            f"{data}: none of its labels ({theirs}, ...) is a class of the model ({ours}, ...): "
-            "name the right column with --label-column."
+            f"{data}: none of its labels ({listed(unknown, 3)}) is a class of the model "
+            f"({listed(quality.labels[: quality.known], 3)}): name the right column with --label-column."
         )
     if json:
         content = {
@@ -39,7 +41,8 @@ def evaluate(
     console = screen()
     console.print(f"Accuracy {percent(quality.accuracy)} ({beside(quality)})", markup=False)
     if strange:
-        names = ", ".join(plain(label) for label in unknown[:5]) + (" ..." if len(unknown) > 5 else "")
-        console.print(f"{count(strange, 'example')} with labels that the model does not know: {names}", markup=False)
+        console.print(
+            f"{count(strange, 'example')} with labels that the model does not know: {listed(unknown, 5)}", markup=False
+        )
     show_classes(quality, console)
     show_confusion(quality, console)

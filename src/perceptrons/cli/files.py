@@ -64,12 +64,19 @@ def columns_matched() -> Iterator[None]:
         yield
 
 
-def predicted(model: "Perceptron", X: Any) -> "np.ndarray":
-    """For every example the number of the class that the model predicts."""
-    import numpy as np
+def several_labels(model: "Perceptron") -> bool:
+    """May the model give an example any number of labels?"""
+    return model._learner.form != "single"
 
+
+def scored(model: "Perceptron", X: Any) -> "np.ndarray":
     with columns_matched():
-        return np.searchsorted(model.classes_, model.predict(X))
+        return model.decision_function(X)
+
+
+def winners(model: "Perceptron", scores: "np.ndarray") -> "np.ndarray":
+    """For every example the number of the class that the model predicts; for several labels a flag for each."""
+    return model._learner.winners(scores, model.zero_score)
 
 
 def check_output(path: Path | None, *inputs: Path | None) -> None:

@@ -6,46 +6,46 @@ import typer
 
 from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.files import feature_names, load_model
-from perceptrons.cli.screen import as_json, count, grid, heading, plain, screen
-from perceptrons.cli.weights import every_class, intercepts, one_class, top_by_class
-from perceptrons.cli.wording import NOT_PROBABILITIES, why_it_stopped
+from perceptrons.cli.files import feature_names, load_model, several_labels
+from perceptrons.cli.screen import as_json, count, grid, heading, listed, plain, screen
+from perceptrons.cli.weights import rows_of, show_rows, top_by_row
+from perceptrons.cli.wording import NOT_PROBABILITIES, apart, settings, why_it_stopped
 
 if TYPE_CHECKING:
     from perceptrons import Perceptron
 
-SHOWN_CLASSES = 20
+SHOWN_ROWS = 20
 
 
 def inspect(
     model: options.Model,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many weights to show of a class.")] = 10,
-    label: Annotated[str | None, typer.Option("--class", metavar="LABEL", help="Only this class.")] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many weights to show of a class or pair.")] = 10,
+    label: Annotated[
+        str | None, typer.Option("--class", metavar="LABEL", help="Only this class, or the pair 'A vs B'.")
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Show what a model was trained with, what it has seen, why it stopped, and its most telling weights."""
     fitted = load_model(model)
-    k = None if label is None else _number_of(fitted, label)
+    rows = [row for row in rows_of(fitted, mirrored=json or label is not None) if label is None or row.is_about(label)]
+    if not rows:
+        known = listed(fitted.classes_.tolist())
+        raise BadInputError(f"--class {label}: the model has no such class, only {known}.")
     if json:
-        print(as_json({"model": str(model), **_facts(fitted), "weights": top_by_class(fitted, top, k)}), end="")
+        print(as_json({"model": str(model), **_facts(fitted), "weights": top_by_row(fitted, rows, top)}), end="")
         return
     console = screen()
     _show_facts(fitted, console)
-    binary = len(fitted.classes_) == 2
     kind = (
         "averaged weights, which stand for the votes here" if fitted.combine == "vote" else f"{fitted.combine} weights"
     )
-    if binary or k is not None:
-        k = len(fitted.classes_) - 1 if k is None else k
-        console.print(
-            heading(f"Most telling for {plain(fitted.classes_[k])} ({kind}; bias {intercepts(fitted)[k]:+.3g})")
-        )
-        console.print(one_class(fitted, k, top, console))
-    else:
+    if len(rows) == 1:
+        console.print(heading(f"Most telling for {rows[0].title()} ({kind}; bias {rows[0].bias:+.3g})"))
+    elif rows[0].thing == "class":
         console.print(heading(f"Most telling of each class ({kind}); all of one: --class LABEL"))
-        console.print(every_class(fitted, top, SHOWN_CLASSES, console))
-        if len(fitted.classes_) > SHOWN_CLASSES:
-            console.print(f"and {len(fitted.classes_) - SHOWN_CLASSES} classes more (--class, --json)")
+    else:
+        console.print(heading(f"Most telling of A vs B ({kind}; + for B); all of one: --class 'A vs B'"))
+    show_rows(fitted, rows, top, SHOWN_ROWS, console, where_more=" (--class, --json)")
     console.print(f"\n{NOT_PROBABILITIES}")
 
 
@@ -55,10 +55,12 @@ def _facts(model: "Perceptron") -> dict[str, Any]:
         "kind": type(model).__name__,
         "parameters": model.get_params(),
         "classes": model.classes_.tolist(),
+        "several_labels": several_labels(model),
         "n_features": model.n_features_in_,
         "feature_names": names,
         "examples_seen": model.t_,
         "updates": model.n_updates_,
+        "n_mistakes": model.n_mistakes_,
         "epochs": model.n_iter_,
         "mistakes": model.mistakes_.tolist(),
         "stop_reason": model.stop_reason_ or None,
@@ -67,35 +69,25 @@ def _facts(model: "Perceptron") -> dict[str, Any]:
 
 
 def _show_facts(model: "Perceptron", console: Any) -> None:
-    from perceptrons import Perceptron
-
-    defaults = Perceptron().get_params()
-    changed = [f"{name}={value!r}" for name, value in model.get_params().items() if value != defaults[name]]
-    labels = [plain(label) for label in model.classes_.tolist()]
+    labels = model.classes_.tolist()
     names = feature_names(model)
     features = f"{model.n_features_in_:,}"
     if names:
         some = names if len(names) <= 5 else [*names[:3], "...", names[-1]]
         features += ": " + "; ".join(plain(name) for name in some)
+    several = ", several labels an example" if several_labels(model) else ""
+    mistakes = "" if model.n_mistakes_ == model.n_updates_ else f"{count(model.n_mistakes_, 'mistake')}, "
     table = grid(("", "left"), ("", "left"))
     table.columns[0].style = "dim"
     table.columns[1].no_wrap = False
     for name, value in (
-        ("kind", f"{type(model).__name__}, combine={model.combine!r}"),
-        ("settings", ", ".join(changed) or "all as by default"),
-        ("classes", f"{len(labels)}: " + ", ".join(labels[:12]) + (", ..." if len(labels) > 12 else "")),
+        ("kind", f"{type(model).__name__}, combine={model.combine!r}{several}"),
+        ("settings", settings(model) or "all as by default"),
+        ("classes", f"{len(labels)}: {listed(labels, 12)}"),
         ("features", features),
-        ("learned", ", ".join([count(model.n_iter_, "epoch"), count(model.n_updates_, "update"),
-                               f"{count(round(model.t_), 'example')} seen"])),
+        ("learned", f"{count(model.n_iter_, 'epoch')}, {mistakes}{count(model.n_updates_, 'update')}{apart(model)}, "
+                    f"{count(round(model.t_), 'example')} seen"),
         ("stopped", why_it_stopped(model)),
     ):  # fmt: skip
         table.row(name, value)
     console.print(table)
-
-
-def _number_of(model: "Perceptron", label: str) -> int:
-    labels = [str(known) for known in model.classes_.tolist()]
-    if label not in labels:
-        known = ", ".join(plain(name) for name in labels[:10]) + (" ..." if len(labels) > 10 else "")
-        raise BadInputError(f"--class {label}: the model has no such class, only {known}.")
-    return labels.index(label)

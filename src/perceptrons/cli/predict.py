@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from perceptrons.cli import options
-from perceptrons.cli.files import check_output, columns_matched, load_model, predicted, read_for, refusing_to_open
+from perceptrons.cli.files import check_output, load_model, read_for, refusing_to_open, scored, several_labels, winners
 from perceptrons.cli.screen import as_json, plain
 from perceptrons.cli.wording import NOT_PROBABILITIES
 
@@ -26,23 +26,21 @@ def predict(
     label_column: options.LabelColumn = None,
     json: options.Json = False,
 ) -> None:
-    """Print the class of every example in DATA, one a line. DATA needs no labels."""
+    """Print the class of every example in DATA, one a line; several labels with commas. DATA needs no labels."""
     check_output(output, model, data)
     fitted = load_model(model)
     table = read_for(fitted, data, format, label_column, need_labels=False)
     classes = fitted.classes_.tolist()
-    labels = [classes[k] for k in predicted(fitted, table.X)]
-    points = None
-    if scores:
-        with columns_matched():
-            points = fitted.decision_function(table.X).tolist()
+    points = scored(fitted, table.X)
+    several = several_labels(fitted)
+    labels = [[classes[k] for k in won.nonzero()[0]] if several else classes[won] for won in winners(fitted, points)]
     if json:
         content: dict[str, Any] = {"model": str(model), "data": str(data), "classes": classes, "predictions": labels}
-        if points is not None:
-            content |= {"scores": points, "note": NOT_PROBABILITIES}
+        if scores:
+            content |= {"scores": points.tolist(), "note": NOT_PROBABILITIES}
         text = as_json(content)
     else:
-        text = "".join(f"{line}\n" for line in _lines(classes, labels, points))
+        text = "".join(f"{line}\n" for line in _lines(classes, labels, points.tolist() if scores else None))
     if output is None:
         sys.stdout.write(text)
     else:
@@ -62,4 +60,4 @@ def _lines(classes: list[Any], labels: list[Any], points: list[Any] | None) -> I
 
 
 def _word(label: Any) -> str:
-    return plain(label, at_most=sys.maxsize)
+    return ",".join(plain(one, at_most=sys.maxsize) for one in (label if isinstance(label, list) else [label]))

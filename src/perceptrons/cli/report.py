@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.digits import pictures
-from perceptrons.cli.files import predicted
+from perceptrons.cli.files import scored, winners
 from perceptrons.cli.quality import Quality, beside, measure
 from perceptrons.cli.screen import bar, count, grid, heading, percent
-from perceptrons.cli.weights import every_class, one_class, top_by_class
-from perceptrons.cli.wording import why_it_stopped
+from perceptrons.cli.weights import rows_of, show_rows, top_by_row
+from perceptrons.cli.wording import apart, settings, why_it_stopped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perceptrons.data import Table
 
 EPOCHS = 12  # lines at most of mistakes by epoch
-CLASSES = 12  # lines at most of telling weights
+ROWS = 12  # lines at most of telling weights
 UNEVEN = 30.0  # largest values that differ by more than this make weights incomparable
 
 
@@ -33,13 +33,15 @@ class Run:
     split: str
     data: Path | None
     output: Path | None
-    again: str  # the command that reads the same data again
+    again: str  # the command that learns from the same data by the same rule
 
     def qualities(self) -> tuple[Quality | None, Quality | None]:
         """In training and in the test. Voting is slow to predict: then in training only if there is no test."""
         slow = self.model.combine == "vote" and self.held_out is not None
         train, test = (
-            None if table is None else measure(self.model.classes_, table.y, predicted(self.model, table.X))
+            None
+            if table is None
+            else measure(self.model.classes_, table.y, winners(self.model, scored(self.model, table.X)))
             for table in (None if slow else self.table, self.held_out)
         )
         return train, test
@@ -64,7 +66,7 @@ def summary(run: Run) -> dict[str, Any]:
         "why": why_it_stopped(model),
         "train_accuracy": None if train is None else train.accuracy,
         "test_accuracy": None if test is None else test.accuracy,
-        "weights": top_by_class(model, 10),
+        "weights": top_by_row(model, rows_of(model), 10),
     }
 
 
@@ -74,7 +76,9 @@ def show(run: Run, console: "Console") -> None:
     name = "Handwritten digits of 8 by 8 pixels (from scikit-learn)" if run.data is None else str(run.data)
     size = f"{count(model.n_features_in_, 'feature')}, {count(len(model.classes_), 'class', 'classes')}"
     console.print(f"{name}: {size}\n{run.split}", markup=False)
-    console.print(heading("Mistakes while learning"), mistakes(model, console))
+    if changed := settings(model):
+        console.print(f"Settings: {changed}", markup=False)
+    console.print(heading(f"Mistakes while learning{apart(model)}"), mistakes(model, console))
     seconds = sum(row["seconds"] for row in model.history_)
     console.print(
         f"\nStopped after {count(model.n_iter_, 'epoch')} in {seconds:.2f} s. {why_it_stopped(model)}", markup=False
@@ -94,18 +98,22 @@ def show(run: Run, console: "Console") -> None:
 
 
 def mistakes(model: "Perceptron", console: "Console") -> Any:
-    """A bar per epoch; of very many epochs the first, some, and the last."""
+    """A bar per epoch, and its updates if they are others; of very many epochs the first, some, and the last."""
     rows = model.history_
     validated = rows[0]["validation_accuracy"] is not None
-    table = grid(("epoch", "right"), ("mistakes", "right"), ("", "left"))
-    if validated:
-        table.add_column("right on held-out examples", justify="right", header_style="dim")
-    longest = max(8, min(32, console.width - (46 if validated else 18)))
+    updates = any(row["updates"] != row["mistakes"] for row in rows)
+    more = [("updates", "right")] * updates + [("right on held-out examples", "right")] * validated
+    table = grid(("epoch", "right"), ("mistakes", "right"), ("", "left"), *more)
+    longest = max(8, min(32, console.width - 18 - 28 * validated - 9 * updates))
     most = max(1, *(row["mistakes"] for row in rows))
     for place in shown_epochs(len(rows)):
         row = rows[place]
-        right = [percent(row["validation_accuracy"])] if validated else []
-        table.row(f"{row['epoch']}", f"{row['mistakes']:,}", bar(row["mistakes"] / most, longest, console), *right)
+        cells = [f"{row['epoch']}", f"{row['mistakes']:,}", bar(row["mistakes"] / most, longest, console)]
+        if updates:
+            cells.append(f"{row['updates']:,}")
+        if validated:
+            cells.append(percent(row["validation_accuracy"]))
+        table.row(*cells)
     return table
 
 
@@ -119,12 +127,10 @@ def shown_epochs(n: int) -> list[int]:
 
 def show_weights(run: Run, console: "Console") -> None:
     model = run.model
-    if len(model.classes_) == 2:
-        console.print(heading("Most telling weights"), one_class(model, 1, 6, console))
-    else:
-        console.print(heading("Most telling weights of each class"), every_class(model, 3, CLASSES, console))
-        if len(model.classes_) > CLASSES:
-            console.print(f"and {len(model.classes_) - CLASSES} classes more", style="dim")
+    rows = rows_of(model, mirrored=False)
+    title = {"class": " of each class", "pair": " of each pair: those above 0 speak for its second"}[rows[0].thing]
+    console.print(heading("Most telling weights" + title * (len(rows) > 1)))
+    show_rows(model, rows, 6 if len(rows) == 1 else 3, ROWS, console)
     picture = pictures(model, console) if run.data is None else None
     if picture is not None:
         console.print(heading("Weights as pictures: shades speak for the digit, dots against it"))

@@ -49,6 +49,11 @@ def plain(label: Any, at_most: int = 28) -> str:
     return text if len(text) <= at_most else text[: at_most - 3] + "..."
 
 
+def listed(labels: list[Any], at_most: int = 10) -> str:
+    """a, b, c, ..."""
+    return ", ".join([plain(label) for label in labels[:at_most]] + ["..."] * (len(labels) > at_most))
+
+
 def signed(weight: float) -> Text:
     """A weight, green if it speaks for the class, red if against."""
     return Text(f"{weight:+.3g}", style="green" if weight > 0 else "red" if weight < 0 else "")

@@ -4,12 +4,14 @@ import shlex
 import sys
 from contextlib import nullcontext
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from perceptrons.cli import options
+from perceptrons.cli.byclass import file_of, name_classes, read_by_class
 from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, read_table, save_model
 from perceptrons.cli.screen import as_json, plain, screen
@@ -18,20 +20,19 @@ if TYPE_CHECKING:
     from perceptrons import Perceptron
     from perceptrons.data import Table
 
-
-class Combine(StrEnum):
-    """Which weights predict."""
-
-    average = "average"
-    last = "last"
-    vote = "vote"
-    pocket = "pocket"
+Combine = StrEnum("Combine", ["average", "last", "vote", "pocket"])
+Step = StrEnum("Step", ["constant", "pa", "pa1", "pa2", "arow"])
+Multiclass = StrEnum("Multiclass", ["joint", "ovr", "ovo"])
+Rule = partial(typer.Option, rich_help_panel="How to learn")
+Stop = partial(typer.Option, rich_help_panel="When to stop")
 
 
-class ClassWeight(StrEnum):
-    """How classes of different size count."""
-
-    balanced = "balanced"
+def whole_or_all(text: str) -> int | str:
+    """A batch size as the user writes it."""
+    try:
+        return text if text == "all" else int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{plain(text)} is neither a whole number nor all.") from None
 
 
 def train(
@@ -58,31 +59,62 @@ def train(
             "--test-share", metavar="SHARE", min=0, max=0.9, help="Hold this share out as a test; otherwise 0.2."
         ),
     ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the split and of the orders.")] = 0,
     combine: Annotated[
         Combine | None,
-        typer.Option(
-            "--combine", metavar="WHICH", help="Weights that predict: average (default), last, vote or pocket."
+        Rule("--combine", metavar="WHICH", help="Weights that predict: average (default), last, vote or pocket."),
+    ] = None,
+    step: Annotated[
+        Step | None,
+        Rule(
+            "--step", metavar="RULE", help="Length of a step: constant (default), or by the loss: pa, pa1, pa2, arow."
         ),
     ] = None,
-    max_iter: Annotated[int | None, typer.Option("--max-iter", metavar="N", min=1, help="Epochs at most.")] = None,
-    tol: Annotated[
+    eta0: Annotated[float | None, Rule("--eta0", metavar="ETA", help="Learning rate (step constant).")] = None,
+    C: Annotated[
+        float | None, Rule("--C", metavar="C", help="Aggressiveness (step pa1, pa2, arow); otherwise 1.")
+    ] = None,
+    margin: Annotated[
         float | None,
-        typer.Option("--tol", metavar="T", min=0, help="Stop when the average changes by less; 0: never."),
+        Rule(
+            "--margin",
+            metavar="M",
+            help="By how much a score must be right; otherwise 0, or 1 if --step is by the loss.",
+        ),
     ] = None,
-    eta0: Annotated[float | None, typer.Option("--eta0", metavar="ETA", max=1e9, help="Learning rate.")] = None,
-    early_stopping: Annotated[
-        bool, typer.Option("--early-stopping", help="Stop when held-out training examples get no better.")
-    ] = False,
-    max_seconds: Annotated[
-        float | None, typer.Option("--max-seconds", metavar="S", help="Stop after this time.")
+    shrink: Annotated[
+        float | None, Rule("--shrink", metavar="SHARE", help="Shrink the weights by this share at every example.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the split and of the orders.")] = 0,
+    batch_size: Annotated[
+        str | None,
+        Rule("--batch-size", metavar="N", parser=whole_or_all, help="Examples to an update: a number, or all."),
+    ] = None,
+    multiclass: Annotated[
+        Multiclass | None,
+        Rule(
+            "--multiclass",
+            metavar="HOW",
+            help="Several classes: joint (default), one vs rest (ovr) or one vs one (ovo).",
+        ),
+    ] = None,
+    cost: Annotated[
+        str | None,
+        Rule("--cost", metavar="JSON", help='What mistakes cost: {"true": {"answer": cost}}, or a file with that.'),
+    ] = None,
     class_weight: Annotated[
-        ClassWeight | None,
-        typer.Option("--class-weight", metavar="balanced", help="Let small classes count as much as large ones."),
+        str | None,
+        Rule("--class-weight", metavar="JSON", help='How classes count: {"class": weight}, a file, or balanced.'),
     ] = None,
-    no_shuffle: Annotated[bool, typer.Option("--no-shuffle", help="Visit examples in the order of DATA.")] = False,
-    no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Learn no bias.")] = False,
+    no_shuffle: Annotated[bool, Rule("--no-shuffle", help="Visit examples in the order of DATA.")] = False,
+    no_intercept: Annotated[bool, Rule("--no-intercept", help="Learn no bias.")] = False,
+    max_iter: Annotated[int | None, Stop("--max-iter", metavar="N", min=1, help="Epochs at most.")] = None,
+    tol: Annotated[
+        float | None, Stop("--tol", metavar="T", min=0, help="Stop when the average changes by less; 0: never.")
+    ] = None,
+    early_stopping: Annotated[
+        bool, Stop("--early-stopping", help="Stop when held-out training examples get no better.")
+    ] = False,
+    max_seconds: Annotated[float | None, Stop("--max-seconds", metavar="S", help="Stop after this time.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show a live bar while learning.")] = False,
     json: options.Json = False,
@@ -95,29 +127,39 @@ def train(
         raise BadInputError("--test and --test-share exclude each other: give a test file, or a share to hold out.")
     if test is not None and data is None:
         raise BadInputError("--test needs DATA: the digits are tested on examples held out.")
-    check_output(output, data, test)
+    check_output(output, data, test, file_of(cost), file_of(class_weight))
     from perceptrons import Perceptron
     from perceptrons.cli.report import Run, show, summary
+    from perceptrons.training.choices import check_choices
 
-    table, held_out, split = tables(data, test, 0.2 if test_share is None else test_share, seed, format, label_column)
-    chosen = {"combine": combine, "max_iter": max_iter, "tol": tol, "eta0": eta0, "max_seconds": max_seconds,
-              "class_weight": class_weight}  # fmt: skip
+    rule = {
+        "combine": combine, "step": step, "eta0": eta0, "C": C, "margin": margin, "shrink": shrink,
+        "batch_size": batch_size, "multiclass": multiclass, "cost": cost, "class_weight": class_weight,
+    }  # fmt: skip
+    chosen = {**rule, "max_iter": max_iter, "tol": tol, "max_seconds": max_seconds}
     given = {name: getattr(value, "value", value) for name, value in chosen.items() if value is not None}
     if tol == 0:
         given["tol"] = None
+    if cost is not None:
+        given["cost"] = read_by_class("--cost", cost)
+    if class_weight not in (None, "balanced"):
+        given["class_weight"] = read_by_class("--class-weight", class_weight)
     model = Perceptron(
         **given, early_stopping=early_stopping, random_state=seed, shuffle=not no_shuffle,
         fit_intercept=not no_intercept, verbose=verbose and not quiet,
     )  # fmt: skip
+    with refusing(ValueError):
+        check_choices(model)
+    table, held_out, split = tables(data, test, 0.2 if test_share is None else test_share, seed, format, label_column)
+    name_classes(model, table)
     learn(model, table, waiting=not (quiet or json or verbose))
     if output is not None:
         save_model(model, output)
-    asked = {"--format": format, "--label-column": label_column, "--test": test, "--test-share": test_share}
-    words = [
-        word for option, value in asked.items() if value is not None for word in (option, f"{value}".removesuffix(".0"))
-    ]
-    again = shlex.join(["perceptrons", "train", *([] if data is None else [str(data)]), *words])
-    run = Run(model, table, held_out, split, data, output, again)
+    asked = {"format": format, "label_column": label_column, "test": test, "test_share": test_share, **rule}
+    words = ["perceptrons", "train"] + [str(data)] * (data is not None)
+    for name, value in asked.items():
+        words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
+    run = Run(model, table, held_out, split, data, output, shlex.join(words))
     if json:
         print(as_json(summary(run)), end="")
     elif not quiet:

@@ -1,9 +1,10 @@
-"""The weights of a model, class by class and by feature name: the largest ones tell most."""
+"""The weights of a model, row by row and by feature name: the largest ones tell most."""
 
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perceptrons.cli.files import feature_names
-from perceptrons.cli.screen import bar, grid, plain, signed
+from perceptrons.cli.files import feature_names, several_labels
+from perceptrons.cli.screen import bar, count, grid, plain, signed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,31 +22,53 @@ class Weight(NamedTuple):
     weight: float
 
 
-def class_weights(model: "Perceptron") -> "np.ndarray":
-    """A row of weights for every class; of two classes the one is the other's opposite.
+class Row(NamedTuple):
+    """A row of weights of a class, or of a pair of them; positive ones speak for the (last) one that it names."""
 
+    classes: tuple[Any, ...]
+    other: Any  # the class that negative weights speak for; None where they speak for all others
+    weights: "np.ndarray"
+    bias: float
+
+    @property
+    def thing(self) -> str:
+        return "class" if len(self.classes) == 1 else "pair"
+
+    def title(self, at_most: int = 28) -> str:
+        return " vs ".join(plain(label, at_most) for label in self.classes)
+
+    def is_about(self, label: str) -> bool:
+        """Is this the row, or one of the rows, that a user means?"""
+        names = [str(known) for known in self.classes]
+        return label in names or label == " vs ".join(names)
+
+
+def rows_of(model: "Perceptron", mirrored: bool = True) -> list[Row]:
+    """The rows of weights: one a class, or a pair if classes were learned one against one.
+
+    Two classes have one row, the second one's; the first one's is its opposite, and there if `mirrored`.
     Voting has no single weights: the averaged ones stand for it.
     """
-    import numpy as np
+    voting = model.combine == "vote"
+    coef = model.coef_average_ if voting else model.coef_
+    b = (model.intercept_average_ if voting else model.intercept_).tolist()
+    classes = model.classes_.tolist()
+    if len(classes) == 2 and not several_labels(model):
+        first, second = classes
+        rows = [Row((first,), second, -coef[0], -b[0]), Row((second,), first, coef[0], b[0])]
+        return rows if mirrored else rows[1:]
+    if len(classes) > 2 and model.multiclass == "ovo" and not several_labels(model):
+        duels = combinations(classes, 2)
+        return [Row(duel, duel[0], *row) for duel, *row in zip(duels, coef, b, strict=True)]
+    return [Row((label,), None, *row) for label, *row in zip(classes, coef, b, strict=True)]
 
-    coef = model.coef_average_ if model.combine == "vote" else model.coef_
-    if len(coef) == len(model.classes_):
-        return coef
-    return np.concatenate([-coef, coef])[-len(model.classes_) :]
 
-
-def intercepts(model: "Perceptron") -> list[float]:
-    b = (model.intercept_average_ if model.combine == "vote" else model.intercept_).tolist()
-    return b if len(b) == len(model.classes_) else [-b[0], b[0]][-len(model.classes_) :]
-
-
-def top(model: "Perceptron", row: "np.ndarray", n: int) -> list[Weight]:
+def top(row: Row, names: list[str] | None, n: int) -> list[Weight]:
     """The n weights farthest from 0, the farthest first; none that are 0."""
     import numpy as np
 
-    names = feature_names(model)
-    places = np.argsort(-np.abs(row), kind="stable")[:n]
-    return [Weight(name_of(names, place), place, float(row[place])) for place in places.tolist() if row[place] != 0]
+    places = np.argsort(-np.abs(row.weights), kind="stable")[:n].tolist()
+    return [Weight(name_of(names, place), place, float(row.weights[place])) for place in places if row.weights[place]]
 
 
 def name_of(names: list[str] | None, column: int) -> str:
@@ -55,47 +78,61 @@ def name_of(names: list[str] | None, column: int) -> str:
     return f"column {names[column]}" if names[column].isdecimal() else names[column]
 
 
-def top_by_class(model: "Perceptron", n: int, only: int | None = None) -> list[dict[str, Any]]:
-    """The top weights of every class, or of one."""
-    rows, b = class_weights(model), intercepts(model)
+def top_by_row(model: "Perceptron", rows: list[Row], n: int) -> list[dict[str, Any]]:
+    """The top weights of every row, for machines."""
+    names = feature_names(model)
     return [
-        {"class": label, "intercept": b[k], "weights": [weight._asdict() for weight in top(model, rows[k], n)]}
-        for k, label in enumerate(model.classes_.tolist())
-        if only in (None, k)
+        {
+            row.thing: row.classes[0] if row.thing == "class" else list(row.classes),
+            "intercept": row.bias,
+            "weights": [weight._asdict() for weight in top(row, names, n)],
+        }
+        for row in rows
     ]
 
 
-def one_class(model: "Perceptron", k: int, n: int, console: "Console") -> "Table":
-    """A line per weight with a bar; for two classes a word on which class it speaks for."""
-    labels = [plain(label) for label in model.classes_.tolist()]
-    weights = top(model, class_weights(model)[k], n)
+def show_rows(
+    model: "Perceptron", rows: list[Row], n: int, at_most: int, console: "Console", where_more: str = ""
+) -> None:
+    """The top weights for people: of one row with bars, of several a line for each."""
+    names = feature_names(model)
+    tops = [top(row, names, n) for row in rows[:at_most]]
+    console.print(_bars(rows[0], tops[0], console) if len(rows) == 1 else _lines(rows, tops, console))
+    if len(rows) > at_most:
+        thing = rows[0].thing
+        more = count(len(rows) - at_most, thing, {"class": "classes"}.get(thing))
+        console.print(f"and {more} more{where_more}", style="dim")
+
+
+def _bars(row: Row, weights: list[Weight], console: "Console") -> "Table":
+    """A line per weight with a bar and a word on which class it speaks for."""
+    positive = plain(row.classes[-1])
+    negative = f"against {positive}" if row.other is None else f"for {plain(row.other)}"
     table = grid(("feature", "left"), ("weight", "right"), ("", "left"), ("speaks", "left"))
     for weight in weights:
-        speaks = f"for {labels[k]}" if weight.weight > 0 else f"against {labels[k]}"
-        if len(labels) == 2:
-            speaks = f"for {labels[k] if weight.weight > 0 else labels[1 - k]}"
+        speaks = f"for {positive}" if weight.weight > 0 else negative
         length = bar(abs(weight.weight / weights[0].weight), 16, console)
         table.row(plain(weight.feature, 32), signed(weight.weight), length, speaks)
     return table
 
 
-def every_class(model: "Perceptron", n: int, at_most: int, console: "Console") -> "Table":
-    """A line per class: its top weights, as many as fit."""
-    rows = class_weights(model)
-    lines = [(plain(label, 16), top(model, rows[k], n)) for k, label in enumerate(model.classes_.tolist()[:at_most])]
-    room = console.width - max(len(label) for label, _ in lines)
+def _lines(rows: list[Row], tops: list[list[Weight]], console: "Console") -> "Table":
+    """A line per row: its top weights, as many as fit."""
+    lines = [(row.title(16), weights) for row, weights in zip(rows, tops, strict=False)]  # rows beyond are left out
+    room = console.width - max(len(title) for title, _ in lines)
     fitting = 0
-    for place in range(n):  # a column pair needs its longest name, its longest weight and the gaps before them
-        here = [weights[place] for _, weights in lines if place < len(weights)]
-        room -= 4 + max((len(plain(weight.feature, 24)) for weight in here), default=0)
-        room -= max((len(signed(weight.weight)) for weight in here), default=0)
-        if not here or (room < 0 and fitting):
+    for place in range(max(len(weights) for weights in tops)):
+        # a column pair needs its longest name, its longest weight and the gaps before them
+        here = [weights[place] for weights in tops if place < len(weights)]
+        room -= 4 + max(len(plain(weight.feature, 24)) for weight in here)
+        room -= max(len(signed(weight.weight)) for weight in here)
+        if room < 0 and fitting:
             break
         fitting += 1
-    table = grid(("class", "left"), *[("", "left"), ("", "right")] * fitting)
-    for label, weights in lines:
+    table = grid((rows[0].thing, "left"), *[("", "left"), ("", "right")] * fitting)
+    for title, weights in lines:
         cells: list[Any] = []
         for weight in weights[:fitting]:
             cells += [plain(weight.feature, 24), signed(weight.weight)]
-        table.row(label, *cells)
+        table.row(title, *cells)
     return table

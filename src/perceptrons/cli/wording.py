@@ -2,23 +2,49 @@
 
 from typing import TYPE_CHECKING
 
+from perceptrons.cli.files import several_labels
+from perceptrons.cli.screen import plain
+
 if TYPE_CHECKING:
     from perceptrons import Perceptron
 
+LONG = 60  # characters of a setting, after which it is cut
 NOT_PROBABILITIES = "Scores say which class wins and how clearly; they are not probabilities."
+
+
+def settings(model: "Perceptron") -> str:
+    """The parameters that are not at their defaults."""
+    from perceptrons import Perceptron
+
+    defaults = Perceptron().get_params()
+    return ", ".join(
+        plain(f"{name}={value!r}", LONG) for name, value in model.get_params().items() if value != defaults[name]
+    )
+
+
+def apart(model: "Perceptron") -> str:
+    """What to add to numbers that are sums over several binary problems."""
+    n_rows = len(model.coef_average_)
+    joint = model.multiclass == "joint" and not several_labels(model)
+    return "" if joint or n_rows == 1 else f" in {n_rows} problems together"
 
 
 def why_it_stopped(model: "Perceptron") -> str:
     """One sentence for the reason that the model's last `fit` ended."""
     if not model.stop_reason_:
         return "It learned from blocks of examples and never decided to stop."
+    last, still = model.history_[-1] if model.history_ else {}, ""
+    if last.get("mistakes"):
+        still = ", and it still made mistakes"
+    elif last.get("updates"):
+        still = ", and some examples were still within the margin"
     settled, waited = f"{model.tol or 0:g}", model.n_iter_no_change
     sentences = {
         "converged": "A whole epoch went by without a mistake: the training examples are linearly separable.",
         "tol": f"The averaged weights settled: over an epoch they changed by less than {settled} of their size.",
         "early_stopping": f"Accuracy on held-out training examples had not improved for {waited} epochs, "
         f"so the weights are those of epoch {best_epoch(model)}.",
-        "max_iter": f"All {model.max_iter:,} epochs allowed were used, and it still made mistakes.",
+        "max_iter": f"All {model.max_iter:,} epochs allowed were used{still}.",
         "max_seconds": f"The time allowed was over ({model.max_seconds or 0:g} seconds).",
         "interrupted": "It was interrupted.",
     }

@@ -56,7 +56,7 @@ def joint_loss(rule, cost, s, y):
 
 
 @compiled
-def multiclass_pass(rows, y, weight, order, model, rule, cost, log, pocket):
+def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, pocket):
     """One pass of the joint multiclass perceptron (spec 3; with margin and cost, spec 6).
 
         y_hat = argmax_k theta_k·x + b_k + cost(y, k);    if y_hat != y:  theta_y += eta x,  theta_y_hat -= eta x
@@ -79,20 +79,20 @@ def multiclass_pass(rows, y, weight, order, model, rule, cost, log, pocket):
             asks, y_hat, loss = joint_loss(rule, cost, s, y[i])
             step = rule.eta if asks else 0.0
             if asks:
-                if rule.kind != CONSTANT:
+                if general is not None and rule.kind != CONSTANT:
                     step = answer_to(rule, rows, i, loss, model, y[i], y_hat)
                 mistakes += leader(s) != y[i]
                 total += share * loss if step < np.inf else np.inf
             elif rule.keep == 1.0:
                 share = left  # nothing changes, so all visits left are the same
-            if rule.keep < 1.0:
+            if general is not None and rule.keep < 1.0:
                 shrink(rule, clock, share, model, -1)
             if 0.0 < step < np.inf:
                 if log is not None:
                     out = longer(out, updates)
                     note(out, updates, clock[SEEN], i, y[i], y_hat, theta.dtype.type(share * step), clock[FADED])
                     clock[FADED] = 1.0
-                if rule.kind == AROW:
+                if general is not None and rule.kind == AROW:
                     confident_shift(rows, i, y[i], share * step, loss, clock, model)
                     confident_shift(rows, i, y_hat, -share * step, loss, clock, model)
                 else:

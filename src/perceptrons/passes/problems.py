@@ -20,7 +20,7 @@ class Problems(NamedTuple):
 
 
 @compiled
-def together_pass(rows, y, problems, weight, order, model, rule):
+def together_pass(rows, y, problems, weight, order, model, rule, general):
     """One pass of `binary_pass` for all rows: every example is in every problem, so they share one clock.
 
     Changes model. Returns mistakes, updates and loss, summed over the problems.
@@ -37,20 +37,20 @@ def together_pass(rows, y, problems, weight, order, model, rule):
             scores(rows, i, theta, s)
             for k in range(len(s)):
                 s[k] = scale * (s[k] + theta.dtype.type(model.one) * b[k])
-            if rule.keep < 1.0:
+            if general is not None and rule.keep < 1.0:
                 shrink(rule, clock, share, model, -1)
             for k in range(len(s)):
                 asks, loss = binary_loss(rule, rule.margin, sign[y[i], k], s[k])
                 if asks:
                     quiet = False
                     step = rule.eta
-                    if rule.kind != CONSTANT:
+                    if general is not None and rule.kind != CONSTANT:
                         step = answer_to(rule, rows, i, loss, model, k, -1)
                     mistakes += wrong(sign[y[i], k], s[k], rule.zero)
                     total += share * loss if step < np.inf else np.inf
                     if 0.0 < step < np.inf:
                         updates += 1
-                        if rule.kind == AROW:
+                        if general is not None and rule.kind == AROW:
                             confident_shift(rows, i, k, share * step * sign[y[i], k], loss, clock, model)
                         else:
                             shift(rows, i, k, share * step * sign[y[i], k], clock, model)
@@ -63,7 +63,7 @@ def together_pass(rows, y, problems, weight, order, model, rule):
 
 
 @compiled
-def labels_pass(rows, y, problems, weight, by_label, order, model, rule):
+def labels_pass(rows, y, problems, weight, by_label, order, model, rule, general):
     """`binary_pass` for labels whose examples have weights of their own, (labels, 2) for those without and with it.
 
     Changes model. Returns mistakes, updates and loss, summed over the problems.
@@ -74,7 +74,7 @@ def labels_pass(rows, y, problems, weight, by_label, order, model, rule):
         for i in order:
             sign[i] = problems.sign[y[i], k]
             own[i] = by_label[k, int(sign[i] > 0)] * (1.0 if weight is None else weight[i])
-        made, moved, lost = problem_pass(rows, sign, own, order, model, rule, k)
+        made, moved, lost = problem_pass(rows, sign, own, order, model, rule, general, k)
         mistakes, updates, total = mistakes + made, updates + moved, total + lost
     for i in order:
         model.t[0] += 1.0 if weight is None else weight[i]
@@ -82,7 +82,7 @@ def labels_pass(rows, y, problems, weight, by_label, order, model, rule):
 
 
 @compiled
-def duels_pass(rows, y, n_classes, weight, order, model, rule):
+def duels_pass(rows, y, n_classes, weight, order, model, rule, general):
     """`binary_pass` for every pair of classes, a < b, on their examples alone: a is -1, b is +1.
 
     A block of the data is copied class by class, and while it is in the cache, the pairs take turns at it.
@@ -101,7 +101,7 @@ def duels_pass(rows, y, n_classes, weight, order, model, rule):
             sign[starts[a] : starts[a + 1]] = -1
             for b in range(a + 1, n_classes):
                 n = merged(grouped, starts[a], starts[a + 1], starts[b], starts[b + 1], mine)
-                made, moved, lost = problem_pass(here, sign, own, mine[:n], model, rule, k)
+                made, moved, lost = problem_pass(here, sign, own, mine[:n], model, rule, general, k)
                 mistakes, updates, total = mistakes + made, updates + moved, total + lost
                 k += 1
         for i in block:
@@ -110,7 +110,7 @@ def duels_pass(rows, y, n_classes, weight, order, model, rule):
 
 
 @compiled
-def problem_pass(rows, sign, weight, order, model, rule, k):
+def problem_pass(rows, sign, weight, order, model, rule, general, k):
     """`binary_pass` for problem k, which has row k of the weights and clock k."""
     t = np.zeros(1)
     for j in range(
@@ -122,7 +122,9 @@ def problem_pass(rows, sign, weight, order, model, rule, k):
         model.w[row], model.b[row], model.late_w[row], model.late_b[row], model.clock[row], t,
         model.sigma_w[row], model.sigma_b[row], model.one,
     )  # fmt: skip
-    mistakes, updates, loss, _ = binary_pass(rows, sign, weight, order, problem, rule, np.empty((0, 0)), None, None)
+    mistakes, updates, loss, _ = binary_pass(
+        rows, sign, weight, order, problem, rule, general, np.empty((0, 0)), None, None
+    )
     return mistakes, updates, loss
 
 

@@ -1,5 +1,6 @@
 """The parameters of `Perceptron`: what each may be, which do not go together and why, and the method they make."""
 
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
 }
 
 # what learning and predicting one example depends on; compared before each, so that a change is noticed
-OF_ONE_EXAMPLE = (
+OF_ONE_EXAMPLE = attrgetter(
     "combine", "zero_score", "fit_intercept", "step", "eta0", "C", "margin", "shrink", "batch_size", "multiclass",
 )  # fmt: skip
 
@@ -80,7 +81,8 @@ def check_choices(estimator: Any) -> None:
         (
             wrapped and e.combine in ("vote", "pocket"),
             ("multiclass", "combine"),
-            "use multiclass='joint', combine='average', or scikit-learn's OneVsRestClassifier around a Perceptron",
+            "votes and a pocket are kept for one model, not for many: use multiclass='joint' or combine='average', or "
+            "scikit-learn's OneVsRestClassifier around a Perceptron",
         ),
     ):
         if clash:
@@ -116,5 +118,5 @@ def method_of(estimator: Any, classes: np.ndarray, stream: bool) -> Method:
         margin=margin,
         cost=cost_matrix(e.cost, classes, stream),
         shrink=float(e.shrink),
-        batch=0 if isinstance(e.batch_size, str) else int(e.batch_size),
+        batch=0 if isinstance(e.batch_size, str) else min(int(e.batch_size), 2**62),
     )

@@ -1,6 +1,7 @@
 """Checks what users hand in and turns it into rows, without copying what is already in shape."""
 
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -169,6 +170,8 @@ def once_each(rows: Rows) -> Rows:
     """The same rows without columns that stand twice: their values are added up. Norms need it, scores do not."""
     if not isinstance(rows, Sparse) or not len(rows.columns):
         return rows
+    if len(rows.starts) == 2 and len(set(rows.columns.tolist())) == len(rows.columns):
+        return rows  # one row of its own, at less than the cost of making a matrix of it
     shape = (len(rows.starts) - 1, int(rows.columns.max()) + 1)
     X = sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape, copy=False)
     if X.has_canonical_format:
@@ -287,7 +290,8 @@ def _class_weights(
     if isinstance(class_weight, Mapping):
         labels = classes.tolist()
         for label, value in class_weight.items():
-            if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
+            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+            if not (number and 0 <= value <= sys.float_info.max):
                 raise ValueError(f"class_weight[{label!r}] = {value!r}: weights must be finite and not negative.")
             if label not in labels and not stream:
                 raise ValueError(f"class_weight names the class {label!r}, which is not among {labels[:10]}.")

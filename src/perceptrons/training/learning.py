@@ -53,6 +53,7 @@ def learn(
     weights.arrange(rows, by_row=problems is not None and problems.duels)
     model, pocket, rule = weights.linear(), weights.pocket(judged_on), method.rule(weights.dtype)
     cost = method.cost
+    general = None if method.step == "constant" and method.shrink == 0 else True
     log = np.empty((0, LOG_COLUMNS)) if votes is not None else None
     if pocket is not None and not pocket.tally[BEST_MISTAKES] < np.inf:
         pocket.tally[BEST_MISTAKES] = mistakes_of((pocket.w, pocket.b), examples, judged_on, rule.zero)
@@ -66,26 +67,26 @@ def learn(
         )
     elif problems is not None:
         if problems.duels:
-            mistakes, updates, loss = duels_pass(rows, y, len(problems.sign), weight, order, model, rule)
+            mistakes, updates, loss = duels_pass(rows, y, len(problems.sign), weight, order, model, rule, general)
         elif len(model.clock) == 1:
-            mistakes, updates, loss = together_pass(rows, y, problems, weight, order, model, rule)
+            mistakes, updates, loss = together_pass(rows, y, problems, weight, order, model, rule, general)
         else:
             by_label = np.ones((weights.n_rows, 2)) if by_label is None else by_label
-            mistakes, updates, loss = labels_pass(rows, y, problems, weight, by_label, order, model, rule)
+            mistakes, updates, loss = labels_pass(rows, y, problems, weight, by_label, order, model, rule, general)
     elif weights.n_rows == 1:
-        mistakes, updates, loss, log = binary_pass(rows, y, weight, order, model, rule, cost, log, pocket)
+        mistakes, updates, loss, log = binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
     elif _by_blocks(weights, rows, method):
         with one_blas_thread:
             mistakes, updates, loss, log = block_pass(rows, y, weight, order, model, rule, cost, log)
     else:
-        mistakes, updates, loss, log = multiclass_pass(rows, y, weight, order, model, rule, cost, log, pocket)
+        mistakes, updates, loss, log = multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
     if votes is not None and log is not None and updates:
         votes.record(rows, weights.n_features, log[:updates], np.full(len(y), -1) if taken is None else taken)
     if not loss < np.inf:
         raise ValueError(
-            f"A step of step={method.step!r} would overflow {weights.dtype}: the values differ too much in size. Scale "
-            "the features, for instance with scikit-learn's StandardScaler, or use step='pa1', whose steps are at most "
-            "C. The model keeps what it learned before."
+            f"A step of step={method.step!r} would overflow {weights.dtype}: an example is too small for the margin. "
+            "Scale the features, for instance with scikit-learn's StandardScaler, or use step='pa1', with steps of at "
+            "most C. The model keeps what it learned before."
         )
     return Counts(int(mistakes), int(updates), float(loss))
 

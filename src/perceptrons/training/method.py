@@ -1,8 +1,9 @@
 """The estimator's parameters of the learning rule, checked and turned into what the passes take."""
 
+import sys
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,8 @@ ZERO_WHEN_LEARNING = {"mistake": 2, "correct": 0, "positive": -1, "negative": 1}
 ZERO_WHEN_PREDICTING = {"mistake": 1, "correct": 1, "positive": -1, "negative": 1}
 
 
-class Method(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Method:
     """How to learn from an example: rule, step and batches."""
 
     zero_score: str = "mistake"
@@ -26,17 +28,23 @@ class Method(NamedTuple):
     step: str = "constant"
     C: float = 1.0
     margin: float = 0.0
-    cost: np.ndarray = NO_COST  # (classes, classes); (0, 0): none
+    cost: np.ndarray = field(default_factory=lambda: NO_COST)  # (classes, classes); (0, 0): none
     shrink: float = 0.0
     batch: int = 1  # visits; 0: all
+    _rules: dict[Any, Rule] = field(default_factory=dict)
 
-    def rule(self, dtype: Any) -> Rule:
-        """The same for the passes, which learn weights of this dtype."""
+    def rule(self, dtype: np.dtype) -> Rule:
+        """The same for the passes, which learn weights of this dtype; made once."""
+        if dtype not in self._rules:
+            self._rules[dtype] = self._rule(dtype)
+        return self._rules[dtype]
+
+    def _rule(self, dtype: np.dtype) -> Rule:
         kind = {"constant": CONSTANT, "arow": AROW}.get(self.step, PASSIVE)
         cap = self.C if self.step == "pa1" else np.inf
         slack = {"pa2": 0.5 / self.C, "arow": 1.0 / self.C}.get(self.step, 0.0)
         zero = ZERO_WHEN_LEARNING[self.zero_score]
-        keep, floor, bound = 1.0 - self.shrink, smallest_scale(dtype), _bound(np.dtype(dtype))
+        keep, floor, bound = 1.0 - self.shrink, smallest_scale(dtype), float(np.sqrt(np.finfo(dtype).max))
         anchor = keep / self.shrink if self.shrink >= FAST else 0.0
         return Rule(kind, self.eta, cap, slack, zero, self.margin, keep, anchor, floor, bound)
 
@@ -44,11 +52,6 @@ class Method(NamedTuple):
     def demanding(self) -> bool:
         """Does it ask for more than the right answer?"""
         return self.margin > 0 or bool(self.cost.any())
-
-
-@lru_cache
-def _bound(dtype: np.dtype) -> float:
-    return float(np.sqrt(np.finfo(dtype).max))
 
 
 def cost_matrix(cost: Any, classes: np.ndarray, stream: bool) -> np.ndarray:
@@ -89,7 +92,8 @@ def cost_matrix(cost: Any, classes: np.ndarray, stream: bool) -> np.ndarray:
 
 
 def _check_cost(value: Any, where: str, same: bool) -> None:
-    if isinstance(value, str | bool) or not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+    number = not isinstance(value, bool) and isinstance(value, int | float | np.number)
+    if not number or not 0 <= value <= sys.float_info.max:
         raise ValueError(f"{where} = {value!r}: costs must be finite numbers and not negative.")
     if same and value != 0:
         raise ValueError(f"{where} = {value!r}: the right answer must cost 0 (the diagonal of the matrix).")

@@ -35,7 +35,10 @@ class Number:
         kind = numbers.Integral if self.whole else numbers.Real
         if not isinstance(value, kind) or isinstance(value, bool | np.bool_):
             return False
-        number = int(value) if isinstance(value, numbers.Integral) else float(value)
+        try:
+            number = int(value) if isinstance(value, numbers.Integral) and self.whole else float(value)
+        except OverflowError:  # a whole number beyond all floats
+            return False
         if self.open:
             return self.low < number < self.high
         return self.low <= number <= self.high and number != np.inf and not (self.below and number == self.high)

@@ -56,6 +56,8 @@ class Progress:
 def describe(row: dict[str, Any]) -> str:
     """One epoch in words, the same in the bar and on the command line."""
     text = f"{row['mistakes']:,} mistakes in {row['examples']:,} examples"
+    if row["updates"] != row["mistakes"]:
+        text = f"{row['mistakes']:,} mistakes and {row['updates']:,} updates in {row['examples']:,} examples"
     if row["validation_accuracy"] is not None:
         text += f", {100 * row['validation_accuracy']:.2f}% right on held-out examples"
     return text

@@ -22,6 +22,7 @@ from perceptrons.rows import Rows, Sparse
 MATRICES = ("w", "late_w", "pocket_w", "start_w", "sigma_w")
 VECTORS = ("b", "late_b", "pocket_b", "start_b", "sigma_b")
 NEW_CLOCK = np.array([[0.0, 0.0, 1.0, 1.0, 0.0, 0.0]])  # nothing seen, no mass, scale 1, nothing faded
+FIRST_CLOCK = np.array([[1.0, 1.0, 1.0, 1.0, 0.0, 0.0]])  # one example seen
 
 
 class Weights:
@@ -123,12 +124,15 @@ class Weights:
     def average(self, columns: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
         """The mean of the weights after every example seen, of the given columns, in the dtype of the weights."""
         w, b, late_w, late_b, clock, *_ = self.linear()
-        seen = clock[:, SEEN].copy()
-        part = np.ones_like(seen)
-        np.divide(clock[:, MASS], seen, out=part, where=seen > 0)  # where nothing was seen, the mean is the start
-        seen[seen == 0] = 1
-        mean_w = part[:, None] * w[:, columns] - late_w[:, columns] / seen[:, None]
-        return mean_w.astype(self.dtype, copy=False), (part * b - late_b / seen).astype(self.dtype, copy=False)
+        if not clock[:, SEEN].all():
+            clock = np.where(clock[:, SEEN, None] > 0, clock, FIRST_CLOCK)  # nothing seen: the mean is the start
+        mass, seen = clock[:, MASS] / clock[:, SEEN], clock[:, SEEN]
+        if len(clock) == 1:
+            mass, seen = mass[0], seen[0]  # numbers are faster to compute with
+            mean_w = mass * w[:, columns] - late_w[:, columns] / seen
+        else:
+            mean_w = mass[:, None] * w[:, columns] - late_w[:, columns] / seen[:, None]
+        return mean_w.astype(self.dtype, copy=False), (mass * b - late_b / seen).astype(self.dtype, copy=False)
 
     def own_clocks(self) -> None:
         """From one clock to one for every row."""
