@@ -5,6 +5,8 @@ import itertools
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits
+from sklearn.linear_model import SGDClassifier
 
 import perceptrons
 from perceptrons import Perceptron
@@ -235,3 +237,43 @@ def test_rows_without_anything_to_learn_from_are_passed_by():
         assert_same(model, run)
         assert model.mistakes_.tolist() == run.mistakes
         assert not model.converged_
+
+
+@pytest.mark.parametrize("rule", ["pa1", "pa2"])
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_without_a_bias_passive_aggressive_steps_are_scikit_learns(form, rule, C, rng):
+    """The migration page says so; `SGDClassifier` has the rules of the classes that scikit-learn removes."""
+    X, y = gaussian(rng, 200, 6, 2)
+    theirs = SGDClassifier(
+        loss="hinge", penalty=None, learning_rate=rule, eta0=C, fit_intercept=False, shuffle=False, max_iter=3, tol=None
+    ).fit(X, y)
+    ours = Perceptron(step=rule, C=C, combine="last", fit_intercept=False, shuffle=False, max_iter=3, tol=None).fit(
+        form(X), y
+    )
+    assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9)
+
+
+def test_after_a_passive_aggressive_step_the_example_is_on_its_margin(form, rng):
+    """The bias counts in the norm: with it left out, as in scikit-learn, the example would overshoot."""
+    X, y = gaussian(rng, 60, 5, 2)
+    model, moved = Perceptron(step="pa", combine="last"), 0
+    for i in range(60):
+        before = model.n_updates_ if i else 0
+        model.partial_fit(form(X[i : i + 1]), y[i : i + 1], classes=[0, 1])
+        if model.n_updates_ > before:
+            moved += 1
+            assert (2 * y[i] - 1) * model.decision_function(X[i : i + 1])[0] == pytest.approx(1.0, abs=1e-12)
+    assert moved > 10
+
+
+def test_arow_is_better_than_the_perceptron_in_one_pass():
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = order[:1200], order[1200:]
+    scores = {
+        step: Perceptron(step=step, max_iter=1, tol=None, combine=combine)
+        .fit(X[train], y[train])
+        .score(X[test], y[test])
+        for step, combine in (("constant", "last"), ("arow", "average"))
+    }
+    assert scores["arow"] > scores["constant"] + 0.02

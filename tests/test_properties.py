@@ -185,3 +185,51 @@ def test_predict_one_scores_as_predict_does(combine, rng):
     X, y = rng.standard_normal((80, 6)), rng.integers(0, 3, 80)
     model = Perceptron(combine=combine, max_iter=3).fit(X, y)
     assert [model.predict_one(x) for x in X] == model.predict(X).tolist()
+
+
+RULES = st.sampled_from([
+    {"margin": 1.0},
+    {"cost": True},
+    {"shrink": 0.25},
+    {"shrink": 0.5, "margin": 2.0},
+    {"batch_size": 3},
+    {"batch_size": "all", "margin": 1.0},
+    {"multiclass": "ovr"},
+    {"multiclass": "ovo", "shrink": 0.5},
+    {"step": "pa1"},
+    {"step": "arow"},
+])  # fmt: skip
+
+
+@given(data_sets(), RULES)
+def test_dense_equals_sparse_under_every_rule(data, rule):
+    X, y = data
+    k = len(np.unique(y))
+    rule = rule | ({"cost": 1.0 - np.eye(k)} if "cost" in rule else {})
+    dense = Perceptron(max_iter=3, tol=None, **rule).fit(X, y)
+    sparse = Perceptron(max_iter=3, tol=None, **rule).fit(as_csr(X), y)
+    assert_allclose(dense.coef_average_, sparse.coef_average_, rtol=1e-9, atol=1e-9)
+    assert_allclose(dense.coef_last_, sparse.coef_last_, rtol=1e-9, atol=1e-9)
+
+
+@given(data_sets(), RULES, st.integers(1, 3))
+def test_whole_number_weights_equal_repetitions_under_every_rule(data, rule, times):
+    X, y = data
+    rule = {name: value for name, value in rule.items() if name != "cost"}
+    if rule.get("step") == "pa1":
+        rule["C"] = 1e-3  # a step that reaches the margin ends on it, and asking for more is a matter of rounding
+    weights = np.where(np.arange(len(y)) % 2, times, 1)
+    weighted = Perceptron(shuffle=False, max_iter=2, tol=None, **rule).fit(X, y, sample_weight=weights)
+    repeated = Perceptron(shuffle=False, max_iter=2, tol=None, **rule)
+    repeated.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert_allclose(weighted.coef_average_, repeated.coef_average_, rtol=1e-9, atol=1e-9)
+    assert_allclose(weighted.coef_last_, repeated.coef_last_, rtol=1e-9, atol=1e-9)
+
+
+@given(data_sets(st.just(2)), RULES)
+def test_swapped_labels_swap_the_weights_under_every_rule(data, rule):
+    X, y = data
+    rule = rule | ({"cost": 1.0 - np.eye(2)} if "cost" in rule else {})
+    one = Perceptron(max_iter=3, tol=None, **rule).fit(X, y)
+    other = Perceptron(max_iter=3, tol=None, **rule).fit(X, 1 - y)
+    assert_allclose(one.coef_average_, -other.coef_average_, rtol=1e-12, atol=1e-12)
