@@ -122,7 +122,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     converged_ : bool
         Did the last epoch ask for no update, so that none will ever? Then the last weights separate the training data;
         the average need not.
-    stop_reason_ : {"converged", "tol", "early_stopping", "max_iter", "max_seconds"}
+    stop_reason_ : {"converged", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed"}
 
     Examples
     --------
@@ -212,12 +212,12 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             warm = self.warm_start and hasattr(self, "_learner") and coef_init is None and intercept_init is None
             dtype = self._learner.weights.dtype if warm else None
             X = check_matrix(self, X, reset=not warm, dtype=dtype, growth=self._growth())
-            target = read_target(y, X.shape[0])
+            target = read_target(y, X.shape[0], self._learner.form if warm else "")
             if len(target.classes) < 2 and not target.several:
                 only = target.classes.tolist()[0]
                 raise ValueError(f"y has only one class, {only!r}: a classifier needs at least two.")
             if warm:
-                self._check_can_go_on(target.form)
+                self._check_can_go_on(target)
                 target = target.among(merge(self._learner.classes, target.classes))
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=False)
             method = method_of(self, target.classes, stream=False)
@@ -238,8 +238,8 @@ class Perceptron(ClassifierMixin, BaseEstimator):
                 held_out=held_out,
                 outcome=outcome,
             )
-        except KeyboardInterrupt:
-            outcome.stop_reason = "interrupted"
+        except (KeyboardInterrupt, ValueError) as error:
+            outcome.stop_reason = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
             raise
         finally:
             for row in outcome.history:
@@ -269,17 +269,13 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         """
         with unchanged_on_error(self):
             check_choices(self)
-            if self.class_weight == "balanced":
-                raise ValueError(
-                    "class_weight='balanced' needs all data at once and is not supported for partial_fit: compute the "
-                    "weights with sklearn.utils.class_weight.compute_class_weight and give them as a dict."
-                )
+            self._refuse_balanced()
             first = not hasattr(self, "_learner")
             dtype = None if first else self._learner.weights.dtype
             X = check_matrix(self, X, reset=first, dtype=dtype, growth=self._growth())
-            target = read_target(y, X.shape[0])
+            target = read_target(y, X.shape[0], "" if first else self._learner.form)
             if not first:
-                self._check_can_go_on(target.form)
+                self._check_can_go_on(target)
             named = target.classes if classes is None else read_classes(classes)
             unnamed = ~np.isin(target.classes, named)
             if unnamed.any():
@@ -317,6 +313,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         'spam'
         """
         self._check_again()
+        self._refuse_balanced()
         if self.batch_size != 1:
             raise ValueError(
                 f"learn_one learns from one example, not from batch_size={self.batch_size!r}: use partial_fit."
@@ -367,10 +364,10 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
     def score(self, X, y, sample_weight=None):
         """The share of examples answered right; with several labels, all of them right."""
-        target = read_target(y, np.shape(X)[0] if hasattr(X, "shape") else len(X))
+        target = read_target(y, np.shape(X)[0] if hasattr(X, "shape") else len(X), self._fitted().form)
+        self._learner.check_form(target.form, len(target.classes))
         if not target.several:
             return super().score(X, y, sample_weight)
-        self._fitted().check_form(target.form)
         known = merge(self.classes_, target.classes)
         truth = target.among(known).indicator
         predicted = np.zeros_like(truth)
@@ -452,6 +449,13 @@ class Perceptron(ClassifierMixin, BaseEstimator):
 
     # ---- the small steps of learning
 
+    def _refuse_balanced(self):
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all data at once and is not supported for partial_fit and learn_one: "
+                "compute the weights with sklearn.utils.class_weight.compute_class_weight and give them as a dict."
+            )
+
     def _growth(self):
         return Growth(float(self.eta0), self.shrink > 0)
 
@@ -465,11 +469,11 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         learner = self._learner
         code = learner.code(y) if learner.form == "single" and type(y) in (str, int, bool) else None
         if code is None:
-            target = read_target([y], 1)
-            target = target.among(merge(learner.classes, target.classes))
-        else:
-            target = Target("single", learner.classes, np.array([code], np.int32))
-        self._check_can_go_on(target.form)
+            target = read_target([y], 1, learner.form)
+            self._check_can_go_on(target)
+            return target.among(merge(learner.classes, target.classes))
+        target = Target("single", learner.classes, np.array([code], np.int32))
+        self._check_can_go_on(target)
         return target
 
     def _method_for(self, classes):
@@ -486,11 +490,11 @@ class Perceptron(ClassifierMixin, BaseEstimator):
             check_choices(self)
             self.__dict__.update(_checked=now, _method=None)
 
-    def _check_can_go_on(self, form):
+    def _check_can_go_on(self, target):
         """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
         learner = self._learner
         learner.check_holds(self.combine)
-        learner.check_form(form)
+        learner.check_form(target.form, len(target.classes))
         if bool(self.fit_intercept) != (learner.weights.one > 0):
             raise ValueError("fit_intercept was changed after the model was begun: fit it anew, with warm_start=False.")
         if learner.scheme == "labels":

@@ -16,11 +16,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from perceptrons.linear import Perceptron
-from perceptrons.passes.state import CLOCK, LOG_COLUMNS, SCALE, SEEN
-from perceptrons.training.choices import check_choices
+from perceptrons.passes.state import ANCHOR, CLOCK, FADED, LOG_COLUMNS, MASS, OFFSET, SCALE, SEEN
+from perceptrons.training.choices import check_choices, check_several
 from perceptrons.training.epochs import new_row
 from perceptrons.training.learner import Learner
-from perceptrons.training.method import cost_matrix
+from perceptrons.training.method import FAST, cost_matrix
 from perceptrons.training.problems import n_rows
 from perceptrons.training.targets import FORMS
 from perceptrons.training.votes import Votes
@@ -29,7 +29,7 @@ from perceptrons.training.weights import MATRICES, VECTORS, Weights
 FORMAT = 2
 KEY = "perceptrons"  # of the one metadata entry: safetensors writes several in random order
 UNSOUND = (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, OverflowError)
-REASONS = (None, "converged", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted")
+REASONS = (None, "converged", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
 REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went
 
 
@@ -58,6 +58,7 @@ def save(model: Perceptron, path: str | os.PathLike[str]) -> None:
         raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a model to", str(path.parent))
     if path.exists() and not path.is_file():
         raise ModelFileError(f"{path}: this is a folder or a device, not a file that a model could replace.")
+    _check_goes_on(model)
     arrays = _arrays(model._fitted())
     header = json.dumps(_header(model), sort_keys=True, allow_nan=False)
     _write_whole(path, to_bytes(arrays, metadata=_seal(header, arrays)))
@@ -95,6 +96,19 @@ def load(path: str | os.PathLike[str]) -> Perceptron:
         raise
     except UNSOUND as error:
         raise ModelFileError(f"{path}: the contents do not fit together ({error}).") from error
+
+
+def _check_goes_on(model: Perceptron) -> None:
+    """Raise ValueError if the parameters no longer fit the model: such a file could not be read."""
+    learner = model._fitted()
+    check_choices(model)
+    cost_matrix(model.cost, learner.classes, stream=True)
+    if learner.form != "single":
+        check_several(model)
+    elif learner.scheme != model.multiclass:
+        raise ValueError(f"The model was trained with multiclass={learner.scheme!r}, now it is {model.multiclass!r}.")
+    if learner.weights.has_sigma != (model.step == "arow"):
+        raise ValueError(f"The model was not trained with step={model.step!r}: set it back before saving.")
 
 
 # ---- a model as a header and arrays
@@ -160,6 +174,8 @@ def _model(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     cost_matrix(model.cost, classes, stream=True)
     scheme, form = header["scheme"], header["form"]
     _demand(form in FORMS, "labels of a known form")
+    if form != "single":
+        check_several(model)
     _demand(scheme == model.multiclass if form == "single" else scheme == "labels", "a scheme that fits the parameters")
     _demand(header["init"] in ("zeros", "ones", "random"), "a known start")
     learner = Learner(
@@ -173,6 +189,7 @@ def _model(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     )
     learner.epochs, learner.mistakes = int(header["epochs"]), int(header["mistakes"])
     learner.updates = int(header["updates"])
+    _demand(min(learner.epochs, learner.mistakes, learner.updates) >= 0, "counts that are not negative")
     learner.rng.bit_generator.state = header["orders"]
     model._learner = learner
     model.n_features_in_ = learner.weights.n_features
@@ -205,7 +222,17 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
         _demand(name != "t" or float(array[0]) >= 0, "a number of examples that is not negative")
         weights.arrays[name] = array.copy()
     clock = weights.arrays["clock"]
-    _demand(bool((clock[:, SEEN] >= 0).all() and (clock[:, SCALE] > 0).all()), "clocks that run forwards")
+    part = (clock[:, SCALE] > 0) & (clock[:, SCALE] <= 1) & (clock[:, FADED] >= 0) & (clock[:, FADED] <= 1)
+    part &= (clock[:, SEEN] >= 0) & (clock[:, ANCHOR] >= 0) & (clock[:, ANCHOR] <= 1 / FAST)
+    bound = clock[:, SEEN] * (1 + 1e-6) + 2 / FAST
+    part &= (np.abs(clock[:, MASS]) <= bound) & (np.abs(clock[:, OFFSET]) <= bound)
+    _demand(bool(part.all()), "clocks that run forwards")
+    if weights.has_sigma:
+        sigma = np.append(weights.arrays["sigma_w"], weights.arrays["sigma_b"])
+        _demand(bool(((sigma >= 0) & (sigma <= 1)).all()), "variances between 0 and 1")
+    with np.errstate(over="ignore", invalid="ignore"):
+        read = (*weights.average(), *weights.last())
+    _demand(all(bool(np.isfinite(array).all()) for array in read), "finite weights and averages")
     return weights
 
 
@@ -218,6 +245,7 @@ def _votes(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int
     _demand(log.ndim == 2 and log.shape[1] == LOG_COLUMNS and log.dtype == np.float64, "a log of six columns")
     _demand(bool(np.isfinite(log).all()), "finite numbers in the log")
     who, classes = log[:, 1], log[:, 2:4]
+    _demand(bool((log[:, 4:] >= 0).all()), "a log of steps that are not negative")
     _demand(bool(((who >= 0) & (who < n_support)).all()), "a log that names support examples that are there")
     _demand(bool(((classes >= 0) & (classes < max(2, n_classes))).all()), "a log that names classes that are there")
     if "support" in arrays:
@@ -286,8 +314,8 @@ def _demand(holds: bool, what: str) -> None:
 
 def _plain(value: Any) -> Any:
     """A value as JSON knows it."""
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, dict):

@@ -88,9 +88,9 @@ def add_spread(rows: Rows, i: int, step: Any, sigma: np.ndarray, w: np.ndarray) 
 
 
 def narrow(rows: Rows, i: int, beta: float, sigma: np.ndarray) -> None:
-    """sigma -= beta (diag(sigma) x_i)^2, element by element.  No column may stand twice."""
+    """sigma *= 1 - beta sigma x_i^2, element by element: as a product it stays above 0.  No column may stand twice."""
     at = _columns(rows, i)
-    sigma[at] -= (beta * (sigma[at] * _values(rows, i)) ** 2).astype(sigma.dtype)
+    sigma[at] = sigma[at] * (1.0 - beta * sigma[at] * _values(rows, i) ** 2)
 
 
 def _columns(rows: Rows, i: int) -> Any:
@@ -297,7 +297,7 @@ def _narrow(rows, i, beta, sigma):
         def dense(rows, i, beta, sigma):
             x = rows.values[i]
             for j in range(x.shape[0]):
-                sigma[j] -= beta * (sigma[j] * x[j]) ** 2
+                sigma[j] *= 1.0 - beta * sigma[j] * np.float64(x[j]) * x[j]
 
         return dense
 
@@ -306,7 +306,7 @@ def _narrow(rows, i, beta, sigma):
     def sparse(rows, i, beta, sigma):
         for p in range(np.uint64(rows.starts[i]), np.uint64(rows.starts[i + 1])):
             j = unsigned(rows.columns[p])
-            sigma[j] -= beta * (sigma[j] * rows.values[p]) ** 2
+            sigma[j] *= 1.0 - beta * sigma[j] * np.float64(rows.values[p]) * rows.values[p]
 
     return sparse
 

@@ -80,14 +80,17 @@ def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, poc
             step = rule.eta if asks else 0.0
             if asks:
                 if general is not None and rule.kind != CONSTANT:
-                    step = answer_to(rule, rows, i, loss, model, y[i], y_hat)
+                    step = answer_to(rule, rows, i, loss, clock, model, y[i], y_hat)
+                if step == np.inf:
+                    model.t[0] = clock[SEEN]
+                    return mistakes, updates, np.inf, out
                 mistakes += leader(s) != y[i]
-                total += share * loss if step < np.inf else np.inf
+                total += share * loss
             elif rule.keep == 1.0:
                 share = left  # nothing changes, so all visits left are the same
             if general is not None and rule.keep < 1.0:
                 shrink(rule, clock, share, model, -1)
-            if 0.0 < step < np.inf:
+            if step > 0.0:
                 if log is not None:
                     out = longer(out, updates)
                     note(out, updates, clock[SEEN], i, y[i], y_hat, theta.dtype.type(share * step), clock[FADED])

@@ -45,10 +45,12 @@ def together_pass(rows, y, problems, weight, order, model, rule, general):
                     quiet = False
                     step = rule.eta
                     if general is not None and rule.kind != CONSTANT:
-                        step = answer_to(rule, rows, i, loss, model, k, -1)
+                        step = answer_to(rule, rows, i, loss, clock, model, k, -1)
+                    if step == np.inf:
+                        return mistakes, updates, np.inf
                     mistakes += wrong(sign[y[i], k], s[k], rule.zero)
-                    total += share * loss if step < np.inf else np.inf
-                    if 0.0 < step < np.inf:
+                    total += share * loss
+                    if step > 0.0:
                         updates += 1
                         if general is not None and rule.kind == AROW:
                             confident_shift(rows, i, k, share * step * sign[y[i], k], loss, clock, model)
@@ -101,6 +103,9 @@ def duels_pass(rows, y, n_classes, weight, order, model, rule, general):
             sign[starts[a] : starts[a + 1]] = -1
             for b in range(a + 1, n_classes):
                 n = merged(grouped, starts[a], starts[a + 1], starts[b], starts[b + 1], mine)
+                if n == 0:
+                    k += 1
+                    continue
                 made, moved, lost = problem_pass(here, sign, own, mine[:n], model, rule, general, k)
                 mistakes, updates, total = mistakes + made, updates + moved, total + lost
                 k += 1
@@ -113,10 +118,9 @@ def duels_pass(rows, y, n_classes, weight, order, model, rule, general):
 def problem_pass(rows, sign, weight, order, model, rule, general, k):
     """`binary_pass` for problem k, which has row k of the weights and clock k."""
     t = np.zeros(1)
-    for j in range(
-        0, model.w.shape[1], 16
-    ):  # brings the weights into the cache in order: faster than as they are needed
-        t[0] += model.w[k, j]
+    if rows.values.size // max(1, len(sign)) * len(order) * 16 > model.w.shape[1]:
+        for j in range(0, model.w.shape[1], 16):  # the weights into the cache in order: faster than as they are needed
+            t[0] += model.w[k, j]
     row = slice(k, k + 1)
     problem = Linear(
         model.w[row], model.b[row], model.late_w[row], model.late_b[row], model.clock[row], t,

@@ -24,7 +24,7 @@ class Rule(NamedTuple):
     keep: float  # 1 - lambda: what shrinking leaves at every example
     anchor: float  # the sum of all scales to come, keep / lambda; 0 for a slow shrinking: see state.py
     floor: float  # the smallest scale
-    bound: float  # the longest step that cannot overflow
+    bound: float  # the longest step, in units of the scale, that cannot overflow
 
 
 @inlined
@@ -34,7 +34,7 @@ def demand(rule, cost, y, k):
 
 
 @compiled
-def answer_to(rule, rows, i, loss, model, y, y_hat):
+def answer_to(rule, rows, i, loss, clock, model, y, y_hat):
     """The step on x_i (for AROW on Sigma x_i) that answers a loss; 0 where none can, infinite where it would overflow.
 
         pa:  min(C, loss / (|x|² + 1 / 2C))       arow:  loss / (x·Sigma x + r)
@@ -51,7 +51,7 @@ def answer_to(rule, rows, i, loss, model, y, y_hat):
     if norm == 0.0:
         return 0.0
     step = min(rule.cap, loss / (norm + rule.slack))
-    return step if step * np.sqrt(norm) < rule.bound else np.inf
+    return step if step * max(1.0, np.sqrt(norm)) < rule.bound * rule.keep * clock[SCALE] else np.inf
 
 
 @inlined
@@ -82,11 +82,12 @@ def exchange(rows, i, y, y_hat, step, clock, model):
 @compiled
 def confident_shift(rows, i, k, step, loss, clock, model):
     """w_k += step Sigma_k x_i, then Sigma_k -= beta (Sigma_k x_i)²; AROW's beta is |step| / loss.  Changes model."""
+    beta = abs(step) / loss
     step = model.w.dtype.type(step)
-    late, sigma, bias, beta = clock[MASS] * step, model.sigma_w[k], model.one * model.sigma_b[k], abs(step) / loss
+    late, sigma, bias = clock[MASS] * step, model.sigma_w[k], model.one * model.sigma_b[k]
     add_spread(rows, i, step, sigma, model.w[k])
     add_spread(rows, i, late, sigma, model.late_w[k])
     model.b[k] += step * bias
     model.late_b[k] += late * bias
     narrow(rows, i, beta, sigma)
-    model.sigma_b[k] -= beta * bias * bias
+    model.sigma_b[k] *= 1.0 - beta * bias

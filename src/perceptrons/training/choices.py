@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.training.method import Method, cost_matrix
+from perceptrons.training.method import LARGEST_DEMAND, Method, cost_matrix
 from perceptrons.training.parameters import ANYTHING, MAPPING, NONE, Domain, Flag, Kind, Number, Words, check_parameters
 
 LIMITLESS = float("inf")
@@ -15,7 +15,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "step": (Words(("constant", "pa", "pa1", "pa2", "arow")),),
     "eta0": (Number(1e-12, 1e9),),
     "C": (Number(1e-12, 1e12),),
-    "margin": (Number(0, LIMITLESS), NONE),
+    "margin": (Number(0, LARGEST_DEMAND), NONE),
     "cost": (ANYTHING,),  # checked where the classes are known
     "shrink": (Number(0, 1, below=True),),
     "batch_size": (Number(1, LIMITLESS, whole=True), Words(("all",))),

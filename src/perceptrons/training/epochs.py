@@ -10,8 +10,10 @@ from perceptrons.passes.orders import shuffled
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learner import Learner
 from perceptrons.training.learning import (
+    MANY_EXAMPLES,
     PIECE,
     Examples,
+    check_overflow,
     judge_last,
     learn,
     mistakes_of,
@@ -82,7 +84,9 @@ def run_epochs(
     began = time.perf_counter()
     taken = np.full(len(examples.y) if votes else 0, -1)  # for voting: which support example each row is
     best = _Best()
-    weights.arrange(examples.rows, by_row=examples.problems is not None and examples.problems.duels)
+    weights.arrange(
+        examples.rows, by_row=examples.problems is not None and examples.problems.duels and n >= MANY_EXAMPLES
+    )
     average = None if plan.tol is None else SettlingAverage(weights)
     with Progress(plan.verbose, plan.max_iter, n) as progress, Uninterrupted() as hold:
         for epoch in range(epochs_before + 1, epochs_before + plan.max_iter + 1):
@@ -100,6 +104,7 @@ def run_epochs(
                 row["updates"] += counts.updates
                 row["loss"] += counts.loss
                 hold.let()
+                check_overflow(counts, method, weights.dtype)
                 progress.advance(row)
                 out_of_time = plan.max_seconds is not None and time.perf_counter() - began >= plan.max_seconds
                 if out_of_time:

@@ -200,8 +200,9 @@ def _check_values(values: np.ndarray, X: Any, growth: Growth, names: Any) -> Non
     where = f"row {row}, column {column if names is None else names[column]}"
     if math.isfinite(value):
         raise ValueError(
-            f"Input X has {value:g} at {where}: too large for {values.dtype} scores "
-            f"(at most {limit:.0e}). Scale the features, for instance with scikit-learn's StandardScaler."
+            f"Input X has {value:g} at {where}: too large for {values.dtype} scores (at most {limit:.0e}"
+            f"{' if weights are shrunk' if growth.shrinks else ''}). Scale the features, for instance with "
+            "scikit-learn's StandardScaler."
         )
     what = (
         "NaN" if math.isnan(value) else "infinity" if values.dtype == np.float64 else "infinity or too large a number"
@@ -248,11 +249,11 @@ def check_weights(
         return None
     if not (stream or weight.any()):
         raise ValueError("Sample and class weights leave nothing to learn from: all are zero.")
-    _check_range(weight)
+    check_range(weight)
     return None if (weight == 1).all() else weight
 
 
-def _check_range(weight: np.ndarray) -> None:
+def check_range(weight: np.ndarray) -> None:
     if ((weight > 0) & (weight < SMALLEST_WEIGHT)).any():
         raise ValueError(f"Weights must be 0 or at least {SMALLEST_WEIGHT:g}: multiply them all by a number.")
     if weight.max(initial=0) > LARGEST_WEIGHT:
@@ -276,7 +277,7 @@ def label_weights(
         having = indicator.sum(axis=0) if weight is None else weight @ indicator
         counts = np.stack([total - having, having], axis=1)
         by_label = np.where(counts > 0, total / (2 * np.maximum(counts, SMALLEST_WEIGHT)), 0.0)
-    _check_range(by_label)
+    check_range(by_label)
     return by_label
 
 

@@ -8,12 +8,14 @@ from sklearn.utils.extmath import safe_sparse_dot
 from perceptrons.rows import Rows, Sparse
 from perceptrons.training.inputs import Growth, as_numbers, largest
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.learning import PIECE, Examples, judge_last, learn, piece_size, pieces
+from perceptrons.training.learning import PIECE, Examples, check_overflow, judge_last, learn, piece_size, pieces
 from perceptrons.training.method import Method
 from perceptrons.training.problems import class_problems, class_scores, has_problems, label_problems, n_rows, row_places
 from perceptrons.training.targets import Target, same_form
 from perceptrons.training.votes import Votes, take
 from perceptrons.training.weights import Weights, first_weights
+
+AT_ONCE = 2**23  # scores of pairs of classes held at once while predicting
 
 
 class Learner:
@@ -137,6 +139,7 @@ class Learner:
                 self.mistakes += counts.mistakes
                 self.updates += counts.updates
                 hold.let()
+                check_overflow(counts, method, self.weights.dtype)
         judge_last(self.weights, examples, every, method.zero_score)
 
     def changed(self) -> None:
@@ -167,8 +170,13 @@ class Learner:
             what = {"vote": "votes", "pocket": "pocket"}[combine]
             raise ValueError(f"The model was not begun with combine={combine!r} and holds no {what}: fit it anew.")
 
-    def check_form(self, form: str) -> None:
+    def check_form(self, form: str, n_classes: int) -> None:
         """Raise ValueError if labels come in another form than those the model was begun with."""
+        if form in ("array", "sparse") and self.form in ("array", "sparse") and n_classes != len(self.classes):
+            raise ValueError(
+                f"y has {n_classes} columns, but the model was begun with {len(self.classes)}: one for every label. "
+                "Labels that may come later can be given as label sets."
+            )
         if not same_form(self.form, form):
             kinds = {"single": "single labels", "array": "an indicator matrix", "sparse": "an indicator matrix"}
             before, now = (kinds.get(name, "label sets") for name in (self.form, form))
@@ -181,7 +189,10 @@ class Learner:
             at_zero = zero_score == "positive"
             return self.votes.shares(X, self.weights.start(), self.weights.one, self.weights.t, at_zero)
         w, b = self.predicting(combine)
-        return self._of_classes(safe_sparse_dot(X, w.T, dense_output=True) + b, zero_score)
+        size = max(1, AT_ONCE // len(b)) if self.scheme == "ovo" else max(1, X.shape[0])
+        blocks = [X[start : start + size] for start in range(0, X.shape[0], size)] if X.shape[0] > size else [X]
+        scores = [self._of_classes(safe_sparse_dot(x, w.T, dense_output=True) + b, zero_score) for x in blocks]
+        return scores[0] if len(scores) == 1 else np.concatenate(scores)
 
     def score_one(self, rows: Rows, combine: str, zero_score: str) -> np.ndarray:
         """`scores` of one row; last and averaged weights at the cost of its non-zeros."""

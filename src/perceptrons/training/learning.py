@@ -19,6 +19,8 @@ from perceptrons.training.votes import Votes
 from perceptrons.training.weights import Weights
 
 PIECE = 2**27  # multiplications a call of a pass: some 50 ms, so that time limits, Ctrl-C and the bar are prompt
+A_VISIT = 20  # multiplications that a visit takes as much time as, beside those with the example
+MANY_EXAMPLES = 1024  # from here on it pays to bring one-vs-one weights into the order of their pairs
 MANY_CLASSES = 150  # from here on matrix products are faster than row by row; measured, see docs/decisions.md
 
 
@@ -36,6 +38,7 @@ class Counts(NamedTuple):
     mistakes: int
     updates: int
     loss: float
+    overflowed: bool  # the pass ended at an example whose step would overflow
 
 
 def learn(
@@ -50,7 +53,7 @@ def learn(
 ) -> Counts:
     """Visit the examples in the given order once and learn from them. Changes weights (and votes) in place."""
     rows, y, weight, problems, by_label = examples
-    weights.arrange(rows, by_row=problems is not None and problems.duels)
+    weights.arrange(rows, by_row=problems is not None and problems.duels and len(order) >= MANY_EXAMPLES)
     model, pocket, rule = weights.linear(), weights.pocket(judged_on), method.rule(weights.dtype)
     cost = method.cost
     general = None if method.step == "constant" and method.shrink == 0 else True
@@ -68,7 +71,7 @@ def learn(
     elif problems is not None:
         if problems.duels:
             mistakes, updates, loss = duels_pass(rows, y, len(problems.sign), weight, order, model, rule, general)
-        elif len(model.clock) == 1:
+        elif by_label is None and len(model.clock) == 1:
             mistakes, updates, loss = together_pass(rows, y, problems, weight, order, model, rule, general)
         else:
             by_label = np.ones((weights.n_rows, 2)) if by_label is None else by_label
@@ -82,13 +85,18 @@ def learn(
         mistakes, updates, loss, log = multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
     if votes is not None and log is not None and updates:
         votes.record(rows, weights.n_features, log[:updates], np.full(len(y), -1) if taken is None else taken)
-    if not loss < np.inf:
+    overflowed = not loss < np.inf
+    return Counts(int(mistakes), int(updates), 0.0 if overflowed else float(loss), overflowed)
+
+
+def check_overflow(counts: Counts, method: Method, dtype: np.dtype) -> None:
+    """Raise ValueError if the pass ended early."""
+    if counts.overflowed:
         raise ValueError(
-            f"A step of step={method.step!r} would overflow {weights.dtype}: an example is too small for the margin. "
-            "Scale the features, for instance with scikit-learn's StandardScaler, or use step='pa1', with steps of at "
-            "most C. The model keeps what it learned before."
+            f"A step of step={method.step!r} would overflow {dtype}: an example is too small for the margin. Scale the "
+            "features, for instance with scikit-learn's StandardScaler, or use step='pa1', with steps of at most C. "
+            "The model keeps what it learned before this example."
         )
-    return Counts(int(mistakes), int(updates), float(loss))
 
 
 def _by_blocks(weights: Weights, rows: Rows, method: Method) -> bool:
@@ -101,7 +109,9 @@ def _by_blocks(weights: Weights, rows: Rows, method: Method) -> bool:
 def piece_size(examples: Examples, weights: Weights, work: int, batch: int) -> int:
     """How many examples make about that much work: whole blocks, whole batches."""
     stored = examples.rows.values.size / max(1, len(examples.y))
-    size = max(1024, int(work / ((stored + 1) * weights.n_rows)) // 1024 * 1024)
+    visits = 1.0 if examples.weight is None else max(1.0, float(examples.weight.mean()))
+    least = max(1, int(1024 / visits))
+    size = max(least, int(work / ((stored + A_VISIT) * weights.n_rows * visits)) // least * least)
     if batch == 1:
         return size
     if batch == 0 or examples.weight is not None:  # repetitions count in a batch: where one ends is not known here

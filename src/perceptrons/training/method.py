@@ -1,6 +1,5 @@
 """The estimator's parameters of the learning rule, checked and turned into what the passes take."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +11,7 @@ from perceptrons.passes.state import smallest_scale
 from perceptrons.training.inputs import as_numbers
 
 NO_COST = np.empty((0, 0))
+LARGEST_DEMAND = 1e100  # of margin and cost: sums of losses must stay finite
 FAST = 1e-3  # from such a shrinking on, the average counts by the scales to come: see passes/state.py
 
 # the label that is wrong at score 0 (2: both, 0: none): while learning, and for the answer that `predict` gives
@@ -45,6 +45,7 @@ class Method:
         slack = {"pa2": 0.5 / self.C, "arow": 1.0 / self.C}.get(self.step, 0.0)
         zero = ZERO_WHEN_LEARNING[self.zero_score]
         keep, floor, bound = 1.0 - self.shrink, smallest_scale(dtype), float(np.sqrt(np.finfo(dtype).max))
+        bound = bound / float(np.sqrt(floor)) if self.shrink else bound  # as `largest` values are smaller then
         anchor = keep / self.shrink if self.shrink >= FAST else 0.0
         return Rule(kind, self.eta, cap, slack, zero, self.margin, keep, anchor, floor, bound)
 
@@ -62,38 +63,58 @@ def cost_matrix(cost: Any, classes: np.ndarray, stream: bool) -> np.ndarray:
     if cost is None:
         return NO_COST
     labels = classes.tolist()
-    if hasattr(cost, "columns") and hasattr(cost, "to_dict"):
-        cost = cost.to_dict("index")  # a frame: its index and columns are the labels
-    if isinstance(cost, Mapping):
+    if hasattr(cost, "columns"):
+        cost = _of_frame(cost)
+    if not isinstance(cost, Mapping):
+        matrix = _numbers(cost, len(labels))
+    else:
         matrix = np.zeros((len(labels), len(labels)))
         number = {label: place for place, label in enumerate(labels)}
         for true, row in cost.items():
             if not isinstance(row, Mapping):
                 raise ValueError(f"cost[{true!r}] = {row!r}: a dict of costs needs a dict of answers for every class.")
             for answer, value in row.items():
-                if not stream and (true not in number or answer not in number):
-                    unknown = true if true not in number else answer
-                    raise ValueError(f"cost names the class {unknown!r}, which is not among {labels[:10]}.")
+                for label in (true, answer):
+                    if label not in number and (not stream or isinstance(label, str) != isinstance(labels[0], str)):
+                        raise ValueError(f"cost names the class {label!r}, which is not among {labels[:10]}.")
                 _check_cost(value, f"cost[{true!r}][{answer!r}]", true == answer)
                 if true in number and answer in number:
                     matrix[number[true], number[answer]] = value
-        return matrix if len(labels) > 1 else np.zeros((2, 2))
-    matrix = as_numbers(cost, "cost")
-    if matrix.shape != (len(labels), len(labels)):
+    return matrix if len(labels) > 1 else np.zeros((2, 2))
+
+
+def _of_frame(frame: Any) -> dict[Any, Any]:
+    """A pandas frame, whose index and columns are the labels, as a dict of dicts."""
+    if not hasattr(frame, "index") or not hasattr(frame, "to_dict"):
         raise ValueError(
-            f"cost has the shape {matrix.shape}, but there are {len(labels)} classes: it must be "
-            f"{(len(labels), len(labels))}, with a row for every true class and a column for every answer."
+            "cost is a frame without labels for its rows: give a pandas frame, a matrix or a dict of dicts."
         )
-    sound = (matrix >= 0) & np.isfinite(matrix)
+    if not (frame.index.is_unique and frame.columns.is_unique):
+        raise ValueError("cost names a class twice: its index and its columns must be the classes, each once.")
+    return dict(frame.to_dict("index"))
+
+
+def _numbers(cost: Any, n_classes: int) -> np.ndarray:
+    """A matrix of costs in the order of the classes, checked."""
+    given = np.asarray(cost) if not isinstance(cost, np.ma.MaskedArray) else np.asarray(cost, dtype=object)
+    if given.dtype.kind in "bUSOc" and given.shape != ():
+        raise ValueError("cost must be an array of numbers, without strings, booleans or masked values.")
+    matrix = as_numbers(cost, "cost")
+    if matrix.shape != (n_classes, n_classes):
+        raise ValueError(
+            f"cost has the shape {matrix.shape}, but there are {n_classes} classes: it must be "
+            f"{(n_classes, n_classes)}, with a row for every true class and a column for every answer."
+        )
+    sound = (matrix >= 0) & (matrix <= LARGEST_DEMAND)
     np.fill_diagonal(sound, np.diagonal(matrix) == 0)
     for true, answer in np.argwhere(~sound).tolist():
         _check_cost(float(matrix[true, answer]), f"cost[{true}, {answer}]", true == answer)
-    return matrix
+    return np.ascontiguousarray(matrix)
 
 
 def _check_cost(value: Any, where: str, same: bool) -> None:
     number = not isinstance(value, bool) and isinstance(value, int | float | np.number)
-    if not number or not 0 <= value <= sys.float_info.max:
-        raise ValueError(f"{where} = {value!r}: costs must be finite numbers and not negative.")
+    if not number or isinstance(value, np.complexfloating) or not 0 <= value <= LARGEST_DEMAND:
+        raise ValueError(f"{where} = {value!r}: costs must be numbers, not negative and at most {LARGEST_DEMAND:g}.")
     if same and value != 0:
         raise ValueError(f"{where} = {value!r}: the right answer must cost 0 (the diagonal of the matrix).")

@@ -1,8 +1,11 @@
 """Schemes: how several classes or labels become rows of weights, and scores of rows the scores of classes (spec 3)."""
 
 import itertools
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from perceptrons.passes.problems import Problems
 
@@ -36,6 +39,7 @@ def row_places(scheme: str, places: np.ndarray, n_classes: int) -> np.ndarray:
     return np.array([number[int(places[a]), int(places[b])] for a, b in pairs(len(places))])
 
 
+@lru_cache(maxsize=8)
 def class_problems(scheme: str, n_classes: int) -> Problems:
     """The problems of single labels."""
     if scheme == "ovr":
@@ -56,12 +60,17 @@ def label_problems(indicator: np.ndarray) -> tuple[np.ndarray, Problems]:
 
 def class_scores(scores: np.ndarray, n_classes: int, positive_at_zero: bool) -> np.ndarray:
     """One-vs-one: duels won, and as a tie-break the sum of the scores, squashed into (-1/3, 1/3)."""
-    won, sums = np.zeros((len(scores), n_classes)), np.zeros((len(scores), n_classes))
-    for row, (a, b) in enumerate(pairs(n_classes)):
-        s = scores[:, row]
-        for_b = s >= 0 if positive_at_zero else s > 0
-        won[:, a] += ~for_b
-        won[:, b] += for_b
-        sums[:, a] -= s
-        sums[:, b] += s
+    sides = _sides(n_classes)
+    for_second = scores >= 0 if positive_at_zero else scores > 0
+    won = (n_classes - 1 + np.where(for_second, 1.0, -1.0) @ sides) / 2
+    sums = scores.astype(np.float64, copy=False) @ sides
     return won + sums / (3 * (np.abs(sums) + 1))
+
+
+@lru_cache(maxsize=8)
+def _sides(n_classes: int) -> Any:
+    """(pairs, classes): +1 for the second class of a pair, -1 for the first."""
+    first, second = np.triu_indices(n_classes, 1)
+    rows = np.arange(len(first))
+    parts = np.concatenate([np.ones(len(rows)), -np.ones(len(rows))]), (np.tile(rows, 2), np.append(second, first))
+    return sp.csr_matrix(parts, shape=(len(rows), n_classes))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.training.inputs import check_weights, label_weights
+from perceptrons.training.inputs import check_range, check_weights, label_weights
 from perceptrons.training.labels import check_labels, distinct
 
 SETS = {"set": set, "frozenset": frozenset, "tuple": tuple, "list": list}  # forms of label sets
@@ -41,12 +41,24 @@ class Target(NamedTuple):
         if self.indicator is None:
             return check_weights(sample_weight, class_weight, self.classes, self.codes, stream), None
         weight = check_weights(sample_weight, None, self.classes, self.codes, stream)
-        return weight, label_weights(class_weight, self.classes, self.indicator, weight, stream)
+        by_label = label_weights(class_weight, self.classes, self.indicator, weight, stream)
+        if by_label is not None and weight is not None:
+            check_range(np.outer([weight[weight > 0].min(initial=1), weight.max(initial=1)], by_label))
+        return weight, by_label
 
 
-def read_target(y: Any, n: int) -> Target:
-    """Labels of n examples: one each, an indicator matrix of two or more columns, or a list of label sets."""
-    target = _indicator(y) if _is_matrix(y) else _label_sets(y) if _are_sets(y) else _single(y)
+def read_target(y: Any, n: int, form: str = "") -> Target:
+    """Labels of n examples: one each, an indicator matrix of two or more columns, or a list of label sets.
+
+    Lists or tuples of 0 and 1, all of one length, are an indicator matrix, or a column of labels if that length is 1,
+    unless a model has been taught label sets: form is that of the labels it knows.
+    """
+    if hasattr(y, "to_list") and (np.dtype(object) == y.dtype or "List" in str(y.dtype)):
+        y = y.to_list()  # a Series of lists
+    if form in SETS and _are_sets(y):
+        target = _label_sets(y)
+    else:
+        target = _indicator(y) if _is_matrix(y) else _label_sets(y) if _are_sets(y) and not _column(y) else _single(y)
     if len(target.codes) != n:
         raise ValueError(f"X has {n} rows, but y has labels for {len(target.codes)}: inconsistent numbers of samples.")
     return target
@@ -93,6 +105,11 @@ def _are_sets(y: Any) -> bool:
     return False
 
 
+def _column(y: Any) -> bool:
+    """A single label in every row, written as [[1], [2]]."""
+    return all(isinstance(row, list | tuple | np.ndarray) and len(row) == 1 for row in y)
+
+
 def _rectangular(y: Any) -> bool:
     """Rows of 0 and 1, all of one length of at least 2: an indicator matrix written as lists."""
     rows = list(y)
@@ -103,17 +120,21 @@ def _rectangular(y: Any) -> bool:
 
 def _indicator(y: Any) -> Target:
     form = "sparse" if sp.issparse(y) else "array"
-    matrix = y.toarray() if sp.issparse(y) else np.asarray(y)
+    if sp.issparse(y):
+        sound = y.dtype.kind in "biuf" and bool(np.isin(y.data, (0, 1)).all())
+        matrix = y.astype(bool).toarray() if sound else y.toarray()
+    else:
+        matrix = np.asarray(y)
     if matrix.dtype == object:
         matrix = np.array(matrix.tolist())
-    wrong = ~np.isin(matrix, (0, 1)) if matrix.dtype.kind in "biuf" else np.ones(matrix.shape, bool)
+    wrong = (matrix != 0) & (matrix != 1) if matrix.dtype.kind in "biuf" else np.ones(matrix.shape, bool)
     if wrong.any():
         row, column = (int(place[0]) for place in np.nonzero(wrong))
         raise ValueError(
             f"Unknown label type: y[{row}, {column}] = {matrix[row, column]!r}. A y of several columns says which "
             "labels an example has, as 0 and 1; several classes at once are not supported: train a model for each."
         )
-    return Target(form, np.arange(matrix.shape[1]), np.zeros(len(matrix), np.int32), matrix.astype(bool))
+    return Target(form, np.arange(matrix.shape[1]), np.zeros(len(matrix), np.int32), matrix.astype(bool, copy=False))
 
 
 def _label_sets(y: Any) -> Target:

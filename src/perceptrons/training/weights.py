@@ -115,11 +115,9 @@ class Weights:
         return self.arrays["start_w"][:, : self.n_features], self.arrays["start_b"]
 
     def norm(self) -> float:
-        """Of the last weights without the bias; nothing is copied."""
+        """Of the last weights, without the bias."""
         w, scale = self.arrays["w"][:, : self.n_features], self.arrays["clock"][:, SCALE]
-        if (scale == scale[0]).all():
-            return float(np.linalg.norm(w) * scale[0])
-        return math.sqrt(scale**2 @ np.einsum("kj,kj->k", w, w, dtype=np.float64))
+        return float(np.linalg.norm(w if (scale == 1).all() else w * scale[:, None]))
 
     def average(self, columns: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
         """The mean of the weights after every example seen, of the given columns, in the dtype of the weights."""
