@@ -33,6 +33,7 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
     Changes model (a Linear of one row), pocket. Returns mistakes, updates, loss, and the log of updates (None: none).
     """
     w, b, one, clock = model.w[0], model.b, model.one, model.clock[0]
+    scale = clock[SCALE]
     margin = demand(rule, cost, 0, 1), demand(rule, cost, 1, 0)  # for y = -1 and +1
     mistakes, updates, total, out = 0, 0, 0.0, log
     for p in range(len(order)):
@@ -41,7 +42,7 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
         left = 1.0 if weight is None else weight[i]
         while left > 0:
             share = min(left, 1.0)
-            s = clock[SCALE] * (dot(rows, i, w) + one * b[0])
+            s = scale * (dot(rows, i, w) + one * b[0])
             asks, loss = binary_loss(rule, margin[1] if y[i] > 0 else margin[0], y[i], s)
             step = rule.eta if asks else 0.0
             if asks:
@@ -56,6 +57,7 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
                 share = left  # nothing changes, so all visits left are the same
             if general is not None and rule.keep < 1.0:
                 shrink(rule, clock, share, model, -1)
+                scale = clock[SCALE]
             if step > 0.0:
                 if log is not None:
                     out = longer(out, updates)
