@@ -13,10 +13,11 @@ from perceptrons.passes.state import (
     SEEN,
     broke,
     due,
+    fade,
     judge,
     longer,
     note,
-    shrink,
+    settle,
     tick,
 )
 from perceptrons.rows import compiled, dot, prefetch, scores
@@ -112,8 +113,8 @@ def close(rows, joint, todo, waiting, model, rule, log, kept):
     """End a batch: shrink, add what was asked for, count the last visit. Changes model, waiting. Returns the log."""
     out = log
     for k in range(len(model.clock)):
-        if waiting[k, 0] > 0.0 and rule.keep < 1.0:
-            shrink(rule, model.clock[k], waiting[k, 0], model, -1 if len(model.clock) == 1 else k)
+        if waiting[k, 0] > 0.0 and rule.keep < 1.0 and fade(rule, model.clock[k], waiting[k, 0]):
+            settle(rule, model.clock[k], waiting[k, 0], model, -1 if len(model.clock) == 1 else k)
     for u in range(len(todo)):
         clock, i, y, y_hat = model.clock[int(todo[u, 0])], int(todo[u, 1]), int(todo[u, 2]), int(todo[u, 3])
         step = todo[u, 4]

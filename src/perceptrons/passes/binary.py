@@ -3,7 +3,7 @@
 import numpy as np
 
 from perceptrons.passes.rule import AROW, CONSTANT, answer_to, confident_shift, demand, shift
-from perceptrons.passes.state import FADED, SCALE, SEEN, broke, due, judge, longer, note, shrink, tick
+from perceptrons.passes.state import FADED, SCALE, SEEN, broke, due, fade, judge, longer, note, settle, tick
 from perceptrons.rows import compiled, dot, inlined, prefetch
 
 
@@ -42,6 +42,8 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
         left = 1.0 if weight is None else weight[i]
         while left > 0:
             share = min(left, 1.0)
+            if general is not None:
+                scale = clock[SCALE]
             s = scale * (dot(rows, i, w) + one * b[0])
             asks, loss = binary_loss(rule, margin[1] if y[i] > 0 else margin[0], y[i], s)
             step = rule.eta if asks else 0.0
@@ -55,9 +57,8 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
                 total += share * loss
             elif rule.keep == 1.0:
                 share = left  # nothing changes, so all visits left are the same
-            if general is not None and rule.keep < 1.0:
-                shrink(rule, clock, share, model, -1)
-                scale = clock[SCALE]
+            if general is not None and rule.keep < 1.0 and fade(rule, clock, share):
+                settle(rule, clock, share, model, -1)
             if step > 0.0:
                 if log is not None:
                     out = longer(out, updates)

@@ -11,10 +11,11 @@ from perceptrons.passes.state import (
     SEEN,
     broke,
     due,
+    fade,
     judge,
     longer,
     note,
-    shrink,
+    settle,
     tick,
 )
 from perceptrons.rows import compiled, inlined, prefetch, scores
@@ -88,8 +89,8 @@ def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, poc
                 total += share * loss
             elif rule.keep == 1.0:
                 share = left  # nothing changes, so all visits left are the same
-            if general is not None and rule.keep < 1.0:
-                shrink(rule, clock, share, model, -1)
+            if general is not None and rule.keep < 1.0 and fade(rule, clock, share):
+                settle(rule, clock, share, model, -1)
             if step > 0.0:
                 if log is not None:
                     out = longer(out, updates)

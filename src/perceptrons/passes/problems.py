@@ -6,7 +6,7 @@ import numpy as np
 
 from perceptrons.passes.binary import binary_loss, binary_pass, wrong
 from perceptrons.passes.rule import AROW, CONSTANT, answer_to, confident_shift, shift
-from perceptrons.passes.state import SCALE, SEEN, Linear, shrink, tick
+from perceptrons.passes.state import SCALE, SEEN, Linear, fade, settle, tick
 from perceptrons.rows import compiled, packed, prefetch, scores
 
 PACKED = 2**22  # numbers of a block that is copied, class by class; measured, see docs/decisions.md
@@ -37,8 +37,8 @@ def together_pass(rows, y, problems, weight, order, model, rule, general):
             scores(rows, i, theta, s)
             for k in range(len(s)):
                 s[k] = scale * (s[k] + theta.dtype.type(model.one) * b[k])
-            if general is not None and rule.keep < 1.0:
-                shrink(rule, clock, share, model, -1)
+            if general is not None and rule.keep < 1.0 and fade(rule, clock, share):
+                settle(rule, clock, share, model, -1)
             for k in range(len(s)):
                 asks, loss = binary_loss(rule, rule.margin, sign[y[i], k], s[k])
                 if asks:

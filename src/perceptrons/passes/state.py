@@ -71,56 +71,48 @@ def tick(rule, clock, share):
         clock[OFFSET] = clock[MASS] + clock[ANCHOR] * clock[SCALE]
 
 
-@compiled
-def shrink(rule, clock, share, model, k):
-    """Rows k (all of them if k < 0) of the weights times (1 - lambda)^share.  Changes model, clock."""
+@inlined
+def fade(rule, clock, share):
+    """The weights times (1 - lambda)^share, by their scale; is it time to `settle` them?  Changes clock."""
     left = rule.keep if share == 1.0 else rule.keep**share
     clock[SCALE] *= left
     clock[FADED] *= left
-    anchored = clock[ANCHOR] > 0.0
-    if clock[SCALE] < max(rule.floor, LOST * abs(clock[OFFSET])) if anchored else clock[SCALE] < LOST:
-        rows = slice(None) if k < 0 else slice(k, k + 1)
-        known = anchored and share == 1.0 and clock[ANCHOR] == rule.anchor and clock[OFFSET] == 0.0
-        settle(rule, clock, model.w[rows], model.late_w[rows], known)
-        settle_vector(rule, clock, model.b[rows], model.late_b[rows], known)
-        clock[MASS], clock[SCALE], clock[ANCHOR], clock[OFFSET] = fresh_mass(rule), 1.0, rule.anchor, 0.0
-
-
-@inlined
-def fresh_mass(rule):
-    """Where to count the mass from, before the example at hand is counted."""
-    return -rule.anchor / rule.keep
+    if clock[ANCHOR] > 0.0:
+        return clock[SCALE] < max(rule.floor, LOST * abs(clock[OFFSET]))
+    return clock[SCALE] < LOST
 
 
 @compiled
-def settle(rule, clock, w, late, known):
-    """w *= scale, so that scale can start from 1 anew; late takes the mean so far, and where mass now counts from.
+def settle(rule, clock, share, model, k):
+    """w *= scale for row k (for all if k < 0), so that scale can start from 1 anew, before the visit is counted.
 
-    known: mass is as far behind as it will be, so that the two are equal, and late needs no change.
+    late takes the mean so far, and where mass now counts from. If mass is as far behind as it will be, the two are
+    equal, and late needs no change.  Changes model, clock.
     """
+    known = share == 1.0 and clock[ANCHOR] == rule.anchor > 0.0 and clock[OFFSET] == 0.0
+    fresh = -rule.anchor / rule.keep
+    rows = slice(None) if k < 0 else slice(k, k + 1)
+    w, late, b, late_b = model.w[rows], model.late_w[rows], model.b[rows], model.late_b[rows]
     if w.strides[0] < w.strides[1]:
-        settle_rows(rule, clock, w.T, late.T, known)
+        multiply_out(w.T, late.T, clock[SCALE], clock[MASS], fresh, known)
     else:
-        settle_rows(rule, clock, w, late, known)
+        multiply_out(w, late, clock[SCALE], clock[MASS], fresh, known)
+    multiply_out(b.reshape(-1, 1), late_b.reshape(-1, 1), clock[SCALE], clock[MASS], fresh, known)
+    clock[MASS], clock[SCALE], clock[ANCHOR], clock[OFFSET] = fresh, 1.0, rule.anchor, 0.0
 
 
 @compiled
-def settle_rows(rule, clock, w, late, known):
-    for k in range(len(w)):
-        settle_vector(rule, clock, w[k], late[k], known)
-
-
-@compiled
-def settle_vector(rule, clock, w, late, known):
-    mass, fresh, scale = clock[MASS], fresh_mass(rule), w.dtype.type(clock[SCALE])
-    if known:
-        for j in range(len(w)):
-            w[j] *= scale
-    else:
-        for j in range(len(w)):
-            was = w[j]
-            w[j] *= scale
-            late[j] += fresh * w[j] - mass * was
+def multiply_out(w, late, scale, mass, fresh, known):
+    factor = w.dtype.type(scale)
+    for k in range(w.shape[0]):
+        if known:
+            for j in range(w.shape[1]):
+                w[k, j] *= factor
+        else:
+            for j in range(w.shape[1]):
+                was = w[k, j]
+                w[k, j] *= factor
+                late[k, j] += fresh * w[k, j] - mass * was
 
 
 @compiled
