@@ -6,7 +6,6 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -17,10 +16,11 @@ from perceptrons.training.epochs import Outcome, Plan, hold_out, run_epochs
 from perceptrons.training.inputs import Growth, as_rows, check_matrix, dict_row, known_part, once_each, plain_row
 from perceptrons.training.labels import merge
 from perceptrons.training.learner import Learner
+from perceptrons.training.reading import Reading
 from perceptrons.training.targets import Target, answer, read_classes, read_target
 
 
-class Perceptron(ClassifierMixin, BaseEstimator):
+class Perceptron(Reading, ClassifierMixin, BaseEstimator):
     """The perceptron for two or more classes, or several labels an example: online, averaged by default.
 
     Goes through the examples one by one and, when it predicts one wrongly, adds it to the weights of its class and
@@ -374,67 +374,6 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         winners = self._learner.winners(self.decision_function(X), self.zero_score)
         predicted[:, np.searchsorted(known, self.classes_)] = winners
         return accuracy_score(truth, predicted, sample_weight=sample_weight)
-
-    # ---- reading the model
-
-    @property
-    def coef_(self):
-        return self._fitted().predicting(self.combine)[0].copy()
-
-    @property
-    def intercept_(self):
-        return self._fitted().predicting(self.combine)[1].copy()
-
-    @property
-    def coef_last_(self):
-        return self._fitted().weights.last()[0].copy()
-
-    @property
-    def intercept_last_(self):
-        return self._fitted().weights.last()[1].copy()
-
-    @property
-    def coef_average_(self):
-        return self._fitted().average()[0].copy()
-
-    @property
-    def intercept_average_(self):
-        return self._fitted().average()[1].copy()
-
-    @property
-    def classes_(self):
-        return self._fitted().classes
-
-    @property
-    def n_updates_(self):
-        return self._fitted().updates
-
-    @property
-    def n_mistakes_(self):
-        return self._fitted().mistakes
-
-    @property
-    def t_(self):
-        return self._fitted().weights.t
-
-    @property
-    def feature_names_in_(self):
-        if "_columns" not in self.__dict__:
-            raise AttributeError("The model was trained on columns without names.")
-        return np.array(list(self._columns), dtype=object)
-
-    @feature_names_in_.setter
-    def feature_names_in_(self, names):
-        self._columns = {name: place for place, name in enumerate(names)}
-
-    @feature_names_in_.deleter
-    def feature_names_in_(self):
-        del self._columns
-
-    def _fitted(self):
-        if "_learner" not in self.__dict__:
-            raise NotFittedError("This Perceptron is not fitted yet: call fit, partial_fit or learn_one first.")
-        return self._learner
 
     # ---- what scikit-learn asks
 

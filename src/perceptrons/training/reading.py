@@ -1,0 +1,75 @@
+"""What a fitted model shows: weights, classes, counts and names, read from the learner behind it."""
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from perceptrons.training.learner import Learner
+
+
+class Reading:
+    """Properties of an estimator that covers a `Learner`. Arrays are copies: writing to them changes nothing."""
+
+    combine: str
+    _learner: Learner
+    _columns: dict[str, int]  # of a model that knows the names of its features
+
+    @property
+    def coef_(self):
+        return self._fitted().predicting(self.combine)[0].copy()
+
+    @property
+    def intercept_(self):
+        return self._fitted().predicting(self.combine)[1].copy()
+
+    @property
+    def coef_last_(self):
+        return self._fitted().weights.last()[0].copy()
+
+    @property
+    def intercept_last_(self):
+        return self._fitted().weights.last()[1].copy()
+
+    @property
+    def coef_average_(self):
+        return self._fitted().average()[0].copy()
+
+    @property
+    def intercept_average_(self):
+        return self._fitted().average()[1].copy()
+
+    @property
+    def classes_(self):
+        return self._fitted().classes
+
+    @property
+    def n_updates_(self):
+        return self._fitted().updates
+
+    @property
+    def n_mistakes_(self):
+        return self._fitted().mistakes
+
+    @property
+    def t_(self):
+        return self._fitted().weights.t
+
+    @property
+    def feature_names_in_(self):
+        if "_columns" not in self.__dict__:
+            raise AttributeError("The model was trained on columns without names.")
+        return np.array(list(self._columns), dtype=object)
+
+    @feature_names_in_.setter
+    def feature_names_in_(self, names):
+        self._columns = {name: place for place, name in enumerate(names)}
+
+    @feature_names_in_.deleter
+    def feature_names_in_(self):
+        del self._columns
+
+    def _fitted(self):
+        if "_learner" not in self.__dict__:
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet: call fit, partial_fit or learn_one first."
+            )
+        return self._learner
