@@ -90,7 +90,7 @@ def add_spread(rows: Rows, i: int, step: Any, sigma: np.ndarray, w: np.ndarray) 
 def narrow(rows: Rows, i: int, beta: float, sigma: np.ndarray) -> None:
     """sigma *= 1 - beta sigma x_i^2, element by element: as a product it stays above 0.  No column may stand twice."""
     at = _columns(rows, i)
-    sigma[at] = sigma[at] * (1.0 - beta * sigma[at] * _values(rows, i) ** 2)
+    sigma[at] *= (1.0 - beta * sigma[at].astype(np.float64) * _values(rows, i) ** 2).astype(sigma.dtype)
 
 
 def _columns(rows: Rows, i: int) -> Any:

@@ -45,9 +45,9 @@ def answer_to(rule, rows, i, loss, clock, model, y, y_hat):
     if rule.kind == PASSIVE:
         norm = (sqnorm(rows, i) + model.one) * (1.0 if y_hat < 0 else 2.0)
     else:
-        norm = spread(rows, i, model.sigma_w[y]) + model.one * model.sigma_b[y]
+        norm = spread(rows, i, model.sigma_w[y]) + model.one * np.float64(model.sigma_b[y])
         if y_hat >= 0:
-            norm += spread(rows, i, model.sigma_w[y_hat]) + model.one * model.sigma_b[y_hat]
+            norm += spread(rows, i, model.sigma_w[y_hat]) + model.one * np.float64(model.sigma_b[y_hat])
     if norm == 0.0:
         return 0.0
     step = min(rule.cap, loss / (norm + rule.slack))
