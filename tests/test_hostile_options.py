@@ -137,6 +137,19 @@ def test_an_indicator_of_another_width_is_refused(rng):
             model.score(X, sp.csr_matrix(other))
 
 
+def test_classes_must_name_every_column_of_an_indicator(rng):
+    X, y = gaussian(rng, 12, 3, 3)
+    with pytest.raises(ValueError, match="y has 3 columns, but classes names 5 labels"):
+        Perceptron().partial_fit(X, np.eye(3, dtype=int)[y], classes=range(5))
+    assert Perceptron().partial_fit(X, np.eye(3, dtype=int)[y], classes=range(3)).coef_.shape == (3, 3)
+
+
+def test_dicts_are_no_label_sets(rng):
+    X, _ = gaussian(rng, 4, 3, 2)
+    with pytest.raises(ValueError, match="Unknown label type: dict"):
+        Perceptron().fit(X, [{"spam": 0}, {"spam": 1}, {"spam": 0}, {"spam": 1}])
+
+
 def test_costs_for_labels_of_another_kind_are_refused_in_streams(rng):
     X, y = gaussian(rng, 20, 3, 2)
     with pytest.raises(ValueError, match="cost names the class '0', which is not among"):

@@ -277,6 +277,11 @@ class Perceptron(Reading, ClassifierMixin, BaseEstimator):
             if not first:
                 self._check_can_go_on(target)
             named = target.classes if classes is None else read_classes(classes)
+            if target.form in ("array", "sparse") and len(named) != len(target.classes):
+                raise ValueError(
+                    f"y has {len(target.classes)} columns, but classes names {len(named)} labels: an indicator matrix "
+                    "has a column for each."
+                )
             unnamed = ~np.isin(target.classes, named)
             if unnamed.any():
                 raise ValueError(f"y has the labels {target.classes[unnamed].tolist()}, which are not in classes.")
@@ -526,7 +531,7 @@ def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
     before = dict(estimator.__dict__)
     try:
         yield
-    except Exception:
+    except BaseException:  # Ctrl-C too
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise

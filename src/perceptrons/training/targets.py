@@ -1,6 +1,6 @@
 """What is to be learned: one label an example, or several, in whatever form they came; and answers in the same form."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from perceptrons.training.inputs import check_range, check_weights, label_weight
 from perceptrons.training.labels import check_labels, distinct
 
 SETS = {"set": set, "frozenset": frozenset, "tuple": tuple, "list": list}  # forms of label sets
+NO_SETS = (str, bytes, Mapping)  # a dict may say no of a label, as {"spam": 0}: its keys are no label set
 FORMS = ("single", "array", "sparse", *SETS)
 
 
@@ -99,9 +100,7 @@ def _is_matrix(y: Any) -> bool:
 def _are_sets(y: Any) -> bool:
     """Is y a list of collections?"""
     if isinstance(y, list | tuple) or (hasattr(y, "__array__") and np.dtype(object) == getattr(y, "dtype", None)):
-        return len(y) > 0 and all(
-            isinstance(labels, Collection) and not isinstance(labels, str | bytes) for labels in y
-        )
+        return len(y) > 0 and all(isinstance(labels, Collection) and not isinstance(labels, NO_SETS) for labels in y)
     return False
 
 
