@@ -4,7 +4,7 @@ import argparse
 import importlib
 import warnings
 
-NAMES = ("linear", "defaults", "single_pass", "wrappers", "shrink", "multilabel", "options")
+NAMES = ("linear", "defaults", "single_pass", "wrappers", "shrink", "multilabel", "options", "separability")
 
 
 def main() -> None:

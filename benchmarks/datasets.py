@@ -374,6 +374,23 @@ def dense_classes(n: int, d: int, k: int, seed: int = 0, dtype=np.float32) -> tu
     return X, _largest(X @ rng.standard_normal((d, k), dtype=dtype), 0.1, rng)
 
 
+def with_margin(n: int, d: int, margin: float, flipped: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes of float64 rows, pushed apart to this part of the radius; then so many labels flipped."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    u = rng.standard_normal(d)
+    u /= np.linalg.norm(u)
+    b = 0.3
+    s = X @ u + b
+    distance = margin * np.sqrt((X * X).sum(axis=1).max() + 1)
+    side = np.where(s > 0, 1.0, -1.0)
+    X += np.outer(side * np.maximum(0.0, distance - side * s), u)
+    y = (side > 0).astype(np.int64)
+    at = rng.choice(n, flipped, replace=False)
+    y[at] = 1 - y[at]
+    return X, y
+
+
 def sparse(n: int, d: int, nonzeros: int, seed: int = 0) -> tuple[sp.csr_matrix, np.ndarray]:
     """Rows like TF-IDF of text on the two sides of a random sparse hyperplane, one label in 20 turned over."""
     rng = np.random.default_rng(seed)

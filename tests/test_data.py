@@ -394,3 +394,30 @@ def test_files_that_cannot_be_opened_are_errors_of_the_system(tmp_path):
         (tmp_path / name).mkdir()
         with pytest.raises(IsADirectoryError):
             read(tmp_path / name)
+
+
+# ---- lines
+
+
+def test_every_example_knows_the_line_it_starts_on(write):
+    content = 'size,"two\nlines",kind\n\n1,2,a\n\n3,4,"b\nc"\n\n5,6,"a"\n'
+    assert read(write("a.csv", content)).lines.tolist() == [4, 6, 9]
+    assert read(write("a.csv", "\ufeff1,2,a\r\n\r\n3,4,b\r\n")).lines.tolist() == [1, 3]
+    assert read(write("a.csv.gz", gzip.compress(b"a,kind\n1,x\n2,y\n"))).lines.tolist() == [2, 3]
+    content = "# a comment\n\n1 1:2 # here\n   \n-1 qid:3 1:5\n# the end\n1\n"
+    assert read(write("a.svm", content)).lines.tolist() == [3, 5, 7]
+    assert read(write("a.svm", content)).lines.dtype == np.int64
+
+
+def test_an_npz_file_has_no_lines(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.ones((2, 3)), y=np.arange(2))
+    assert read(tmp_path / "a.npz").lines is None
+    assert read(tmp_path / "a.npz").part(np.array([1])).lines is None
+
+
+def test_a_part_of_a_table_keeps_examples_labels_and_lines_together(write):
+    part = read(write("a.csv", "a,kind\n1,x\n\n2,y\n3,z\n")).part(np.array([2, 1]))
+    assert (part.X.tolist(), part.y.tolist(), part.lines.tolist()) == ([[3], [2]], ["z", "y"], [5, 4])
+    assert (part.feature_names, part.label_name) == (["a"], "kind")
+    part = read(write("a.svm", "1 1:1\n\n2 1:2\n"), need_labels=False).part(np.array([1]))
+    assert (part.X.toarray().tolist(), part.y.tolist(), part.lines.tolist()) == ([[2]], [2], [3])

@@ -61,7 +61,7 @@ def save(model: Perceptron, path: str | os.PathLike[str]) -> None:
     _check_goes_on(model)
     arrays = _arrays(model._fitted())
     header = json.dumps(_header(model), sort_keys=True, allow_nan=False)
-    _write_whole(path, to_bytes(arrays, metadata=_seal(header, arrays)))
+    write_whole(path, to_bytes(arrays, metadata=_seal(header, arrays)))
 
 
 def load(path: str | os.PathLike[str]) -> Perceptron:
@@ -343,7 +343,7 @@ def _checksum(header: str, arrays: dict[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def _write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
     """Write beside the file, then rename: a reader sees the old file or the new one, never a part."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".perceptrons-")
     try:

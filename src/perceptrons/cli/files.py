@@ -51,6 +51,14 @@ def save_model(model: "Perceptron", path: Path) -> None:
         save(model, path)
 
 
+def save_text(text: str, path: Path) -> None:
+    """Write a file whole or not at all; a link is followed, not replaced."""
+    from perceptrons.modelfile import write_whole
+
+    with refusing_to_open(path):
+        write_whole(Path(os.path.realpath(path)), text.encode())
+
+
 def feature_names(model: "Perceptron") -> list[str] | None:
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(names)

@@ -188,8 +188,6 @@ def tables(
     label_column: str | None,
 ) -> tuple["Table", "Table | None", str]:
     """What to learn from, what to test on, and a sentence about it."""
-    from dataclasses import replace
-
     import numpy as np
 
     from perceptrons.cli.digits import digits
@@ -212,11 +210,7 @@ def tables(
         return table, None, f"All {n:,} to learn from: too few to hold {share:.0%} out as a test"
     train, rest = hold_out(codes, None, share, seed)
     said = f"{len(train):,} to learn from; {len(rest):,} held out as a test ({share:.0%} of every class, seed {seed})"
-    return (
-        replace(table, X=table.X[train], y=table.y[train]),  # type: ignore[index]
-        replace(table, X=table.X[rest], y=table.y[rest]),  # type: ignore[index]
-        said,
-    )
+    return table.part(train), table.part(rest), said
 
 
 def check_classes(table: "Table") -> None:

@@ -23,7 +23,7 @@ def read_csv(path: Path, wanted: Wanted) -> Table:
         raise DataFileError(path, "the file is empty: give a row for each example", 1)
     header = _header(path, *first)
     places, label = _columns(path, header, len(first[1]), first[0], wanted)
-    values, labels, lines = array("d"), [], []
+    values, labels, lines = array("d"), [], array("q")
     to_number = float if text.isascii() and "_" not in text else number
     for line, cells in _from(None if header else first, records):
         if len(cells) != len(first[1]):
@@ -57,6 +57,7 @@ def read_csv(path: Path, wanted: Wanted) -> Table:
         feature_names=None if header is None else [header[place] for place in places],
         label_name=None if header is None or label is None else header[label],
         path=path,
+        lines=np.frombuffer(lines, dtype=np.int64),
     )
 
 

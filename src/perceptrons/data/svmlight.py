@@ -25,7 +25,7 @@ def read_svmlight(path: Path, wanted: Wanted) -> Table:
     """
     text_lines = read_text(path).split("\n")
     values, columns, starts = array("d"), array("q"), array("q", [0])
-    labels, lines = [], []
+    labels, lines = [], array("q")
     for number, text in enumerate(text_lines, 1):
         line = _example(text)
         if not line or line.isspace():
@@ -78,6 +78,7 @@ def read_svmlight(path: Path, wanted: Wanted) -> Table:
         feature_names=[str(index) for index in range(width)] if from_zero else None,
         label_name=None,
         path=path,
+        lines=np.frombuffer(lines, dtype=np.int64),
     )
 
 

@@ -1,7 +1,7 @@
 """What every reader gets and gives: what is wanted, the table, and the error that names the place."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,13 +34,22 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Examples from a file: X an array or a CSR matrix, y the labels (None if the file has none)."""
+    """Examples from a file: X an array or a CSR matrix, y the labels (None if the file has none).
+
+    lines: the line of the file, counted from 1, on which each example starts; None where there are no lines.
+    """
 
     X: Any
     y: np.ndarray | None
     feature_names: list[str] | None
     label_name: str | None
     path: Path
+    lines: np.ndarray | None = None
+
+    def part(self, rows: np.ndarray) -> "Table":
+        """Only these examples."""
+        y, lines = (None if of_each is None else of_each[rows] for of_each in (self.y, self.lines))
+        return replace(self, X=self.X[rows], y=y, lines=lines)
 
 
 def is_label(text: str) -> bool:

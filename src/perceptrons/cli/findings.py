@@ -1,0 +1,246 @@
+"""What `perceptrons diagnose` says for people: verdict, contradictions, pairs of classes, effort, scales."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perceptrons.cli.diagnosis import Diagnosis, Effort
+from perceptrons.cli.screen import count, grid, heading, percent, plain
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FEATURES = 5  # lines at most of features that make the radius
+ROWS = 8  # lines at most of a witness
+GROUPS = 5  # lines at most of contradictions
+PAIRS = 10  # lines at most of pairs of classes
+LARGE = 0.3  # of R^2: below, no feature is worth naming
+UNEVEN = 10.0  # times the median: from here on a standard deviation, or a norm, is worth a sentence
+
+
+def show(found: Diagnosis, saved: Path | None, console: "Console") -> None:
+    """The report for people."""
+    classes = ", ".join(
+        f"{plain(label)} ({number:,})" for label, number in list(zip(found.classes, found.counts, strict=True))[:10]
+    )
+    console.print(
+        f"{found.table.path}: {count(len(found.codes), 'example')}, {count(found.table.X.shape[1], 'feature')}, "
+        f"{len(found.classes):,} classes: {classes}{', ...' * (len(found.classes) > 10)}"
+        + "; rows are counted from 0"
+        * (found.table.lines is None),
+        markup=False,
+    )
+    show_verdict(found, saved, console)
+    show_contradictions(found, console)
+    show_pairs(found, console)
+    show_effort(found, console)
+    show_scales(found, console)
+
+
+def show_verdict(found: Diagnosis, saved: Path | None, console: "Console") -> None:
+    """Separable or not, and why."""
+    title = {True: "Linearly separable", False: "Not linearly separable", None: "Undecided"}[found.separable]
+    console.print(heading(title + " by hyperplanes through the origin" * (not found.fit_intercept)))
+    console.print(why(found), markup=False)
+    witness = found.certificate.witness
+    if witness is not None and len(set(witness.rows)) > 2:
+        several = len(found.classes) > 2
+        thing = "row" if found.table.lines is None else "line"
+        table = grid((thing, "right"), ("class", "left"), *[("against", "left")] * several, ("weight", "right"))
+        for row, label, rival, weight in sorted(zip(*witness, strict=True))[:ROWS]:
+            cells = [plain(label)] + [plain(rival)] * several
+            table.row(f"{found.place(row)}", *cells, fraction(weight))
+        console.print(table)
+        if len(witness.rows) > ROWS:
+            console.print(f"and {len(witness.rows) - ROWS:,} more (--json has all)", style="dim")
+    if saved is not None:
+        what = "The proof" if found.certificate.separable is not None else "A certificate that proves nothing"
+        console.print(f"{what} is in {saved}", markup=False)
+
+
+def why(found: Diagnosis) -> str:
+    """The certificate in words, with examples named by line."""
+    certificate, k = found.certificate, len(found.classes)
+    plane = "hyperplane" + " through the origin" * (not found.fit_intercept)
+    if certificate.margin is not None and certificate.support is not None:
+        low, high = certificate.margin
+        puts = (
+            f"A {plane} puts every example on its side, at a distance"
+            if k == 2
+            else f"{k} linear scores give every example its class, with a margin"
+        )
+        return (
+            f"{puts} of {low:.4g} or more. More than {high:.4g} is not possible, since the classes come so close near "
+            f"{found.places(sorted(set(certificate.support.rows)))}."
+        )
+    if certificate.witness is None:
+        undecided = (
+            f"No proof was found, neither for nor against it: {certificate.reason} --max-seconds gives it longer."
+        )
+        return undecided if found.separable is None else "Already two of the classes overlap; see below."
+    rows = sorted(set(certificate.witness.rows))
+    if len(rows) == 1:
+        return f"The example in {found.places(rows)} has only zeros, so every {plane} goes through it."
+    if len(rows) == 2:
+        same = (
+            "hold the same point" if found.fit_intercept else "lie in one direction, or opposite ones, from the origin"
+        )
+        return f"The examples in {found.places(rows, with_labels=True)} {same}."
+    right = f"a {plane} has each on its side" if k == 2 else "linear scores give each its class"
+    return (
+        f"The classes overlap: weighted as follows, these {len(rows):,} examples cancel out exactly, which they cannot "
+        f"if {right}."
+    )
+
+
+def fraction(weight: Any) -> str:
+    """1/4 as it is, longer fractions rounded."""
+    text = str(weight)
+    return text if len(text) <= 12 else f"about {float(weight):.3g}"
+
+
+def show_contradictions(found: Diagnosis, console: "Console") -> None:
+    """Equal rows with different labels, some of them by line."""
+    if not found.groups:
+        return
+    total = sum(map(len, found.groups))
+    console.print(heading(f"Equal examples with different labels: {total:,} in {count(len(found.groups), 'group')}"))
+    for group in found.groups[:GROUPS]:
+        console.print(f"  {found.places(group, ROWS, with_labels=True)}", markup=False)
+    if len(found.groups) > GROUPS:
+        more = count(len(found.groups) - GROUPS, "group")
+        console.print(f"and {more} more (--json has all)", style="dim")
+    best = 1 - found.unlearnable / len(found.codes)
+    console.print(
+        f"No classifier can get all of these right: {percent(best)} of the examples at most. "
+        "Correct the labels, leave such examples out, or add a feature that tells them apart."
+    )
+
+
+def show_pairs(found: Diagnosis, console: "Console") -> None:
+    """Which pairs of classes cannot be separated from each other."""
+    if not found.pairs:
+        return
+    apart = [pair for pair in found.pairs if pair.separable is False]
+    undecided = sum(pair.separable is None for pair in found.pairs)
+    title = f"{len(apart):,} of {count(len(found.pairs), 'pair')} of classes cannot be separated from each other"
+    console.print(heading(title))
+    for pair in apart[:PAIRS]:
+        names = " and ".join(plain(label) for label in pair.classes)
+        console.print(f"  {names}, as {found.places(pair.rows, 4)} prove", markup=False)
+    if len(apart) > PAIRS:
+        console.print(f"and {len(apart) - PAIRS:,} more (--json has all)", style="dim")
+    if not apart and not undecided and len(found.pairs) == found.n_pairs:
+        console.print("Every two classes can be separated, only not all at once by one weight vector a class.")
+    if undecided:
+        console.print(f"For {undecided:,} the time did not suffice.")
+    if len(found.pairs) < found.n_pairs:
+        console.print(f"The other {found.n_pairs - len(found.pairs):,} were not looked at: the time was over.")
+
+
+def show_effort(found: Diagnosis, console: "Console") -> None:
+    """The mistake bound in plain words, and what happened in practice."""
+    effort = found.effort
+    if effort is None:
+        return
+    console.print(heading("What the perceptron will do"))
+    most, n = found.most(effort), len(found.codes)
+    if most is None:
+        console.print("It converges; after how many updates, the time did not suffice to find out.")
+    elif found.certificate.separable:
+        console.print(f"It converges after at most {above(most)} updates, in whatever order it learns.")
+    else:
+        never = "It never converges. " if found.separable is False else ""
+        vain = ", one for every example: the bound by margin and deviation says no more" * (most == n)
+        console.print(f"{never}In one epoch it makes at most {most:,} updates{vain}.")
+    made = count(effort.updates, "update")
+    if not found.certificate.separable:
+        console.print(f"Tried out, it made {made} in its first epoch.")
+    elif effort.converged:
+        console.print(f"Tried out, it converged after {made} in {count(effort.epochs, 'epoch')}.")
+    else:
+        console.print(
+            f"Tried out, it was stopped after {made} in {count(effort.epochs, 'epoch')}, before it converged."
+        )
+
+
+def show_scales(found: Diagnosis, console: "Console") -> None:
+    """Which features make the radius, and what features of one scale would change."""
+    scales = found.scales
+    console.print(heading("Scales"))
+    console.print(
+        f"Radius R = {scales.radius:.4g}, the norm of the farthest example, {found.places([scales.farthest])}; "
+        f"the median is {scales.typical:.4g}."
+    )
+    dominant = found.dominant(FEATURES)
+    table = grid(("feature", "left"), ("share of R^2", "right"), ("mean", "right"), ("standard deviation", "right"))
+    for column in dominant:
+        numbers = (f"{part[column]:.4g}" for part in (scales.means, scales.deviations))
+        table.row(plain(found.feature(column), 32), percent(scales.shares[column]), *numbers)
+    largest = float(scales.shares[dominant[0]])
+    console.print(table if largest >= LARGE else f"No feature has more than {percent(largest)} of R^2.")
+    if scales.radius > UNEVEN * scales.typical:
+        console.print(
+            f"One example makes the radius {times(scales.radius / scales.typical)} the median: is "
+            f"{found.places([scales.farthest])} right?"
+        )
+    if found.unevenness() > UNEVEN:
+        console.print(f"The largest standard deviation of a feature is {times(found.unevenness())} the median one.")
+    constant = found.constant()
+    if constant:
+        names = ", ".join(plain(found.feature(column)) for column in constant[:FEATURES])
+        what = count(len(constant), "feature is constant and says", "features are constant and say")
+        console.print(f"{what} nothing: {names}{', ...' * (len(constant) > FEATURES)}", markup=False)
+    if found.effort is not None and found.even is not None:
+        show_even(found.effort, found.even, found, console)
+    else:
+        console.print("Features of one scale were not tried: the time was over.")
+
+
+def show_even(effort: Effort, even: Effort, found: Diagnosis, console: "Console") -> None:
+    """Radius, margin and updates as they are and on an even scale."""
+    bias = ", with the 1 of the bias" * found.fit_intercept
+    titles = [f"radius R{bias}", f"margin{bias}", "updates at most", "updates when tried out"]
+    if not found.certificate.separable:
+        titles[2:3] = ["deviation D from that margin", "updates at most in one epoch"]
+    console.print()
+    table = grid(
+        ("", "left"), ("as it is", "right"), ("standardised" if found.centred else "scaled by largest", "right")
+    )
+    for cells in zip(titles, figures(effort, found), figures(even, found), strict=True):
+        table.row(*cells)
+    console.print(table)
+    most, least = found.most(effort), found.most(even)
+    if most is None or least is None:
+        return
+    if 2 * most > 3 * least:
+        tool = "StandardScaler" if found.centred else "MaxAbsScaler"
+        console.print(
+            f"Scaling the features, for instance with scikit-learn's {tool}, makes the bound "
+            f"{times(Fraction(most, max(1, least)))} smaller."
+        )
+    else:
+        console.print("Scaling the features would not make the bound much smaller.")
+
+
+def figures(effort: Effort, found: Diagnosis) -> list[str]:
+    """A column of that table; a bound of one update an example has no margin to speak of."""
+    bound, most, made = effort.bound, found.most(effort), f"{effort.updates:,}"
+    if not found.certificate.separable:
+        pair = [f"{bound.margin:.4g}", f"{bound.deviation:.4g}"] if most != len(found.codes) else ["-", "-"]
+        return [f"{bound.radius:.4g}", *pair, f"{most:,}", made]
+    made = made if effort.converged else f"over {made}"
+    return [f"{bound.radius:.4g}", f"{bound.margin:.4g}", "not known" if most is None else above(most), made]
+
+
+def times(ratio: float | Fraction) -> str:
+    return f"{float(ratio):.2g} times" if ratio < 10 else f"{above(round(ratio))} times"
+
+
+def above(number: int) -> str:
+    """A bound for people: in full if short, else rounded up to three digits."""
+    if number < 10**9:
+        return f"{number:,}"
+    zeros = len(str(number)) - 3
+    digits = -(-number // 10**zeros)
+    return f"{digits / 100:.2f}e{zeros + 2}" if digits < 1000 else f"1.00e{zeros + 3}"

@@ -1,0 +1,188 @@
+"""Will the perceptron converge, within how many updates, and how it comes closer to a solution (spec 9)."""
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from perceptrons.linear import Perceptron
+from perceptrons.rows import add, dot
+from perceptrons.theory.bounds import mistake_bound
+from perceptrons.theory.certificate import Certificate
+from perceptrons.theory.comparator import augmented
+from perceptrons.theory.geometry import norms
+from perceptrons.theory.inputs import Examples, check_examples
+from perceptrons.theory.separability import separability
+from perceptrons.theory.starts import join, most_updates, starting_weights
+from perceptrons.training.choices import check_choices
+from perceptrons.training.inputs import as_rows
+
+LONGEST = 2**31 - 1  # epochs of one run
+
+
+@dataclass(frozen=True, eq=False)
+class Convergence:
+    """What `convergence` found.
+
+    Attributes
+    ----------
+    converges : True, False or None
+        Are the data separable? None: not decided in the time given.
+    at_most : int or None
+        Updates, from this start and with this step, in any order.
+    updates, epochs : int or None
+        What it took, the last epoch without a mistake included; None if it was not run, or did not finish in time.
+    rho : float or None
+        The scale of the solution for which |w_k - rho w*|^2 falls at every update: eta0 R^2 / gamma.
+    solution : tuple of coef and intercept, or None
+        w*, of norm 1 together: that of the largest margin.
+    trace : array of shape (updates + 1,) or None
+        |w_k - rho w*|^2 for k = 0, 1, ..., bias included.
+    certificate : Certificate
+        The proof that the data are separable, or that they are not.
+    """
+
+    converges: bool | None
+    at_most: int | None
+    updates: int | None
+    epochs: int | None
+    rho: float | None
+    solution: tuple[Any, Any] | None
+    trace: np.ndarray | None
+    certificate: Certificate
+
+    def explain(self) -> str:
+        """The answer in words."""
+        if self.converges is None:
+            return f"Not known whether the perceptron converges. {self.certificate.explain()}"
+        if not self.converges:
+            return f"The perceptron never converges: it makes mistakes in every epoch. {self.certificate.explain()}"
+        text = f"The perceptron converges, after at most {self.at_most:,} updates from this start in any order"
+        if self.updates is None:
+            return f"{text}. The run did not come to its end in the time given."
+        text += f"; in this order it took {self.updates:,}, in {self.epochs:,} epochs"
+        if self.trace is None:
+            return f"{text}."
+        return f"{text}, and |w - rho w*|^2 fell from {self.trace[0]:.4g} to {self.trace[-1]:.4g}."
+
+
+def convergence(
+    X: Any,
+    y: Any,
+    *,
+    init: Any = "zeros",
+    eta0: float = 1.0,
+    fit_intercept: bool = True,
+    shuffle: bool = False,
+    random_state: Any = 0,
+    trace: bool = False,
+    max_seconds: float | None = None,
+) -> Convergence:
+    """Decide whether the perceptron converges on these data, bound its updates, then run it until it does.
+
+    The run is `Perceptron(combine="last")` without margin, until an epoch without a mistake. For a suitable rho the
+    distance to a scaled solution falls at every update, by at least eta0^2 R^2: that is why it converges. (R is the
+    radius, for several classes that of f(x, y) - f(x, r), sqrt(2) times as long.)
+
+    When to use it: to see the convergence theorem at work, and how start, step and order matter. When not: to train, as
+    `Perceptron.fit` does the same without proofs; or on data with a very small margin without `max_seconds`, since
+    the run may be as long as the bound.
+
+    Parameters
+    ----------
+    X, y : as in `Perceptron.fit`; dense or sparse, one label an example
+    init : {"zeros", "ones", "random"} or tuple of coef and intercept, default="zeros"
+        The start.
+    eta0 : float, default=1.0
+    fit_intercept : bool, default=True
+    shuffle : bool, default=False
+        A fresh order in every epoch, by `random_state`; otherwise that of X.
+    random_state : int, RandomState or None, default=0
+    trace : bool, default=False
+        Keep the trace. Memory: 80 bytes an update, and a copy of the examples that made one.
+    max_seconds : float, optional
+        For everything: what is not decided or finished then is None.
+
+    Returns
+    -------
+    Convergence
+
+    Examples
+    --------
+    >>> from perceptrons.theory import convergence
+    >>> found = convergence([[0.0, 2.0], [0.0, -2.0], [1.0, 2.0]], [1, 0, 1], init=([0.0, -1.0], 0.0), trace=True)
+    >>> found.converges, found.at_most, found.updates, found.epochs
+    (True, 2, 1, 2)
+    >>> bool((found.trace[1:] < found.trace[:-1]).all())
+    True
+    """
+    until = math.inf if max_seconds is None else time.perf_counter() + max_seconds
+    examples = check_examples(X, y)
+    named, given = (init, (None, None)) if isinstance(init, str) else ("zeros", _pair(init, len(examples.classes)))
+    model = Perceptron(
+        combine="vote" if trace else "last",
+        init=named,
+        eta0=eta0,
+        fit_intercept=fit_intercept,
+        shuffle=shuffle,
+        random_state=random_state,
+        tol=None,
+        max_seconds=max_seconds,
+    )
+    check_choices(model)
+    model.random_state = model._seed()
+    start = starting_weights(model, examples, examples.X.dtype, model.random_state, *given)
+    labels = examples.classes[examples.codes]
+    certificate = separability(examples.X, labels, max_seconds, fit_intercept=bool(fit_intercept))
+    if not certificate.separable:
+        return Convergence(certificate.separable, None, None, None, None, None, None, certificate)
+    bound = mistake_bound(examples.X, examples.codes, fit_intercept=bool(fit_intercept), max_seconds=_left(until))
+    if bound.deviation > 0:  # the time was up before the margin was known
+        return Convergence(True, None, None, None, None, None, None, certificate)
+    at_most = most_updates(bound, start, float(eta0), 0.0)
+    rho = float(eta0) * bound.radius**2 / bound.margin * (math.sqrt(2) if start.ndim == 2 else 1.0)
+    model.set_params(max_iter=min(LONGEST, at_most + 1), max_seconds=_left(until))
+    model.fit(examples.X, examples.codes, *given)
+    done, star = model.converged_, join(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept))
+    return Convergence(
+        converges=True,
+        at_most=at_most,
+        updates=int(model.n_updates_) if done else None,
+        epochs=model.n_iter_ if done else None,
+        rho=rho,
+        solution=(bound.coef, bound.intercept),
+        trace=_trace(model, examples, start - rho * star) if trace else None,
+        certificate=certificate,
+    )
+
+
+def _trace(model: Perceptron, examples: Examples, v: np.ndarray) -> np.ndarray:
+    """|v_k|^2 after every update of the log, in float64, from v = w_0 - rho w* as `join` makes it. Changes v.
+
+    An update v += step a, a = y x or f(x, y) - f(x, y_hat), adds step (2 a·v + step |a|^2).
+    """
+    votes, several = model._fitted().votes, v.ndim == 2
+    matrix = votes.matrix(examples.X.shape[1])
+    support = augmented(examples._replace(X=matrix), bool(model.fit_intercept)).X.astype(np.float64)
+    rows, squares = as_rows(support), norms(support) ** 2
+    v = v[..., : support.shape[1]]  # without intercept there is no bias to follow
+    distances = [float(np.sum(v * v))]
+    for _, i, y, y_hat, step, _ in votes.log:
+        x, distance = int(i), distances[-1]
+        for part, change in ((v[int(y)], step), (v[int(y_hat)], -step)) if several else ((v, step if y else -step),):
+            distance += change * (2 * float(dot(rows, x, part)) + change * squares[x])
+            add(rows, x, change, part)
+        distances.append(distance)
+    return np.array(distances)
+
+
+def _pair(init: Any, K: int) -> tuple[Any, Any]:
+    if not (isinstance(init, tuple | list) and len(init) == 2):
+        raise ValueError(f"init={init!r}: give 'zeros', 'ones', 'random', or a tuple of coef and intercept.")
+    return init[0], np.full(K, init[1]) if K > 2 and np.ndim(init[1]) == 0 else init[1]
+
+
+def _left(until: float) -> float | None:
+    return None if until == math.inf else max(1e-3, until - time.perf_counter())

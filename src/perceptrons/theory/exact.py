@@ -1,0 +1,189 @@
+"""Exact arithmetic: floats as whole numbers, the weights that make points cancel, and a simplex method that never errs.
+
+Every float is a whole number times a power of two, so all of this is done in Python's integers. `null_weights` lifts a
+solution modulo a prime to the rational one (Dixon 1982): as fast as floats would be up to some hundred equations.
+`simplex` decides anything, slowly; it is asked where floating point cannot tell.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from perceptrons.passes.modular import PRIME, eliminate, invert
+
+LIMB = 26  # bits; a remainder times a limb, summed over 2,047 columns, fits in 64 bits
+MOST = 2047
+
+
+def integers(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whole numbers (objects: Python's integers) and for every column an exponent k, with x = whole * 2^k."""
+    mantissa, exponent = np.frexp(x.astype(np.float64))
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    lowest_bit = np.where(whole == 0, 1, whole & -whole)
+    zeros = np.log2(lowest_bit.astype(np.float64)).astype(np.int64)
+    whole >>= zeros
+    exponent = exponent.astype(np.int64) - 53 + zeros
+    least = np.where(whole == 0, np.iinfo(np.int64).max, exponent).min(axis=0, initial=np.iinfo(np.int64).max)
+    least = np.where((whole == 0).all(axis=0), 0, least)
+    shift = np.where(whole == 0, 0, exponent - least)
+    return np.left_shift(whole.astype(object), shift.astype(object)), least
+
+
+def null_weights(M: np.ndarray) -> list[int] | None:
+    """Whole numbers a, not all 0, with M a = 0, if they are unique but for a factor; else None.  M holds integers."""
+    n_columns = M.shape[1]
+    if n_columns > MOST:
+        return None
+    pivots = eliminate((M % PRIME).astype(np.int64))
+    free = np.flatnonzero(pivots < 0)
+    if len(free) != 1:  # none: only zero. Several: not unique
+        return None
+    bound = np.flatnonzero(pivots >= 0)
+    rows = pivots[bound]
+    solution = _solve(M[np.ix_(rows, bound)], -M[rows, free[0]])
+    if solution is None:
+        return None
+    a = np.empty(n_columns, object)
+    a[bound], a[free[0]] = solution
+    return None if (M @ a).any() else a.tolist()
+
+
+def _solve(A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, int] | None:
+    """x and t, whole numbers with A x = t b, for A that is regular modulo PRIME; by lifting digits of base PRIME."""
+    n = len(A)
+    if n == 0:
+        return np.empty(0, object), 1
+    C = invert((A % PRIME).astype(np.int64))
+    limbs = _limbs(A)
+    residue = b.copy()
+    digits: list[np.ndarray] = []
+    sizes = [sum(int(value) ** 2 for value in row) for row in (*A.T, b)]
+    enough = 2 * sum(size.bit_length() / 2 + 1 for size in sizes) + 2  # bits: Hadamard, for x and for t
+    due = 4
+    while True:
+        digit = C @ (residue % PRIME).astype(np.int64) % PRIME
+        digits.append(digit)
+        product = np.zeros(n, object)
+        for place, limb in enumerate(limbs):
+            product += (limb @ digit).astype(object) << (LIMB * place)
+        residue = (residue - product) // PRIME
+        if len(digits) == due or not residue.any():
+            found = _rational(_lifted(digits), PRIME ** len(digits))
+            if found is not None and not (A @ found[0] - found[1] * b).any():
+                return found
+            if due * math.log2(PRIME) > 2 * enough:
+                return None
+            due = max(due, len(digits)) * 2
+
+
+def _limbs(A: np.ndarray) -> list[np.ndarray]:
+    """int64 matrices with A = sum of limb_k 2^(26 k)."""
+    sign = np.where(A < 0, -1, 1).astype(np.int64)
+    rest = abs(A)
+    limbs = []
+    while rest.any():
+        limbs.append(sign * (rest & ((1 << LIMB) - 1)).astype(np.int64))
+        rest = rest >> LIMB
+    return limbs
+
+
+def _lifted(digits: list[np.ndarray]) -> np.ndarray:
+    """The numbers with these digits of base PRIME, halves joined to halves."""
+    numbers, base = [digit.astype(object) for digit in digits], PRIME
+    while len(numbers) > 1:
+        if len(numbers) % 2:
+            numbers.append(np.zeros(len(numbers[0]), object))
+        numbers = [low + base * high for low, high in zip(numbers[::2], numbers[1::2], strict=True)]
+        base = base * base
+    return numbers[0]
+
+
+def _rational(x: np.ndarray, modulus: int) -> tuple[np.ndarray, int] | None:
+    """Small whole numbers top and t with top = t x modulo the modulus; None if there are none below its root."""
+    limit = math.isqrt(modulus // 2)
+    t = 1
+    for value in x.tolist():
+        rest = value * t % modulus
+        if min(rest, modulus - rest) <= limit // t:
+            continue
+        old, new, before, after = modulus, rest, 0, 1
+        while new > limit // t:
+            quotient = old // new
+            old, new = new, old - quotient * new
+            before, after = after, before - quotient * after
+        t *= abs(after)
+        if t > limit:
+            return None
+    top = x * t % modulus
+    return np.where(top > modulus // 2, top - modulus, top), t
+
+
+class Verdict(NamedTuple):
+    """What the simplex method found: weights of the points that cancel, or else a vector on the same side of all."""
+
+    weights: dict[int, int] | None  # point: positive whole number
+    separator: list[int] | None
+
+
+def simplex(points: np.ndarray, tick: Callable[[], None]) -> Verdict:
+    """Do some of the points (rows of whole numbers), with weights a >= 0 that are not all 0, cancel?
+
+    Phase one of the simplex method on  sum of a_i (z_i, 1) = (0, 1)  in fraction-free arithmetic (Edmonds 1967): the
+    inverse of the basis is N / det, all whole numbers. Ties are broken lexicographically, so that no basis comes twice.
+    tick: called once a step.
+    """
+    n, d = points.shape
+    columns = np.hstack([points, np.ones((n, 1), object)])
+    rough = as_floats(columns)
+    N = np.zeros((d + 1, d + 1), object)
+    N[np.diag_indices(d + 1)] = 1
+    det = 1
+    basis = np.full(d + 1, -1)  # which point, or -1 for an artificial one
+    while True:
+        tick()
+        artificial = basis < 0
+        price = N[artificial].sum(axis=0) if artificial.any() else np.zeros(d + 1, object)
+        if price[d] == 0:  # artificial points carry nothing
+            return Verdict({int(point): N[row, d] for row, point in enumerate(basis) if point >= 0 and N[row, d]}, None)
+        coming = _coming(columns, rough, price)
+        if coming is None:
+            return Verdict(None, (-price[:d]).tolist())
+        u = N @ columns[coming]
+        leaving = _leaving(N, u)
+        pivot = N[leaving].copy()
+        N = (N * u[leaving] - np.multiply.outer(u, pivot)) // det
+        N[leaving] = pivot
+        det = u[leaving]
+        basis[leaving] = coming
+
+
+def _coming(columns: np.ndarray, rough: np.ndarray, price: np.ndarray) -> int | None:
+    """A point whose price is positive: the best one as far as floats can tell, or else any; None if there is none."""
+    best = int(np.argmax(rough @ as_floats(price[None])[0]))
+    if columns[best] @ price > 0:
+        return best
+    gain = columns @ price > 0
+    return int(np.argmax(gain)) if gain.any() else None
+
+
+def _leaving(N: np.ndarray, u: np.ndarray) -> int:
+    """The row whose weight comes to 0 first; ties are broken by the columns of N one after the other."""
+    rows = [row for row in range(len(u)) if u[row] > 0]
+    for column in (-1, *range(len(u) - 1)):
+        ratios = [Fraction(N[row, column], u[row]) for row in rows]
+        least = min(ratios)
+        rows = [row for row, ratio in zip(rows, ratios, strict=True) if ratio == least]
+        if len(rows) == 1:
+            break
+    return rows[0]
+
+
+def as_floats(numbers: np.ndarray) -> np.ndarray:
+    """Rows of whole numbers as floats, each row divided by its largest."""
+    tops = [max(1, *(abs(value) for value in row)) for row in numbers.tolist()]
+    return np.array(
+        [[float(Fraction(value, top)) for value in row] for row, top in zip(numbers.tolist(), tops, strict=True)]
+    )

@@ -1,0 +1,263 @@
+"""Where examples lie relative to a fitted model: distances, nearest boundary points, margins, the radius (spec 9)."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted
+
+from perceptrons.theory.inputs import check_features, check_rows
+from perceptrons.training.targets import read_target
+
+SQUARES = 1e-140, 1e140  # the squares of numbers between these are far from the ends of float64
+
+
+class Hyperplanes(NamedTuple):
+    """The weights that predict, in float64: w (1, d) for two classes, else theta (K, d), a row a class."""
+
+    w: np.ndarray
+    b: np.ndarray
+    classes: np.ndarray
+
+    def scores(self, X: Any) -> np.ndarray:
+        return safe_sparse_dot(X, self.w.T, dense_output=True) + self.b
+
+
+class Margins(NamedTuple):
+    """What `margins` answers: two arrays of shape (n,), positive where the model is right."""
+
+    functional: np.ndarray
+    geometric: np.ndarray
+
+
+def signed_distance(model: Any, X: Any, y: Any = None) -> np.ndarray:
+    """How far each example is from the nearest boundary of the model, and on which side.
+
+    Two classes: (w·x + b) / |w|, positive on the side of `classes_[1]`; with y: y (w·x + b) / |w|, positive on the
+    example's own side. Several classes: the distance to the nearest boundary of the region of the class predicted; with
+    y: the smallest over the rivals r of lead / |theta_y - theta_r|, so negative where another class wins.
+
+    When to use it: to see in units of the features how safe an answer is, or which examples lie near the boundary. When
+    not: as a confidence, since scores are no probabilities; or to compare models on differently scaled features.
+
+    Parameters
+    ----------
+    model : fitted Perceptron, or any linear classifier with `coef_`, `intercept_` and `classes_`
+    X : array, sparse matrix or frame of shape (n_examples, n_features)
+    y : array of shape (n_examples,), optional
+
+    Returns
+    -------
+    array of shape (n_examples,)
+        Infinite between classes of equal weights, which have no boundary.
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.theory import signed_distance
+    >>> model = Perceptron(max_iter=1, shuffle=False).fit([[3.0, 4.0], [-3.0, -4.0]], ["far", "near"])
+    >>> model.set_params(combine="last").coef_, model.intercept_
+    (array([[-3., -4.]]), array([-1.]))
+    >>> signed_distance(model, [[3.0, 4.0], [0.0, 1.0]])
+    array([-5.2, -1. ])
+    >>> signed_distance(model, [[3.0, 4.0], [0.0, 1.0]], ["far", "near"])
+    array([ 5.2, -1. ])
+    """
+    planes, X = _read(model, X)
+    codes = None if y is None else _codes(planes, X, y)
+    s = planes.scores(X)
+    if len(planes.w) == 1:
+        distance = s[:, 0] / _norm(planes.w)
+        return distance if codes is None else np.where(codes == 1, distance, -distance)
+    own = s.argmax(axis=1) if codes is None else codes
+    return _nearest(planes, s, own)[0]
+
+
+def project(model: Any, X: Any) -> np.ndarray:
+    """The point of the boundary nearest to each example: the smallest change that makes the model undecided.
+
+    Two classes: x - (w·x + b) w / |w|^2. Several: the nearest point at which the class predicted ties with another.
+
+    When to use it: to show what would have to be different for another answer, or to draw the margin. When not: on wide
+    sparse data, since the points are dense; or where features cannot move freely (counts, categories).
+
+    Parameters
+    ----------
+    model, X : as in `signed_distance`
+
+    Returns
+    -------
+    array of shape (n_examples, n_features)
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.theory import project
+    >>> model = Perceptron(max_iter=1, shuffle=False, combine="last").fit([[3.0, 4.0], [-3.0, -4.0]], [0, 1])
+    >>> point = project(model, [[3.0, 4.0]])
+    >>> point.round(2), abs(model.decision_function(point)).max() < 1e-12
+    (array([[-0.12, -0.16]]), np.True_)
+    """
+    planes, X = _read(model, X)
+    s = planes.scores(X)
+    if len(planes.w) == 1:
+        length = _norm(planes.w)
+        normal, distance = planes.w / length, s[:, 0] / length
+    else:
+        between = _distances(planes.w) + np.diag(np.full(len(planes.w), np.inf))
+        if not between.all():
+            first, second = planes.classes[np.argwhere(between == 0)[0]].tolist()
+            raise ValueError(f"The classes {first!r} and {second!r} have equal weights: no boundary lies between them.")
+        own = s.argmax(axis=1)
+        distance, rival = _nearest(planes, s, own)
+        normal = (planes.w[own] - planes.w[rival]) / between[own, rival][:, None]
+    return (X.toarray() if sp.issparse(X) else X) - distance[:, None] * normal
+
+
+def margins(model: Any, X: Any, y: Any) -> Margins:
+    """The margin of every example: by how much, and by how much of a distance, the model answers it right.
+
+    Functional: y (w·x + b); for several classes the lead of the true class over its best rival (spec 6). Geometric:
+    that over |w|; for several over sqrt(2) |theta|, theta centred over the classes, which no lead sees. With this
+    factor two classes written as two rows have the margin they have as one, and the mistake bound is (R / gamma)^2 for
+    any number of classes. The margin of a data set is the smallest of its examples'. Norms are without the bias.
+
+    When to use it: to compare models of any scale on one data set, and with the best margin possible
+    (`perceptrons.theory.max_margin`). When not: to compare data sets; divide by their `radius` then.
+
+    Parameters
+    ----------
+    model, X, y : as in `signed_distance`
+
+    Returns
+    -------
+    Margins
+        `functional` and `geometric`, arrays of shape (n_examples,).
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.theory import margins
+    >>> X, y = [[3.0, 4.0], [-3.0, -4.0], [0.0, 0.0]], ["far", "near", "near"]
+    >>> model = Perceptron(max_iter=1, shuffle=False, combine="last").fit(X, y)
+    >>> margins(model, X, y)
+    Margins(functional=array([25., 25.,  0.]), geometric=array([5., 5., 0.]))
+    """
+    planes, X = _read(model, X)
+    codes = _codes(planes, X, y)
+    s = planes.scores(X)
+    if len(planes.w) == 1:
+        functional = np.where(codes == 1, s[:, 0], -s[:, 0])
+        return Margins(functional, functional / _norm(planes.w))
+    every = np.arange(len(s))
+    own = s[every, codes]
+    s[every, codes] = -np.inf
+    functional, centred = own - s.max(axis=1), planes.w - planes.w.mean(axis=0)
+    return Margins(functional, functional / (math.sqrt(2) * _norm(centred)))
+
+
+def radius(X: Any, fit_intercept: bool = False) -> float:
+    """R, the norm of the longest example; with an intercept that of (x, 1), which the perceptron then learns from.
+
+    When to use it: as the scale of the data, beside margins. When not: as a measure of spread; one outlier decides it.
+
+    Examples
+    --------
+    >>> from perceptrons.theory import radius
+    >>> radius([[3.0, 4.0], [1.0, 0.0]])
+    5.0
+    """
+    return float(math.hypot(norms(check_rows(X)).max(), 1.0 if fit_intercept else 0.0))
+
+
+def norms(X: Any) -> np.ndarray:
+    """|x| of the rows of a checked matrix, in float64."""
+    values = X.data if sp.issparse(X) else X
+    top = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    scale = 1.0 if top == 0 or SQUARES[0] < top < SQUARES[1] else top
+    if sp.issparse(X):
+        squares = sp.csr_matrix(((X.data / scale).astype(np.float64) ** 2, X.indices, X.indptr), shape=X.shape)
+        return scale * np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
+    X = X if scale == 1 else X / scale
+    return scale * np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+
+
+def _read(model: Any, X: Any) -> tuple[Hyperplanes, Any]:
+    planes = hyperplanes(model)
+    return planes, check_features(model, X)
+
+
+def hyperplanes(model: Any) -> Hyperplanes:
+    """The weights of a fitted linear classifier, or a ValueError that says why they are no hyperplanes."""
+    name = type(model).__name__
+    if getattr(model, "combine", None) == "vote":
+        raise ValueError(
+            "Voting (combine='vote') has many weight vectors, no single hyperplane: use 'average' or 'last'."
+        )
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    missing = [part for part in ("coef_", "intercept_", "classes_") if not hasattr(model, part)]
+    if missing:
+        raise ValueError(f"{name} has no {' and no '.join(missing)}: give a fitted linear classifier.")
+    if getattr(getattr(model, "_learner", None), "form", "single") != "single" or isinstance(model.classes_, list):
+        raise ValueError(f"This {name} was taught several labels an example: each is a hyperplane of its own.")
+    classes, K = model.classes_, len(model.classes_)
+    pairs = getattr(model, "multiclass", None) == "ovo" or hasattr(model, "support_vectors_")
+    if pairs and K > 2:
+        raise ValueError(f"This {name} learned a hyperplane for every pair of classes (one-vs-one): use one a class.")
+    if K < 2:
+        raise ValueError(f"This {name} knows only the class {classes.tolist()[0]!r}: no boundary yet.")
+    w = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
+    w = np.atleast_2d(w).astype(np.float64)
+    b = np.broadcast_to(np.asarray(model.intercept_, np.float64).ravel(), len(w))
+    if len(w) != K and (len(w), K) != (1, 2):
+        raise ValueError(
+            f"coef_ of this {name} has {len(w)} rows for {K} classes: give a classifier with a row a class."
+        )
+    if not (np.isfinite(w).all() and np.isfinite(b).all()):
+        raise ValueError(f"The weights of this {name} hold NaN or infinity.")
+    if (w == (w[0] if len(w) > 1 else 0.0)).all():
+        raise ValueError(
+            f"The weights of this {name} are all zero{' or equal' * (len(w) > 1)}: there is no hyperplane."
+        )
+    return Hyperplanes(w, b, classes)
+
+
+def _codes(planes: Hyperplanes, X: Any, y: Any) -> np.ndarray:
+    """The numbers of the labels among the model's classes."""
+    target = read_target(y, X.shape[0])
+    if target.several:
+        raise ValueError("y has several labels an example: distances and margins are about one.")
+    places = {label: place for place, label in enumerate(planes.classes.tolist())}
+    found = np.array([places.get(label, -1) for label in target.classes.tolist()])[target.codes]
+    if (found < 0).any():
+        row = int(np.argmax(found < 0))
+        label = target.classes.tolist()[target.codes[row]]
+        raise ValueError(f"y[{row}] = {label!r} is none of the model's classes, {planes.classes[:10].tolist()}.")
+    return found
+
+
+def _nearest(planes: Hyperplanes, s: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For every row of scores the smallest lead / |theta_own - theta_r| over the rivals r, and that rival."""
+    lead = s[np.arange(len(s)), own][:, None] - s
+    between = _distances(planes.w)[own]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distance = np.where((between == 0) & (lead == 0), 0.0, lead / between)
+    distance[np.arange(len(s)), own] = np.inf
+    rival = distance.argmin(axis=1)
+    return distance[np.arange(len(s)), rival], rival
+
+
+def _distances(theta: np.ndarray) -> np.ndarray:
+    """|theta_y - theta_r| for all pairs, by differences: equal weights give exactly 0."""
+    top = np.abs(theta).max()
+    scaled = theta / top
+    return top * np.stack([np.linalg.norm(scaled - row, axis=1) for row in scaled])
+
+
+def _norm(w: np.ndarray) -> float:
+    """The norm of a matrix; its squares neither overflow nor vanish."""
+    top = float(np.abs(w).max())
+    return top * float(np.linalg.norm(w / top))

@@ -1,0 +1,121 @@
+"""The search in floating point: the nearest point of the hull of all pairs, by way of the few that matter.
+
+Every round scores all examples once, adds those that lead least to the working set, and finds the nearest point of
+its hull (`passes/nearest.py`). The distance only falls: it bounds the best margin from above, while the lowest lead
+under the weights it gives bounds it from below. Nothing here is proof yet; `separability.py` sees to that.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from perceptrons.passes.nearest import corral_for, enter, nearest_point
+from perceptrons.theory.pairs import Demands, Pairs
+
+SMALLEST, LARGEST = 256, 2000  # points in a working set: below, rounds are wasted; above, its hull costs more than they
+CYCLES = 200  # at a time, so that the clock is looked at in between
+PATIENCE = 3  # rounds in a row that may bring nothing but rounding,
+NOISE = 1e-12  # that is, a distance less than this part smaller
+
+
+class Round(NamedTuple):
+    """What a round of the search has come to."""
+
+    theta: np.ndarray  # weights for the raw data
+    b: np.ndarray
+    lead: np.ndarray  # (n,): of every example under them,
+    rivals: np.ndarray  # and over whom
+    reached: float  # the margin of theta, b in units of the search; not positive if it does not separate
+    distance: float  # |p|, an upper bound on reached: 0 means that the hull holds the origin
+    support: Demands
+    weights: np.ndarray  # of the support, sum 1: p is their combination
+
+
+def search(
+    pairs: Pairs, theta: np.ndarray, b: np.ndarray, gap: float, tick: Callable[[], None]
+) -> Iterator[Round]:
+    """Rounds from raw weights theta, b on, until reached and distance are within gap, or nothing is left to add.
+
+    tick: called now and then; may raise to end the search."""
+    size = min(LARGEST, max(SMALLEST, 4 * (pairs.width + 2)))
+    lead, rivals = pairs.leads(theta, b)
+    support, a = _first(pairs, lead), np.array([0.5, 0.5])
+    known = np.empty(0, np.int64)
+    idle, least = 0, np.inf
+    while idle < PATIENCE:
+        working, fresh = _working_set(pairs, lead, rivals, support, known, size)
+        if not fresh:
+            return
+        known = _keys(pairs, working)
+        V, e = pairs.points(working)
+        corral = corral_for(*V.shape, len(e))
+        for place in np.searchsorted(known, _keys(pairs, support)):
+            enter(V, place, len(e), corral)
+        m = corral.size[0]
+        corral.a[:m] = a[:m] if m == len(a) else 1.0 / m
+        cycles = CYCLES
+        while cycles == CYCLES:
+            tick()
+            multipliers, cycles = nearest_point(V, e, corral, gap / 4, CYCLES)
+        m = corral.size[0]
+        support, a = working.take(corral.members[:m]), corral.a[:m] / corral.a[:m].sum()
+        step = round_of(pairs, pairs.combination(support, a), pairs.bias(multipliers, e[0]), support, a)
+        lead, rivals = step.lead, step.rivals
+        idle = 0 if step.distance < least * (1 - NOISE) else idle + 1
+        least = min(least, step.distance)
+        yield step
+        if step.distance - step.reached <= gap * step.distance:
+            return
+
+
+def round_of(pairs: Pairs, theta: np.ndarray, b: np.ndarray, support: Demands, weights: np.ndarray) -> Round:
+    """What weights theta, b, in units, reach, and what the combination of the support proves that none exceed."""
+    raw, b = pairs.raw(theta, b)
+    lead, rivals = pairs.leads(raw, b)
+    if pairs.binary and pairs.fit_intercept:
+        b, lead = _halfway(pairs, b, lead)
+    reached = float(lead.min()) / (pairs.norm(theta) or 1.0)
+    distance = pairs.norm(pairs.combination(support, weights)) / (1.0 if pairs.binary else 2.0)
+    return Round(raw, b, lead, rivals, reached, distance, support, weights)
+
+
+def _first(pairs: Pairs, lead: np.ndarray) -> Demands:
+    """Two pairs that cancel in the bias: the worst example of a class and one of its rival's, each against the other.
+
+    Without an intercept any pairs would do."""
+    worst = int(np.argmin(lead))
+    y = int(pairs.codes[worst])
+    others = np.flatnonzero(pairs.codes != y)
+    other = int(others[np.argmin(lead[others])])
+    return Demands(np.array([worst, other]), np.array([pairs.codes[other], y], np.int32))
+
+
+def _working_set(
+    pairs: Pairs, lead: np.ndarray, rivals: np.ndarray, support: Demands, known: np.ndarray, size: int
+) -> tuple[Demands, bool]:
+    """The support, of every class the examples that lead least, and if there is room all that were known; sorted by
+    key. And whether any is new."""
+    share = -(-size // pairs.n_classes)
+    chosen = []
+    for members in pairs.by_class:
+        if len(members) > share:
+            members = members[np.argpartition(lead[members], share)[:share]]
+        chosen.append(members)
+    rows = np.concatenate(chosen)
+    keys = np.union1d(_keys(pairs, Demands(rows, rivals[rows])), _keys(pairs, support))
+    if len(known) + len(keys) <= LARGEST:
+        keys = np.union1d(keys, known)
+    rows, rivals = np.divmod(keys, pairs.n_classes)
+    return Demands(rows, rivals.astype(np.int32)), len(np.setdiff1d(keys, known)) > 0
+
+
+def _keys(pairs: Pairs, demands: Demands) -> np.ndarray:
+    return demands.rows.astype(np.int64) * pairs.n_classes + demands.rivals
+
+
+def _halfway(pairs: Pairs, b: np.ndarray, lead: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The bias that leaves both classes the same lowest lead, and the leads with it."""
+    low, high = (float(lead[members].min()) for members in pairs.by_class)
+    shift = (low - high) / 2
+    return b + shift, lead + shift * pairs.signs

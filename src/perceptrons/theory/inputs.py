@@ -1,0 +1,64 @@
+"""Examples as the theory takes them: checked as `Perceptron.fit` checks, one label each, every column once a row."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from perceptrons.linear import Perceptron
+from perceptrons.training.inputs import check_matrix
+from perceptrons.training.targets import read_target
+
+
+class Examples(NamedTuple):
+    """Checked data; X may be the caller's own memory and must not be changed."""
+
+    X: Any  # C-contiguous float32 or float64 array, or CSR matrix with sorted columns, each once a row
+    codes: np.ndarray  # int32 (n,): the number of each example's class
+    classes: np.ndarray  # sorted, as in `Perceptron.classes_`
+
+    @property
+    def signs(self) -> np.ndarray:
+        """For two classes y as -1.0 and +1.0."""
+        return np.where(self.codes == 1, 1.0, -1.0)
+
+
+def check_examples(X: Any, y: Any) -> Examples:
+    """X and y, or the errors that `Perceptron.fit` raises, and one for several labels an example."""
+    X = check_rows(X)
+    target = read_target(y, X.shape[0])
+    if target.several:
+        raise ValueError(
+            "y has several labels an example, and the theory is about one: take the labels one by one, "
+            "each as a problem of two classes."
+        )
+    if len(target.classes) < 2:
+        only = target.classes.tolist()[0]
+        raise ValueError(f"y has only one class, {only!r}: a classifier needs at least two.")
+    return Examples(X, target.codes, target.classes)
+
+
+def check_rows(X: Any) -> Any:
+    """X alone; a fresh estimator stands for the one that would be fitted, so the errors are the same."""
+    return _canonical(check_matrix(Perceptron(), X, reset=True))
+
+
+def check_features(model: Any, X: Any) -> Any:
+    """X for a fitted model: its number of features, and their names where the model knows them."""
+    if isinstance(model, BaseEstimator) and hasattr(model, "n_features_in_"):
+        return _canonical(check_matrix(model, X, reset=False))
+    stand_in = Perceptron()
+    stand_in.n_features_in_ = model.coef_.shape[-1]
+    return _canonical(check_matrix(stand_in, X, reset=False))
+
+
+def _canonical(X: Any) -> Any:
+    """A CSR matrix in which no column stands twice in a row; the caller's stays as it is."""
+    if not sp.issparse(X):
+        return X
+    X = sp.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X

@@ -1,0 +1,94 @@
+"""The scales of features: which of them make the radius, and with it the mistake bound, large; and even ones."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+
+from perceptrons.theory.inputs import check_rows
+
+
+class Scales(NamedTuple):
+    """What `scales` found. Arrays have an entry a feature."""
+
+    radius: float  # R, the norm of the farthest row
+    farthest: int  # that row
+    typical: float  # the median of the norms
+    shares: np.ndarray  # of R^2, by the values of the farthest row; with an intercept its 1 has the rest
+    means: np.ndarray
+    deviations: np.ndarray  # standard deviations; exactly 0 where constant
+    constant: np.ndarray  # is every value the same?
+
+
+def scales(X: Any, fit_intercept: bool = True) -> Scales:
+    """Which features make the radius.
+
+    The perceptron makes at most (R/gamma)^2 updates, R the norm of the farthest example. A feature measured in small
+    units, or far from 0, can make nearly all of R and say nothing about the classes.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    fit_intercept : bool, default=True
+        Are the examples (x, 1)?
+
+    Returns
+    -------
+    Scales
+
+    Examples
+    --------
+    >>> from perceptrons.theory.scales import scales
+    >>> found = scales([[0.5, 3000.0, 1.0], [0.2, 4000.0, 1.0]])
+    >>> found.farthest, found.shares.round(4).tolist(), found.constant.tolist()
+    (1, [0.0, 1.0, 0.0], [False, False, True])
+    """
+    X = check_rows(X)
+    sparse = sp.issparse(X)
+    if sparse:
+        squares = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
+        means, variances = (part.astype(np.float64) for part in mean_variance_axis(X.astype(np.float64), axis=0))
+        constant = np.equal(*min_max_axis(X, axis=0))
+    else:
+        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        means, variances = X.mean(axis=0, dtype=np.float64), X.var(axis=0, dtype=np.float64)
+        constant = X.max(axis=0) == X.min(axis=0)
+    norms = np.sqrt(squares + fit_intercept)
+    farthest = int(np.argmax(norms))
+    row = (X[[farthest]].toarray()[0] if sparse else X[farthest]).astype(np.float64)
+    radius = float(norms[farthest])
+    return Scales(
+        radius=radius,
+        farthest=farthest,
+        typical=float(np.median(norms)),
+        shares=(row / radius) ** 2 if radius else np.zeros(len(row)),
+        means=means,
+        deviations=np.where(constant, 0.0, np.sqrt(np.maximum(variances, 0.0))),
+        constant=constant,
+    )
+
+
+def even(X: Any, centre: bool = True) -> Any:
+    """The same examples with features of one scale; X is not changed.
+
+    Dense and centred: every column has mean 0 and variance 1, constant ones are 0. Otherwise, and for sparse matrices,
+    which centring would fill up: the largest absolute value of every column is 1. With an intercept neither changes
+    whether classes can be separated; without one, centring may, so leave it out then.
+
+    Examples
+    --------
+    >>> from perceptrons.theory.scales import even
+    >>> even([[1.0, 3000.0], [3.0, 3000.0]]).tolist(), even([[1.0], [4.0]], centre=False).tolist()
+    ([[-1.0, 0.0], [1.0, 0.0]], [[0.25], [1.0]])
+    """
+    X = check_rows(X)
+    if centre and not sp.issparse(X):
+        found = scales(X)
+        deviations = np.where(found.deviations > 0, found.deviations, 1.0)
+        return np.where(found.constant, 0.0, (X - found.means) / deviations)
+    if not sp.issparse(X):
+        largest = np.abs(X).max(axis=0).astype(np.float64)
+        return X / np.where(largest > 0, largest, 1.0)
+    largest = abs(X).max(axis=0).toarray().ravel().astype(np.float64)
+    return sp.csr_matrix((X.data / np.where(largest > 0, largest, 1.0)[X.indices], X.indices, X.indptr), shape=X.shape)

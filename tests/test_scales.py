@@ -1,0 +1,73 @@
+"""Which features make the radius, and examples on an even scale."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+from perceptrons.theory.scales import even, scales
+
+X = np.array([[1.0, 300.0, 5.0, 0.0], [2.0, -400.0, 5.0, 0.0], [4.0, 100.0, 5.0, 0.0]])
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix, sp.csc_matrix, np.ndarray.tolist])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_radius_shares_and_columns_are_what_the_definitions_say(make, fit_intercept):
+    found = scales(make(X), fit_intercept)
+    norms = np.sqrt((X**2).sum(axis=1) + fit_intercept)
+    assert found.farthest == 1
+    assert found.radius == pytest.approx(norms.max())
+    assert found.typical == pytest.approx(np.median(norms))
+    np.testing.assert_allclose(found.shares, X[1] ** 2 / norms[1] ** 2)
+    np.testing.assert_allclose(found.means, X.mean(axis=0))
+    np.testing.assert_allclose(found.deviations, X.std(axis=0))
+    assert found.constant.tolist() == [False, False, True, True]
+
+
+def test_shares_and_that_of_the_intercept_make_up_the_whole():
+    found = scales(X)
+    assert found.shares.sum() + 1 / found.radius**2 == pytest.approx(1)
+    assert scales(X, fit_intercept=False).shares.sum() == pytest.approx(1)
+    assert scales(np.zeros((2, 3)), fit_intercept=False).shares.tolist() == [0, 0, 0]
+
+
+def test_a_constant_column_has_a_deviation_of_exactly_0():
+    found = scales(np.full((7, 1), 0.1))
+    assert (found.deviations.tolist(), found.constant.tolist()) == ([0.0], [True])
+
+
+def test_a_sparse_column_with_one_value_in_some_rows_is_not_constant():
+    assert scales(sp.csr_matrix([[3.0, 2.0], [0.0, 2.0]])).constant.tolist() == [False, True]
+
+
+def test_dense_examples_are_standardised_as_scikit_learn_does_it():
+    np.testing.assert_allclose(even(X), StandardScaler().fit_transform(X), atol=1e-12)
+    assert even(np.full((3, 2), 0.1)).tolist() == [[0, 0]] * 3
+
+
+def test_sparse_examples_and_those_without_intercept_are_scaled_but_not_centred():
+    expected = MaxAbsScaler().fit_transform(X)
+    np.testing.assert_allclose(even(X, centre=False), expected)
+    found = even(sp.csr_matrix(X))
+    assert sp.issparse(found)
+    np.testing.assert_allclose(found.toarray(), expected)
+
+
+def test_the_smallest_numbers_do_not_become_infinite():
+    tiny = np.array([[5e-324, 1.0], [0.0, 2.0]])
+    assert even(tiny, centre=False).tolist() == [[1, 0.5], [0, 1]]
+    assert even(sp.csr_matrix(tiny)).toarray().tolist() == [[1, 0.5], [0, 1]]
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix])
+def test_what_is_given_is_not_changed(make):
+    given = make(X.copy())
+    scales(given)
+    even(given)
+    even(given, centre=False)
+    np.testing.assert_array_equal(given.toarray() if sp.issparse(given) else given, X)
+
+
+def test_what_is_no_number_is_refused():
+    with pytest.raises(ValueError, match="NaN at row 1, column 0"):
+        scales([[1.0], [np.nan]])
