@@ -8,6 +8,7 @@ from perceptrons.rows import compiled
 
 DEPENDENT = 1e-11  # a point so close to the span of the corral, relative to its norm, adds rounding and nothing else
 NOISE = 1e-15  # relative error of a score; nothing below it is worth another step
+ZERO = 1e-14  # a weight so small is 0: its point stays for the multipliers' sake, where others will follow it
 PATIENCE = 20  # steps in a row that may bring nothing before the search ends
 
 
@@ -139,7 +140,9 @@ def settle_corral(e, corral):
                 b[j] -= L[i, j] * b[i]
         first, step = -1, 1.0
         for i in range(m):
-            if b[i] <= 0.0:
+            if abs(b[i]) <= ZERO:
+                b[i] = 0.0
+            elif b[i] < 0.0:
                 reach = a[i] / (a[i] - b[i]) if a[i] > 0.0 else 0.0
                 if first < 0 or reach < step:
                     first, step = i, reach

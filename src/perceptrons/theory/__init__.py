@@ -1,6 +1,26 @@
 """Theory that checks itself: margins, mistake bounds, separability with proof. Start with `separability`."""
 
+from perceptrons.theory.bounds import Bound, Comparison, check_bound, mistake_bound
 from perceptrons.theory.certificate import Certificate, Combination, Margin
+from perceptrons.theory.convergence import Convergence, convergence
+from perceptrons.theory.geometry import Margins, margins, project, radius, signed_distance
 from perceptrons.theory.separability import max_margin, separability
 
-__all__ = ["Certificate", "Combination", "Margin", "max_margin", "separability"]
+__all__ = [
+    "Bound",
+    "Certificate",
+    "Combination",
+    "Comparison",
+    "Convergence",
+    "Margin",
+    "Margins",
+    "check_bound",
+    "convergence",
+    "margins",
+    "max_margin",
+    "mistake_bound",
+    "project",
+    "radius",
+    "separability",
+    "signed_distance",
+]

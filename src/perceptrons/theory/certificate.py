@@ -218,7 +218,8 @@ class Certificate:
 
     def explain(self) -> str:
         """What the certificate says, in words."""
-        what = f"{self.n_samples:,} examples, {self.n_features:,} features, {len(self.classes):,} classes"
+        what = f"{self.n_samples:,} examples, {self.n_features:,} feature{'s' * (self.n_features != 1)}, "
+        what += f"{len(self.classes):,} classes"
         plane = "hyperplane" if self.fit_intercept else "hyperplane through the origin"
         if self.separable is None:
             return f"Undecided ({what}): {self.reason}"
@@ -346,12 +347,15 @@ def _combination(value: Any) -> Combination | None:
         raise ValueError("a combination has rows, labels, rivals and weights")
     whole = [int(_kind(weight, str), 0) for weight in value["weights"]]
     total = sum(whole)
-    return Combination(
+    combination = Combination(
         tuple(_kind(row, int) for row in value["rows"]),
         tuple(_label(label) for label in value["labels"]),
         tuple(_label(label) for label in value["rivals"]),
         tuple(Fraction(weight, total) for weight in whole),
     )
+    if _pairs(combination) != value:
+        raise ValueError("weights must be whole numbers in lowest terms")
+    return combination
 
 
 def _refuse_constant(name: str) -> None:

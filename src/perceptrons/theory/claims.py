@@ -29,7 +29,7 @@ class Weights:
     def __init__(self, coef: np.ndarray, intercept: Any) -> None:
         self.coef, self.intercept = np.atleast_2d(coef), np.atleast_1d(intercept)
         self.binary = coef.ndim == 1
-        top = max((abs(value) for value in (*_extremes(self.coef), *_extremes(self.intercept))), default=0)
+        top: Any = max((abs(value) for value in (*_extremes(self.coef), *_extremes(self.intercept))), default=0)
         # a factor that no claim depends on brings them to where squares neither overflow nor vanish
         self.factor = (
             Fraction(2) ** -(math.frexp(top)[1] if isinstance(top, float) else _bits(top)) if top else Fraction(1)
@@ -151,7 +151,7 @@ class Checker:
 
 
 class Total(NamedTuple):
-    """The exact sum of weight (f(x, y) - f(x, r)): whole numbers, with an exponent of two a column, and the bias part."""
+    """The exact sum of weight (f(x, y) - f(x, r)): whole numbers, an exponent of two a column, and the bias part."""
 
     whole: np.ndarray  # (classes, columns)
     exponents: np.ndarray

@@ -19,7 +19,7 @@ from perceptrons.training.inputs import as_numbers
 
 EPS = float(np.finfo(np.float64).eps)
 AT_ONCE = 2**22  # numbers of a float32 matrix turned into float64 at once
-STEPS, WORK = 200, 2e7  # of L-BFGS: steps, and steps times weights; more is not worth its time
+STEPS, WORK = 200, 2e6  # of L-BFGS: steps, and steps times weights; more is not worth its time
 ROUNDNESS = 0.1, 0.01  # where rivals tie, beside margins of 1
 
 
@@ -127,18 +127,23 @@ def best_comparator(examples: Examples, R: float, epochs: int, until: float) -> 
     near it comes.
     """
     starts = [unit_or_first(v) for v in (_pull(examples, np.ones(examples.X.shape[0]), None), _learned(examples))]
-    found = min((of_direction(examples, u, None, R, epochs)[1] for u in starts), key=lambda c: _root(c, R, epochs))
+    found = min((_sized(examples, u, R, epochs) for u in starts), key=lambda c: _root(c, R, epochs))
     for T in (0.0,) if len(examples.classes) == 2 else ROUNDNESS:
         v = _descend(examples, found.u / found.gamma, R, epochs, T, until)
-        found = min(
-            found, of_direction(examples, unit_or_first(v), None, R, epochs)[1], key=lambda c: _root(c, R, epochs)
-        )
+        found = min(found, _sized(examples, unit_or_first(v), R, epochs), key=lambda c: _root(c, R, epochs))
     return found
 
 
 def _root(c: Comparator, R: float, epochs: int) -> float:
     """The root of the bound."""
     return (R + math.sqrt(epochs) * c.D) / c.gamma
+
+
+def _sized(examples: Examples, u: np.ndarray, R: float, epochs: int) -> Comparator:
+    """u with the gamma of the smallest bound; where u separates the examples, that may be its margin."""
+    m = safe_margins(examples, u)
+    sizes = [gamma for gamma in (best_gamma(m, R, epochs), float(m.min())) if gamma > 0]
+    return min((Comparator(u, gamma, deviation(m, gamma)) for gamma in sizes), key=lambda c: _root(c, R, epochs))
 
 
 def _learned(examples: Examples) -> np.ndarray:

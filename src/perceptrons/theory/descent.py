@@ -19,8 +19,8 @@ PASSES = 2000
 BALANCING = 200
 
 
-def descend(pairs: Pairs, gap: float, tick: Callable[[], None]) -> Iterator[Round]:
-    """Rounds of passes, until reached and distance are within gap. tick: may raise to end the search."""
+def descend(pairs: Pairs, gap: float, tick: Callable[[float], None]) -> Iterator[Round]:
+    """Rounds of passes, until reached and distance are within gap. tick: told about work, may raise."""
     n, d = pairs.X.shape
     K = 1 if pairs.binary else pairs.n_classes
     unit = float(pairs.unit[0])
@@ -31,7 +31,7 @@ def descend(pairs: Pairs, gap: float, tick: Callable[[], None]) -> Iterator[Roun
     one = float(norms(pairs.X).max()) if pairs.fit_intercept else 0.0
     rng = np.random.default_rng(0)
     for passes in range(1, PASSES + 1):
-        tick()
+        tick(4.0 * K * (pairs.X.nnz if pairs.sparse else pairs.X.size))
         order = shuffled(n, rng)
         if pairs.binary:
             binary_descent(rows, pairs.signs, order, theta[0], b, one, alpha)

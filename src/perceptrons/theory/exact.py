@@ -8,7 +8,7 @@ solution modulo a prime to the rational one (Dixon 1982): as fast as floats woul
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def _solve(A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, int] | None:
 def _limbs(A: np.ndarray) -> list[np.ndarray]:
     """int64 matrices with A = sum of limb_k 2^(26 k)."""
     sign = np.where(A < 0, -1, 1).astype(np.int64)
-    rest = abs(A)
+    rest: Any = np.where(A < 0, -A, A)
     limbs = []
     while rest.any():
         limbs.append(sign * (rest & ((1 << LIMB) - 1)).astype(np.int64))
@@ -124,8 +124,8 @@ def _rational(x: np.ndarray, modulus: int) -> tuple[np.ndarray, int] | None:
 class Verdict(NamedTuple):
     """What the simplex method found: weights of the points that cancel, or else a vector on the same side of all."""
 
-    weights: dict[int, int] | None  # point: positive whole number
-    separator: list[int] | None
+    weights: dict[int, int]  # point: positive whole number; empty if none cancel
+    separator: list[int]  # empty if some do
 
 
 def simplex(points: np.ndarray, tick: Callable[[], None]) -> Verdict:
@@ -147,10 +147,10 @@ def simplex(points: np.ndarray, tick: Callable[[], None]) -> Verdict:
         artificial = basis < 0
         price = N[artificial].sum(axis=0) if artificial.any() else np.zeros(d + 1, object)
         if price[d] == 0:  # artificial points carry nothing
-            return Verdict({int(point): N[row, d] for row, point in enumerate(basis) if point >= 0 and N[row, d]}, None)
+            return Verdict({int(point): N[row, d] for row, point in enumerate(basis) if point >= 0 and N[row, d]}, [])
         coming = _coming(columns, rough, price)
         if coming is None:
-            return Verdict(None, (-price[:d]).tolist())
+            return Verdict({}, (-price[:d]).tolist())
         u = N @ columns[coming]
         leaving = _leaving(N, u)
         pivot = N[leaving].copy()

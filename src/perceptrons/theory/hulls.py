@@ -33,11 +33,11 @@ class Round(NamedTuple):
 
 
 def search(
-    pairs: Pairs, theta: np.ndarray, b: np.ndarray, gap: float, tick: Callable[[], None]
+    pairs: Pairs, theta: np.ndarray, b: np.ndarray, gap: float, tick: Callable[[float], None]
 ) -> Iterator[Round]:
     """Rounds from raw weights theta, b on, until reached and distance are within gap, or nothing is left to add.
 
-    tick: called now and then; may raise to end the search."""
+    tick: told about work before it is done; may raise to end the search."""
     size = min(LARGEST, max(SMALLEST, 4 * (pairs.width + 2)))
     lead, rivals = pairs.leads(theta, b)
     support, a = _first(pairs, lead), np.array([0.5, 0.5])
@@ -49,17 +49,17 @@ def search(
             return
         known = _keys(pairs, working)
         V, e = pairs.points(working)
-        corral = corral_for(*V.shape, len(e))
+        corral = corral_for(len(V), V.shape[1], len(e))
         for place in np.searchsorted(known, _keys(pairs, support)):
             enter(V, place, len(e), corral)
         m = corral.size[0]
         corral.a[:m] = a[:m] if m == len(a) else 1.0 / m
         cycles = CYCLES
         while cycles == CYCLES:
-            tick()
+            tick(CYCLES * (V.size + 4.0 * V.shape[1] * corral.size[0]))
             multipliers, cycles = nearest_point(V, e, corral, gap / 4, CYCLES)
-        m = corral.size[0]
-        support, a = working.take(corral.members[:m]), corral.a[:m] / corral.a[:m].sum()
+        carrying = np.flatnonzero(corral.a[: corral.size[0]] > 0)
+        support, a = working.take(corral.members[carrying]), corral.a[carrying] / corral.a[carrying].sum()
         step = round_of(pairs, pairs.combination(support, a), pairs.bias(multipliers, e[0]), support, a)
         lead, rivals = step.lead, step.rivals
         idle = 0 if step.distance < least * (1 - NOISE) else idle + 1

@@ -48,7 +48,7 @@ class Pairs:
         self.unit = np.exp2(np.ceil(np.log2(np.where(top > 0, top, 1.0))))  # a power of two: dividing is exact
         self.even = even
         self.width = self.d if self.binary else self.d * self.n_classes
-        self.signs = np.where(self.codes == 1, 1.0, -1.0) if self.binary else None
+        self.signs = np.where(self.codes == 1, 1.0, -1.0)  # of two classes
         self.by_class = [np.flatnonzero(self.codes == k) for k in range(self.n_classes)]
 
     def raw(self, theta: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,310 @@
+"""One data set on its way to a certificate: the stages of the search, and the proof of what they find.
+
+The cheapest first: equal rows with different labels; perceptron passes; the nearest point of the hull in floating point
+(`hulls.py`), which ends in weights or in a few examples that cancel. Each answer is proved in exact arithmetic before
+it is given. Where floating point cannot tell, an exact simplex method on the examples in question does (`exact.py`).
+"""
+
+import math
+import time
+import warnings
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from perceptrons.linear import Perceptron
+from perceptrons.theory.certificate import Certificate, Combination, Margin
+from perceptrons.theory.claims import Checker, Weights, combined, root_up
+from perceptrons.theory.descent import descend
+from perceptrons.theory.duplicates import contradictions
+from perceptrons.theory.equations import balanced, equations, rounded
+from perceptrons.theory.exact import null_weights, simplex
+from perceptrons.theory.geometry import norms
+from perceptrons.theory.hulls import Round, search
+from perceptrons.theory.inputs import Examples
+from perceptrons.theory.pairs import Demands, Pairs
+
+NOTHING = 1e-9  # a distance of the hull from the origin, relative to the data, at which it may well be 0
+EPOCHS = 10  # perceptron passes before the hulls,
+MORE_EPOCHS = 2000  # and as far as WORK goes where
+WIDE = 1000  # dimensions make passes cheap beside hulls
+DENSE = 1 << 22  # numbers up to which sparse data are as well searched as dense ones
+WORK = 1e10  # additions and multiplications, some seconds, spent at most on what is not asked for at all cost
+CONFUSED = 3  # pairs of classes that are tried on their own first
+EXACT = 400  # equations up to which the exact simplex method has a hope to end
+
+
+class TimeUp(Exception):  # noqa: N818 (no error: how a search ends)
+    """The time given is spent, or enough was done."""
+
+
+class Clock:
+    """Raises TimeUp at the first tick after the time given."""
+
+    def __init__(self, seconds: float | None) -> None:
+        if seconds is not None and not seconds > 0:
+            raise ValueError(f"max_seconds={seconds!r}: give a positive number of seconds, or None.")
+        self.seconds = seconds
+        self._end = None if seconds is None else time.perf_counter() + seconds
+
+    def tick(self) -> None:
+        if self.is_over:
+            raise TimeUp
+
+    @property
+    def is_over(self) -> bool:
+        return self._end is not None and time.perf_counter() > self._end
+
+    @property
+    def left(self) -> float | None:
+        return None if self._end is None else max(1e-9, self._end - time.perf_counter())
+
+
+class Separator(NamedTuple):
+    """Weights that are proved to put every example on its side, a row for two classes, else a row a class."""
+
+    theta: np.ndarray  # float64, or Fractions where floats do not do
+    b: np.ndarray
+    reached: float
+
+
+class Case:
+    """One data set on its way to a certificate."""
+
+    def __init__(self, examples: Examples, fit_intercept: bool, clock: Clock, polish: float = np.inf) -> None:
+        """polish: the work that may go into a bracket once the answer is known."""
+        if sp.issparse(examples.X) and math.prod(examples.X.shape) <= DENSE:
+            examples = examples._replace(X=examples.X.toarray())  # quicker, and the certificate does not tell
+        self.examples, self.fit_intercept, self.clock, self.polish = examples, fit_intercept, clock, polish
+        self.labels = examples.classes.tolist()
+        self.K = len(self.labels)
+        self.checker = Checker(examples.X, examples.codes)
+        self.separator: Separator | None = None
+        self.widest: Round | None = None  # of the rounds that keep distances: the largest margin,
+        self.closest: Round | None = None  # and the smallest distance of the hulls
+        self.undecided = f"the time given ({clock.seconds:g} s) was up." if clock.seconds else ""
+
+    def decide(self, gap: float) -> Certificate:
+        try:
+            witness = self._witness(gap)
+        except TimeUp:
+            witness = None
+        if witness is not None:
+            return self._certificate(separable=False, witness=witness)
+        if self.separator is None:
+            return self._certificate(separable=None, reason=self.undecided)
+        theta, b, reached = self._best()
+        support, at_most = self._bound()
+        return self._certificate(
+            separable=True,
+            coef=_frozen(theta if self.K > 2 else theta[0]),
+            intercept=_frozen(b) if self.K > 2 else b.tolist()[0],
+            margin=Margin(min(reached, at_most), at_most),
+            support=support,
+        )
+
+    def _certificate(self, **claims: Any) -> Certificate:
+        n, d = self.examples.X.shape
+        return Certificate(
+            classes=tuple(self.labels), n_samples=n, n_features=d, fit_intercept=self.fit_intercept,
+            number_type=self.examples.X.dtype.name, **claims,
+        ).sealed()  # fmt: skip
+
+    # ---- the stages: each finds a witness, or weights that become the separator
+
+    def _witness(self, gap: float) -> Combination | None:
+        """A witness if the data are not separable; else None, and there is a separator unless it stays undecided."""
+        found = self._at_a_glance()
+        if found is not None:
+            return found
+        theta, b = self._passes()
+        if self.separator is None and self.K > 2:
+            found = self._confused_classes(theta, b)
+            if found is not None:
+                return found
+        step = self._rounds(theta, b, gap, even=False)
+        if self.separator is None:
+            found = self._cancelling(step.support)
+        if self.separator is None and found is None:
+            step = self._rounds(step.theta, step.b, gap, even=True)
+        if self.separator is None and found is None:
+            found = self._cancelling(step.support) or self._exactly(step)
+        return found
+
+    def _at_a_glance(self) -> Combination | None:
+        """Without an intercept a row of zeros; equal rows with different labels."""
+        X, codes, _ = self.examples
+        if not self.fit_intercept:
+            empty = np.flatnonzero(norms(X) == 0)
+            if len(empty):
+                row = int(empty[0])
+                return self._combination([row], [(int(codes[row]) + 1) % self.K], [1])
+        groups = contradictions(X, codes)
+        if not groups:
+            return None
+        rows = groups[0]
+        pair = [int(rows[0]), int(rows[np.argmax(codes[rows] != codes[rows[0]])])]
+        return self._combination(pair, codes[pair[::-1]].tolist(), [1, 1])
+
+    def _passes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Weights after some perceptron passes; if they make no mistake, they are the separator."""
+        X, codes, _ = self.examples
+        self.clock.tick()
+        width = 1 if self.K == 2 else self.K
+        epochs = EPOCHS
+        if X.shape[1] * width > WIDE:
+            epochs = max(EPOCHS, min(MORE_EPOCHS, int(WORK / ((X.nnz if sp.issparse(X) else X.size) * width + 1))))
+        model = Perceptron(
+            combine="last", tol=None, max_iter=epochs, fit_intercept=self.fit_intercept,
+            max_seconds=self.clock.left,
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, codes)
+        theta, b = model.coef_.astype(np.float64), model.intercept_.astype(np.float64)
+        if model.stop_reason_ == "converged":
+            self._prove(theta, b)
+        return theta, b
+
+    def _confused_classes(self, theta: np.ndarray, b: np.ndarray) -> Combination | None:
+        """The witness of two classes alone, if those that the passes confuse most cannot be told apart."""
+        X, codes, classes = self.examples
+        lead, rivals = Pairs(self.examples, self.fit_intercept, even=False).leads(theta, b)
+        wrong = lead <= 0
+        low, high = np.minimum(codes, rivals)[wrong], np.maximum(codes, rivals)[wrong]
+        pairs, counts = np.unique(low.astype(np.int64) * self.K + high, return_counts=True)
+        for pair in pairs[np.argsort(-counts, kind="stable")][:CONFUSED]:
+            two = np.array(divmod(int(pair), self.K))
+            rows = np.flatnonzero(np.isin(codes, two))
+            case = Case(
+                Examples(X[rows], (codes[rows] == two[1]).astype(np.int32), classes[two]),
+                self.fit_intercept,
+                self.clock,
+                polish=0.0,
+            )
+            step = case._rounds(theta[two[1:]] - theta[two[:1]], b[two[1:]] - b[two[:1]], 0.5, even=False)
+            found = case._cancelling(step.support) if case.separator is None else None
+            if found is not None:
+                return found._replace(rows=tuple(rows[list(found.rows)].tolist()))
+        return None
+
+    def _rounds(self, theta: np.ndarray, b: np.ndarray, gap: float, even: bool) -> Round:
+        """Search the hulls until it is clear that they meet, or the margin is known to the gap. The last round."""
+        pairs = Pairs(self.examples, self.fit_intercept, even)
+        if self.separator is not None and pairs.sparse and pairs.width > WIDE:
+            rounds = descend(pairs, gap, self._tick)
+        else:
+            rounds = search(pairs, theta, b, gap, self._tick)
+        for step in rounds:
+            if not even and (self.widest is None or step.reached > self.widest.reached):
+                self.widest = step
+            if not even and (self.closest is None or step.distance < self.closest.distance):
+                self.closest = step
+            if self.separator is None and step.reached > 0:
+                self._prove(step.theta, step.b)
+            if step.distance < NOTHING if self.separator is None else even or self.polish <= 0:
+                break
+        return step
+
+    def _exactly(self, step: Round) -> Combination | None:
+        """Decide in exact arithmetic, on a growing set of pairs: those of the last round first."""
+        demands = step.support
+        while True:
+            system = equations(self.examples, self.fit_intercept, demands)
+            points = system.points
+            if points.shape[1] > EXACT:
+                self.undecided = "rounding hides the answer, and the data have too many dimensions to be exact."
+                return None
+            verdict = simplex(points, self.clock.tick)
+            if verdict.weights:
+                return self._used(demands, [verdict.weights.get(place, 0) for place in range(len(points))])
+            theta, b = system.weights(verdict.separator)
+            if any(self._prove(*rounded(theta, b, bits)) for bits in (53, 128, 512)) or self._prove(theta, b):
+                return None
+            more = self.checker.violated(self._weights(theta, b), at_most=2 * points.shape[1])
+            rows, rivals = zip(*more, strict=True)
+            demands = Demands(np.append(demands.rows, rows), np.append(demands.rivals, np.array(rivals, np.int32)))
+
+    def _tick(self, work: float) -> None:
+        """Look at the clock before doing some work; once the answer is known, count the work too."""
+        self.clock.tick()
+        if self.separator is not None:
+            self.polish -= work
+            if self.polish < 0:
+                raise TimeUp
+
+    # ---- proofs
+
+    def _weights(self, theta: np.ndarray, b: np.ndarray) -> Weights:
+        return Weights(theta, b) if self.K > 2 else Weights(theta[0], b[0])
+
+    def _prove(self, theta: np.ndarray, b: np.ndarray) -> bool:
+        """Keep these weights if they put every example strictly on its side, and further from it than others did."""
+        reached = self.checker.safe_margin(self._weights(theta, b))
+        if self.separator is None or reached > self.separator.reached:
+            self.separator = Separator(theta, b, reached) if reached > 0 else None
+        return reached > 0
+
+    def _best(self) -> Separator:
+        """The separator of the largest margin, scaled so that the closest example has the score 1 or the lead 1."""
+        if self.widest is not None:
+            self._prove(self.widest.theta, self.widest.b)
+        assert self.separator is not None
+        theta, b, reached = self.separator
+        if theta.dtype != object:
+            pairs = Pairs(self.examples, self.fit_intercept, even=False)
+            lowest = float(pairs.leads(theta, b)[0].min())
+            scaled = Separator(theta / lowest, b / lowest, 0.0) if lowest > 0 else self.separator
+            again = self.checker.safe_margin(self._weights(scaled.theta, scaled.b))
+            if again >= reached * (1 - 1e-9):
+                return scaled._replace(reached=again)
+        return self.separator
+
+    def _bound(self) -> tuple[Combination, float]:
+        """Pairs with weights that prove an upper bound of the margin, and the bound."""
+        X, codes, _ = self.examples
+        demands, whole = None, None
+        if self.closest is not None:
+            demands = self.closest.support
+            own = codes[demands.rows].tolist()
+            whole = balanced(own, demands.rivals.tolist(), self.closest.weights, self.fit_intercept)
+        if demands is None or whole is None:  # the simplest: half the distance of two examples
+            other = int(np.argmax(codes != codes[0]))
+            demands, whole = Demands(np.array([0, other]), codes[[other, 0]]), [1, 1]
+        used = [place for place, weight in enumerate(whole) if weight > 0]
+        rows, rivals = demands.rows[used].tolist(), demands.rivals[used].tolist()
+        weights = [whole[place] for place in used]
+        total = combined(X, rows, codes[rows].tolist(), rivals, weights, self.K)
+        return self._combination(rows, rivals, weights), root_up(total.bound(sum(weights)))
+
+    def _cancelling(self, demands: Demands) -> Combination | None:
+        """Exact weights that make these pairs cancel, if they are unique and not negative."""
+        a = null_weights(equations(self.examples, self.fit_intercept, demands).points.T)
+        if a is None or (min(a) < 0 < max(a)):
+            return None
+        return self._used(demands, [abs(value) for value in a])
+
+    def _used(self, demands: Demands, a: list[int]) -> Combination:
+        used = [place for place, value in enumerate(a) if value > 0]
+        return self._combination(
+            demands.rows[used].tolist(), demands.rivals[used].tolist(), [a[place] for place in used]
+        )
+
+    def _combination(self, rows: list[int], rivals: list[int], weights: list[int]) -> Combination:
+        order = sorted(range(len(rows)), key=lambda place: (rows[place], rivals[place]))
+        total = sum(weights)
+        return Combination(
+            tuple(rows[place] for place in order),
+            tuple(self.labels[self.examples.codes[rows[place]]] for place in order),
+            tuple(self.labels[rivals[place]] for place in order),
+            tuple(Fraction(weights[place], total) for place in order),
+        )
+
+
+def _frozen(numbers: np.ndarray) -> np.ndarray:
+    numbers = numbers.copy()
+    numbers.flags.writeable = False
+    return numbers
