@@ -12,6 +12,28 @@ def test_the_public_names_are_these():
     assert perceptrons.__version__
 
 
+def test_modules_are_there_when_first_asked_for():
+    code = (
+        "import perceptrons; print([getattr(perceptrons, m).__name__ for m in ('data', 'losses', 'online', 'theory')])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (
+        run.stdout.strip() == "['perceptrons.data', 'perceptrons.losses', 'perceptrons.online', 'perceptrons.theory']"
+    )
+    assert {"theory", "Perceptron"} <= set(dir(perceptrons))
+
+
+def test_the_public_names_of_the_theory_are_these():
+    assert perceptrons.theory.__all__ == [
+        "Bound", "Certificate", "Combination", "Comparison", "Convergence", "Margin", "Margins", "check_bound",
+        "convergence", "margins", "max_margin", "mistake_bound", "project", "radius", "separability", "signed_distance",
+    ]  # fmt: skip
+    for name in perceptrons.theory.__all__:
+        text = getattr(perceptrons.theory, name).__doc__
+        assert text
+        assert name[0].isupper() or ("When to use it" in text and "hen not" in text), name
+
+
 def test_importing_the_package_loads_no_tool_of_the_command_line():
     tools = ("typer", "rich", "polars", "perceptrons.cli")
     code = f"import perceptrons, sys; print([m for m in {tools} if m in sys.modules])"

@@ -12,13 +12,16 @@ __version__ = "0.1.0"
 
 # Loaded when first asked for, so that `perceptrons --help` need not wait for scikit-learn and numba.
 _HOMES = {"Perceptron": "linear", "ModelFileError": "modelfile", "load": "modelfile", "save": "modelfile"}
+_MODULES = ("data", "losses", "online", "theory")
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"perceptrons.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'perceptrons' has no attribute {name!r}")
     return getattr(import_module(f"perceptrons.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted({*globals(), *_HOMES, *_MODULES})

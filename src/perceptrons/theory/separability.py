@@ -88,7 +88,7 @@ def max_margin(
     >>> from perceptrons.theory import max_margin
     >>> best = max_margin([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 0, 1, 1])
     >>> best.coef.round(6), round(best.margin.reached, 6), best.support.rows
-    (array([ 1., -1.]), 0.707107, (0, 1, 2, 3))
+    (array([ 1., -1.]), 0.707107, (1, 2))
     """
     clock = Clock(max_seconds)
     _check_gap(gap)
