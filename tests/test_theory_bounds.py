@@ -430,7 +430,7 @@ def test_bounds_of_real_sets_hold(name):
 @st.composite
 def runs(draw):
     """Data, separable or not, and a perceptron to be run on them."""
-    X, y = draw(data_sets(classes=(2, 4), n=(3, 14), d=(1, 4)))
+    X, y = draw(data_sets(classes=(2, 4), n=(3, 10), d=(1, 3)))
     k = int(y.max()) + 1
     if draw(st.booleans()):  # labels of a linear rule: mostly separable
         theta = np.random.default_rng(draw(st.integers(0, 999))).standard_normal((k, X.shape[1]))

@@ -14,12 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.theory.exact import integers
-from perceptrons.theory.geometry import norms
+from perceptrons.theory.geometry import norms, square_scale
 from perceptrons.theory.pairs import products
 
 BLOCK = 1 << 22  # leads held at a time
 ROUNDING = 2.0**-53
 TINY = 5e-324  # what a product may lose by underflow
+VANISHING = 1e-150  # squares of smaller numbers may be lost beside others
 SAFE = 1 - 1e-12  # a claim is this much below what was found, so that floats suffice to check it again
 
 
@@ -86,7 +87,9 @@ class Checker:
 
     @cached_property
     def norms(self) -> np.ndarray:
-        return norms(self.X) * (1 + 1e-10)
+        """Upper bounds of |x|, also where squares vanish beside others."""
+        lost = VANISHING * square_scale(self.X) * math.sqrt(self.X.shape[1])
+        return norms(self.X) * (1 + 1e-10) + lost
 
     def leads_at_least(self, weights: Weights, margin: float) -> bool:
         """Is every lead positive and, as a distance, at least the margin?"""
@@ -134,7 +137,7 @@ class Checker:
             y = self.codes[first : first + step]
             s = products(self.X[first : first + step], weights.theta) + weights.b
             size = self.norms[first : first + step, None]
-            error = (d + 8) * (ROUNDING * (size * weights.sizes + abs(weights.b)) * 1.01 + TINY)
+            error = (d + 8) * (ROUNDING * (size * (weights.sizes + VANISHING) + abs(weights.b)) * 1.01 + TINY)
             if weights.binary:
                 yield Leads(first, np.where(y == 1, 1.0, -1.0)[:, None] * s, error)
                 continue

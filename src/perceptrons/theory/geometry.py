@@ -174,14 +174,19 @@ def radius(X: Any, fit_intercept: bool = False) -> float:
 
 def norms(X: Any) -> np.ndarray:
     """|x| of the rows of a checked matrix, in float64."""
-    values = X.data if sp.issparse(X) else X
-    top = max(float(values.max(initial=0)), -float(values.min(initial=0)))
-    scale = 1.0 if top == 0 or SQUARES[0] < top < SQUARES[1] else top
+    scale = square_scale(X)
     if sp.issparse(X):
         squares = sp.csr_matrix(((X.data / scale).astype(np.float64) ** 2, X.indices, X.indptr), shape=X.shape)
         return scale * np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
     X = X if scale == 1 else X / scale
     return scale * np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+
+
+def square_scale(X: Any) -> float:
+    """What to divide a matrix by so that its largest squares neither overflow nor vanish: 1 unless it is extreme."""
+    values = X.data if sp.issparse(X) else X
+    top = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    return 1.0 if top == 0 or SQUARES[0] < top < SQUARES[1] else top
 
 
 def _read(model: Any, X: Any) -> tuple[Hyperplanes, Any]:
