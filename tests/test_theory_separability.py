@@ -1085,7 +1085,7 @@ def test_the_checker_finds_that_certificates_hold(case, tmp_path):
     assert (code, said[:6]) == (0, "holds:"), said
 
 
-@pytest.mark.parametrize("case", ["xor", "setosa", "three blobs"])
+@pytest.mark.parametrize("case", ["xor", "setosa", "three blobs", "no intercept"])
 def test_the_checker_finds_false_claims(case, tmp_path):
     X, y, options = CHECKED[case]
     content = json.loads(decided(X, y, **options).to_json())
@@ -1097,6 +1097,7 @@ def test_the_checker_finds_false_claims(case, tmp_path):
         code, said = check(path, data)
         assert code in (1, 2), said
         assert "holds:" not in said
+        assert "Traceback" not in said
         return code, said
 
     code, said = assert_not_held({**content, "digest": "0" * 64})
@@ -1105,6 +1106,7 @@ def test_the_checker_finds_false_claims(case, tmp_path):
     combination = "support" if content["separable"] else "witness"
     parts = content[combination]
     false = [
+        {**content, "format": "perceptrons-certificate-2"},
         {**content, "separable": not content["separable"]},
         {**content, "n_samples": len(X) + 1},
         {**content, "n_features": content["n_features"] + 1},
@@ -1124,10 +1126,12 @@ def test_the_checker_finds_false_claims(case, tmp_path):
         false += [
             {**content, "margin": [at_most * 1.01, at_most * 1.02]},
             {**content, "margin": [reached, reached * 0.99]},
+            {**content, "margin": [reached, -at_most]},
             {**content, "margin": None},
             {**content, "classes": content["classes"][::-1]},
             {**content, "fit_intercept": False},
             {**content, "intercept": 1e9 if len(content["classes"]) == 2 else [1e9, 0.0, 0.0]},
+            {**content, "intercept": np.add(content["intercept"], 1e-9).tolist()},
             {**content, "coef": (-np.array(content["coef"])).tolist()},
         ]
     for other in false:

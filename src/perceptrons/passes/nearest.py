@@ -6,9 +6,11 @@ import numpy as np
 
 from perceptrons.rows import compiled
 
-DEPENDENT = 1e-11  # a point so close to the span of the corral, relative to its norm, adds rounding and nothing else
+DEPENDENT = 1e-12  # a point so close to the span of the corral, relative to its norm, adds rounding and nothing else
 NOISE = 1e-15  # relative error of a score; nothing below it is worth another step
 ZERO = 1e-14  # a weight so small is 0: its point stays for the multipliers' sake, where others will follow it
+SETTLED = 1e-11  # a step of the weights that is rounding: nothing is left to mend;
+MENDING = 1  # steps to mend what rounding did to the first; more do not help, as the weights themselves are rounded
 PATIENCE = 20  # steps in a row that may bring nothing before the search ends
 
 
@@ -121,39 +123,75 @@ def multipliers(Y, m, e):
 
 
 @compiled
-def settle_corral(e, corral):
+def step_to_nearest(V, e, corral):
+    """The step of the weights to the nearest point of the corral's affine hull, and the multipliers there.
+
+    A Newton step from the weights as they are, on what p really is: rounding in one is mended by the next.
+    """
+    S, a, L, Y, m = corral.members, corral.a, corral.L, corral.Y, corral.size[0]
+    q = len(e)
+    d = V.shape[1] - q
+    p = np.zeros(d)
+    short = e.copy()  # what the weights lack to meet the demands
+    for j in range(m):
+        for c in range(d):
+            p[c] += a[j] * V[S[j], c]
+        for k in range(q):
+            short[k] -= a[j] * V[S[j], d + k]
+    y = np.zeros(m)  # inverse of L times the gradient z·p
+    for i in range(m):
+        for c in range(d):
+            y[i] += V[S[i], c] * p[c]
+        for j in range(i):
+            y[i] -= L[i, j] * y[j]
+        y[i] /= L[i, i]
+    nu = short.copy()
+    for k in range(q):
+        for i in range(m):
+            nu[k] += Y[i, k] * y[i]
+    nu = multipliers(Y, m, nu)
+    step = -y
+    for i in range(m):
+        for k in range(q):
+            step[i] += Y[i, k] * nu[k]
+    for i in range(m - 1, -1, -1):  # Lᵀ step = Y nu - y
+        step[i] /= L[i, i]
+        for j in range(i):
+            step[j] -= L[i, j] * step[i]
+    return step, nu - short
+
+
+@compiled
+def settle_corral(V, e, corral):
     """Move to the nearest point of the corral's affine hull, dropping points whose weight falls to 0 on the way.
 
-    Returns nu, and whether the point that came last was dropped before it got any weight."""
-    a, L, Y = corral.a, corral.L, corral.Y
-    fruitless = False
+    Returns the multipliers, and whether the point that came last was dropped before it got any weight."""
+    a = corral.a
+    fruitless, mended = False, 0
     while True:
         m = corral.size[0]
-        nu = multipliers(Y, m, e)
-        b = np.zeros(m)
+        move, mult = step_to_nearest(V, e, corral)
+        first, reach = -1, 1.0
         for i in range(m):
-            for k in range(len(e)):
-                b[i] += Y[i, k] * nu[k]
-        for i in range(m - 1, -1, -1):  # Lᵀ b = Y nu
-            b[i] /= L[i, i]
-            for j in range(i):
-                b[j] -= L[i, j] * b[i]
-        first, step = -1, 1.0
+            b = a[i] + move[i]
+            if abs(b) <= ZERO:
+                move[i] = -a[i]
+            elif b < 0.0:
+                far = a[i] / -move[i] if a[i] > 0.0 else 0.0
+                if first < 0 or far < reach:
+                    first, reach = i, far
+        moved = 0.0
         for i in range(m):
-            if abs(b[i]) <= ZERO:
-                b[i] = 0.0
-            elif b[i] < 0.0:
-                reach = a[i] / (a[i] - b[i]) if a[i] > 0.0 else 0.0
-                if first < 0 or reach < step:
-                    first, step = i, reach
-        if first < 0:
-            for i in range(m):
-                a[i] = b[i]
-            return nu, fruitless
-        for i in range(m):
-            a[i] += step * (b[i] - a[i])
-        fruitless = fruitless or (first == m - 1 and step == 0.0)
-        leave(first, corral)
+            a[i] += reach * move[i]
+            moved = max(moved, abs(move[i]))
+        if first >= 0:
+            a[first] = 0.0
+            fruitless = fruitless or (first == m - 1 and reach == 0.0)
+            leave(first, corral)
+        elif moved <= SETTLED or mended == MENDING:
+            return mult, fruitless
+        else:
+            mended += 1
 
 
 @compiled
@@ -181,7 +219,7 @@ def nearest_point(V, e, corral, tol, at_most):
     size = np.sqrt(size)
     v = np.zeros(D)
     best, idle = np.inf, 0
-    nu, fruitless = settle_corral(e, corral)
+    mult, fruitless = settle_corral(V, e, corral)
     for cycle in range(at_most):
         v[:] = 0.0
         for j in range(corral.size[0]):
@@ -191,7 +229,7 @@ def nearest_point(V, e, corral, tol, at_most):
         for c in range(d):
             square += v[c] * v[c]
         for k in range(q):
-            v[d + k] = e[k] - nu[k]
+            v[d + k] = -mult[k]
         lowest, furthest = 0.0, -1
         for i in range(n):
             score = 0.0
@@ -203,10 +241,10 @@ def nearest_point(V, e, corral, tol, at_most):
         best = min(best, square)
         floor = max(tol * square, NOISE * size * (np.sqrt(square) + NOISE * size))
         if furthest < 0 or lowest >= -floor or idle > PATIENCE:
-            return -v[d:], cycle
+            return mult, cycle
         if enter(V, furthest, q, corral):
-            nu, fruitless = settle_corral(e, corral)
+            mult, fruitless = settle_corral(V, e, corral)
             barred[furthest] = fruitless
         else:
             barred[furthest] = True
-    return nu - e, at_most
+    return mult, at_most
