@@ -43,7 +43,7 @@ def descend(pairs: Pairs, gap: float, tick: Callable[[float], None]) -> Iterator
             weights = alpha[alpha > 0]
             if pairs.fit_intercept:
                 weights = _evened(pairs, demands, weights)
-            step = round_of(pairs, theta * unit, b, demands, weights / weights.sum())
+            step = round_of(pairs, theta * unit, b + theta @ pairs.centre, demands, weights / weights.sum())
             yield step
             if step.distance - step.reached <= gap * step.distance:
                 return
@@ -58,5 +58,5 @@ def _evened(pairs: Pairs, demands: Demands, weights: np.ndarray) -> np.ndarray:
         given = np.bincount(own, scaled, pairs.n_classes)
         taken = np.bincount(demands.rivals, scaled, pairs.n_classes)
         used = (given > 0) & (taken > 0)
-        factor[used] *= np.sqrt(taken[used] / given[used])
+        factor[used] *= (taken[used] / given[used]) ** 0.25  # the root, were the rival not moved as well
     return weights * factor[own] / factor[demands.rivals]
