@@ -20,7 +20,6 @@ from perceptrons.theory.exact import integers, null_weights, simplex
 from perceptrons.theory.inputs import check_examples
 from perceptrons.theory.pairs import Demands, Pairs
 
-
 EXACT = settings(max_examples=200, deadline=None, derandomize=True)
 
 
