@@ -1129,7 +1129,7 @@ def test_the_checker_finds_false_claims(case, tmp_path):
             {**content, "margin": [reached, -at_most]},
             {**content, "margin": None},
             {**content, "classes": content["classes"][::-1]},
-            {**content, "fit_intercept": False},
+            {**content, "fit_intercept": not content["fit_intercept"]},
             {**content, "intercept": 1e9 if len(content["classes"]) == 2 else [1e9, 0.0, 0.0]},
             {**content, "intercept": np.add(content["intercept"], 1e-9).tolist()},
             {**content, "coef": (-np.array(content["coef"])).tolist()},

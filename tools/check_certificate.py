@@ -20,12 +20,12 @@ def key(text):  # labels are compared as numbers where they are numbers
 
 
 claim = json.loads(open(sys.argv[1], encoding="utf-8").read())  # noqa: SIM115
-content = json.dumps({k: v for k, v in claim.items() if k != "digest"}, sort_keys=True, separators=(",", ":"))
-need(claim["digest"] == hashlib.sha256(content.encode()).hexdigest(), "it was altered")
+told = claim.pop("digest")
+seal = hashlib.sha256(json.dumps(claim, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+need(told == seal and claim["format"] == "perceptrons-certificate-1", "it was altered, or is of another kind")
 classes, d, one = claim["classes"], claim["n_features"], int(claim["fit_intercept"])  # one: the feature of the bias
 names, K, separable = [str(label) for label in classes], len(classes), claim["separable"]
 kind = f"{d}{ {'float32': 'f', 'float64': 'd'}[claim['number_type']] }"
-
 text = open(sys.argv[2], newline="", encoding="utf-8-sig").read()  # noqa: SIM115
 mark = next((mark for mark in ",;\t" if mark in text.partition("\n")[0]), ",")
 lines = [row for row in csv.reader(text.splitlines(True), delimiter=mark, skipinitialspace=True) if any(row)]
@@ -37,7 +37,6 @@ packed = [struct.pack(kind, *(float(cell) for k, cell in enumerate(row) if k != 
 X, texts = [[Fraction(v) for v in struct.unpack(kind, row)] for row in packed], [row[at].strip() for row in rows]
 y = [names.index(t) if t in names else [*map(key, names), key(t)].index(key(t)) for t in texts]
 need(separable is not None and set(y) == set(range(K)), "it claims nothing, or the data have other labels")
-
 pairs, total = claim["support" if separable else "witness"], [[0] * (d + 1) for _ in classes]
 a = [int(weight, 0) for weight in pairs["weights"]]
 for i, own, rival, weight in zip(pairs["rows"], pairs["labels"], pairs["rivals"], a, strict=True):
@@ -48,13 +47,14 @@ for i, own, rival, weight in zip(pairs["rows"], pairs["labels"], pairs["rivals"]
 need(a and not any(any(row[d if separable else 0 :]) for row in total), "the weighted examples do not cancel")
 if separable:
     low, high = (Fraction(v) for v in claim["margin"])
-    need(sum(v * v for row in total for v in row) <= 2 * (high * sum(a)) ** 2, "there is no proof of the upper bound")
+    need(high >= low >= 0 and sum(v * v for t in total for v in t) <= 2 * (high * sum(a)) ** 2, "no proof of the bound")
     theta, b = (claim["coef"], claim["intercept"]) if K > 2 else ([[0] * d, claim["coef"]], [0, claim["intercept"]])
     read = lambda v: Fraction(*(int(p, 0) for p in v.split("/"))) if isinstance(v, str) else Fraction(v)  # noqa: E731
     w = [[*map(read, row), read(bias)] for row, bias in zip(theta, b, strict=True)]
+    need(one or not any(row[d] for row in w), "there is a bias")
     square = 2 * sum(sum(v * v for v in c) - sum(c) ** 2 / K for c in list(zip(*w, strict=True))[:d])
     for i, x in enumerate(X):
         s = [sum(u * v for u, v in zip(row, [*x, one], strict=True) if v) for row in w]
         lead = s[y[i]] - max(score for k, score in enumerate(s) if k != y[i])
-        need(lead > 0 and low >= 0 and lead * lead >= low * low * square, f"row {i} is on the wrong side or too close")
+        need(lead > 0 and lead * lead >= low * low * square, f"row {i} is on the wrong side or too close")
 print("holds: the data are" + " not" * (not separable) + " linearly separable")

@@ -182,7 +182,7 @@ class Certificate:
     def from_json(cls, text: str) -> "Certificate":
         """Read what `to_json` wrote. ValueError for anything that is no certificate."""
         try:
-            content = json.loads(text, parse_constant=_refuse_constant)
+            content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once_each)
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"This is no certificate: it cannot be read as JSON ({error}).") from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -356,6 +356,12 @@ def _combination(value: Any) -> Combination | None:
     if _pairs(combination) != value:
         raise ValueError("weights must be whole numbers in lowest terms")
     return combination
+
+
+def _once_each(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(entries)) != len(entries):
+        raise ValueError("a key stands twice")
+    return dict(entries)
 
 
 def _refuse_constant(name: str) -> None:

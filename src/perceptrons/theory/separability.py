@@ -27,8 +27,8 @@ def separability(
     fit_intercept : bool, default=True
         False: only hyperplanes through the origin count.
     gap : float, default=0.1
-        Narrow the bracket of the margin until it is this wide, relative to its upper end, but for no more than some
-        seconds. `max_margin` has no such limit.
+        Narrow the bracket of the margin until it is this wide, relative to its upper end, as far as rounding and some
+        seconds of work allow. `max_margin` spends any time on it, and warns if rounding ends it before.
 
     Returns
     -------
