@@ -16,7 +16,7 @@ from perceptrons.theory import max_margin
 from perceptrons.theory.claims import Checker, Weights, combined, root_down, root_up
 from perceptrons.theory.descent import descend
 from perceptrons.theory.equations import balanced, equations, rounded
-from perceptrons.theory.exact import integers, null_weights, simplex
+from perceptrons.theory.exact import Simplex, integers, null_weights
 from perceptrons.theory.inputs import check_examples
 from perceptrons.theory.pairs import Demands, Pairs
 
@@ -81,8 +81,13 @@ def test_the_simplex_method_gives_a_combination_or_a_separator_that_is_right(dat
     n, d = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 4))
     numbers = st.lists(st.integers(-2, 2), min_size=d, max_size=d)
     points = np.array(data.draw(st.lists(numbers, min_size=n, max_size=n)), object)
-    weights, separator = simplex(points, lambda: None)
+    simplex = Simplex(d)
+    simplex.add(points[: n // 2])
+    before = simplex.solve(lambda: None)
+    simplex.add(points[n // 2 :])
+    weights, separator = simplex.solve(lambda: None)
     assert bool(weights) != bool(separator)
+    assert weights or not before.weights  # more points cannot come apart again
     if weights:
         assert min(weights.values()) > 0
         assert len(weights) <= d + 1

@@ -11,7 +11,7 @@ NOISE = 1e-15  # relative error of a score; nothing below it is worth another st
 ZERO = 1e-14  # a weight so small is 0: its point stays for the multipliers' sake, where others will follow it
 SETTLED = 1e-11  # a step of the weights that is rounding: nothing is left to mend;
 MENDING = 1  # steps to mend what rounding did to the first; more do not help, as the weights themselves are rounded
-PATIENCE = 20  # steps in a row that may bring nothing before the search ends
+PATIENCE = 20  # steps in a row, for every demand, that may bring nothing before the search ends
 
 
 class Corral(NamedTuple):
@@ -240,7 +240,7 @@ def nearest_point(V, e, corral, tol, at_most):
         idle = 0 if square < best * (1 - NOISE) else idle + 1
         best = min(best, square)
         floor = max(tol * square, NOISE * size * (np.sqrt(square) + NOISE * size))
-        if furthest < 0 or lowest >= -floor or idle > PATIENCE:
+        if furthest < 0 or lowest >= -floor or idle > PATIENCE * q:
             return mult, cycle
         if enter(V, furthest, q, corral):
             mult, fruitless = settle_corral(V, e, corral)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.linear import Perceptron
+from perceptrons.theory.case import Clock
 from perceptrons.theory.comparator import (
     Comparator,
     augmented,
@@ -26,6 +27,7 @@ from perceptrons.theory.inputs import check_examples, check_features
 from perceptrons.theory.separability import separability
 from perceptrons.theory.starts import covered_start, most_updates
 
+MOST_EPOCHS = 10**15
 GAP = 1e-4  # of the largest margin, where it is sought
 
 
@@ -106,7 +108,9 @@ class Comparison:
     def explain(self) -> str:
         """The comparison in words."""
         kept = (
-            "as the theory says" if self.holds else "more than the theory allows: were these the examples learned from?"
+            "as the theory says"
+            if self.holds
+            else "more than the theory allows, so these are not the examples learned from"
         )
         return f"{self.updates:,} updates made, at most {self.at_most:,} possible ({self.ratio:.2%}), {kept}. " + (
             self.bound.explain()
@@ -163,13 +167,14 @@ def mistake_bound(
     >>> xor.separable, xor.updates
     (False, 20)
     """
-    if not isinstance(epochs, Integral) or isinstance(epochs, bool) or epochs < 1:
-        raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1.")
+    if not isinstance(epochs, Integral) or isinstance(epochs, bool) or not 1 <= epochs <= MOST_EPOCHS:
+        raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1 and at most {MOST_EPOCHS:,}.")
+    clock = Clock(max_seconds)
     if margin is not None and (coef is None or not isinstance(margin, Real) or not 0 < margin < math.inf):
         raise ValueError(
             f"margin={margin!r}: " + ("it is that of coef." if coef is None else "give a positive number.")
         )
-    until = math.inf if max_seconds is None else time.perf_counter() + max_seconds
+    until = math.inf if clock.left is None else time.perf_counter() + clock.left
     plain, epochs = check_examples(X, y), int(epochs)
     examples = augmented(plain, bool(fit_intercept))
     R = safe_radius(examples.X)
@@ -209,7 +214,8 @@ def check_bound(
     """Compare the updates that a fitted model made with the most that the theory allows it.
 
     When to use it: to see how far from the worst case a training was; in a lecture, to see the theorem at work. When
-    not: for a model that learned from other examples than X, or with sample weights: the theorem is not about them.
+    not: for a model that learned from other examples than X, or with sample weights: the theorem is not about them, and
+    the model does not remember them, so that they are refused only where its counts give them away.
 
     Parameters
     ----------

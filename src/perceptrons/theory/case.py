@@ -9,6 +9,7 @@ import math
 import time
 import warnings
 from fractions import Fraction
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +21,8 @@ from perceptrons.theory.certificate import Certificate, Combination, Margin
 from perceptrons.theory.claims import Checker, Weights, combined, root_up
 from perceptrons.theory.descent import descend
 from perceptrons.theory.duplicates import contradictions
-from perceptrons.theory.equations import balanced, equations, rounded
-from perceptrons.theory.exact import null_weights, simplex
-from perceptrons.theory.geometry import norms
+from perceptrons.theory.equations import balanced, equations, frame_of, rounded
+from perceptrons.theory.exact import Simplex, null_weights
 from perceptrons.theory.hulls import Round, search
 from perceptrons.theory.inputs import Examples
 from perceptrons.theory.pairs import Demands, Pairs
@@ -45,8 +45,10 @@ class Clock:
     """Raises TimeUp at the first tick after the time given."""
 
     def __init__(self, seconds: float | None) -> None:
-        if seconds is not None and not seconds > 0:
+        number = isinstance(seconds, Real) and not isinstance(seconds, bool)
+        if seconds is not None and not (number and seconds > 0):
             raise ValueError(f"max_seconds={seconds!r}: give a positive number of seconds, or None.")
+        seconds = None if seconds is None or seconds == math.inf else float(seconds)
         self.seconds = seconds
         self._end = None if seconds is None else time.perf_counter() + seconds
 
@@ -93,7 +95,10 @@ class Case:
         except TimeUp:
             witness = None
         if witness is not None:
-            return self._certificate(separable=False, witness=witness)
+            certificate = self._certificate(separable=False, witness=witness)
+            if not certificate.proves(self.examples):
+                raise ArithmeticError("A witness was found that proves nothing. Please report this, with the data.")
+            return certificate
         if self.separator is None:
             return self._certificate(separable=None, reason=self.undecided)
         theta, b, reached = self._best()
@@ -125,22 +130,20 @@ class Case:
             found = self._confused_classes(theta, b)
             if found is not None:
                 return found
-        step = self._rounds(theta, b, gap, even=False)
-        if self.separator is None:
-            found = self._cancelling(step.support)
-        if self.separator is None and found is None:
-            step = self._rounds(step.theta, step.b, gap, even=True)
-        if self.separator is None and found is None:
-            found = self._cancelling(step.support) or self._exactly(step)
-        return found
+        for even in (False, True):
+            step, found = self._rounds(theta, b, gap, even)
+            if found is not None or self.separator is not None:
+                return found
+            theta, b = step.theta, step.b
+        return self._exactly(step)
 
     def _at_a_glance(self) -> Combination | None:
         """Without an intercept a row of zeros; equal rows with different labels."""
         X, codes, _ = self.examples
         if not self.fit_intercept:
-            empty = np.flatnonzero(norms(X) == 0)
-            if len(empty):
-                row = int(empty[0])
+            filled = np.diff(X.indptr) > 0 if sp.issparse(X) else X.any(axis=1)
+            if not filled.all():
+                row = int(np.argmin(filled))
                 return self._combination([row], [(int(codes[row]) + 1) % self.K], [1])
         groups = contradictions(X, codes)
         if not groups:
@@ -185,19 +188,21 @@ class Case:
                 self.clock,
                 polish=0.0,
             )
-            step = case._rounds(theta[two[1:]] - theta[two[:1]], b[two[1:]] - b[two[:1]], 0.5, even=False)
-            found = case._cancelling(step.support) if case.separator is None else None
+            _, found = case._rounds(theta[two[1:]] - theta[two[:1]], b[two[1:]] - b[two[:1]], 0.5, even=False)
             if found is not None:
                 return found._replace(rows=tuple(rows[list(found.rows)].tolist()))
         return None
 
-    def _rounds(self, theta: np.ndarray, b: np.ndarray, gap: float, even: bool) -> Round:
-        """Search the hulls until it is clear that they meet, or the margin is known to the gap. The last round."""
+    def _rounds(self, theta: np.ndarray, b: np.ndarray, gap: float, even: bool) -> tuple[Round, Combination | None]:
+        """Search the hulls until they are proved to meet, or the margin is known to the gap, or nothing moves any more.
+
+        Returns the last round and the witness, if there is one."""
         pairs = Pairs(self.examples, self.fit_intercept, even)
         if self.separator is not None and pairs.sparse and pairs.width > WIDE:
             rounds = descend(pairs, gap, self._tick)
         else:
             rounds = search(pairs, theta, b, gap, self._tick)
+        suspicious = NOTHING
         for step in rounds:
             if not even and (self.widest is None or step.reached > self.widest.reached):
                 self.widest = step
@@ -205,28 +210,37 @@ class Case:
                 self.closest = step
             if self.separator is None and step.reached > 0:
                 self._prove(step.theta, step.b)
-            if step.distance < NOTHING if self.separator is None else even or self.polish <= 0:
+            if self.separator is None and step.distance < suspicious:
+                found = self._cancelling(step.support)
+                if found is not None:
+                    return step, found
+                suspicious = step.distance / 8
+            if self.separator is not None and (even or self.polish <= 0):
                 break
-        return step
+        return step, self._cancelling(step.support) if self.separator is None else None
 
     def _exactly(self, step: Round) -> Combination | None:
         """Decide in exact arithmetic, on a growing set of pairs: those of the last round first."""
-        demands = step.support
+        frame = frame_of(self.examples.X)
+        demands = more = step.support
+        simplex = None
         while True:
-            system = equations(self.examples, self.fit_intercept, demands)
-            points = system.points
-            if points.shape[1] > EXACT:
-                self.undecided = "rounding hides the answer, and the data have too many dimensions to be exact."
-                return None
-            verdict = simplex(points, self.clock.tick)
-            if verdict.weights:
-                return self._used(demands, [verdict.weights.get(place, 0) for place in range(len(points))])
-            theta, b = system.weights(verdict.separator)
+            system = equations(self.examples, self.fit_intercept, more, frame)
+            if simplex is None:
+                if system.points.shape[1] > EXACT:
+                    self.undecided = "rounding hides the answer, and the data have too many dimensions to be exact."
+                    return None
+                simplex = Simplex(system.points.shape[1])
+            simplex.add(system.points)
+            weights, separator = simplex.solve(self.clock.tick)
+            if weights:
+                return self._used(demands, [weights.get(place, 0) for place in range(len(demands.rows))])
+            theta, b = system.weights(separator)
             if any(self._prove(*rounded(theta, b, bits)) for bits in (53, 128, 512)) or self._prove(theta, b):
                 return None
-            more = self.checker.violated(self._weights(theta, b), at_most=2 * points.shape[1])
-            rows, rivals = zip(*more, strict=True)
-            demands = Demands(np.append(demands.rows, rows), np.append(demands.rivals, np.array(rivals, np.int32)))
+            rows, rivals = zip(*self.checker.violated(self._weights(theta, b), system.points.shape[1]), strict=True)
+            more = Demands(np.array(rows), np.array(rivals, np.int32))
+            demands = Demands(np.append(demands.rows, more.rows), np.append(demands.rivals, more.rivals))
 
     def _tick(self, work: float) -> None:
         """Look at the clock before doing some work; once the answer is known, count the work too."""
@@ -244,9 +258,9 @@ class Case:
     def _prove(self, theta: np.ndarray, b: np.ndarray) -> bool:
         """Keep these weights if they put every example strictly on its side, and further from it than others did."""
         reached = self.checker.safe_margin(self._weights(theta, b))
-        if self.separator is None or reached > self.separator.reached:
-            self.separator = Separator(theta, b, reached) if reached > 0 else None
-        return reached > 0
+        if reached is not None and (self.separator is None or reached > self.separator.reached):
+            self.separator = Separator(theta, b, reached)
+        return reached is not None
 
     def _best(self) -> Separator:
         """The separator of the largest margin, scaled so that the closest example has the score 1 or the lead 1."""
@@ -257,10 +271,12 @@ class Case:
         if theta.dtype != object:
             pairs = Pairs(self.examples, self.fit_intercept, even=False)
             lowest = float(pairs.leads(theta, b)[0].min())
-            scaled = Separator(theta / lowest, b / lowest, 0.0) if lowest > 0 else self.separator
-            again = self.checker.safe_margin(self._weights(scaled.theta, scaled.b))
-            if again >= reached * (1 - 1e-9):
-                return scaled._replace(reached=again)
+            with np.errstate(over="ignore"):
+                scaled, bias = (theta / lowest, b / lowest) if lowest > 0 else (theta, b)
+            if np.isfinite(scaled).all() and np.isfinite(bias).all():
+                again = self.checker.safe_margin(self._weights(scaled, bias))
+                if again is not None and again >= reached * (1 - 1e-9):
+                    return Separator(scaled, bias, again)
         return self.separator
 
     def _bound(self) -> tuple[Combination, float]:

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.theory.claims import Checker, Total, Weights, combined
-from perceptrons.theory.inputs import check_examples
+from perceptrons.theory.inputs import Examples, check_examples
 
 FORMAT = "perceptrons-certificate-1"
 DECIMALS = 4000  # digits that Python still writes in decimal; longer numbers are written in hexadecimal
+LABELS = (str, int, bool, float)
 SHOWN = 6  # rows named in words
 
 
@@ -114,10 +115,13 @@ class Certificate:
         index or label of the certificate was altered since it was made. Data that are no data (NaN, one class) raise
         the errors of `Perceptron.fit`.
         """
-        examples = check_examples(X, y)
+        return self.proves(check_examples(X, y))
+
+    def proves(self, examples: Examples) -> bool:
+        """`verify` for data that were checked already."""
         X, codes = examples.X, examples.codes
         labels = examples.classes.tolist()
-        if self.separable is None or not self._well_formed() or self.digest != _digest(self._content()):
+        if not self._well_formed() or self.digest != _digest(self._content()):
             return False
         same_kind = all(type(own) is type(other) for own, other in zip(self.classes, labels, strict=False))
         if X.shape != (self.n_samples, self.n_features) or list(self.classes) != labels or not same_kind:
@@ -155,22 +159,25 @@ class Certificate:
 
     def _well_formed(self) -> bool:
         """Are all parts there that the claim needs, of the right kinds and lengths, and no others?"""
-        shape = (self.n_features,) if len(self.classes) == 2 else (len(self.classes), self.n_features)
-        if self.separable:
-            if not (isinstance(self.margin, Margin) and _is_combination(self.support) and self.witness is None):
-                return False
-            numbers = [*np.ravel(self.coef).tolist(), *np.ravel(self.intercept).tolist(), *self.margin]
-            finite = all(isinstance(v, Fraction) or (isinstance(v, float) and math.isfinite(v)) for v in numbers)
-            return (
-                finite
-                and np.shape(self.coef) == shape
-                and np.shape(self.intercept) == shape[:-1]
-                and min(self.margin) >= 0
-            )
-        parts = (self.coef, self.intercept, self.margin, self.support)
-        most = self.n_features + self.fit_intercept
-        most = 1 + (most if len(self.classes) == 2 else (len(self.classes) - 1) * most)
-        return all(part is None for part in parts) and _is_combination(self.witness) and len(self.witness.rows) <= most  # type: ignore[union-attr]
+        if not (isinstance(self.separable, bool) and isinstance(self.fit_intercept, bool)):
+            return False
+        if not (type(self.n_samples) is int and type(self.n_features) is int and isinstance(self.classes, tuple)):
+            return False
+        K = len(self.classes)
+        if not self.separable:
+            others = (self.coef, self.intercept, self.margin, self.support)
+            most = 1 + (self.n_features + self.fit_intercept) * max(1, K - 1)
+            witness: Any = self.witness
+            return all(part is None for part in others) and _is_combination(witness) and len(witness.rows) <= most
+        if not (isinstance(self.margin, Margin) and _is_combination(self.support) and self.witness is None):
+            return False
+        if not isinstance(self.coef, np.ndarray) or (K > 2 and not isinstance(self.intercept, np.ndarray)):
+            return False
+        shape = (self.n_features,) if K == 2 else (K, self.n_features)
+        numbers = [*self.coef.ravel().tolist(), *np.ravel(self.intercept).tolist(), *self.margin]
+        finite = all(isinstance(v, Fraction) or (isinstance(v, float) and math.isfinite(v)) for v in numbers)
+        fits = self.coef.shape == shape and np.shape(self.intercept) == shape[:-1] and min(self.margin) >= 0
+        return finite and fits and self.coef.dtype in (np.float64, object)
 
     # ---- writing and reading
 
@@ -237,9 +244,9 @@ class Certificate:
         if len(witness.rows) == 2 and witness.labels == witness.rivals[::-1]:
             first, second = witness.rows
             return (
-                f"Not linearly separable ({what}): rows {first} and {second} are the same point"
-                f"{'' if self.fit_intercept else ', or opposite ones,'} with the labels {witness.labels[0]!r} and "
-                f"{witness.labels[1]!r}."
+                f"Not linearly separable ({what}): rows {first} and {second} are "
+                f"{'the same point' if self.fit_intercept else 'on the same side of the origin, in one direction,'} "
+                f"with the labels {witness.labels[0]!r} and {witness.labels[1]!r}."
             )
         return (
             f"Not linearly separable ({what}): in {_rows(witness)} the convex hulls of the classes meet. Weighted as "
@@ -260,7 +267,13 @@ def _digest(content: dict[str, Any]) -> str:
 
 
 def _is_combination(value: Any) -> bool:
-    if not isinstance(value, Combination) or not value.rows or len({len(part) for part in value}) != 1:
+    if not isinstance(value, Combination) or not all(isinstance(part, tuple) for part in value):
+        return False
+    if not value.rows or len({len(part) for part in value}) != 1:
+        return False
+    if not all(type(row) is int for row in value.rows):
+        return False
+    if not all(type(label) in LABELS for label in (*value.labels, *value.rivals)):
         return False
     return all(isinstance(weight, Fraction) and weight > 0 for weight in value.weights) and sum(value.weights) == 1
 
@@ -318,7 +331,7 @@ def _kind(value: Any, kind: type) -> Any:
 
 
 def _label(label: Any) -> Any:
-    if type(label) not in (str, int, bool, float):
+    if type(label) not in LABELS:
         raise ValueError(f"{label!r} is no label")
     return label
 

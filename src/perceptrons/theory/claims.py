@@ -28,8 +28,8 @@ class Weights:
     """Weights of a linear classifier, floats or Fractions, for exact claims: w and b, or a row and a number a class."""
 
     def __init__(self, coef: np.ndarray, intercept: Any) -> None:
-        self.coef, self.intercept = np.atleast_2d(coef), np.atleast_1d(intercept)
-        self.binary = coef.ndim == 1
+        self.coef, self.intercept = np.atleast_2d(_wide(coef)), np.atleast_1d(_wide(intercept))
+        self.binary = np.ndim(coef) == 1
         top: Any = max((abs(value) for value in (*_extremes(self.coef), *_extremes(self.intercept))), default=0)
         # a factor that no claim depends on brings them to where squares neither overflow nor vanish
         self.factor = (
@@ -103,22 +103,22 @@ class Checker:
                     return False
         return True
 
-    def safe_margin(self, weights: Weights) -> float:
-        """A float that no example's distance is below; close to the least one. 0.0 if some lead is not positive."""
+    def safe_margin(self, weights: Weights) -> float | None:
+        """A float that no example's distance is below, close to the least one; None if some lead is not positive."""
         if not weights.length:
-            return 0.0
+            return None
         lowest = min(float((part.lead - part.error).min()) for part in self._leads(weights))
         if lowest > 0:
             return lowest / weights.length * SAFE
         least = min(float((part.lead + part.error).min()) for part in self._leads(weights))
-        if least < 0:
-            return 0.0
+        if not least >= 0:
+            return None
         exact = min(
             weights.lead(self.X, self.codes, i, rival)
             for part in self._leads(weights)
             for i, rival in self._places(part, part.lead - part.error <= least)
         )
-        return root_down(exact * exact / weights.square) * SAFE if exact > 0 else 0.0
+        return root_down(exact * exact / weights.square) * SAFE if exact > 0 else None
 
     def violated(self, weights: Weights, at_most: int) -> list[tuple[int, int]]:
         """Pairs (row, rival) whose lead is not positive: the worst as far as floats can tell, at most so many."""
@@ -209,6 +209,12 @@ def root_down(square: Fraction) -> float:
     while Fraction(root) ** 2 > square:
         root = math.nextafter(root, 0.0)
     return root
+
+
+def _wide(numbers: Any) -> np.ndarray:
+    """float64, or Fractions as they are."""
+    numbers = np.asarray(numbers)
+    return numbers if numbers.dtype == object else numbers.astype(np.float64)
 
 
 def _extremes(numbers: np.ndarray) -> list[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from perceptrons.linear import Perceptron
 from perceptrons.rows import add, dot
 from perceptrons.theory.bounds import mistake_bound
+from perceptrons.theory.case import Clock
 from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.comparator import augmented
 from perceptrons.theory.geometry import norms
@@ -20,6 +21,7 @@ from perceptrons.training.choices import check_choices
 from perceptrons.training.inputs import as_rows
 
 LONGEST = 2**31 - 1  # epochs of one run
+FINE = 10**13  # updates at most, of which float64 can tell every single one in the distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,8 @@ class Convergence:
     solution : tuple of coef and intercept, or None
         w*, of norm 1 together: that of the largest margin.
     trace : array of shape (updates + 1,) or None
-        |w_k - rho w*|^2 for k = 0, 1, ..., bias included.
+        |w_k - rho w*|^2 for k = 0, 1, ..., bias included. Not given for margins so small (`at_most` above 10^13) that
+        its steps would be lost in rounding.
     certificate : Certificate
         The proof that the data are separable, or that they are not.
     """
@@ -118,7 +121,8 @@ def convergence(
     >>> bool((found.trace[1:] < found.trace[:-1]).all())
     True
     """
-    until = math.inf if max_seconds is None else time.perf_counter() + max_seconds
+    clock = Clock(max_seconds)
+    until = math.inf if clock.left is None else time.perf_counter() + clock.left
     examples = check_examples(X, y)
     named, given = (init, (None, None)) if isinstance(init, str) else ("zeros", _pair(init, len(examples.classes)))
     model = Perceptron(
@@ -129,7 +133,7 @@ def convergence(
         shuffle=shuffle,
         random_state=random_state,
         tol=None,
-        max_seconds=max_seconds,
+        max_seconds=clock.seconds,
     )
     check_choices(model)
     model.random_state = model._seed()
@@ -153,7 +157,7 @@ def convergence(
         epochs=model.n_iter_ if done else None,
         rho=rho,
         solution=(bound.coef, bound.intercept),
-        trace=_trace(model, examples, start - rho * star) if trace else None,
+        trace=_trace(model, examples, start - rho * star) if trace and at_most < FINE else None,
         certificate=certificate,
     )
 

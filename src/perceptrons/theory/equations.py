@@ -1,12 +1,12 @@
 """The statement "these pairs cancel" in whole numbers, and weights in exchange for them and for rounded ones."""
 
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.theory.exact import integers
+from perceptrons.theory.exact import exponents_of, integers
 from perceptrons.theory.inputs import Examples
 from perceptrons.theory.pairs import Demands
 
@@ -30,24 +30,40 @@ class Equations(NamedTuple):
         return matrix[:, :-1], matrix[:, -1]
 
 
-def equations(examples: Examples, fit_intercept: bool, demands: Demands) -> Equations:
-    """What it takes that these pairs cancel; a row of weights for two classes, else a row a class."""
+class Frame(NamedTuple):
+    """The columns of X that are not all 0, and the powers of two that all of them are divided by."""
+
+    used: np.ndarray
+    exponents: np.ndarray
+
+
+def frame_of(X: Any) -> Frame:
+    """For equations that others will be added to, from any rows of X."""
+    used = np.flatnonzero(np.diff(X.tocsc().indptr) if sp.issparse(X) else X.any(axis=0))
+    return Frame(used, exponents_of(X)[used])
+
+
+def equations(examples: Examples, fit_intercept: bool, demands: Demands, frame: Frame | None = None) -> Equations:
+    """What it takes that these pairs cancel; a row of weights for two classes, else a row a class.
+
+    frame: of all that will be compared; unless given, columns are left out and divided as suits these pairs.
+    """
     X, codes, classes = examples
     width, K = X.shape[1] + 1, len(classes)
     x = X[demands.rows]
-    used = np.flatnonzero(np.diff(x.tocsc().indptr) if sp.issparse(x) else x.any(axis=0))
+    used, given = frame if frame is not None else (frame_of(x).used, None)
     x = x[:, used].toarray() if sp.issparse(x) else x[:, used]
     if fit_intercept:
         x = np.hstack([x, np.ones((len(x), 1), x.dtype)])
-        used = np.append(used, width - 1)
-    whole, exponents = integers(x)
+        used, given = np.append(used, width - 1), None if given is None else np.append(given, 0)
+    whole, exponents = integers(x, given)
     own, every = codes[demands.rows], np.arange(len(x))
     if K == 2:
         return Equations(whole * np.where(own == 1, 1, -1).astype(object)[:, None], used, exponents, (1, width))
     cube = np.zeros((len(x), K, len(used)), object)
     cube[every, own], cube[every, demands.rivals] = whole, -whole
     points, places = cube.reshape(len(x), -1), (np.arange(K)[:, None] * width + used).ravel()
-    kept = np.flatnonzero(points.any(axis=0))
+    kept = np.flatnonzero(points.any(axis=0)) if frame is None else np.arange(points.shape[1])
     return Equations(points[:, kept], places[kept], np.tile(exponents, K)[kept], (K, width))
 
 

@@ -2,34 +2,62 @@
 
 Every float is a whole number times a power of two, so all of this is done in Python's integers. `null_weights` lifts a
 solution modulo a prime to the rational one (Dixon 1982): as fast as floats would be up to some hundred equations.
-`simplex` decides anything, slowly; it is asked where floating point cannot tell.
+`Simplex` decides anything, slowly; it is asked where floating point cannot tell.
 """
 
+import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from perceptrons.passes.modular import PRIME, eliminate, invert
 
+FAR = np.iinfo(np.int64).max  # an exponent that no number has
+BLOCK = 1 << 20  # numbers looked at at a time
 LIMB = 26  # bits; a remainder times a limb, summed over 2,047 columns, fits in 64 bits
 MOST = 2047
 
 
-def integers(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Whole numbers (objects: Python's integers) and for every column an exponent k, with x = whole * 2^k."""
+def integers(x: np.ndarray, exponents: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Whole numbers (objects: Python's integers) and for every column an exponent k, with x = whole * 2^k.
+
+    exponents: for every column one that is small enough for these numbers; unless given, the largest such ones."""
+    whole, exponent = _parts(x)
+    least = _least(whole, exponent) if exponents is None else exponents
+    shift = np.where(whole == 0, 0, exponent - least)
+    return np.left_shift(whole.astype(object), shift.astype(object)), least
+
+
+def exponents_of(X: Any) -> np.ndarray:
+    """For every column of a matrix, dense or CSR, the exponent that makes whole numbers of it; 0 for a column of 0."""
+    if sp.issparse(X):
+        X = X.tocsc()
+        parts = [_parts(X.data[start:end, None]) for start, end in itertools.pairwise(X.indptr)]
+        return np.array([_least(*part)[0] for part in parts], np.int64)
+    step = max(1, BLOCK // max(1, X.shape[1]))
+    least = np.full(X.shape[1], FAR)
+    for first in range(0, X.shape[0], step):
+        whole, exponent = _parts(X[first : first + step])
+        least = np.minimum(least, np.where(whole == 0, FAR, exponent).min(axis=0))
+    return np.where(least == FAR, 0, least)
+
+
+def _parts(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Odd whole numbers (or 0) and exponents, with x = whole * 2^exponent."""
     mantissa, exponent = np.frexp(x.astype(np.float64))
     whole = (mantissa * 2.0**53).astype(np.int64)
     lowest_bit = np.where(whole == 0, 1, whole & -whole)
     zeros = np.log2(lowest_bit.astype(np.float64)).astype(np.int64)
-    whole >>= zeros
-    exponent = exponent.astype(np.int64) - 53 + zeros
-    least = np.where(whole == 0, np.iinfo(np.int64).max, exponent).min(axis=0, initial=np.iinfo(np.int64).max)
-    least = np.where((whole == 0).all(axis=0), 0, least)
-    shift = np.where(whole == 0, 0, exponent - least)
-    return np.left_shift(whole.astype(object), shift.astype(object)), least
+    return whole >> zeros, exponent.astype(np.int64) - 53 + zeros
+
+
+def _least(whole: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+    least = np.where(whole == 0, FAR, exponent).min(axis=0, initial=FAR)
+    return np.where(least == FAR, 0, least)
 
 
 def null_weights(M: np.ndarray) -> list[int] | None:
@@ -128,36 +156,47 @@ class Verdict(NamedTuple):
     separator: list[int]  # empty if some do
 
 
-def simplex(points: np.ndarray, tick: Callable[[], None]) -> Verdict:
-    """Do some of the points (rows of whole numbers), with weights a >= 0 that are not all 0, cancel?
+class Simplex:
+    """Do some points (rows of whole numbers), with weights a >= 0 that are not all 0, cancel?
 
     Phase one of the simplex method on  sum of a_i (z_i, 1) = (0, 1)  in fraction-free arithmetic (Edmonds 1967): the
     inverse of the basis is N / det, all whole numbers. Ties are broken lexicographically, so that no basis comes twice.
-    tick: called once a step.
+    Points may be added after an answer; the next one starts from where that came to.
     """
-    n, d = points.shape
-    columns = np.hstack([points, np.ones((n, 1), object)])
-    rough = as_floats(columns)
-    N = np.zeros((d + 1, d + 1), object)
-    N[np.diag_indices(d + 1)] = 1
-    det = 1
-    basis = np.full(d + 1, -1)  # which point, or -1 for an artificial one
-    while True:
-        tick()
-        artificial = basis < 0
-        price = N[artificial].sum(axis=0) if artificial.any() else np.zeros(d + 1, object)
-        if price[d] == 0:  # artificial points carry nothing
-            return Verdict({int(point): N[row, d] for row, point in enumerate(basis) if point >= 0 and N[row, d]}, [])
-        coming = _coming(columns, rough, price)
-        if coming is None:
-            return Verdict({}, (-price[:d]).tolist())
-        u = N @ columns[coming]
-        leaving = _leaving(N, u)
-        pivot = N[leaving].copy()
-        N = (N * u[leaving] - np.multiply.outer(u, pivot)) // det
-        N[leaving] = pivot
-        det = u[leaving]
-        basis[leaving] = coming
+
+    def __init__(self, dimension: int) -> None:
+        size = dimension + 1
+        self.columns = np.empty((0, size), object)
+        self._rough = np.empty((0, size))
+        self._N = np.zeros((size, size), object)
+        self._N[np.diag_indices(size)] = 1
+        self._det = 1
+        self._basis = np.full(size, -1)  # which point, or -1 for an artificial one
+
+    def add(self, points: np.ndarray) -> None:
+        columns = np.hstack([points, np.ones((len(points), 1), object)])
+        self.columns = np.vstack([self.columns, columns])
+        self._rough = np.vstack([self._rough, as_floats(columns)])
+
+    def solve(self, tick: Callable[[], None]) -> Verdict:
+        """The answer for all points added. tick: called once a step."""
+        while True:
+            tick()
+            N, artificial = self._N, self._basis < 0
+            price = N[artificial].sum(axis=0) if artificial.any() else np.zeros(len(N), object)
+            if price[-1] == 0:  # artificial points carry nothing
+                carrying = [(int(point), N[row, -1]) for row, point in enumerate(self._basis) if point >= 0]
+                return Verdict({point: weight for point, weight in carrying if weight}, [])
+            coming = _coming(self.columns, self._rough, price)
+            if coming is None:
+                return Verdict({}, (-price[:-1]).tolist())
+            u = N @ self.columns[coming]
+            leaving = _leaving(N, u)
+            pivot = N[leaving].copy()
+            self._N = (N * u[leaving] - np.multiply.outer(u, pivot)) // self._det
+            self._N[leaving] = pivot
+            self._det = u[leaving]
+            self._basis[leaving] = coming
 
 
 def _coming(columns: np.ndarray, rough: np.ndarray, price: np.ndarray) -> int | None:

@@ -14,9 +14,12 @@ from perceptrons.passes.nearest import corral_for, enter, nearest_point
 from perceptrons.theory.pairs import Demands, Pairs
 
 SMALLEST, LARGEST = 256, 2000  # points in a working set: below, rounds are wasted; above, its hull costs more than they
+THIN = 1e-5  # a distance in units of the data below which rounding turns the direction of p
 CYCLES = 200  # at a time, so that the clock is looked at in between
-PATIENCE = 3  # rounds in a row that may bring nothing but rounding,
-NOISE = 1e-12  # that is, a distance less than this part smaller
+# With many classes, pairs come in that get weight only when others follow: so many rounds, and one more a class, may
+# bring nothing but rounding, that is, a distance less than this part smaller.
+PATIENCE = 3
+NOISE = 1e-12
 
 
 class Round(NamedTuple):
@@ -43,7 +46,7 @@ def search(
     support, a = _first(pairs, lead), np.array([0.5, 0.5])
     known = np.empty(0, np.int64)
     idle, least = 0, np.inf
-    while idle < PATIENCE:
+    while idle < PATIENCE + (pairs.n_classes if not pairs.binary else 0):
         working, fresh = _working_set(pairs, lead, rivals, support, known, size)
         if not fresh:
             return
@@ -61,6 +64,9 @@ def search(
         carrying = np.flatnonzero(corral.a[: corral.size[0]] > 0)
         support, a = working.take(corral.members[carrying]), corral.a[carrying] / corral.a[carrying].sum()
         step = round_of(pairs, pairs.combination(support, a), pairs.bias(multipliers, e[0]), support, a)
+        if step.distance < THIN and step.reached < (1 - gap) * step.distance and V.shape[1] == pairs.width + len(e):
+            upright = round_of(pairs, *_upright(pairs, V[corral.members[carrying]], len(e)), support, a)
+            step = max(step, upright, key=lambda step: step.reached)
         lead, rivals = step.lead, step.rivals
         idle = 0 if step.distance < least * (1 - NOISE) else idle + 1
         least = min(least, step.distance)
@@ -80,6 +86,22 @@ def round_of(pairs: Pairs, theta: np.ndarray, b: np.ndarray, support: Demands, w
     return Round(raw, b, lead, rivals, reached, distance, support, weights)
 
 
+def _upright(pairs: Pairs, V: np.ndarray, n_demands: int) -> tuple[np.ndarray, np.ndarray]:
+    """The shortest theta, and b, that give all points of the support the same lead.
+
+    In theory that is the direction of p. But p is a difference of long vectors, and where it is short, rounding turns
+    it; these equations have no such trouble.
+    """
+    z, size, E = V[:, :-n_demands], V[0, -n_demands], V[:, V.shape[1] - n_demands + 1 :]
+    ones = np.ones(len(z))
+    basis = np.linalg.qr(E)[0] if E.shape[1] else np.zeros((len(z), 0))
+    w = np.linalg.lstsq(z - basis @ (basis.T @ z), ones - basis @ (basis.T @ ones), rcond=None)[0]
+    b = np.linalg.lstsq(E, ones - z @ w, rcond=None)[0] * size if E.shape[1] else np.zeros(1)
+    if pairs.binary:
+        return w[None], b
+    return w.reshape(pairs.n_classes, -1) / np.sqrt(2.0), b if E.shape[1] else np.zeros(pairs.n_classes)
+
+
 def _first(pairs: Pairs, lead: np.ndarray) -> Demands:
     """Two pairs that cancel in the bias: the worst example of a class and one of its rival's, each against the other.
 
@@ -94,8 +116,12 @@ def _first(pairs: Pairs, lead: np.ndarray) -> Demands:
 def _working_set(
     pairs: Pairs, lead: np.ndarray, rivals: np.ndarray, support: Demands, known: np.ndarray, size: int
 ) -> tuple[Demands, bool]:
-    """The support, of every class the examples that lead least, and if there is room all that were known; sorted by
-    key. And whether any is new."""
+    """The support, of every class the examples that lead least, and if there is room all that were known, or all there
+    are; sorted by key. And whether any is new."""
+    n, K = len(pairs.codes), pairs.n_classes
+    if n * (K - 1) <= LARGEST:
+        keys = np.flatnonzero(np.arange(n * K) % K != np.repeat(pairs.codes, K))
+        return Demands(*_places(pairs, keys)), len(known) == 0
     share = -(-size // pairs.n_classes)
     chosen = []
     for members in pairs.by_class:
@@ -106,12 +132,16 @@ def _working_set(
     keys = np.union1d(_keys(pairs, Demands(rows, rivals[rows])), _keys(pairs, support))
     if len(known) + len(keys) <= LARGEST:
         keys = np.union1d(keys, known)
-    rows, rivals = np.divmod(keys, pairs.n_classes)
-    return Demands(rows, rivals.astype(np.int32)), len(np.setdiff1d(keys, known)) > 0
+    return Demands(*_places(pairs, keys)), len(np.setdiff1d(keys, known)) > 0
 
 
 def _keys(pairs: Pairs, demands: Demands) -> np.ndarray:
     return demands.rows.astype(np.int64) * pairs.n_classes + demands.rivals
+
+
+def _places(pairs: Pairs, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    rows, rivals = np.divmod(keys, pairs.n_classes)
+    return rows, rivals.astype(np.int32)
 
 
 def _halfway(pairs: Pairs, b: np.ndarray, lead: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from perceptrons.theory.inputs import Examples
 
 CACHED = 1 << 16  # numbers that are converted at a time, to stay in the cache
+LARGE = 2.0**500  # weights from here on might overflow
 JITTER = 1e-13  # of a Gram matrix's trace, so that points that depend on each other do not end its factoring
 
 
@@ -52,9 +53,10 @@ class Pairs:
         self.by_class = [np.flatnonzero(self.codes == k) for k in range(self.n_classes)]
 
     def raw(self, theta: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weights for x from weights for (x - centre) / unit."""
-        theta = theta / self.unit
-        return theta, b - theta @ self.centre
+        """Weights for x from weights for (x - centre) / unit; a factor keeps them finite where units are tiny."""
+        factor = min(1.0, float(self.unit.min()) * LARGE)
+        theta = theta * (factor / self.unit)
+        return theta, b * factor - theta @ self.centre
 
     def leads(self, theta: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """By how much each example's class leads its best rival under raw weights, and that rival."""

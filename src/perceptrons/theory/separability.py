@@ -1,8 +1,10 @@
 """Is a data set linearly separable, and by how much? Answers are certificates (`certificate.py`) made in `case.py`."""
 
 import warnings
+from numbers import Real
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from perceptrons.theory.case import WORK, Case, Clock
@@ -48,7 +50,7 @@ Weighted as the witness says, these examples cancel exactly, while under any sep
 positive.
     """
     clock = Clock(max_seconds)
-    _check_gap(gap)
+    _check(gap, fit_intercept)
     return Case(check_examples(X, y), bool(fit_intercept), clock, polish=WORK).decide(gap)
 
 
@@ -91,7 +93,7 @@ def max_margin(
     (array([ 1., -1.]), 0.707107, (1, 2))
     """
     clock = Clock(max_seconds)
-    _check_gap(gap)
+    _check(gap, fit_intercept)
     certificate = Case(check_examples(X, y), bool(fit_intercept), clock).decide(gap)
     if not certificate.separable:
         raise ValueError(f"There is no largest margin. {certificate.explain()}")
@@ -99,13 +101,15 @@ def max_margin(
     if high - low > gap * high:
         warnings.warn(
             f"The margin is known to a relative gap of {(high - low) / high:.1e} only, not {gap:g}: "
-            f"{'the time was up' if clock.is_over else 'rounding hides the rest; scale the features'}.",
+            f"{'the time was up' if clock.is_over else 'rounding hides the rest, and scaled features may help'}.",
             ConvergenceWarning,
             stacklevel=2,
         )
     return certificate
 
 
-def _check_gap(gap: float) -> None:
-    if not 0 < gap < 1:
+def _check(gap: Any, fit_intercept: Any) -> None:
+    if not isinstance(fit_intercept, bool | np.bool_):
+        raise ValueError(f"fit_intercept={fit_intercept!r}: give True or False.")
+    if not (isinstance(gap, Real) and 0 < float(gap) < 1):
         raise ValueError(f"gap={gap!r}: give a number between 0 and 1, such as 1e-6.")

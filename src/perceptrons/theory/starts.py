@@ -11,6 +11,8 @@ from perceptrons.theory.comparator import EPS
 from perceptrons.theory.inputs import Examples
 from perceptrons.training.learner import Learner
 
+HUGE = 1e150  # its square is still a float
+
 if TYPE_CHECKING:
     from perceptrons.theory.bounds import Bound
 
@@ -97,6 +99,8 @@ def most_updates(bound: "Bound", start: np.ndarray, eta: float, margin: float) -
         if root >= b * (1 - 1e-13):
             break
         b = root
+    if not b < HUGE:
+        raise ValueError("The bound is beyond all floats: the start, the step and the data are too far apart in scale.")
     return math.floor((b * (1 + 1e-12)) ** 2)
 
 
