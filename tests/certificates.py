@@ -11,10 +11,12 @@ from sklearn.datasets import load_iris, make_blobs
 
 from perceptrons.theory import Certificate, separability
 from tests.reference import theory as reference
+from tests.test_bad_input import BAD_DATA
 
 STEADY = settings(deadline=None, derandomize=True, max_examples=100)
 XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 1, 1, 0])
 THREE_BLOBS = make_blobs([8, 8, 8], centers=[[0, 0], [9, 1], [3, 8]], random_state=0)
+SINGLE_LABELS = [name for name in BAD_DATA if "label sets" not in name and name != "two classes at once"]
 
 
 def iris(labels=lambda y: y):

@@ -25,11 +25,11 @@ from perceptrons.theory import (
     radius,
     signed_distance,
 )
+from tests.certificates import SINGLE_LABELS, STEADY, THREE_BLOBS, XOR, as_lists, data_sets, truth
 from tests.conftest import as_csr, gaussian, whole_numbers
 from tests.reference import binary, multiclass
 from tests.reference import theory as reference
 from tests.test_bad_input import BAD_DATA
-from tests.test_theory_separability import SINGLE_LABELS, STEADY, THREE_BLOBS, XOR, as_lists, data_sets, truth
 
 # ---- geometry
 

@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from perceptrons.theory import Certificate, Combination, max_margin, separability
 from tests.certificates import (
+    SINGLE_LABELS,
     STEADY,
     XOR,
     as_lists,
@@ -466,9 +467,6 @@ def test_a_column_far_from_zero_hides_nothing():
     assert decided(X + 2.0**40, y).separable is truth(X, y)
     X, y = SAMPLES["inseparable"]
     assert decided(X + 2.0**40, y).separable is False
-
-
-SINGLE_LABELS = [name for name in BAD_DATA if "label sets" not in name and name != "two classes at once"]
 
 
 @pytest.mark.parametrize("case", SINGLE_LABELS)

@@ -174,6 +174,8 @@ class Simplex:
         self._basis = np.full(size, -1)  # which point, or -1 for an artificial one
 
     def add(self, points: np.ndarray) -> None:
+        if not len(points):
+            return
         columns = np.hstack([points, np.ones((len(points), 1), object)])
         self.columns = np.vstack([self.columns, columns])
         self._rough = np.vstack([self._rough, as_floats(columns)])
@@ -201,6 +203,8 @@ class Simplex:
 
 def _coming(columns: np.ndarray, rough: np.ndarray, price: np.ndarray) -> int | None:
     """A point whose price is positive: the best one as far as floats can tell, or else any; None if there is none."""
+    if not len(columns):
+        return None
     best = int(np.argmax(rough @ as_floats(price[None])[0]))
     if columns[best] @ price > 0:
         return best
