@@ -29,7 +29,7 @@ from perceptrons.theory.pairs import Demands, Pairs
 
 NOTHING = 1e-9  # a distance of the hull from the origin, relative to the data, at which it may well be 0
 EPOCHS = 10  # perceptron passes before the hulls,
-MORE_EPOCHS = 2000  # and as far as WORK goes where
+MORE_EPOCHS = 2000  # and as far as twice WORK goes where
 WIDE = 1000  # dimensions make passes cheap beside hulls
 DENSE = 1 << 22  # numbers up to which sparse data are as well searched as dense ones
 WORK = 1e10  # additions and multiplications, some seconds, spent at most on what is not asked for at all cost
@@ -159,7 +159,7 @@ class Case:
         width = 1 if self.K == 2 else self.K
         epochs = EPOCHS
         if X.shape[1] * width > WIDE:
-            epochs = max(EPOCHS, min(MORE_EPOCHS, int(WORK / ((X.nnz if sp.issparse(X) else X.size) * width + 1))))
+            epochs = max(EPOCHS, min(MORE_EPOCHS, int(2 * WORK / ((X.nnz if sp.issparse(X) else X.size) * width + 1))))
         model = Perceptron(
             combine="last", tol=None, max_iter=epochs, fit_intercept=self.fit_intercept,
             max_seconds=self.clock.left,
