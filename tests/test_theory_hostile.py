@@ -242,3 +242,14 @@ def test_two_rows_without_intercept_are_explained_rightly():
     certificate = decided([[1.0], [2.0]], [1, 0], fit_intercept=False)
     assert "same point" not in certificate.explain()
     assert_proves(certificate, [[1.0], [2.0]], [1, 0])
+
+
+def test_only_the_values_count_not_the_type_that_holds_them():
+    X, y = XOR
+    for other in (X.astype(np.int8), X.astype(np.float32), X.tolist(), X.astype(bool)):
+        certificate = separability(other, y)
+        for form in (X, X.astype(np.float32), X.astype(np.int64).tolist()):
+            assert certificate.verify(form, y)
+    thirds = np.array([[0.1, 1.0], [0.2, 1.0], [0.3, 1.0]])
+    narrow = decided(thirds.astype(np.float32), [0, 1, 0])
+    assert not narrow.verify(thirds, [0, 1, 0])  # other numbers, and they do not cancel so

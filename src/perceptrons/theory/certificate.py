@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from perceptrons.theory.claims import Checker, Total, Weights, combined
 from perceptrons.theory.inputs import Examples, check_examples
@@ -65,8 +66,10 @@ class Certificate:
         classes.
     reason : str
         If undecided, why.
-    classes, n_samples, n_features, fit_intercept, number_type
+    classes, n_samples, n_features, fit_intercept
         What it is about.
+    number_type : {"float64", "float32"}
+        How numbers are to be read from text; in memory, float32 numbers may be held as float64.
     digest : str
         SHA-256 of all the rest.
 
@@ -126,7 +129,8 @@ class Certificate:
         same_kind = all(type(own) is type(other) for own, other in zip(self.classes, labels, strict=False))
         if X.shape != (self.n_samples, self.n_features) or list(self.classes) != labels or not same_kind:
             return False
-        if X.dtype.name != self.number_type:
+        values = X.data if sp.issparse(X) else X
+        if self.number_type == "float32" and (values.astype(np.float32) != values).any():
             return False
         if self.separable:
             weights = Weights(self.coef, self.intercept)
@@ -162,6 +166,8 @@ class Certificate:
         if not (isinstance(self.separable, bool) and isinstance(self.fit_intercept, bool)):
             return False
         if not (type(self.n_samples) is int and type(self.n_features) is int and isinstance(self.classes, tuple)):
+            return False
+        if self.number_type not in ("float64", "float32"):
             return False
         K = len(self.classes)
         if not self.separable:
