@@ -253,3 +253,5 @@ def test_only_the_values_count_not_the_type_that_holds_them():
     thirds = np.array([[0.1, 1.0], [0.2, 1.0], [0.3, 1.0]])
     narrow = decided(thirds.astype(np.float32), [0, 1, 0])
     assert not narrow.verify(thirds, [0, 1, 0])  # other numbers, and they do not cancel so
+    assert not narrow.verify(thirds * 1e100, [0, 1, 0])
+    assert narrow.verify(thirds.astype(np.float32).astype(float), [0, 1, 0])

@@ -129,8 +129,7 @@ class Certificate:
         same_kind = all(type(own) is type(other) for own, other in zip(self.classes, labels, strict=False))
         if X.shape != (self.n_samples, self.n_features) or list(self.classes) != labels or not same_kind:
             return False
-        values = X.data if sp.issparse(X) else X
-        if self.number_type == "float32" and (values.astype(np.float32) != values).any():
+        if self.number_type == "float32" and not _all_float32(X.data if sp.issparse(X) else X):
             return False
         if self.separable:
             weights = Weights(self.coef, self.intercept)
@@ -270,6 +269,11 @@ def _rows(combination: Any) -> str:
 
 def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _all_float32(values: np.ndarray) -> bool:
+    with np.errstate(over="ignore", under="ignore"):
+        return values.dtype == np.float32 or bool((values.astype(np.float32) == values).all())
 
 
 def _is_combination(value: Any) -> bool:
