@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_info
 from perceptrons import Perceptron
 from perceptrons.training import epochs, learner, learning
 from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.learning import one_blas_thread
 from tests.conftest import gaussian
 
 
@@ -99,6 +100,34 @@ def test_other_threads_learn_without_touching_signals(rng):
     for thread in threads:
         thread.join()
     assert all(np.array_equal(model.coef_, expected.coef_) for model in models)
+
+
+def test_the_last_thread_out_gives_blas_its_threads_back_whoever_came_in_first():
+    Perceptron(max_iter=1, tol=None).fit(np.eye(3), [0, 1, 2])  # loads the libraries
+    before = [library["num_threads"] for library in threadpool_info()]
+    first_is_in, second_is_in, first_is_out, second_is_out = (threading.Event() for _ in range(4))
+
+    def first():
+        with one_blas_thread:
+            first_is_in.set()
+            second_is_in.wait(10)
+        first_is_out.set()
+        second_is_out.wait(10)  # stays alive, as a thread of a pool does
+
+    def second():
+        first_is_in.wait(10)
+        with one_blas_thread:
+            second_is_in.set()
+            first_is_out.wait(10)
+        second_is_out.set()
+
+    threads = [threading.Thread(target=first), threading.Thread(target=second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert second_is_out.is_set()
+    assert [library["num_threads"] for library in threadpool_info()] == before
 
 
 def test_fits_of_many_classes_in_several_threads_give_blas_its_threads_back(rng):

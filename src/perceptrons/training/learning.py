@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from perceptrons.passes.batches import batch_pass
 from perceptrons.passes.binary import binary_mistakes, binary_pass
@@ -163,7 +163,16 @@ class OneBlasThread:
         with self._lock:
             self._users -= 1
             if self._users == 0:
+                _anyone_may_set_blas_threads()
                 self._limit.restore_original_limits()
+                _anyone_may_set_blas_threads()
+
+
+def _anyone_may_set_blas_threads() -> None:
+    """threadpoolctl, from 3.8 on, ignores all threads but the first to set a limit, and the last out may be another."""
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 one_blas_thread = OneBlasThread()
