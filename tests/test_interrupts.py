@@ -9,7 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from perceptrons import Perceptron
-from perceptrons.training import epochs, learner, learning
+from perceptrons.training import fitting, learner, learning
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import one_blas_thread
 from tests.conftest import gaussian
@@ -41,8 +41,8 @@ def replayed(model):
 @pytest.mark.parametrize("combine", ["vote", "average", "pocket"])
 def test_an_interrupted_fit_is_consistent(monkeypatch, rng, combine, at):
     X, y = gaussian(rng, 3000, 5, 2)
-    monkeypatch.setattr(epochs, "PIECE", 1)  # pieces of 1,024 examples
-    monkeypatch.setattr(epochs, "learn", interrupting(learning.learn, at))
+    monkeypatch.setattr(fitting, "PIECE", 1)  # pieces of 1,024 examples
+    monkeypatch.setattr(fitting, "learn", interrupting(learning.learn, at))
     model = Perceptron(combine=combine, max_iter=50, tol=None)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.rows import Sparse
 from perceptrons.training.choices import OF_ONE_EXAMPLE, check_choices, check_several, method_of
 from perceptrons.training.epochs import Outcome, Plan, hold_out, run_epochs
+from perceptrons.training.fitting import LinearFit
 from perceptrons.training.inputs import Growth, as_rows, check_matrix, dict_row, known_part, once_each, plain_row
 from perceptrons.training.labels import merge
 from perceptrons.training.learner import Learner
@@ -230,12 +231,15 @@ class Perceptron(Reading, ClassifierMixin, BaseEstimator):
         learner.weights.forget_judgement()
         outcome = Outcome()
         try:
+            examples = learner.examples(self._once(as_rows(X)), target, weight, by_label)
             run_epochs(
-                learner,
-                learner.examples(self._once(as_rows(X)), target, weight, by_label),
-                self._plan(method),
+                LinearFit(learner, examples, method, self.combine, train, held_out),
+                self._plan(),
+                rng=learner.rng,
+                epochs_before=learner.epochs,
+                n=X.shape[0],
                 train=train,
-                held_out=held_out,
+                held_out=held_out is not None,
                 outcome=outcome,
             )
         except (KeyboardInterrupt, ValueError) as error:
@@ -489,10 +493,8 @@ class Perceptron(Reading, ClassifierMixin, BaseEstimator):
         )
         self._tell(None)
 
-    def _plan(self, method):
+    def _plan(self):
         return Plan(
-            combine=self.combine,
-            method=method,
             max_iter=self.max_iter,
             tol=self.tol if self.combine in ("average", "vote") else None,
             shuffle=bool(self.shuffle),
