@@ -1,0 +1,100 @@
+"""A linear model and its training set, as the loop in `epochs.py` trains them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from perceptrons.training.epochs import Counts
+from perceptrons.training.learner import Learner
+from perceptrons.training.learning import (
+    MANY_EXAMPLES,
+    PIECE,
+    Examples,
+    check_overflow,
+    judge_last,
+    learn,
+    mistakes_of,
+    piece_size,
+    pieces,
+)
+from perceptrons.training.method import ZERO_WHEN_PREDICTING, Method
+from perceptrons.training.votes import take
+from perceptrons.training.weights import SettlingAverage
+
+
+class LinearFit:
+    """train, held_out: which examples to learn from (None: all), and which to score `combine` on, if any."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        examples: Examples,
+        method: Method,
+        combine: str,
+        train: np.ndarray | None,
+        held_out: np.ndarray | None,
+    ):
+        self.learner, self.examples, self.method, self.combine = learner, examples, method, combine
+        self.held_out = held_out
+        self.judged_on = np.arange(len(examples.y)) if train is None else train
+        self.taken = np.full(len(examples.y) if learner.votes else 0, -1)  # for voting: which support example a row is
+        duels = examples.problems is not None and examples.problems.duels
+        learner.weights.arrange(examples.rows, by_row=duels and len(self.judged_on) >= MANY_EXAMPLES)
+        self.average: SettlingAverage | None = None
+
+    def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        weights, votes, method = self.learner.weights, self.learner.votes, self.method
+        for part in pieces(order, piece_size(self.examples, weights, PIECE, method.batch)):
+            counts = learn(
+                weights, self.examples, part, method, judged_on=self.judged_on, votes=votes, taken=self.taken
+            )
+            yield Counts(len(part), counts.mistakes, counts.updates, counts.loss)
+            check_overflow(counts, method, weights.dtype)
+
+    def end_epoch(self) -> None:
+        judge_last(self.learner.weights, self.examples, self.judged_on, self.method.zero_score)
+
+    def norm(self) -> float:
+        return self.learner.weights.norm()
+
+    def change(self) -> float:
+        if self.average is None:
+            self.average = SettlingAverage(self.learner.weights)
+            return np.inf
+        return self.average.change()
+
+    def settled(self, row: dict[str, Any]) -> bool:
+        """Shrunk weights lose what margin they have."""
+        return row["mistakes"] == row["updates"] == 0 and not (self.method.shrink > 0 and self.method.demanding)
+
+    def accuracy(self) -> float:
+        learner, weight, zero_score, held_out = (
+            self.learner,
+            self.examples.weight,
+            self.method.zero_score,
+            self.held_out,
+        )
+        assert held_out is not None
+        total = float(len(held_out) if weight is None else weight[held_out].sum())
+        learner.changed()
+        if learner.has_problems or self.combine == "vote":
+            X = take(self.examples.rows, held_out, learner.weights.n_features)
+            winners = learner.winners(learner.scores(X, self.combine, zero_score), zero_score)
+            y = self.examples.y[held_out]
+            if learner.scheme == "labels" and self.examples.problems is not None:
+                right = (winners == (self.examples.problems.sign[y] > 0)).all(axis=1)
+            else:
+                right = winners == (y > 0 if learner.weights.n_rows == 1 else y)
+            return float(right.sum() if weight is None else weight[held_out][right].sum()) / total
+        model = learner.predicting(self.combine)
+        return 1.0 - mistakes_of(model, self.examples, held_out, ZERO_WHEN_PREDICTING[zero_score]) / total
+
+    def snapshot(self) -> tuple[Any, Any]:
+        votes = self.learner.votes
+        return self.learner.weights.snapshot(), None if votes is None else votes.snapshot()
+
+    def restore(self, snapshot: tuple[Any, Any]) -> None:
+        self.learner.weights.restore(snapshot[0])
+        if self.learner.votes is not None:
+            self.learner.votes.restore(snapshot[1])
