@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from perceptrons import Perceptron
-from perceptrons.training import fitting
+from perceptrons.training import epochs, fitting
 from tests.conftest import gaussian
 
 
@@ -155,8 +155,8 @@ def test_a_keyboard_interrupt_leaves_a_usable_model(monkeypatch, rng):
             raise KeyboardInterrupt
         return learn(*args, **kwargs)
 
-    learn = epochs.learn
-    monkeypatch.setattr(epochs, "learn", interrupted)
+    learn = fitting.learn
+    monkeypatch.setattr(fitting, "learn", interrupted)
     model = Perceptron(max_iter=50, tol=None)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

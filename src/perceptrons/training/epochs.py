@@ -22,7 +22,7 @@ class Counts(NamedTuple):
 
 
 class Trainee(Protocol):
-    """A model and its training set as the loop sees them: linear ones are in `fitting.py`, others by their estimators."""
+    """A model and its training set as the loop sees them: `fitting.py` has the linear ones."""
 
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         """Learn from the examples in this order; between two pieces of it everything is in order."""
