@@ -4,14 +4,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from perceptrons.kernel import KernelPerceptron
     from perceptrons.linear import Perceptron
     from perceptrons.modelfile import ModelFileError, load, save
 
-__all__ = ["ModelFileError", "Perceptron", "load", "save"]
+__all__ = ["KernelPerceptron", "ModelFileError", "Perceptron", "load", "save"]
 __version__ = "0.1.0"
 
 # Loaded when first asked for, so that `perceptrons --help` need not wait for scikit-learn and numba.
-_HOMES = {"Perceptron": "linear", "ModelFileError": "modelfile", "load": "modelfile", "save": "modelfile"}
+_HOMES = {
+    "Perceptron": "linear",
+    "KernelPerceptron": "kernel",
+    "ModelFileError": "modelfile",
+    "load": "modelfile",
+    "save": "modelfile",
+}
 _MODULES = ("data", "losses", "online", "theory")
 
 

@@ -1,27 +1,25 @@
 """`Perceptron`, the estimator for two or more classes, or several labels. The rule: `passes/binary.py` first."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from numbers import Integral
+from collections.abc import Mapping
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.rows import Sparse
 from perceptrons.training.choices import OF_ONE_EXAMPLE, check_choices, check_several, method_of
-from perceptrons.training.epochs import Outcome, Plan, hold_out, run_epochs
+from perceptrons.training.epochs import hold_out
+from perceptrons.training.estimating import Estimating, unchanged_on_error
 from perceptrons.training.fitting import LinearFit
-from perceptrons.training.inputs import Growth, as_rows, check_matrix, dict_row, known_part, once_each, plain_row
+from perceptrons.training.inputs import Growth, as_rows, check_matrix, known_part, once_each
 from perceptrons.training.labels import merge
 from perceptrons.training.learner import Learner
-from perceptrons.training.reading import Reading
-from perceptrons.training.targets import Target, answer, read_classes, read_target
+from perceptrons.training.reading import WeightsReading
+from perceptrons.training.targets import Target, answer, read_target
 
 
-class Perceptron(Reading, ClassifierMixin, BaseEstimator):
+class Perceptron(Estimating, WeightsReading, ClassifierMixin, BaseEstimator):
     """The perceptron for two or more classes, or several labels an example: online, averaged by default.
 
     Goes through the examples one by one and, when it predicts one wrongly, adds it to the weights of its class and
@@ -229,30 +227,8 @@ class Perceptron(Reading, ClassifierMixin, BaseEstimator):
                 train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
         learner.meet_classes(target.classes)
         learner.weights.forget_judgement()
-        outcome = Outcome()
-        try:
-            examples = learner.examples(self._once(as_rows(X)), target, weight, by_label)
-            run_epochs(
-                LinearFit(learner, examples, method, self.combine, train, held_out),
-                self._plan(),
-                rng=learner.rng,
-                epochs_before=learner.epochs,
-                n=X.shape[0],
-                train=train,
-                held_out=held_out is not None,
-                outcome=outcome,
-            )
-        except (KeyboardInterrupt, ValueError) as error:
-            outcome.stop_reason = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-            raise
-        finally:
-            for row in outcome.history:
-                if row["epoch"] <= outcome.returned_to:
-                    learner.mistakes += row["mistakes"]
-                    learner.updates += row["updates"]
-            learner.epochs += len(outcome.history)
-            learner.changed()
-            self._tell(outcome)
+        examples = learner.examples(self._once(as_rows(X)), target, weight, by_label)
+        self._run(LinearFit(learner, examples, method, self.combine, train, held_out), X.shape[0], train, held_out)
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -280,16 +256,7 @@ class Perceptron(Reading, ClassifierMixin, BaseEstimator):
             target = read_target(y, X.shape[0], "" if first else self._learner.form)
             if not first:
                 self._check_can_go_on(target)
-            named = target.classes if classes is None else read_classes(classes)
-            if target.form in ("array", "sparse") and len(named) != len(target.classes):
-                raise ValueError(
-                    f"y has {len(target.classes)} columns, but classes names {len(named)} labels: an indicator matrix "
-                    "has a column for each."
-                )
-            unnamed = ~np.isin(target.classes, named)
-            if unnamed.any():
-                raise ValueError(f"y has the labels {target.classes[unnamed].tolist()}, which are not in classes.")
-            target = target.among(merge(named[:0] if first else self._learner.classes, named))
+            target = self._among(target, classes)
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=True)
             method = method_of(self, target.classes, stream=True)
             if first:
@@ -335,11 +302,7 @@ class Perceptron(Reading, ClassifierMixin, BaseEstimator):
         if first:
             self._begin(target, rows, len(new) if isinstance(x, Mapping) else np.shape(x)[-1])
             self.n_features_in_ = self._learner.weights.n_features
-        if isinstance(x, Mapping):
-            names = self.__dict__.setdefault("_columns", {})
-            names.update((name, place) for place, name in enumerate(new, len(names)))
-            self._learner.meet_features(len(names))
-            self.n_features_in_ = len(names)
+        self._name_features(x, new)
         self._learner.meet_classes(target.classes)
         self._learner.learn_block(self._learner.examples(self._once(rows), target, weight, by_label), method)
         return self
@@ -397,13 +360,6 @@ class Perceptron(Reading, ClassifierMixin, BaseEstimator):
 
     # ---- the small steps of learning
 
-    def _refuse_balanced(self):
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all data at once and is not supported for partial_fit and learn_one: "
-                "compute the weights with sklearn.utils.class_weight.compute_class_weight and give them as a dict."
-            )
-
     def _growth(self):
         return Growth(float(self.eta0), self.shrink > 0)
 
@@ -454,12 +410,6 @@ class Perceptron(Reading, ClassifierMixin, BaseEstimator):
         if (self.step == "arow") != learner.weights.has_sigma:
             raise ValueError("step was changed to or from 'arow' after the model was begun: fit it anew.")
 
-    def _seed(self):
-        """random_state as a whole number; drawn once where it is not one."""
-        if isinstance(self.random_state, Integral):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31))
-
     def _begin(self, target, rows, n_features, coef_init=None, intercept_init=None):
         classes = target.classes
         if not len(classes):
@@ -492,48 +442,3 @@ class Perceptron(Reading, ClassifierMixin, BaseEstimator):
             bias=intercept_init,
         )
         self._tell(None)
-
-    def _plan(self):
-        return Plan(
-            max_iter=self.max_iter,
-            tol=self.tol if self.combine in ("average", "vote") else None,
-            shuffle=bool(self.shuffle),
-            n_iter_no_change=self.n_iter_no_change,
-            max_seconds=self.max_seconds,
-            verbose=bool(self.verbose),
-        )
-
-    def _tell(self, outcome):
-        """Set the attributes that say how training went; of a model that only met blocks they say nothing yet."""
-        self.history_ = [] if outcome is None else outcome.history
-        self.n_iter_ = len(self.history_)
-        self.mistakes_ = np.array([row["mistakes"] for row in self.history_], dtype=np.int64)
-        self.stop_reason_ = None if outcome is None else outcome.stop_reason
-        self.converged_ = self.stop_reason_ == "converged"
-
-    def _one_row(self, x):
-        """One example as rows, and the feature names in it that the model does not know."""
-        learner = self.__dict__.get("_learner")
-        own = getattr(x, "dtype", None)
-        dtype = learner.weights.dtype if learner else np.dtype(np.float32 if own == np.float32 else np.float64)
-        if not isinstance(x, Mapping):
-            n_features = None if learner is None else learner.weights.n_features
-            return plain_row(x, n_features, dtype, self._growth()), []
-        if "_columns" not in self.__dict__ and learner is not None:
-            raise ValueError(
-                "The model was trained on columns without names, so a dict of features says nothing to it: "
-                "give a row of numbers, or train on a frame or on dicts."
-            )
-        return dict_row(x, self.__dict__.get("_columns", {}), dtype, self._growth())
-
-
-@contextmanager
-def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
-    """If the block fails, the estimator keeps the attributes it had."""
-    before = dict(estimator.__dict__)
-    try:
-        yield
-    except BaseException:  # Ctrl-C too
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise

@@ -198,7 +198,6 @@ def _model(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
         _demand(len(model._columns) == learner.weights.n_features, "as many feature names as features")
     for name, value in _report(header["report"]).items():
         setattr(model, name, value)
-    model.mistakes_ = np.array([row["mistakes"] for row in model.history_], dtype=np.int64)
     return model
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from perceptrons.rows import Rows, Sparse
+from perceptrons.training.epochs import Outcome
 from perceptrons.training.inputs import Growth, as_numbers, largest
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import PIECE, Examples, check_overflow, judge_last, learn, piece_size, pieces
@@ -70,6 +71,27 @@ class Learner:
         if scheme == "ovo" and len(classes) > 2:
             weights.own_clocks()
         return cls(weights, Votes() if combine == "vote" else None, classes, scheme, form, init, seed)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.weights.dtype
+
+    @property
+    def n_features(self) -> int:
+        return self.weights.n_features
+
+    @property
+    def t(self) -> float:
+        return self.weights.t
+
+    def trained(self, outcome: Outcome) -> None:
+        """Count what the loop over epochs did, up to the epoch that was returned to."""
+        for row in outcome.history:
+            if row["epoch"] <= outcome.returned_to:
+                self.mistakes += row["mistakes"]
+                self.updates += row["updates"]
+        self.epochs += len(outcome.history)
+        self.changed()
 
     @property
     def has_problems(self) -> bool:

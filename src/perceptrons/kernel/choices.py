@@ -1,0 +1,48 @@
+"""The parameters of `KernelPerceptron`: what each may be, and which do not go together."""
+
+from typing import Any
+
+from perceptrons.kernel.kernels import NAMES
+from perceptrons.training.choices import DOMAINS as LINEAR
+from perceptrons.training.choices import LIMITLESS
+from perceptrons.training.parameters import NONE, Domain, Kind, Number, Words, check_parameters
+
+
+class Function(Kind):
+    """Anything that can be called."""
+
+    def fits(self, value: Any) -> bool:
+        return callable(value)
+
+
+SHARED = (
+    "eta0", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction", "n_iter_no_change",
+    "max_seconds", "class_weight", "warm_start", "verbose",
+)  # fmt: skip
+DOMAINS: dict[str, tuple[Domain, ...]] = {
+    "kernel": (Words(NAMES), Function((object,), "a function of two blocks of examples")),
+    "gamma": (Number(0, LIMITLESS, open=True), Words(("scale", "auto"))),
+    "degree": (Number(1, 1000, whole=True),),
+    "coef0": (Number(-LIMITLESS, LIMITLESS),),
+    "combine": (Words(("average", "last", "vote")),),
+    "multiclass": (Words(("joint", "ovr")),),
+    "budget": (Number(1, LIMITLESS, whole=True), NONE),
+    "on_full": (Words(("remove_random", "forget_oldest", "project")),),
+    "cache_size": (Number(0, LIMITLESS),),
+    **{name: LINEAR[name] for name in SHARED},
+}
+
+
+def check_choices(estimator: Any) -> None:
+    """Raise ValueError for a parameter outside its domain, or for two that do not go together."""
+    check_parameters(estimator, DOMAINS)
+    if estimator.budget is not None and estimator.combine == "vote":
+        raise ValueError(
+            f"KernelPerceptron(budget={estimator.budget}, combine='vote') does not work: every version "
+            "votes, and a budget forgets what they were made of. Use combine='average'."
+        )
+    if estimator.budget is not None and estimator.on_full == "project" and estimator.kernel == "sigmoid":
+        raise ValueError(
+            "KernelPerceptron(kernel='sigmoid', on_full='project') does not work: this kernel is not positive "
+            "definite, and there is nothing to project onto. Use on_full='remove_random'."
+        )

@@ -1,0 +1,431 @@
+"""`KernelPerceptron`, the estimator. The rule: `passes/dual.py`; matrix products: `sweep.py`; budgets: `stream.py`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_is_fitted
+
+from perceptrons.kernel.arrays import place_of, to_host
+from perceptrons.kernel.choices import check_choices
+from perceptrons.kernel.fitting import StreamFit, SweepFit
+from perceptrons.kernel.inputs import check_precomputed, read_matrix
+from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, scale_gamma
+from perceptrons.kernel.learner import KernelLearner
+from perceptrons.kernel.reading import SupportReading
+from perceptrons.kernel.stream import Stream
+from perceptrons.kernel.sweep import Sweep
+from perceptrons.rows import Sparse
+from perceptrons.training.epochs import hold_out
+from perceptrons.training.estimating import Estimating, unchanged_on_error
+from perceptrons.training.inputs import known_part
+from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.labels import merge
+from perceptrons.training.targets import read_target
+
+MEGABYTE = 2**20
+
+
+class KernelPerceptron(Estimating, SupportReading, ClassifierMixin, BaseEstimator):
+    """The perceptron in the space of a kernel: curved boundaries, exactly the online rule, averaged by default.
+
+    Goes through the examples one by one and keeps those that it gets wrong, its support examples. A score is a sum
+    of kernel values with them. Trained by matrix products, but every mistake is that of the rule one by one.
+
+    When to use it: the classes are not linearly separable, and examples are thousands to hundreds of thousands; streams
+    on a budget; on a GPU (give X as an array of PyTorch or CuPy, and the work is done there). When not: millions of
+    examples with many mistakes, as every support example costs time whenever it predicts (use scikit-learn's `Nystroem`
+    or `RBFSampler` in front of a `Perceptron`: docs/kernels.md); you need probabilities.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "cosine", "precomputed"} or callable, default="rbf"
+        As in scikit-learn. "precomputed": X holds kernel values, in `fit` of all training examples with each other, in
+        `predict` of the examples (rows) with the training examples (columns). A callable gets two blocks of rows and
+        gives the matrix of kernel values.
+    gamma : float, "scale" or "auto", default="scale"
+        Of rbf, poly, sigmoid and laplacian. "scale": 1 / (n_features * X.var()) of the data seen first; "auto":
+        1 / n_features.
+    degree : int, default=3
+        Of poly, (gamma x·z + coef0) ** degree.
+    coef0 : float, default=1.0
+        Of poly and sigmoid.
+    combine : {"average", "last", "vote"}, default="average"
+        Which function predicts: the mean of the functions after every example; the final one; all of them, each with
+        as many votes as examples it survived.
+    multiclass : {"joint", "ovr"}, default="joint"
+        For more than two classes: one model in which classes compete; a binary problem for every class against the
+        rest. One pass trains all.
+    eta0 : float, default=1.0
+        Learning rate: scales the coefficients, changes no prediction.
+    budget : int or None, default=None
+        At most so many support examples, for streams without end: memory and time an example stay bounded.
+    on_full : {"remove_random", "forget_oldest", "project"}, default="remove_random"
+        What happens when the budget is full and another example is needed: a random one goes; the oldest goes, after
+        all were shrunk so that little is lost (the self-tuned Forgetron); the new one is expressed by those that are
+        there (Projectron; the most accurate, time budget ** 2 a mistake).
+    cache_size : float, default=1000
+        Megabytes for kernel values that may be needed again. They save time only.
+    max_iter, tol, shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change, max_seconds, \
+class_weight, warm_start, verbose
+        As in `Perceptron`; random_state also chooses who is removed.
+
+    Attributes
+    ----------
+    support_ : array of shape (n_support_,)
+        The row of each support example in the X of `fit`; -1: it came by `partial_fit` or from another X.
+    support_vectors_ : array or CSR matrix of shape (n_support_, n_features)
+    dual_coef_ : array of shape (n_rows, n_support_)
+        The coefficients that predict: one row for two classes, else a row a class. Votes have none.
+    dual_coef_last_, dual_coef_average_ : arrays of shape (n_rows, n_support_)
+        The final and the averaged coefficients, both there whatever `combine` is.
+    survival_counts_, update_support_ : arrays of shape (n_updates,)
+        For every update in turn: how many examples the version that it made survived, and which support example made
+        it. With "ovr", of the version of its class. Not there with a budget.
+    n_support_ : int
+    gamma_ : float
+        The gamma used.
+    classes_, n_features_in_, feature_names_in_, n_iter_, n_updates_, n_mistakes_, t_, mistakes_, history_, \
+converged_, stop_reason_
+        As in `Perceptron`. The norm in the history is that of the kernel.
+
+    Examples
+    --------
+    >>> from perceptrons import KernelPerceptron
+    >>> from sklearn.datasets import make_circles
+    >>> X, y = make_circles(300, noise=0.1, factor=0.3, random_state=0)
+    >>> model = KernelPerceptron().fit(X[:200], y[:200])
+    >>> model.score(X[200:], y[200:])
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        combine="average",
+        multiclass="joint",
+        eta0=1.0,
+        budget=None,
+        on_full="remove_random",
+        cache_size=1000,
+        max_iter=1000,
+        tol=5e-3,
+        shuffle=True,
+        random_state=0,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=5,
+        max_seconds=None,
+        class_weight=None,
+        warm_start=False,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.combine = combine
+        self.multiclass = multiclass
+        self.eta0 = eta0
+        self.budget = budget
+        self.on_full = on_full
+        self.cache_size = cache_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.max_seconds = max_seconds
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    # ---- learning
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all examples, epoch after epoch, until a stopping rule says so.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_examples, n_features)
+            Arrays of PyTorch and CuPy are learned from where they are. With kernel="precomputed": kernel values,
+            (n_examples, n_examples).
+        y : array of shape (n_examples,)
+        sample_weight : array of shape (n_examples,), optional
+            How often each example is repeated on the spot; fractions are allowed, 0 leaves it out.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            check_choices(self)
+            warm = self.warm_start and hasattr(self, "_learner")
+            X = read_matrix(self, X, reset=not warm, dtype=self._learner.dtype if warm else None)
+            place = place_of(X)
+            if self.kernel == "precomputed":
+                check_precomputed(X, place, None)
+            target = read_target(to_host(y), int(X.shape[0]))
+            self._check_single(target)
+            if len(target.classes) < 2:
+                only = target.classes.tolist()[0]
+                raise ValueError(f"y has only one class, {only!r}: a classifier needs at least two.")
+            if warm:
+                self._check_can_go_on()
+                target = target.among(merge(self._learner.classes, target.classes))
+            weight, _ = target.weights(to_host(sample_weight), self.class_weight, stream=False)
+            if not warm:
+                self._begin(target.classes, X)
+            learner, train, held_out = self._learner, None, None
+            if self.early_stopping:
+                train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
+        learner.meet_classes(target.classes)
+        learner.support.settle(place)
+        points = learner.kernel.points(X)
+        taken = learner.taken_in(points)
+        examples = (learner, points, target.codes, weight, float(self.eta0))
+        fit: SweepFit | StreamFit
+        if learner.budget is None:
+            averages = self.tol is not None or held_out is not None
+            cache = self.cache_size * MEGABYTE
+            fit = SweepFit(Sweep(*examples, cache_bytes=cache, taken=taken, averages=averages), self.combine, held_out)
+        else:
+            fit = StreamFit(Stream(*examples, taken=taken), self.combine, held_out)
+        self._run(fit, len(points), train, held_out)
+        return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from a block of examples: one pass in the given order, from where the model is.
+
+        The coefficients are those that `fit` reaches on the same examples in the same order. Classes never seen before
+        are learned; to get exactly the coefficients of a `fit` on three or more classes, name them all at the first
+        call.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in `fit`
+        classes : array, optional
+            All classes that may come, if known.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            check_choices(self)
+            self._refuse_balanced()
+            self._refuse_precomputed("partial_fit")
+            first = not hasattr(self, "_learner")
+            X = read_matrix(self, X, reset=first, dtype=None if first else self._learner.dtype)
+            target = read_target(to_host(y), int(X.shape[0]))
+            self._check_single(target)
+            if not first:
+                self._check_can_go_on()
+            target = self._among(target, classes)
+            weight, _ = target.weights(to_host(sample_weight), self.class_weight, stream=True)
+            if first:
+                self._begin(target.classes, X)
+        self._learner.meet_classes(target.classes)
+        self._learner.support.settle(place_of(X))
+        self._learn_block(X, target.codes, weight)
+        return self
+
+    def learn_one(self, x, y):
+        """Learn from one example.
+
+        Parameters
+        ----------
+        x : dict of feature values by name, or a row of numbers
+            Names never seen before become new features; a string value counts as the feature "name=value".
+        y : label
+            A label never seen before becomes a new class.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from perceptrons import KernelPerceptron
+        >>> model = KernelPerceptron(kernel="poly", gamma=1, degree=2)
+        >>> for a, b in 3 * [(0, 0), (0, 1), (1, 0), (1, 1)]:
+        ...     model = model.learn_one({"a": a, "b": b}, a != b)  # XOR
+        >>> [model.predict_one({"a": a, "b": b}) for a, b in [(0, 0), (0, 1), (1, 0), (1, 1)]]
+        [False, True, True, False]
+        """
+        check_choices(self)
+        self._refuse_balanced()
+        self._refuse_precomputed("learn_one")
+        first = not hasattr(self, "_learner")
+        if not first:
+            self._check_can_go_on()
+        target = read_target([y], 1)
+        self._check_single(target)
+        target = self._among(target, None)
+        weight, _ = target.weights(None, self.class_weight, stream=True)
+        rows, new = self._one_row(to_host(x))
+        n_features = len(new) if first and isinstance(x, Mapping) else None
+        if first:
+            self._begin(target.classes, _matrix(rows, n_features))
+            self.n_features_in_ = self._learner.n_features
+        self._name_features(x, new)
+        self._learner.meet_classes(target.classes)
+        self._learn_block(_matrix(rows, self._learner.n_features), target.codes, weight)
+        return self
+
+    # ---- predicting
+
+    def decision_function(self, X):
+        """Scores: for two classes one a row, positive for `classes_[1]`; for more, one a class.
+
+        They are not probabilities. Under combine="vote" they are shares of the votes.
+        """
+        return self._answers(X, "decision_function")[0]
+
+    def predict(self, X):
+        """The class of the highest score for every row of X."""
+        scores, X = self._answers(X, "predict")
+        labels = self._labels(to_host(scores))
+        return place_of(X).put(labels) if labels.dtype.kind in "biuf" else labels
+
+    def predict_one(self, x):
+        """The class of one example, given as a dict of features or a row of numbers; unknown features count 0."""
+        check_is_fitted(self)
+        check_choices(self)
+        self._refuse_precomputed("predict_one")
+        rows, new = self._one_row(to_host(x))
+        learner = self._learner
+        scores = learner.scores(learner.kernel.points(_matrix(known_part(rows, new), learner.n_features)), self.combine)
+        return self._labels(scores[:, 0] if learner.n_rows == 1 else scores).tolist()[0]
+
+    def score(self, X, y, sample_weight=None):
+        """The share of examples answered right."""
+        labels = self._labels(to_host(self._answers(X, "score")[0]))
+        return float(accuracy_score(to_host(y), labels, sample_weight=to_host(sample_weight)))
+
+    def _answers(self, X: Any, method: str) -> tuple[Any, Any]:
+        """Scores where X is, and X as it was read."""
+        check_is_fitted(self)
+        check_choices(self)
+        learner = self._learner
+        self._check_namespace(X, method)
+        X = (
+            read_matrix(self, X, reset=False, dtype=learner.dtype)
+            if self.kernel != "precomputed"
+            else self._columns_of(X)
+        )
+        scores = learner.scores(learner.kernel.points(X), self.combine)
+        return (scores[:, 0] if learner.n_rows == 1 else scores), X
+
+    def _columns_of(self, X: Any) -> Any:
+        """Kernel values with the training examples, checked."""
+        if len(getattr(X, "shape", ())) == 2:
+            check_precomputed(X, place_of(X), self.n_features_in_)
+        return read_matrix(self, X, reset=False, dtype=self._learner.dtype)
+
+    def _labels(self, scores: np.ndarray) -> np.ndarray:
+        learner = self._learner
+        if scores.ndim == 2:
+            winners = scores.argmax(axis=1)
+        else:
+            winners = (scores > 0).astype(np.intp) if len(learner.classes) == 2 else np.zeros(len(scores), np.intp)
+        return learner.classes[winners]
+
+    # ---- what scikit-learn asks
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_learner")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.array_api_support = True
+        return tags
+
+    # ---- the small steps of learning
+
+    def _begin(self, classes: np.ndarray, X: Any) -> None:
+        gamma = scale_gamma(self.gamma, X) if self.kernel in WITH_GAMMA else 1.0
+        kernel = Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
+        self._learner = KernelLearner(
+            kernel,
+            classes,
+            self.multiclass,
+            int(X.shape[1]),
+            str(X.dtype).rsplit(".", 1)[-1],
+            self._seed(),
+            None if self.budget is None else int(self.budget),
+            self.on_full,
+        )
+        self._learner.home = place_of(X)
+        self._tell(None)
+
+    def _learn_block(self, X: Any, codes: np.ndarray, weight: np.ndarray | None) -> None:
+        learner = self._learner
+        examples = (learner, learner.kernel.points(X), codes, weight, float(self.eta0))
+        work = Sweep(*examples, ahead=True) if learner.budget is None else Stream(*examples)
+        with Uninterrupted(len(codes) > 1) as hold:
+            for _ in work.visit(np.arange(len(codes))):
+                hold.let()
+
+    def _check_single(self, target: Any) -> None:
+        if target.several:
+            raise ValueError(
+                "KernelPerceptron learns one label an example, and y has several: put scikit-learn's "
+                "OneVsRestClassifier around it."
+            )
+
+    def _check_can_go_on(self) -> None:
+        """Raise ValueError if parameters are now such that this model cannot go on learning."""
+        learner = self._learner
+        name = learner.kernel.name
+        for now, then, what in (
+            (self.kernel, name, "kernel"),
+            (self.multiclass, learner.scheme, "multiclass"),
+            (self.budget, learner.budget, "budget"),
+            (self.on_full if self.budget is not None else learner.on_full, learner.on_full, "on_full"),
+            (self.degree if name == "poly" else learner.kernel.degree, learner.kernel.degree, "degree"),
+            (self.coef0 if name in ("poly", "sigmoid") else learner.kernel.coef0, learner.kernel.coef0, "coef0"),
+        ):
+            if now != then:
+                raise ValueError(f"The model was begun with {what}={then!r}, now it is {now!r}: fit it anew.")
+        if not isinstance(self.gamma, str) and name in WITH_GAMMA and self.gamma != learner.kernel.gamma:
+            raise ValueError(
+                f"The model was begun with gamma={learner.kernel.gamma}, now it is {self.gamma}: fit it anew."
+            )
+
+    def _refuse_precomputed(self, method: str) -> None:
+        if self.kernel == "precomputed":
+            raise ValueError(
+                f"{method} needs kernel values of new examples with old ones, which a precomputed matrix does not "
+                "have: use fit, or a kernel by name."
+            )
+
+    def _check_namespace(self, X: Any, method: str) -> None:
+        """scikit-learn's convention, where its array_api_dispatch is on: predict where the model was fitted."""
+        home, here = self._learner.home, place_of(X)
+        if home is not None and get_config()["array_api_dispatch"] and home != here:
+            raise ValueError(
+                f"Inputs passed to {type(self).__name__}.{method}() must use the same namespace and the same device as "
+                f"those passed to fit(): that was {home}, and this is {here}. Without array_api_dispatch the model "
+                "follows X."
+            )
+
+
+def _matrix(rows: Any, n_features: int | None) -> Any:
+    """One row as the matrix it is."""
+    if isinstance(rows, Sparse):
+        shape = (1, n_features if n_features is not None else int(rows.columns.max(initial=-1)) + 1)
+        return sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape)
+    return rows.values

@@ -1,0 +1,243 @@
+"""Kernels: K(x, z) for two blocks of examples at once, wherever they are (spec 7)."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import manhattan_distances
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from perceptrons.kernel.arrays import HOST, Place, dtype_name, place_of, to_host
+
+NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed")
+WITH_GAMMA = ("poly", "rbf", "sigmoid", "laplacian")
+WITH_NORMS = ("rbf", "cosine")
+TOO_FAR = 1e-4  # squared distances may be off by so much, times gamma, before float32 is too short for them
+CHUNK = 2**21  # bytes of kernel values computed at once in NumPy's memory: they stay in the cache
+CHUNK_ON_DEVICE = 2**26
+PAIRS = 2**24  # differences of coordinates held at once by the laplacian kernel on a device
+
+
+@dataclass
+class Points:
+    """Examples as kernels want them: rows, and their squared norms where the kernel needs those.
+
+    Of a precomputed kernel: the whole matrix, and which rows and columns of it they are.
+    """
+
+    rows: Any  # array (n, d) or CSR
+    place: Place = HOST
+    norms: Any = None  # (n,)
+    far: bool = False  # so far from the origin that distances need float64
+    index: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0]) if self.index is None else len(self.index)
+
+    def take(self, which: np.ndarray) -> "Points":
+        """Some of them, as a copy."""
+        if self.index is not None:
+            return Points(self.rows, self.place, index=self.index[which])
+        norms = None if self.norms is None else self.place.take(self.norms, which)
+        return Points(self.place.take(self.rows, which), self.place, norms, self.far)
+
+    def part(self, begin: int, end: int) -> "Points":
+        """Neighbours, not copied where they are dense."""
+        if self.index is not None:
+            return Points(self.rows, self.place, index=self.index[begin:end])
+        norms = None if self.norms is None else self.norms[begin:end]
+        rows = self.rows[begin:end] if self.place.is_host else self.rows[begin:end, :]
+        return Points(rows, self.place, norms, self.far)
+
+
+class Kernel:
+    """One kernel with its parameters."""
+
+    def __init__(self, name: str | Callable[[Any, Any], Any], gamma: float, degree: int, coef0: float):
+        self.name, self.gamma, self.degree, self.coef0 = name, gamma, degree, coef0
+
+    def points(self, rows: Any) -> Points:
+        """Rows, with their norms if this kernel needs them."""
+        place = place_of(rows)
+        if self.name == "precomputed":
+            return Points(rows, place, index=np.arange(rows.shape[0]))
+        if self.name not in WITH_NORMS:
+            return Points(rows, place)
+        norms = row_norms(rows, squared=True) if place.is_host else place.xp.sum(rows * rows, axis=1)
+        largest = float(place.xp.max(norms)) if norms.shape[0] else 0.0
+        far = dtype_name(rows) == "float32" and self.name == "rbf" and self.gamma * largest * 1e-7 > TOO_FAR
+        if far:
+            norms = row_norms(rows.astype(np.float64), squared=True) if place.is_host else _wide_norms(rows, place)
+        return Points(rows, place, norms, far)
+
+    def __call__(self, A: Points, B: Points) -> Any:
+        """K(a, b) for all a in A and b in B: an array (len(A), len(B)) of the type of A, where A is."""
+        if self.name == "precomputed":
+            return _cells(A, B)
+        if not isinstance(self.name, str):
+            return self._called(A, B)
+        if self.name == "laplacian":
+            return self._laplacian(A, B)
+        K = _dot(A, B, wide=A.far or B.far)
+        xp = A.place.xp
+        if self.name == "rbf":
+            K *= -2.0
+            K += A.norms[:, None]
+            K += B.norms[None, :]
+            K *= -self.gamma
+            K = _into(xp.exp, _at_most_zero(K, xp), xp)
+            return K if dtype_name(K) == dtype_name(A.rows) else xp.asarray(K, dtype=A.rows.dtype)
+        if self.name == "cosine":
+            K /= _or_one(xp.sqrt(A.norms), xp)[:, None]
+            K /= _or_one(xp.sqrt(B.norms), xp)[None, :]
+        elif self.name in ("poly", "sigmoid"):
+            if self.gamma != 1.0:
+                K *= self.gamma
+            K += self.coef0
+            K = power(K, self.degree) if self.name == "poly" else _into(xp.tanh, K, xp)
+        return K
+
+    def own(self, A: Points) -> np.ndarray:
+        """K(x, x), where it costs next to nothing; 1 where it does not. To compare scores of examples by."""
+        if self.name == "precomputed":
+            return np.abs(np.diagonal(to_host(A.rows))).astype(np.float64)
+        if self.name not in ("linear", "poly"):
+            return np.ones(len(A))
+        if A.place.is_host:
+            squares = row_norms(A.rows, squared=True).astype(np.float64)
+        else:
+            squares = to_host(A.place.xp.sum(A.rows * A.rows, axis=1)).astype(np.float64)
+        with np.errstate(over="ignore"):
+            return squares if self.name == "linear" else np.abs(self.gamma * squares + self.coef0) ** self.degree
+
+    def _laplacian(self, A: Points, B: Points) -> Any:
+        if A.place.is_host:
+            K = manhattan_distances(A.rows, B.rows)
+            K *= -self.gamma
+            return np.exp(K, out=K).astype(A.rows.dtype, copy=False)
+        xp, size = A.place.xp, max(1, PAIRS // max(1, len(B) * int(A.rows.shape[1])))
+        parts = [
+            xp.sum(xp.abs(A.rows[i : i + size, None, :] - B.rows[None, :, :]), axis=2) for i in range(0, len(A), size)
+        ]
+        return xp.exp(-self.gamma * xp.concat(parts, axis=0))
+
+    def _called(self, A: Points, B: Points) -> Any:
+        """The user's function, with its answer checked."""
+        K = self.name(A.rows, B.rows)  # type: ignore[operator]
+        shape, name = getattr(K, "shape", None), getattr(self.name, "__name__", "the kernel")
+        if sp.issparse(K):
+            K = K.toarray()
+        if shape is None or tuple(shape) != (len(A), len(B)):
+            raise ValueError(
+                f"{name} was given blocks of {len(A)} and {len(B)} examples and answered with "
+                f"{type(K).__name__ if shape is None else f'shape {tuple(shape)}'}: a kernel gives an array of shape "
+                f"({len(A)}, {len(B)}), a value for every pair."
+            )
+        K = A.place.put(np.asarray(to_host(K), np.float64)) if place_of(K) != A.place else K
+        if dtype_name(K) != dtype_name(A.rows):
+            K = A.place.xp.asarray(K, dtype=A.rows.dtype)
+        if not A.place.xp.all(A.place.xp.isfinite(K)):
+            i, j = (int(at[0]) for at in np.nonzero(~np.isfinite(to_host(K))))
+            raise ValueError(
+                f"{name} gave {float(K[i, j])} for example {i} of a block of {len(A)} and example {j} of one of "
+                f"{len(B)}: a kernel's values must be finite numbers."
+            )
+        return K
+
+
+def chunks(points: Points, width: int, bytes_at_once: int = 0) -> Iterator[tuple[int, Points]]:
+    """The points in pieces, with where each begins, so that kernel values with `width` others are not too many."""
+    at_once = bytes_at_once or (CHUNK if points.place.is_host else CHUNK_ON_DEVICE)
+    size = max(64, at_once // (8 * max(1, width)))
+    for begin in range(0, len(points), size):
+        yield begin, points.part(begin, begin + size)
+
+
+def check_symmetric(G: np.ndarray, what: str) -> None:
+    """Raise ValueError unless G[i, j] = G[j, i] up to rounding."""
+    wrong = np.abs(G - G.T) > (1e-4 if G.dtype == np.float32 else 1e-8) * np.abs(G).max(initial=0.0)
+    if wrong.any():
+        i, j = (int(at[0]) for at in np.nonzero(wrong))
+        raise ValueError(
+            f"{what} is not symmetric: K[{i}, {j}] = {G[i, j]:g}, but K[{j}, {i}] = {G[j, i]:g}. A kernel is an inner "
+            "product, the same both ways."
+        )
+
+
+def power(K: Any, degree: int) -> Any:
+    """K ** degree by squaring, in place: a fraction of the time of pow, and the same bits on every device."""
+    if degree == 1:
+        return K
+    odd = K * 1.0 if degree % 2 else None
+    K *= K
+    K = power(K, degree // 2)
+    if odd is not None:
+        K *= odd
+    return K
+
+
+def scale_gamma(gamma: float | str, X: Any) -> float:
+    """gamma as a number: "scale" and "auto" as scikit-learn's SVC means them."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    n_features = int(X.shape[1])
+    if gamma == "auto":
+        return 1.0 / max(1, n_features)
+    if sp.issparse(X):
+        values = X.astype(np.float64) if X.dtype == np.float32 else X
+        spread = float(values.multiply(values).mean() - values.mean() ** 2) if X.shape[0] * n_features else 0.0
+    elif place_of(X).is_host:
+        spread = float(np.var(X, dtype=np.float64)) if X.size else 0.0
+    else:
+        xp = place_of(X).xp
+        spread = float(xp.mean((X - xp.mean(X)) ** 2))
+    return 1.0 / (n_features * spread) if spread > 0 and n_features else 1.0
+
+
+def _dot(A: Points, B: Points, wide: bool) -> Any:
+    if sp.issparse(A.rows) or sp.issparse(B.rows):
+        a, b = (A.rows.astype(np.float64), B.rows.astype(np.float64)) if wide else (A.rows, B.rows)
+        return safe_sparse_dot(a, b.T, dense_output=True)
+    if not wide:
+        return A.rows @ B.rows.T
+    xp = A.place.xp
+    return xp.asarray(A.rows, dtype=xp.float64) @ xp.asarray(B.rows, dtype=xp.float64).T
+
+
+def _wide_norms(rows: Any, place: Place) -> Any:
+    wide = place.xp.asarray(rows, dtype=place.xp.float64)
+    return place.xp.sum(wide * wide, axis=1)
+
+
+def _cells(A: Points, B: Points) -> Any:
+    """Cells of a precomputed matrix: neighbours are cut out of it first, without a copy."""
+    assert A.index is not None
+    assert B.index is not None
+    matrix = A.rows
+    columns, rows = _span(B.index), _span(A.index)
+    if columns is not None:
+        matrix = matrix[:, columns]
+    matrix = A.place.take(matrix, A.index) if rows is None else matrix[rows, :]
+    return A.place.take(matrix, B.index, axis=1) if columns is None else matrix
+
+
+def _span(index: np.ndarray) -> slice | None:
+    """The index as a slice, if it is one."""
+    if len(index) and index[-1] - index[0] == len(index) - 1 and bool((np.diff(index) == 1).all()):
+        return slice(int(index[0]), int(index[-1]) + 1)
+    return None
+
+
+def _into(function: Any, K: Any, xp: Any) -> Any:
+    """function(K), in place where the library can."""
+    return function(K, out=K) if xp is np else function(K)
+
+
+def _at_most_zero(K: Any, xp: Any) -> Any:
+    return np.minimum(K, 0.0, out=K) if xp is np else xp.clip(K, max=0.0)
+
+
+def _or_one(norms: Any, xp: Any) -> Any:
+    return xp.where(norms > 0, norms, xp.ones_like(norms))

@@ -1,0 +1,247 @@
+"""A kernel model in the making: support examples, coefficients, the log of updates, classes and counters together."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from perceptrons.kernel.arrays import Place
+from perceptrons.kernel.kernels import Kernel, Points, chunks
+from perceptrons.kernel.support import Growing, Support
+from perceptrons.kernel.voting import vote_shares
+from perceptrons.passes.budget import NUMBERS, SEEN, TAKEN, Held
+from perceptrons.passes.state import LOG_COLUMNS
+from perceptrons.training.epochs import Outcome
+from perceptrons.training.labels import merge
+
+GROWING = ("coefs", "lates", "where", "born")
+
+
+class KernelLearner:
+    """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds.
+
+    f_r(x) = sum over support examples j of coef[j, r] K(x_j, x), for every row r: one for two classes, else a row a class.
+    The mean of coef over the t examples seen is coef - late / t: late is the sum of (seen before) * (change of coef).
+    """
+
+    form = "single"
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        classes: np.ndarray,
+        scheme: str,
+        n_features: int,
+        dtype: str,
+        seed: int,
+        budget: int | None,
+        on_full: str,
+    ):
+        self.kernel, self.classes, self.scheme = kernel, classes, scheme
+        self.dtype, self.seed, self.budget, self.on_full = dtype, seed, budget, on_full
+        self.rng = np.random.default_rng(seed)  # of the orders
+        self.epochs = self.mistakes = 0
+        self.t = 0.0  # examples seen, by weight
+        self.support = Support(kernel, n_features)
+        self.where = Growing(np.zeros(0, np.int64))  # the row of each support example in the X of fit, or -1
+        self.coefs, self.lates = (Growing(np.zeros((0, self.n_rows))) for _ in range(2))
+        self._logs: list[np.ndarray] | None = [] if budget is None else None
+        self.born = Growing(np.zeros(0, np.int64))  # with a budget: which in the order of entering
+        self.inner = np.zeros((0, 0))  # with a budget: see passes/budget.py, and so for numbers
+        self.numbers = np.zeros(NUMBERS)
+        self.home: Place | None = None  # where it was begun; a model from a file has no home, and follows X
+
+    # ---- what is there
+
+    @property
+    def updates(self) -> int:
+        return self.mistakes  # every update is a mistake here, and the other way round
+
+    @property
+    def n_features(self) -> int:
+        return self.support.n_features
+
+    @property
+    def n_support(self) -> int:
+        return self.coefs.used
+
+    @property
+    def n_rows(self) -> int:
+        return 1 if len(self.classes) < 3 else len(self.classes)
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self.coefs.now
+
+    @property
+    def late(self) -> np.ndarray:
+        return self.lates.now
+
+    @property
+    def average(self) -> np.ndarray:
+        return self.coef - self.late / self.t if self.t else self.coef.copy()
+
+    @property
+    def log(self) -> np.ndarray:
+        """All updates: examples seen before, support example, true class, row or (joint) predicted class, step, 1."""
+        if self._logs is None:
+            raise AttributeError("With a budget updates are forgotten, and with them survival counts and votes.")
+        if len(self._logs) != 1:
+            self._logs = [np.concatenate([np.empty((0, LOG_COLUMNS)), *self._logs])]
+        return self._logs[0]
+
+    @property
+    def sign(self) -> np.ndarray:
+        """What an example of each class is in the problem of each row: +1 or -1; (0, 0) where classes compete."""
+        if self.n_rows == 1:
+            return np.array([[-1], [1]], np.int8)[2 - len(self.classes) :]
+        if self.scheme == "joint":
+            return np.zeros((0, 0), np.int8)
+        return (2 * np.eye(self.n_rows) - 1).astype(np.int8)
+
+    def survivals(self) -> np.ndarray:
+        """How many examples the version that each update made survived, in its problem."""
+        log = self.log
+        counts = np.empty(len(log))
+        problem = log[:, 3] if self.n_rows > 1 and self.scheme == "ovr" else np.zeros(len(log))
+        for k in np.unique(problem):
+            mine = np.flatnonzero(problem == k)
+            counts[mine] = np.diff(np.append(log[mine, 0], self.t))
+        return counts
+
+    # ---- learning
+
+    def taken_in(self, points: Points) -> np.ndarray:
+        """For every example of a training set which support example it is, or -1: those of the X that was learned last.
+
+        A training set of the same rows goes on where it stopped; of any other nothing is known.
+        """
+        taken, where = np.full(len(points), -1), self.where.now
+        known = np.flatnonzero((where >= 0) & (where < len(points)))
+        if len(known) and self._same(points.take(where[known]), self.support.points().take(known)):
+            taken[where[known]] = known
+        else:
+            where[:] = -1
+        return taken
+
+    def _same(self, some: Points, others: Points) -> bool:
+        if some.index is not None:
+            return True
+        if sp.issparse(some.rows) or sp.issparse(others.rows):
+            return (sp.csr_matrix(some.rows) != sp.csr_matrix(others.rows)).nnz == 0
+        return bool(some.place.xp.all(some.rows == others.rows))
+
+    def trained(self, outcome: Outcome) -> None:
+        """The loop over epochs is over."""
+        self.epochs += len(outcome.history)
+
+    def meet_features(self, n_features: int) -> None:
+        self.support.n_features = max(self.n_features, n_features)
+
+    def record(self, log: np.ndarray, slots: np.ndarray, new: Points, where: np.ndarray) -> None:
+        """Take updates in: log as a walk wrote it, slots the support example of each, of which some are new."""
+        if len(new):
+            self.support.append(new)
+            self.where.append(where)
+            for growing in (self.coefs, self.lates):
+                growing.append(np.zeros((len(new), self.n_rows)))
+        delta, sign = log[:, 4], self.sign
+        y, other = log[:, 2].astype(np.intp), log[:, 3].astype(np.intp)
+        for into, size in ((self.coef, delta), (self.late, delta * log[:, 0])):
+            if len(sign):
+                np.add.at(into, (slots, other), size * sign[y, other])
+            else:
+                np.add.at(into, (slots, y), size)
+                np.add.at(into, (slots, other), -size)
+        if self._logs is not None:
+            log[:, 1] = slots
+            self._logs.append(log)
+        self.mistakes += len(log)
+
+    def hold(self, more: int, row_of: Growing) -> Held:
+        """What the walk on a budget changes, with room for so many more support examples."""
+        assert self.budget is not None
+        room = min(self.budget, self.n_support + more)
+        coef, late, born, rows, _ = (g.room(room) for g in (self.coefs, self.lates, self.born, row_of, self.where))
+        if self.on_full != "remove_random" and len(self.inner) < room:
+            wider = np.zeros((min(self.budget, 2 * room), min(self.budget, 2 * room)))
+            wider[: len(self.inner), : len(self.inner)] = self.inner
+            self.inner = wider
+        self.numbers[SEEN], self.numbers[TAKEN] = self.t, self.n_support
+        return Held(coef, late, born, rows, self.inner, self.numbers)
+
+    def held(self, slots: np.ndarray, points: Points, where: np.ndarray, mistakes: int) -> None:
+        """Take in what that walk did: these points, which are in these rows, took these places."""
+        self.support.replace(slots, points)
+        self.where.room(0)[slots] = where
+        for growing in (self.coefs, self.lates, self.born, self.where):
+            growing.used = int(self.numbers[TAKEN])
+        self.t = float(self.numbers[SEEN])
+        self.mistakes += mistakes
+
+    def meet_classes(self, classes: np.ndarray) -> None:
+        """Make room for classes not known yet; `classes` holds the known ones too, sorted.
+
+        A model of one class is a binary one in which that class is the positive one, until a second appears.
+        A binary model becomes rows (-f, f) when a third does, which is the same model (spec 3).
+        """
+        if len(classes) == len(self.classes):
+            return
+        log = None if self._logs is None else self.log.copy()
+        if len(self.classes) == 1:
+            other = next(label for label in classes if label != self.classes[0])
+            pair = merge(self.classes, np.array([other], dtype=classes.dtype))
+            if pair[1] == other:  # the class so far turns out to be the negative one
+                self.coef[:] *= -1
+                self.late[:] *= -1
+            elif log is not None:
+                log[:, 2] = 1
+            self.classes = pair
+        if len(classes) > len(self.classes):
+            places, split = np.searchsorted(classes, self.classes), len(self.classes) == 2
+            for name in ("coefs", "lates"):
+                now = getattr(self, name).now
+                wider = np.zeros((len(now), len(classes)))
+                wider[:, places] = np.hstack([-now, now]) if split else now
+                setattr(self, name, Growing(wider))
+            if log is not None:
+                if split:
+                    log[:, 3] = 1 - log[:, 2]
+                    if self.scheme == "ovr":  # an update of f is one of -f and one of f
+                        log = np.repeat(log, 2, axis=0)
+                        log[:, 3] = np.tile([0, 1], len(log) // 2)
+                log[:, 2:4] = places[log[:, 2:4].astype(np.intp)]
+            self.classes = classes
+        self._logs = None if log is None else [log]
+
+    # ---- predicting
+
+    def scores(self, X: Points, combine: str) -> Any:
+        """Scores where X is, (n, rows); by votes: shares of them, (n, rows)."""
+        support = self.support.at(X.place)
+        if combine == "vote":
+            return vote_shares(self, X, support)
+        scores = X.place.zeros((len(X), self.n_rows), self.dtype)
+        if self.n_support:
+            coef = X.place.put(self.coef if combine == "last" else self.average, self.dtype)
+            for begin, part in chunks(X, self.n_support):
+                scores[begin : begin + len(part), :] = self.kernel(part, support) @ coef
+        return scores
+
+    # ---- going back
+
+    def snapshot(self) -> dict[str, Any]:
+        points = self.support.points()
+        return {
+            "arrays": {name: getattr(self, name).now.copy() for name in GROWING},
+            "plain": (self.t, self.mistakes, self.inner.copy(), self.numbers.copy()),
+            "points": points if self.budget is None else points.take(np.arange(len(points))),
+            "logs": None if self._logs is None else [self.log],
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        for name, array in snapshot["arrays"].items():
+            setattr(self, name, Growing(array))
+        self.t, self.mistakes, self.inner, self.numbers = snapshot["plain"]
+        self.support.reset(snapshot["points"])
+        self._logs = snapshot["logs"]

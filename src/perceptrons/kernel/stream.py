@@ -1,0 +1,79 @@
+"""Learning on a budget, block by block: at most so many support examples, whatever comes (`passes/budget.py`)."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from perceptrons.kernel.arrays import to_host
+from perceptrons.kernel.kernels import Points, check_symmetric
+from perceptrons.kernel.learner import KernelLearner
+from perceptrons.kernel.support import Growing
+from perceptrons.kernel.sweep import overflow
+from perceptrons.passes.budget import FINE, FORGET_OLDEST, PROJECT, REMOVE_RANDOM, budget_walk
+from perceptrons.training.epochs import Counts
+
+BLOCK = 256
+POLICIES = {"remove_random": REMOVE_RANDOM, "forget_oldest": FORGET_OLDEST, "project": PROJECT}
+
+
+class Stream:
+    """A training set, or a block of a stream, learned from on a budget.
+
+    Memory beside the model: a block of 256 examples, their kernel values with each other and with what is held. The
+    model itself: the support examples, 16 bytes a coefficient, and budget^2 * 8 bytes to forget the oldest or to
+    project.
+    """
+
+    def __init__(
+        self,
+        learner: KernelLearner,
+        points: Points,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        eta: float,
+        *,
+        taken: np.ndarray | None = None,
+    ):
+        self.learner, self.points, self.y, self.weight, self.eta = learner, points, y, weight, eta
+        self.known = taken is not None  # is this a training set that may come again?
+        self.slot_of = np.full(len(points), -1) if taken is None else taken  # the place that each row has, or -1
+        self.row_of = Growing(learner.where.now.copy() if self.known else np.full(learner.n_support, -1))
+        self.tiny = 1e-5 if learner.dtype == "float32" else 1e-10
+
+    def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        """Learn from these examples in this order."""
+        for begin in range(0, len(order), BLOCK):
+            yield self._learn(order[begin : begin + BLOCK])
+
+    def _learn(self, which: np.ndarray) -> Counts:
+        learner = self.learner
+        assert learner.budget is not None
+        block = self.points.take(which)
+        support = learner.support.at(block.place)
+        held = learner.hold(len(which), self.row_of)
+        K = np.zeros((len(which), len(held.coef)), learner.dtype)
+        if learner.n_support:
+            K[:, : learner.n_support] = to_host(learner.kernel(block, support))
+        G = np.ascontiguousarray(to_host(learner.kernel(block, block)))
+        if not isinstance(learner.kernel.name, str):
+            check_symmetric(G, "The kernel")
+        if not (np.isfinite(G).all() and np.isfinite(K).all()):
+            raise ValueError(overflow(learner.kernel, learner.dtype))
+        entered = np.full(len(held.coef), -1)
+        weight = None if self.weight is None else self.weight[which]
+        with np.errstate(over="ignore"):  # the random numbers are a hash
+            updates, loss, verdict = budget_walk(
+                K, G, self.y[which], learner.sign, weight, which, self.slot_of, held, learner.budget,
+                POLICIES[learner.on_full], np.uint64(learner.seed % 2**64), self.tiny, self.eta, entered,
+            )  # fmt: skip
+        slots = np.flatnonzero(entered >= 0)
+        where = which[entered[slots]] if self.known else np.full(len(slots), -1)
+        learner.held(slots, block.take(entered[slots]), where, int(updates))
+        self.row_of.used = learner.n_support
+        if verdict != FINE:
+            raise ValueError(
+                "on_full='project' needs a kernel that is positive definite, and an example has a negative squared "
+                "distance to what is held: use another kernel, or on_full='remove_random'. The model keeps what it "
+                "learned before this example."
+            )
+        return Counts(len(which), int(updates), int(updates), float(loss))

@@ -1,0 +1,256 @@
+"""Learning from a training set without a budget: exactly the online rule, by matrix products.
+
+The scores of all examples are kept. A block of examples is walked in order with corrections from its own Gram matrix
+(`passes/dual.py`), and what it learned is then added to the scores of all by one matrix product: each update costs one
+column of kernel values, ever, so that epochs after the first cost only their own mistakes. No Gram matrix of the
+training set is needed; columns of examples that err again are kept as far as `cache_size` allows.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from perceptrons.kernel.arrays import to_host
+from perceptrons.kernel.kernels import Kernel, Points, check_symmetric, chunks
+from perceptrons.kernel.learner import KernelLearner
+from perceptrons.passes.dual import joint_walk, rest_walk
+from perceptrons.passes.state import LOG_COLUMNS
+from perceptrons.training.epochs import Counts
+
+FIRST_BLOCK, LARGEST_BLOCK = 256, 2**14
+UPDATES = 128  # that a block should come to: enough for a fast matrix product, few enough to look ahead; measured
+BLOCK_BYTES = 2**26  # of the examples of a block, gathered
+SPARE = 32  # examples that are right, but least clearly, whose kernel values are computed with those of the mistakes
+
+
+class Columns:
+    """Kernel values of some examples with all others, kept as long as there is room: first come, first kept."""
+
+    def __init__(self, points: Points, itemsize: int, n_bytes: float):
+        n = len(points)
+        self._points, self._room = points, min(n, int(n_bytes // (itemsize * max(1, n))))
+        self._slot = np.full(n, -1)
+        self._used = 0
+        self._values: Any = None
+
+    def known(self, which: np.ndarray) -> np.ndarray:
+        """Are they kept?"""
+        return self._slot[which] >= 0
+
+    def cut(self, which: np.ndarray, begin: int, end: int) -> Any:
+        """Kernel values (len(which), end - begin) of kept examples with neighbours."""
+        return self._points.place.take(self._values[:, begin:end], self._slot[which])
+
+    def at(self, which: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Kernel values of kept examples with any others, in NumPy's memory."""
+        place = self._points.place
+        if place.is_host:
+            return self._values[self._slot[which][:, None], others]
+        return to_host(place.take(place.take(self._values, self._slot[which]), others, axis=1))
+
+    def make_room(self, which: np.ndarray, dtype: str) -> slice:
+        """Where the values of the first of these are to be written by `write`."""
+        begin = self._used
+        self._used = min(self._room, begin + len(which))
+        if self._values is None and self._used:
+            xp, shape = self._points.place.xp, (self._room, len(self._points))
+            here = {} if self._points.place.is_host else {"device": self._points.place.device}
+            self._values = xp.empty(shape, dtype=getattr(xp, dtype), **here)
+        self._slot[which[: self._used - begin]] = np.arange(begin, self._used)
+        return slice(begin, self._used)
+
+    def write(self, room: slice, begin: int, K: Any) -> None:
+        if room.stop > room.start:
+            self._values[room, begin : begin + K.shape[1]] = K[: room.stop - room.start, :]
+
+
+class Sweep:
+    """A training set with the scores of all its examples, learned from in any order.
+
+    ahead: every example is visited once and in order, so that scores behind are of no use any more.
+    Memory beside the model and the kept columns: 8 bytes an example and row of scores (24 with averages), the examples
+    of a block (at most 64 MB, at least 64 examples) with their kernel values, and a chunk of kernel values.
+    """
+
+    def __init__(
+        self,
+        learner: KernelLearner,
+        points: Points,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        eta: float,
+        *,
+        cache_bytes: float = 0,
+        taken: np.ndarray | None = None,
+        averages: bool = False,
+        ahead: bool = False,
+    ):
+        self.learner, self.points, self.y, self.weight, self.eta = learner, points, y, weight, eta
+        self.ahead, self.averages = ahead, averages
+        self.known = taken is not None  # is this a training set that may come again?
+        self.taken = np.full(len(points), -1) if taken is None else taken  # which support example each row is
+        self.block = FIRST_BLOCK
+        width = int(points.rows.shape[1]) * 8 if points.index is None else 8
+        self.largest = max(64, min(LARGEST_BLOCK, BLOCK_BYTES // max(1, width)))
+        self.kept = None if ahead else Columns(points, np.dtype(learner.dtype).itemsize, cache_bytes)
+        self._doubt: np.ndarray | None = None
+        known = self.taken[self.taken >= 0]
+        strangers = np.setdiff1d(np.arange(learner.n_support), known) if not ahead else np.zeros(0, np.intp)
+        self.others = learner.support.at(points.place).take(strangers)  # support examples of elsewhere
+        self.at = np.full(learner.n_support, -1)  # the row of scores of each support example
+        self.at[self.taken[self.taken >= 0]] = np.flatnonzero(self.taken >= 0)
+        self.at[strangers] = len(points) + np.arange(len(strangers))
+        self.s = points.place.zeros((len(points) + len(strangers), self._columns), "float64")
+        self._begin()
+
+    @property
+    def _columns(self) -> int:
+        return self.learner.n_rows * (2 if self.averages else 1)
+
+    def _begin(self) -> None:
+        """The scores of what was learned before."""
+        learner = self.learner
+        if learner.n_support:
+            support = learner.support.at(self.points.place)
+            both = np.hstack([learner.coef, learner.late])[:, : self._columns]
+            coef = self.points.place.put(both, learner.dtype)
+            for base, points in ((0, self.points), (len(self.points), self.others)):
+                for begin, part in chunks(points, learner.n_support):
+                    self.s[base + begin : base + begin + len(part), :] = learner.kernel(part, support) @ coef
+
+    def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        """Learn from these examples in this order."""
+        begin = 0
+        while begin < len(order):
+            which = order[begin : begin + self.block]
+            begin += len(which)
+            yield self._learn(which, begin)
+
+    def _learn(self, which: np.ndarray, behind: int) -> Counts:
+        learner, n_rows = self.learner, self.learner.n_rows
+        y, weight = self.y[which], None if self.weight is None else self.weight[which]
+        s = np.ascontiguousarray(to_host(self.points.place.take(self.s, which))[:, :n_rows].T)
+        row, G, kept, at, seen = np.full(len(which), -1), np.empty((0, len(which)), learner.dtype), 0, 0, learner.t
+        log, loss, block, sign = np.empty((0, LOG_COLUMNS)), 0.0, None, learner.sign
+        while True:
+            if len(sign):
+                at, seen, kept, lost, log = rest_walk(s, y, sign, weight, G, row, at, self.eta, seen, log, kept)
+            else:
+                at, seen, kept, lost, log = joint_walk(s, y, weight, G, row, at, self.eta, seen, log, kept)
+            loss += lost
+            if at == len(which):
+                break
+            block = self.points.take(which) if block is None else block
+            asked = self._in_doubt(s, y, row, at, which)
+            row[asked] = len(G) + np.arange(len(asked))
+            G = np.concatenate([G, self._gram(block, which, asked)])
+        if kept:
+            self._add(which, log[:kept], behind)
+        learner.t = seen
+        self.block = int(np.clip(UPDATES * len(which) / max(1, kept), min(FIRST_BLOCK, self.largest), self.largest))
+        return Counts(len(which), kept, kept, loss)
+
+    def _in_doubt(self, s: np.ndarray, y: np.ndarray, row: np.ndarray, at: int, which: np.ndarray) -> np.ndarray:
+        """The examples from `at` on that are wrong by now or least clearly right: who is going to be a mistake?"""
+        every = np.arange(len(y))
+        if len(self.learner.sign):
+            margin = (s * self.learner.sign[y].T).min(axis=0)
+        else:
+            own = s[y, every]
+            others = s.copy()
+            others[y, every] = -np.inf
+            margin = own - others.max(axis=0)
+        if self._doubt is None:
+            self._doubt = 1.0 / np.sqrt(np.maximum(self.learner.kernel.own(self.points), np.finfo(float).tiny))
+        margin *= self._doubt[which]
+        open_ = every[at:][row[at:] < 0]
+        wrong = int((margin[open_] <= 0).sum())
+        size = min(len(open_), 2 * wrong + SPARE)
+        asked = open_ if size == len(open_) else open_[np.argpartition(margin[open_], size - 1)[:size]]
+        return np.union1d(asked, [at])
+
+    def _gram(self, block: Points, which: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        """Kernel values of some examples of the block with all of it, in NumPy's memory."""
+        learner = self.learner
+        G = np.empty((len(asked), len(which)), learner.dtype)
+        known = np.zeros(len(asked), bool) if self.kept is None else self.kept.known(which[asked])
+        if known.any():
+            assert self.kept is not None
+            G[known] = self.kept.at(which[asked[known]], which)
+        if not known.all():
+            G[~known] = to_host(learner.kernel(block.take(asked[~known]), block))
+        if not isinstance(learner.kernel.name, str):
+            check_symmetric(G[:, asked], "The kernel")
+        if not np.isfinite(G).all():
+            raise ValueError(overflow(learner.kernel, learner.dtype))
+        return G
+
+    def _add(self, which: np.ndarray, log: np.ndarray, behind: int) -> None:
+        """What the block learned, to the scores of all and to the model."""
+        learner, points = self.learner, self.points
+        who, update = np.unique(which[log[:, 1].astype(np.intp)], return_inverse=True)
+        who, update = in_order(who, update)
+        coef = self._coefficients(log, update, len(who))
+        known = np.zeros(len(who), bool) if self.kept is None else self.kept.known(who)
+        new = points.take(who[~known])
+        room = slice(0, 0) if self.kept is None else self.kept.make_room(who[~known], learner.dtype)
+        fresh, stale = points.place.put(coef[~known], learner.dtype), points.place.put(coef[known], learner.dtype)
+        total = 0.0
+        for base, some in ((0, points), (len(points), self.others)):
+            start = behind if self.ahead and base == 0 else 0
+            for begin, part in chunks(some.part(start, len(some)), len(who)):
+                here, end = start + begin, start + begin + len(part)
+                more = 0.0
+                if len(new):
+                    K = learner.kernel(new, part)
+                    if base == 0 and self.kept is not None:
+                        self.kept.write(room, here, K)
+                    more = K.T @ fresh
+                if known.any():
+                    assert self.kept is not None
+                    old = self.kept.cut(who[known], here, end) if base == 0 else learner.kernel(
+                        points.take(who[known]), part)  # fmt: skip
+                    more = more + old.T @ stale
+                self.s[base + here : base + end, :] += more
+                total = total + points.place.xp.sum(more)
+        if not np.isfinite(float(total)):
+            raise ValueError(overflow(learner.kernel, learner.dtype))
+        first = self.taken[who] < 0
+        self.taken[who[first]] = learner.n_support + np.arange(int(first.sum()))
+        self.at = np.concatenate([self.at, who[first]])
+        where = who[first] if self.known else np.full(int(first.sum()), -1)
+        learner.record(log, self.taken[who][update], points.take(who[first]), where)
+
+    def _coefficients(self, log: np.ndarray, update: np.ndarray, n: int) -> np.ndarray:
+        """What each of n examples adds to the scores, (n, rows); with averages, to those of late too."""
+        learner = self.learner
+        coef = np.zeros((n, self._columns))
+        y, other, step = log[:, 2].astype(np.intp), log[:, 3].astype(np.intp), log[:, 4]
+        for offset, size in ((0, step), (learner.n_rows, step * log[:, 0]))[: 2 if self.averages else 1]:
+            if len(learner.sign):
+                np.add.at(coef, (update, offset + other), size * learner.sign[y, other])
+            else:
+                np.add.at(coef, (update, offset + y), size)
+                np.add.at(coef, (update, offset + other), -size)
+        return coef
+
+
+def in_order(who: np.ndarray, update: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct examples in the order of their first update, and for each update the number of its example."""
+    first = np.full(len(who), len(update))
+    np.minimum.at(first, update, np.arange(len(update)))
+    order = np.argsort(first)
+    place = np.empty(len(who), np.intp)
+    place[order] = np.arange(len(who))
+    return who[order], place[update]
+
+
+def overflow(kernel: Kernel, dtype: str) -> str:
+    """Why kernel values are not finite, and what to do."""
+    name = kernel.name if isinstance(kernel.name, str) else getattr(kernel.name, "__name__", "the kernel")
+    return (
+        f"Values of the kernel {name!r} are too large for {dtype}, or not numbers: scale the features, for "
+        "instance with scikit-learn's StandardScaler, or lower gamma, coef0 or degree"
+        + (", or give X as float64." if dtype == "float32" else ".")
+    )

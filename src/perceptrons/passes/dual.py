@@ -1,0 +1,85 @@
+"""The kernel perceptron on one block of examples: scores and kernel values are given, the block is walked in order.
+
+An update by example a corrects the scores of the examples behind it by a row of the block's Gram matrix, so the
+mistakes are those of the rule one by one. Where kernel values come from: `kernel/sweep.py`.
+"""
+
+from perceptrons.passes.state import longer, note
+from perceptrons.rows import compiled, inlined
+
+
+@inlined
+def first(s, a):
+    """The class of the highest score of example a; ties go to the first."""
+    best = 0
+    for k in range(1, len(s)):
+        if s[k, a] > s[best, a]:
+            best = k
+    return best
+
+
+@inlined
+def correct(s, k, a, step, g):
+    """s[k, a:] += step g[a:]"""
+    for c in range(a, len(g)):
+        s[k, c] += step * g[c]
+
+
+@compiled
+def rest_walk(s, y, sign, weight, G, row, begin, eta, seen, log, kept):
+    """Walk a block from example `begin` on, every row of scores a binary problem: two classes, or one-vs-rest.
+
+        if y s_a <= 0:  alpha_a += eta y,   s_c += eta y K(x_a, x_c)  for the examples c from a on     (spec 7)
+
+    s: scores (problems, block);  sign[class, problem]: what y is;  G[row[a]]: kernel values of example a with the
+    block, row[a] < 0: not known;  seen: examples before, by weight;  log: its first `kept` rows are taken.
+    Changes s. Stops at an update whose row is not known. Returns where it stopped, seen, kept, the loss and the log.
+    """
+    loss, out = 0.0, log
+    for a in range(begin, len(y)):
+        left = 1.0 if weight is None else weight[a]
+        while left > 0:
+            share, quiet = min(left, 1.0), True
+            for k in range(len(s)):
+                side = sign[y[a], k]
+                if side * s[k, a] <= 0.0:
+                    if row[a] < 0:
+                        return a, seen, kept, loss, out
+                    quiet = False
+                    loss -= share * side * s[k, a]
+                    out = longer(out, kept)
+                    note(out, kept, seen, a, y[a], k, share * eta, 1.0)
+                    kept += 1
+                    correct(s, k, a, share * eta * side, G[row[a]])
+            if quiet:
+                share = left  # nothing changes, so all visits left are the same
+            seen += share
+            left -= share
+    return len(y), seen, kept, loss, out
+
+
+@compiled
+def joint_walk(s, y, weight, G, row, begin, eta, seen, log, kept):
+    """Walk a block as `rest_walk` does, the classes in competition.
+
+    y_hat = argmax_k s_k;   if y_hat != y:  alpha_y += eta,  alpha_y_hat -= eta,  and the scores likewise    (spec 3, 7)
+    """
+    loss, out = 0.0, log
+    for a in range(begin, len(y)):
+        left = 1.0 if weight is None else weight[a]
+        while left > 0:
+            share, y_hat = min(left, 1.0), first(s, a)
+            if y_hat != y[a]:
+                if row[a] < 0:
+                    return a, seen, kept, loss, out
+                loss += share * (s[y_hat, a] - s[y[a], a])
+                out = longer(out, kept)
+                note(out, kept, seen, a, y[a], y_hat, share * eta, 1.0)
+                kept += 1
+                correct(s, y[a], a, share * eta, G[row[a]])
+                correct(s, y_hat, a, -share * eta, G[row[a]])
+            else:
+                share = left
+            seen += share
+            left -= share
+    return len(y), seen, kept, loss, out

@@ -1,0 +1,134 @@
+"""What every estimator does around learning: checks that cannot fail halfway, one example as a row, how it went."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from perceptrons.rows import Rows
+from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs
+from perceptrons.training.inputs import Growth, dict_row, plain_row
+from perceptrons.training.labels import merge
+from perceptrons.training.reading import Reading
+from perceptrons.training.targets import Target, read_classes
+
+
+class Estimating(Reading):
+    """The steps of fit, partial_fit and learn_one that do not depend on what is learned."""
+
+    combine: str
+    max_iter: int
+    tol: float | None
+    shuffle: bool
+    n_iter_no_change: int
+    max_seconds: float | None
+    verbose: bool | int
+    random_state: Any
+    class_weight: Any
+
+    def _growth(self) -> Growth:
+        return Growth()
+
+    def _plan(self) -> Plan:
+        return Plan(
+            max_iter=self.max_iter,
+            tol=self.tol if self.combine in ("average", "vote") else None,
+            shuffle=bool(self.shuffle),
+            n_iter_no_change=self.n_iter_no_change,
+            max_seconds=self.max_seconds,
+            verbose=bool(self.verbose),
+        )
+
+    def _run(self, trainee: Trainee, n: int, train: np.ndarray | None, held_out: np.ndarray | None) -> Outcome:
+        """Train, and whatever happens, say in the end how it went."""
+        learner, outcome = self._learner, Outcome()
+        try:
+            run_epochs(
+                trainee,
+                self._plan(),
+                rng=learner.rng,
+                epochs_before=learner.epochs,
+                n=n,
+                train=train,
+                held_out=held_out is not None,
+                outcome=outcome,
+            )
+        except (KeyboardInterrupt, ValueError) as error:
+            outcome.stop_reason = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+            raise
+        finally:
+            learner.trained(outcome)
+            self._tell(outcome)
+        return outcome
+
+    def _tell(self, outcome: Outcome | None) -> None:
+        """Set the attributes that say how training went; of a model that only met blocks they say nothing yet."""
+        self.history_ = [] if outcome is None else outcome.history
+        self.n_iter_ = len(self.history_)
+        self.stop_reason_ = None if outcome is None else outcome.stop_reason
+        self.converged_ = self.stop_reason_ == "converged"
+
+    def _seed(self) -> int:
+        """random_state as a whole number; drawn once where it is not one."""
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _refuse_balanced(self) -> None:
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all data at once and is not supported for partial_fit and learn_one: "
+                "compute the weights with sklearn.utils.class_weight.compute_class_weight and give them as a dict."
+            )
+
+    def _among(self, target: Target, classes: Any) -> Target:
+        """The labels of a block, numbered among all classes known by now. classes: as partial_fit was told."""
+        named = target.classes if classes is None else read_classes(classes)
+        if target.form in ("array", "sparse") and len(named) != len(target.classes):
+            raise ValueError(
+                f"y has {len(target.classes)} columns, but classes names {len(named)} labels: an indicator matrix "
+                "has a column for each."
+            )
+        unnamed = ~np.isin(target.classes, named)
+        if unnamed.any():
+            raise ValueError(f"y has the labels {target.classes[unnamed].tolist()}, which are not in classes.")
+        return target.among(merge(self._learner.classes if hasattr(self, "_learner") else named[:0], named))
+
+    def _one_row(self, x: Any) -> tuple[Rows, list[str]]:
+        """One example as rows, and the feature names in it that the model does not know."""
+        learner = self.__dict__.get("_learner")
+        own = getattr(x, "dtype", None)
+        dtype = np.dtype(learner.dtype if learner else np.float32 if own == np.float32 else np.float64)
+        if not isinstance(x, Mapping):
+            n_features = None if learner is None else learner.n_features
+            return plain_row(x, n_features, dtype, self._growth()), []
+        if "_columns" not in self.__dict__ and learner is not None:
+            raise ValueError(
+                "The model was trained on columns without names, so a dict of features says nothing to it: "
+                "give a row of numbers, or train on a frame or on dicts."
+            )
+        return dict_row(x, self.__dict__.get("_columns", {}), dtype, self._growth())
+
+    def _name_features(self, x: Any, new: list[str]) -> None:
+        """Make room for the features of a dict that came for the first time."""
+        if isinstance(x, Mapping):
+            names = self.__dict__.setdefault("_columns", {})
+            names.update((name, place) for place, name in enumerate(new, len(names)))
+            self._learner.meet_features(len(names))
+            self.n_features_in_ = len(names)
+
+
+@contextmanager
+def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
+    """If the block fails, the estimator keeps the attributes it had."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:  # Ctrl-C too
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
