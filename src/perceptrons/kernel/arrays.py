@@ -34,6 +34,8 @@ class Place(NamedTuple):
         """Some rows (axis 0) or columns (axis 1), as a copy."""
         if self.is_host:
             return array[which] if axis == 0 else array[:, which]
+        if library(array) == "torch":  # take by the standard allows for negative numbers, which costs as much again
+            return array.index_select(axis, self.put(which))
         return self.xp.take(array, self.put(which), axis=axis)
 
     def __str__(self) -> str:

@@ -68,7 +68,7 @@ class KernelPerceptron(Estimating, SupportReading, ClassifierMixin, BaseEstimato
         What happens when the budget is full and another example is needed: a random one goes; the oldest goes, after
         all were shrunk so that little is lost (the self-tuned Forgetron); the new one is expressed by those that are
         there (Projectron; the most accurate, time budget ** 2 a mistake).
-    cache_size : float, default=1000
+    cache_size : float, default=200
         Megabytes for kernel values that may be needed again. They save time only.
     max_iter, tol, shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change, max_seconds, \
 class_weight, warm_start, verbose
@@ -115,7 +115,7 @@ converged_, stop_reason_
         eta0=1.0,
         budget=None,
         on_full="remove_random",
-        cache_size=1000,
+        cache_size=200,
         max_iter=1000,
         tol=5e-3,
         shuffle=True,

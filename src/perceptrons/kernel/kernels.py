@@ -15,7 +15,7 @@ NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed
 WITH_GAMMA = ("poly", "rbf", "sigmoid", "laplacian")
 WITH_NORMS = ("rbf", "cosine")
 TOO_FAR = 1e-4  # squared distances may be off by so much, times gamma, before float32 is too short for them
-CHUNK = 2**21  # bytes of kernel values computed at once in NumPy's memory: they stay in the cache
+CHUNK = 2**24  # bytes of kernel values computed at once in NumPy's memory: few calls of BLAS, not far from the cache
 CHUNK_ON_DEVICE = 2**26
 PAIRS = 2**24  # differences of coordinates held at once by the laplacian kernel on a device
 

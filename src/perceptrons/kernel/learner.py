@@ -20,7 +20,7 @@ GROWING = ("coefs", "lates", "where", "born")
 class KernelLearner:
     """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds.
 
-    f_r(x) = sum over support examples j of coef[j, r] K(x_j, x), for every row r: one for two classes, else a row a class.
+    f_r(x) = sum over support examples j of coef[j, r] K(x_j, x), for every row r: one, or one a class.
     The mean of coef over the t examples seen is coef - late / t: late is the sum of (seen before) * (change of coef).
     """
 

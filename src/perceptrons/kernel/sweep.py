@@ -14,12 +14,14 @@ import numpy as np
 from perceptrons.kernel.arrays import to_host
 from perceptrons.kernel.kernels import Kernel, Points, check_symmetric, chunks
 from perceptrons.kernel.learner import KernelLearner
-from perceptrons.passes.dual import joint_walk, rest_walk
+from perceptrons.kernel.support import Growing
+from perceptrons.passes.dual import doubts, joint_walk, rest_walk
 from perceptrons.passes.state import LOG_COLUMNS
 from perceptrons.training.epochs import Counts
 
 FIRST_BLOCK, LARGEST_BLOCK = 256, 2**14
 UPDATES = 128  # that a block should come to: enough for a fast matrix product, few enough to look ahead; measured
+VALUES = 2**19  # kernel values that the walk of a block should need: more are slow to bring from a device; measured
 BLOCK_BYTES = 2**26  # of the examples of a block, gathered
 SPARE = 32  # examples that are right, but least clearly, whose kernel values are computed with those of the mistakes
 
@@ -93,8 +95,10 @@ class Sweep:
         self.block = FIRST_BLOCK
         width = int(points.rows.shape[1]) * 8 if points.index is None else 8
         self.largest = max(64, min(LARGEST_BLOCK, BLOCK_BYTES // max(1, width)))
-        self.kept = None if ahead else Columns(points, np.dtype(learner.dtype).itemsize, cache_bytes)
-        self._doubt: np.ndarray | None = None
+        # a device computes kernel values faster than it finds them again, and so they are kept of functions only
+        keep = not ahead and (points.place.is_host or not isinstance(learner.kernel.name, str))
+        self.kept = Columns(points, np.dtype(learner.dtype).itemsize, cache_bytes) if keep else None
+        self._scale: np.ndarray | None = None  # of scores, so that those of different examples can be compared
         known = self.taken[self.taken >= 0]
         strangers = np.setdiff1d(np.arange(learner.n_support), known) if not ahead else np.zeros(0, np.intp)
         self.others = learner.support.at(points.place).take(strangers)  # support examples of elsewhere
@@ -130,61 +134,63 @@ class Sweep:
     def _learn(self, which: np.ndarray, behind: int) -> Counts:
         learner, n_rows = self.learner, self.learner.n_rows
         y, weight = self.y[which], None if self.weight is None else self.weight[which]
-        s = np.ascontiguousarray(to_host(self.points.place.take(self.s, which))[:, :n_rows].T)
-        row, G, kept, at, seen = np.full(len(which), -1), np.empty((0, len(which)), learner.dtype), 0, 0, learner.t
+        s = np.ascontiguousarray(to_host(self.points.place.take(self.s[:, :n_rows], which)).T)
+        row, base, at, kept, seen = np.full(len(which), -1), 0, 0, 0, learner.t
+        gram = Growing(np.empty((0, 0), learner.dtype))
         log, loss, block, sign = np.empty((0, LOG_COLUMNS)), 0.0, None, learner.sign
         while True:
             if len(sign):
-                at, seen, kept, lost, log = rest_walk(s, y, sign, weight, G, row, at, self.eta, seen, log, kept)
+                at, seen, kept, lost, log = rest_walk(
+                    s, y, sign, weight, gram.now, row, base, at, self.eta, seen, log, kept
+                )
             else:
-                at, seen, kept, lost, log = joint_walk(s, y, weight, G, row, at, self.eta, seen, log, kept)
+                at, seen, kept, lost, log = joint_walk(s, y, weight, gram.now, row, base, at, self.eta, seen, log, kept)
             loss += lost
             if at == len(which):
                 break
-            block = self.points.take(which) if block is None else block
             asked = self._in_doubt(s, y, row, at, which)
-            row[asked] = len(G) + np.arange(len(asked))
-            G = np.concatenate([G, self._gram(block, which, asked)])
+            if block is None:
+                block, base = self.points.take(which[at:]), at
+            row[asked] = gram.used + np.arange(len(asked))
+            values = self._kernel_values(block.part(at - base, len(block)), which[at:], asked - at)
+            if gram.used:
+                gram.room(gram.used + len(asked))[gram.used : gram.used + len(asked), at - base :] = values
+                gram.used += len(asked)
+            else:
+                gram = Growing(values)
+        if not np.isfinite(s).all():
+            raise ValueError(overflow(learner.kernel, learner.dtype))
         if kept:
             self._add(which, log[:kept], behind)
         learner.t = seen
-        self.block = int(np.clip(UPDATES * len(which) / max(1, kept), min(FIRST_BLOCK, self.largest), self.largest))
+        self.block = min(self.largest, next_block(max(1, kept) / len(which)))
         return Counts(len(which), kept, kept, loss)
 
     def _in_doubt(self, s: np.ndarray, y: np.ndarray, row: np.ndarray, at: int, which: np.ndarray) -> np.ndarray:
         """The examples from `at` on that are wrong by now or least clearly right: who is going to be a mistake?"""
-        every = np.arange(len(y))
-        if len(self.learner.sign):
-            margin = (s * self.learner.sign[y].T).min(axis=0)
-        else:
-            own = s[y, every]
-            others = s.copy()
-            others[y, every] = -np.inf
-            margin = own - others.max(axis=0)
-        if self._doubt is None:
-            self._doubt = 1.0 / np.sqrt(np.maximum(self.learner.kernel.own(self.points), np.finfo(float).tiny))
-        margin *= self._doubt[which]
-        open_ = every[at:][row[at:] < 0]
-        wrong = int((margin[open_] <= 0).sum())
-        size = min(len(open_), 2 * wrong + SPARE)
-        asked = open_ if size == len(open_) else open_[np.argpartition(margin[open_], size - 1)[:size]]
-        return np.union1d(asked, [at])
+        if self._scale is None:
+            self._scale = 1.0 / np.sqrt(np.maximum(self.learner.kernel.own(self.points), np.finfo(float).tiny))
+        margin = doubts(s, y, self.learner.sign, self._scale[which], row, at)
+        margin[0] = -np.inf
+        size = min(len(margin), 2 * int((margin <= 0).sum()) + SPARE)
+        asked = at + np.sort(np.argpartition(margin, size - 1)[:size])
+        return asked[margin[asked - at] < np.inf]
 
-    def _gram(self, block: Points, which: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    def _kernel_values(self, block: Points, which: np.ndarray, asked: np.ndarray) -> np.ndarray:
         """Kernel values of some examples of the block with all of it, in NumPy's memory."""
         learner = self.learner
-        G = np.empty((len(asked), len(which)), learner.dtype)
         known = np.zeros(len(asked), bool) if self.kept is None else self.kept.known(which[asked])
-        if known.any():
+        if not known.any():
+            G = np.asarray(to_host(learner.kernel(block.take(asked), block)))
+        else:
             assert self.kept is not None
+            G = np.empty((len(asked), len(which)), learner.dtype)
             G[known] = self.kept.at(which[asked[known]], which)
-        if not known.all():
-            G[~known] = to_host(learner.kernel(block.take(asked[~known]), block))
+            if not known.all():
+                G[~known] = to_host(learner.kernel(block.take(asked[~known]), block))
         if not isinstance(learner.kernel.name, str):
             check_symmetric(G[:, asked], "The kernel")
-        if not np.isfinite(G).all():
-            raise ValueError(overflow(learner.kernel, learner.dtype))
-        return G
+        return np.ascontiguousarray(G)
 
     def _add(self, which: np.ndarray, log: np.ndarray, behind: int) -> None:
         """What the block learned, to the scores of all and to the model."""
@@ -234,6 +240,12 @@ class Sweep:
                 np.add.at(coef, (update, offset + y), size)
                 np.add.at(coef, (update, offset + other), -size)
         return coef
+
+
+def next_block(rate: float) -> int:
+    """How many examples to take next if so many of them come to an update: b (2 rate b + SPARE) values are needed."""
+    by_values = (np.sqrt(SPARE**2 + 8 * rate * VALUES) - SPARE) / (4 * rate)
+    return int(max(FIRST_BLOCK, min(UPDATES / rate, by_values)))
 
 
 def in_order(who: np.ndarray, update: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

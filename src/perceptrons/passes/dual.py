@@ -4,6 +4,8 @@ An update by example a corrects the scores of the examples behind it by a row of
 mistakes are those of the rule one by one. Where kernel values come from: `kernel/sweep.py`.
 """
 
+import numpy as np
+
 from perceptrons.passes.state import longer, note
 from perceptrons.rows import compiled, inlined
 
@@ -19,20 +21,40 @@ def first(s, a):
 
 
 @inlined
-def correct(s, k, a, step, g):
-    """s[k, a:] += step g[a:]"""
-    for c in range(a, len(g)):
-        s[k, c] += step * g[c]
+def correct(s, k, a, step, g, base):
+    """s[k, a:] += step g[a:], where g begins at example `base`."""
+    for c in range(a, s.shape[1]):
+        s[k, c] += step * g[c - base]
 
 
 @compiled
-def rest_walk(s, y, sign, weight, G, row, begin, eta, seen, log, kept):
+def doubts(s, y, sign, scale, row, begin):
+    """How clearly each example from `begin` on is right whose row of kernel values is not known; others: infinity.
+
+    By its worst problem, or by its lead over the other classes; at most 0: wrong.  scale: what to multiply that by.
+    """
+    margin = np.empty(s.shape[1] - begin)
+    for a in range(begin, s.shape[1]):
+        least = np.inf
+        if row[a] < 0:
+            for k in range(len(s)):
+                if len(sign) > 0:
+                    least = min(least, sign[y[a], k] * s[k, a])
+                elif k != y[a]:
+                    least = min(least, s[y[a], a] - s[k, a])
+            least *= scale[a]
+        margin[a - begin] = least
+    return margin
+
+
+@compiled
+def rest_walk(s, y, sign, weight, G, row, base, begin, eta, seen, log, kept):
     """Walk a block from example `begin` on, every row of scores a binary problem: two classes, or one-vs-rest.
 
         if y s_a <= 0:  alpha_a += eta y,   s_c += eta y K(x_a, x_c)  for the examples c from a on     (spec 7)
 
     s: scores (problems, block);  sign[class, problem]: what y is;  G[row[a]]: kernel values of example a with the
-    block, row[a] < 0: not known;  seen: examples before, by weight;  log: its first `kept` rows are taken.
+    block from example `base` on, row[a] < 0: not known;  seen: examples before, by weight;  log: its first `kept` rows are taken.
     Changes s. Stops at an update whose row is not known. Returns where it stopped, seen, kept, the loss and the log.
     """
     loss, out = 0.0, log
@@ -50,7 +72,7 @@ def rest_walk(s, y, sign, weight, G, row, begin, eta, seen, log, kept):
                     out = longer(out, kept)
                     note(out, kept, seen, a, y[a], k, share * eta, 1.0)
                     kept += 1
-                    correct(s, k, a, share * eta * side, G[row[a]])
+                    correct(s, k, a, share * eta * side, G[row[a]], base)
             if quiet:
                 share = left  # nothing changes, so all visits left are the same
             seen += share
@@ -59,7 +81,7 @@ def rest_walk(s, y, sign, weight, G, row, begin, eta, seen, log, kept):
 
 
 @compiled
-def joint_walk(s, y, weight, G, row, begin, eta, seen, log, kept):
+def joint_walk(s, y, weight, G, row, base, begin, eta, seen, log, kept):
     """Walk a block as `rest_walk` does, the classes in competition.
 
     y_hat = argmax_k s_k;   if y_hat != y:  alpha_y += eta,  alpha_y_hat -= eta,  and the scores likewise    (spec 3, 7)
@@ -76,8 +98,8 @@ def joint_walk(s, y, weight, G, row, begin, eta, seen, log, kept):
                 out = longer(out, kept)
                 note(out, kept, seen, a, y[a], y_hat, share * eta, 1.0)
                 kept += 1
-                correct(s, y[a], a, share * eta, G[row[a]])
-                correct(s, y_hat, a, -share * eta, G[row[a]])
+                correct(s, y[a], a, share * eta, G[row[a]], base)
+                correct(s, y_hat, a, -share * eta, G[row[a]], base)
             else:
                 share = left
             seen += share
