@@ -16,7 +16,7 @@ from perceptrons.training.inputs import Growth, as_rows, check_matrix, known_par
 from perceptrons.training.labels import merge
 from perceptrons.training.learner import Learner
 from perceptrons.training.reading import WeightsReading
-from perceptrons.training.targets import Target, answer, read_target
+from perceptrons.training.targets import answer, read_target
 
 
 class Perceptron(Estimating, WeightsReading, ClassifierMixin, BaseEstimator):
@@ -366,33 +366,18 @@ class Perceptron(Estimating, WeightsReading, ClassifierMixin, BaseEstimator):
     def _once(self, rows):
         return rows if self.step == "constant" else once_each(rows)
 
-    def _one_target(self, y):
-        """The label or labels of one example; at no cost if the class is known."""
-        if "_learner" not in self.__dict__:
-            return read_target([y], 1)
-        learner = self._learner
-        code = learner.code(y) if learner.form == "single" and type(y) in (str, int, bool) else None
-        if code is None:
-            target = read_target([y], 1, learner.form)
-            self._check_can_go_on(target)
-            return target.among(merge(learner.classes, target.classes))
-        target = Target("single", learner.classes, np.array([code], np.int32))
-        self._check_can_go_on(target)
-        return target
-
     def _method_for(self, classes):
         """How to learn; made again only if parameters or classes changed."""
-        made = self.__dict__.get("_method")
-        if made is None or made[0] is not classes:
-            made = self.__dict__["_method"] = classes, method_of(self, classes, stream=True)
-        return made[1]
+        made, now = self.__dict__.get("_method"), self.__dict__["_checked"]
+        if made is None or made[0] is not classes or made[1] is not now:
+            made = self.__dict__["_method"] = classes, now, method_of(self, classes, stream=True)
+        return made[2]
 
-    def _check_again(self):
-        """Check parameters that learning or predicting one example uses, if they are not those checked last."""
-        now = OF_ONE_EXAMPLE(self), id(self.cost)
-        if self.__dict__.get("_checked") != now:
-            check_choices(self)
-            self.__dict__.update(_checked=now, _method=None)
+    def _choices_now(self):
+        return OF_ONE_EXAMPLE(self), id(self.cost)
+
+    def _check_choices(self):
+        check_choices(self)
 
     def _check_can_go_on(self, target):
         """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""

@@ -1,6 +1,7 @@
 """Where arrays live: NumPy's memory, or the device of PyTorch, CuPy or another library of the array API standard."""
 
 import sys
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,11 +39,18 @@ class Place(NamedTuple):
             return array.index_select(axis, self.put(which))
         return self.xp.take(array, self.put(which), axis=axis)
 
+    def __reduce__(self) -> Any:
+        return _place, (self.xp.__name__, self.device)  # modules cannot be pickled, their names can
+
     def __str__(self) -> str:
         return "NumPy" if self.is_host else f"{self.xp.__name__.split('.')[-1]} on {self.device}"
 
 
 HOST = Place(np, "cpu")
+
+
+def _place(name: str, device: Any) -> Place:
+    return Place(import_module(name), device)
 
 
 def library(X: Any) -> str:

@@ -1,5 +1,6 @@
 """The parameters of `KernelPerceptron`: what each may be, and which do not go together."""
 
+from operator import attrgetter
 from typing import Any
 
 from perceptrons.kernel.kernels import NAMES
@@ -31,6 +32,12 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "cache_size": (Number(0, LIMITLESS),),
     **{name: LINEAR[name] for name in SHARED},
 }
+
+
+# what learning and predicting one example depends on; compared before each, so that a change is noticed
+OF_ONE_EXAMPLE = attrgetter(
+    "kernel", "gamma", "degree", "coef0", "combine", "multiclass", "eta0", "budget", "on_full",
+)  # fmt: skip
 
 
 def check_choices(estimator: Any) -> None:

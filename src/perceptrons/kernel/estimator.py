@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.kernel.arrays import place_of, to_host
-from perceptrons.kernel.choices import check_choices
+from perceptrons.kernel.choices import OF_ONE_EXAMPLE, check_choices
 from perceptrons.kernel.fitting import StreamFit, SweepFit
 from perceptrons.kernel.inputs import check_precomputed, read_matrix
 from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, scale_gamma
@@ -181,7 +181,7 @@ converged_, stop_reason_
                 only = target.classes.tolist()[0]
                 raise ValueError(f"y has only one class, {only!r}: a classifier needs at least two.")
             if warm:
-                self._check_can_go_on()
+                self._check_can_go_on(target)
                 target = target.among(merge(self._learner.classes, target.classes))
             weight, _ = target.weights(to_host(sample_weight), self.class_weight, stream=False)
             if not warm:
@@ -230,7 +230,7 @@ converged_, stop_reason_
             target = read_target(to_host(y), int(X.shape[0]))
             self._check_single(target)
             if not first:
-                self._check_can_go_on()
+                self._check_can_go_on(target)
             target = self._among(target, classes)
             weight, _ = target.weights(to_host(sample_weight), self.class_weight, stream=True)
             if first:
@@ -263,15 +263,12 @@ converged_, stop_reason_
         >>> [model.predict_one({"a": a, "b": b}) for a, b in [(0, 0), (0, 1), (1, 0), (1, 1)]]
         [False, True, True, False]
         """
-        check_choices(self)
+        self._check_again()
         self._refuse_balanced()
         self._refuse_precomputed("learn_one")
         first = not hasattr(self, "_learner")
-        if not first:
-            self._check_can_go_on()
-        target = read_target([y], 1)
+        target = self._one_target(y)
         self._check_single(target)
-        target = self._among(target, None)
         weight, _ = target.weights(None, self.class_weight, stream=True)
         rows, new = self._one_row(to_host(x))
         n_features = len(new) if first and isinstance(x, Mapping) else None
@@ -301,7 +298,7 @@ converged_, stop_reason_
     def predict_one(self, x):
         """The class of one example, given as a dict of features or a row of numbers; unknown features count 0."""
         check_is_fitted(self)
-        check_choices(self)
+        self._check_again()
         self._refuse_precomputed("predict_one")
         rows, new = self._one_row(to_host(x))
         learner = self._learner
@@ -379,6 +376,12 @@ converged_, stop_reason_
             for _ in work.visit(np.arange(len(codes))):
                 hold.let()
 
+    def _choices_now(self) -> Any:
+        return OF_ONE_EXAMPLE(self)
+
+    def _check_choices(self) -> None:
+        check_choices(self)
+
     def _check_single(self, target: Any) -> None:
         if target.several:
             raise ValueError(
@@ -386,8 +389,9 @@ converged_, stop_reason_
                 "OneVsRestClassifier around it."
             )
 
-    def _check_can_go_on(self) -> None:
-        """Raise ValueError if parameters are now such that this model cannot go on learning."""
+    def _check_can_go_on(self, target: Any = None) -> None:
+        if target is not None:
+            self._check_single(target)
         learner = self._learner
         name = learner.kernel.name
         for now, then, what in (

@@ -108,4 +108,6 @@ class StreamFit(KernelFit):
         """<f, g> of two expansions."""
         if not len(a) or not len(b):
             return 0.0
+        if A.index is not None:
+            A = Points(self.work.points.rows, A.place, index=A.index)
         return float((a * (to_host(self.learner.kernel(A, B)) @ b)).sum())

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from perceptrons.kernel.arrays import Place, dtype_name, library, place_of, to_host
 from perceptrons.kernel.kernels import check_symmetric
@@ -13,8 +14,14 @@ AT_ONCE = 1024  # rows of a precomputed matrix looked at together
 
 def read_matrix(estimator: Any, X: Any, *, reset: bool, dtype: str | None) -> Any:
     """X as a matrix of finite float32 or float64 numbers, not copied where it is one. dtype: the model's, if any."""
+    if estimator.kernel == "precomputed" and sp.issparse(X):
+        raise TypeError("Sparse data were passed as precomputed kernel, which is not supported: use X.toarray().")
     if not library(X):
-        return check_matrix(estimator, X, reset=reset, dtype=None if dtype is None else np.dtype(dtype))
+        X = check_matrix(estimator, X, reset=reset, dtype=None if dtype is None else np.dtype(dtype))
+        if sp.issparse(X) and not X.has_canonical_format:  # a column that stands twice spoils norms
+            X = X.copy()
+            X.sum_duplicates()
+        return X
     place, name = place_of(X), type(estimator).__name__
     X = X.detach() if hasattr(X, "detach") else X
     if len(X.shape) != 2:
@@ -64,9 +71,10 @@ def check_precomputed(X: Any, place: Place, n_train: int | None) -> None:
             f"kernel='precomputed' a column for every example it was trained on."
         )
     if n_train is None:
-        largest = float(place.xp.max(place.xp.abs(X)))
+        largest = max(abs(float(place.xp.max(X))), abs(float(place.xp.min(X))))
         for begin in range(0, rows, AT_ONCE):
-            strip, other = X[begin : begin + AT_ONCE, :], X[:, begin : begin + AT_ONCE].T
+            end = min(rows, begin + AT_ONCE)
+            strip, other = X[begin:end, :], X[:, begin:end].T
             allowed = (1e-4 if dtype_name(X) == "float32" else 1e-8) * largest
             if float(place.xp.max(place.xp.abs(strip - other))) > allowed:
                 check_symmetric(np.asarray(to_host(X)), "The precomputed kernel matrix")

@@ -17,7 +17,7 @@ WITH_NORMS = ("rbf", "cosine")
 TOO_FAR = 1e-4  # squared distances may be off by so much, times gamma, before float32 is too short for them
 CHUNK = 2**24  # bytes of kernel values computed at once in NumPy's memory: few calls of BLAS, not far from the cache
 CHUNK_ON_DEVICE = 2**26
-PAIRS = 2**24  # differences of coordinates held at once by the laplacian kernel on a device
+PAIRS = 2**22  # numbers held at once beside kernel values: squares of coordinates, or their differences
 
 
 @dataclass
@@ -45,6 +45,7 @@ class Points:
 
     def part(self, begin: int, end: int) -> "Points":
         """Neighbours, not copied where they are dense."""
+        end = min(end, len(self))
         if self.index is not None:
             return Points(self.rows, self.place, index=self.index[begin:end])
         norms = None if self.norms is None else self.norms[begin:end]
@@ -65,12 +66,10 @@ class Kernel:
             return Points(rows, place, index=np.arange(rows.shape[0]))
         if self.name not in WITH_NORMS:
             return Points(rows, place)
-        norms = row_norms(rows, squared=True) if place.is_host else place.xp.sum(rows * rows, axis=1)
+        norms = squares(rows, place)
         largest = float(place.xp.max(norms)) if norms.shape[0] else 0.0
         far = dtype_name(rows) == "float32" and self.name == "rbf" and self.gamma * largest * 1e-7 > TOO_FAR
-        if far:
-            norms = row_norms(rows.astype(np.float64), squared=True) if place.is_host else _wide_norms(rows, place)
-        return Points(rows, place, norms, far)
+        return Points(rows, place, norms if far else place.xp.asarray(norms, dtype=rows.dtype), far)
 
     def __call__(self, A: Points, B: Points) -> Any:
         """K(a, b) for all a in A and b in B: an array (len(A), len(B)) of the type of A, where A is."""
@@ -105,21 +104,19 @@ class Kernel:
             return np.abs(np.diagonal(to_host(A.rows))).astype(np.float64)
         if self.name not in ("linear", "poly"):
             return np.ones(len(A))
-        if A.place.is_host:
-            squares = row_norms(A.rows, squared=True).astype(np.float64)
-        else:
-            squares = to_host(A.place.xp.sum(A.rows * A.rows, axis=1)).astype(np.float64)
+        own = to_host(squares(A.rows, A.place))
         with np.errstate(over="ignore"):
-            return squares if self.name == "linear" else np.abs(self.gamma * squares + self.coef0) ** self.degree
+            return own if self.name == "linear" else np.abs(self.gamma * own + self.coef0) ** self.degree
 
     def _laplacian(self, A: Points, B: Points) -> Any:
         if A.place.is_host:
-            K = manhattan_distances(A.rows, B.rows)
+            K = manhattan_distances(_short(A.rows), _short(B.rows))
             K *= -self.gamma
             return np.exp(K, out=K).astype(A.rows.dtype, copy=False)
         xp, size = A.place.xp, max(1, PAIRS // max(1, len(B) * int(A.rows.shape[1])))
         parts = [
-            xp.sum(xp.abs(A.rows[i : i + size, None, :] - B.rows[None, :, :]), axis=2) for i in range(0, len(A), size)
+            xp.sum(xp.abs(A.part(i, i + size).rows[:, None, :] - B.rows[None, :, :]), axis=2)
+            for i in range(0, len(A), size)
         ]
         return xp.exp(-self.gamma * xp.concat(parts, axis=0))
 
@@ -166,6 +163,18 @@ def check_symmetric(G: np.ndarray, what: str) -> None:
         )
 
 
+def squares(rows: Any, place: Place) -> Any:
+    """Squared norms of rows, in float64; a copy of some rows at a time."""
+    xp, n, d = place.xp, int(rows.shape[0]), int(rows.shape[1])
+    norms, size = place.zeros((n,), "float64"), max(1, PAIRS // max(1, 0 if sp.issparse(rows) else d))
+    for begin in range(0, n, size):
+        part = Points(rows, place).part(begin, begin + size).rows
+        end = begin + int(part.shape[0])
+        wide = part.astype(np.float64) if place.is_host else xp.asarray(part, dtype=xp.float64)
+        norms[begin:end] = row_norms(wide, squared=True) if place.is_host else xp.sum(wide * wide, axis=1)
+    return norms
+
+
 def power(K: Any, degree: int) -> Any:
     """K ** degree by squaring, in place: a fraction of the time of pow, and the same bits on every device."""
     if degree == 1:
@@ -206,11 +215,6 @@ def _dot(A: Points, B: Points, wide: bool) -> Any:
     return xp.asarray(A.rows, dtype=xp.float64) @ xp.asarray(B.rows, dtype=xp.float64).T
 
 
-def _wide_norms(rows: Any, place: Place) -> Any:
-    wide = place.xp.asarray(rows, dtype=place.xp.float64)
-    return place.xp.sum(wide * wide, axis=1)
-
-
 def _cells(A: Points, B: Points) -> Any:
     """Cells of a precomputed matrix: neighbours are cut out of it first, without a copy."""
     assert A.index is not None
@@ -228,6 +232,14 @@ def _span(index: np.ndarray) -> slice | None:
     if len(index) and index[-1] - index[0] == len(index) - 1 and bool((np.diff(index) == 1).all()):
         return slice(int(index[0]), int(index[-1]) + 1)
     return None
+
+
+def _short(rows: Any) -> Any:
+    """A CSR matrix with indices of 32 bits, which is all that scikit-learn's Manhattan distance takes."""
+    if not sp.issparse(rows) or rows.indices.dtype == rows.indptr.dtype == np.int32:
+        return rows
+    parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
+    return sp.csr_matrix(parts, shape=rows.shape, copy=False)
 
 
 def _into(function: Any, K: Any, xp: Any) -> Any:

@@ -49,6 +49,7 @@ class KernelLearner:
         self.born = Growing(np.zeros(0, np.int64))  # with a budget: which in the order of entering
         self.inner = np.zeros((0, 0))  # with a budget: see passes/budget.py, and so for numbers
         self.numbers = np.zeros(NUMBERS)
+        self._codes: dict[Any, int] | None = None
         self.home: Place | None = None  # where it was begun; a model from a file has no home, and follows X
 
     # ---- what is there
@@ -98,6 +99,12 @@ class KernelLearner:
         if self.scheme == "joint":
             return np.zeros((0, 0), np.int8)
         return (2 * np.eye(self.n_rows) - 1).astype(np.int8)
+
+    def code(self, label: Any) -> int | None:
+        """The number of a class, None if it is not known."""
+        if self._codes is None:
+            self._codes = {known: number for number, known in enumerate(self.classes.tolist())}
+        return self._codes.get(label)
 
     def survivals(self) -> np.ndarray:
         """How many examples the version that each update made survived, in its problem."""
@@ -212,7 +219,7 @@ class KernelLearner:
                         log[:, 3] = np.tile([0, 1], len(log) // 2)
                 log[:, 2:4] = places[log[:, 2:4].astype(np.intp)]
             self.classes = classes
-        self._logs = None if log is None else [log]
+        self._logs, self._codes = None if log is None else [log], None
 
     # ---- predicting
 

@@ -1,6 +1,7 @@
 """Learning on a budget, block by block: at most so many support examples, whatever comes (`passes/budget.py`)."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from perceptrons.kernel.support import Growing
 from perceptrons.kernel.sweep import overflow
 from perceptrons.passes.budget import FINE, FORGET_OLDEST, PROJECT, REMOVE_RANDOM, budget_walk
 from perceptrons.training.epochs import Counts
+from perceptrons.training.learning import one_blas_thread
 
 BLOCK = 256
 POLICIES = {"remove_random": REMOVE_RANDOM, "forget_oldest": FORGET_OLDEST, "project": PROJECT}
@@ -38,12 +40,14 @@ class Stream:
         self.known = taken is not None  # is this a training set that may come again?
         self.slot_of = np.full(len(points), -1) if taken is None else taken  # the place that each row has, or -1
         self.row_of = Growing(learner.where.now.copy() if self.known else np.full(learner.n_support, -1))
-        self.tiny = 1e-5 if learner.dtype == "float32" else 1e-10
+        self.tiny = 1e-3 if learner.dtype == "float32" else 1e-8  # of K(x, x), that projecting may lose
 
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         """Learn from these examples in this order."""
         for begin in range(0, len(order), BLOCK):
-            yield self._learn(order[begin : begin + BLOCK])
+            with one_blas_thread if len(order) > 1 else nullcontext():
+                counts = self._learn(order[begin : begin + BLOCK])
+            yield counts
 
     def _learn(self, which: np.ndarray) -> Counts:
         learner = self.learner

@@ -1,5 +1,7 @@
 """The support examples: each stored once, sparse ones sparse, on whatever device they came from."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -41,6 +43,9 @@ class Support:
         self._elsewhere: Points | None = None  # a copy where the last X to predict was
         self.place = HOST
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_growing": None, "_elsewhere": None}  # copies would not know of each other
+
     def __len__(self) -> int:
         return sum(len(part) for part in self._parts)
 
@@ -49,6 +54,8 @@ class Support:
         if not len(points):
             return
         self._elsewhere = None
+        if points.index is not None:  # of a precomputed kernel: its matrix belongs to the user
+            points = Points(None, points.place, index=points.index)
         if not self._parts:
             self.place = points.place
         elif points.place != self.place:
@@ -101,7 +108,7 @@ class Support:
         if not self._parts:
             rows = sp.csr_matrix((0, self.n_features))
             return Points(rows, norms=np.zeros(0), index=np.zeros(0, np.intp))
-        if len(self._parts) > 1 or self._parts[0].rows.shape[1] < self.n_features:
+        if len(self._parts) > 1 or _widened(self._parts[0], self.n_features) is not self._parts[0]:
             self._parts = [_joined([_widened(part, self.n_features) for part in self._parts])]
         return self._parts[0]
 

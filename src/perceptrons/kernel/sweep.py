@@ -7,6 +7,7 @@ training set is needed; columns of examples that err again are kept as far as `c
 """
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,13 @@ from perceptrons.kernel.support import Growing
 from perceptrons.passes.dual import doubts, joint_walk, rest_walk
 from perceptrons.passes.state import LOG_COLUMNS
 from perceptrons.training.epochs import Counts
+from perceptrons.training.learning import one_blas_thread
 
 FIRST_BLOCK, LARGEST_BLOCK = 256, 2**14
 UPDATES = 128  # that a block should come to: enough for a fast matrix product, few enough to look ahead; measured
 VALUES = 2**19  # kernel values that the walk of a block should need: more are slow to bring from a device; measured
 BLOCK_BYTES = 2**26  # of the examples of a block, gathered
+SMALL = 2**22  # numbers in the training set, up to which one thread does the matrix products
 SPARE = 32  # examples that are right, but least clearly, whose kernel values are computed with those of the mistakes
 
 
@@ -97,20 +100,31 @@ class Sweep:
         self.largest = max(64, min(LARGEST_BLOCK, BLOCK_BYTES // max(1, width)))
         # a device computes kernel values faster than it finds them again, and so they are kept of functions only
         keep = not ahead and (points.place.is_host or not isinstance(learner.kernel.name, str))
+        # a second thread is no gain for small products, and on a busy machine a loss
+        self.small = len(points) * int(points.rows.shape[1]) < SMALL and points.place.is_host and len(points) > 1
         self.kept = Columns(points, np.dtype(learner.dtype).itemsize, cache_bytes) if keep else None
         self._scale: np.ndarray | None = None  # of scores, so that those of different examples can be compared
-        known = self.taken[self.taken >= 0]
-        strangers = np.setdiff1d(np.arange(learner.n_support), known) if not ahead else np.zeros(0, np.intp)
-        self.others = learner.support.at(points.place).take(strangers)  # support examples of elsewhere
-        self.at = np.full(learner.n_support, -1)  # the row of scores of each support example
-        self.at[self.taken[self.taken >= 0]] = np.flatnonzero(self.taken >= 0)
-        self.at[strangers] = len(points) + np.arange(len(strangers))
-        self.s = points.place.zeros((len(points) + len(strangers), self._columns), "float64")
+        self.parts = [(0, points)]  # whose scores are kept, and where they begin
+        self.at = np.zeros(0, np.intp)  # the row of scores of each support example
+        if not ahead:
+            self._follow_support()
+        self.s = points.place.zeros((sum(len(part) for _, part in self.parts), self._columns), "float64")
         self._begin()
 
     @property
     def _columns(self) -> int:
         return self.learner.n_rows * (2 if self.averages else 1)
+
+    def _follow_support(self) -> None:
+        """Norms need the scores of all support examples: also of those from elsewhere."""
+        n_support = self.learner.n_support
+        known = np.flatnonzero(self.taken >= 0)
+        self.at = np.full(n_support, -1)
+        self.at[self.taken[known]] = known
+        strangers = np.flatnonzero(self.at < 0)
+        if len(strangers):
+            self.at[strangers] = len(self.points) + np.arange(len(strangers))
+            self.parts.append((len(self.points), self.learner.support.at(self.points.place).take(strangers)))
 
     def _begin(self) -> None:
         """The scores of what was learned before."""
@@ -119,7 +133,7 @@ class Sweep:
             support = learner.support.at(self.points.place)
             both = np.hstack([learner.coef, learner.late])[:, : self._columns]
             coef = self.points.place.put(both, learner.dtype)
-            for base, points in ((0, self.points), (len(self.points), self.others)):
+            for base, points in self.parts:
                 for begin, part in chunks(points, learner.n_support):
                     self.s[base + begin : base + begin + len(part), :] = learner.kernel(part, support) @ coef
 
@@ -129,7 +143,9 @@ class Sweep:
         while begin < len(order):
             which = order[begin : begin + self.block]
             begin += len(which)
-            yield self._learn(which, begin)
+            with one_blas_thread if self.small else nullcontext():
+                counts = self._learn(which, begin)
+            yield counts
 
     def _learn(self, which: np.ndarray, behind: int) -> Counts:
         learner, n_rows = self.learner, self.learner.n_rows
@@ -203,7 +219,7 @@ class Sweep:
         room = slice(0, 0) if self.kept is None else self.kept.make_room(who[~known], learner.dtype)
         fresh, stale = points.place.put(coef[~known], learner.dtype), points.place.put(coef[known], learner.dtype)
         total = 0.0
-        for base, some in ((0, points), (len(points), self.others)):
+        for base, some in self.parts:
             start = behind if self.ahead and base == 0 else 0
             for begin, part in chunks(some.part(start, len(some)), len(who)):
                 here, end = start + begin, start + begin + len(part)

@@ -62,8 +62,6 @@ def change(held, j, delta, t):
 @inlined
 def enter(held, j, example, slot_of, delta, t):
     """Take place j; who had it is gone, from the average too."""
-    if held.example[j] >= 0:
-        slot_of[held.example[j]] = -1
     held.coef[j], held.late[j] = 0.0, 0.0
     held.example[j] = example
     slot_of[example] = j
@@ -87,7 +85,7 @@ def forget(held, n, near, delta, eta, t):
             score += held.coef[j, k] * held.inner[oldest, j]
         size += held.coef[oldest, k] ** 2
         dot += held.coef[oldest, k] * score
-    if size > 0.0:
+    if size * held.inner[oldest, oldest] > 0.0:  # else nothing is lost
         unit = eta * eta * numbers[RADIUS]
         a, b = (size * held.inner[oldest, oldest] - 2.0 * dot) / unit, 2.0 * np.sqrt(size) / eta
         phi = shrinking(a, b, numbers[FORGOTTEN] - BUDGET_OF_FORGETTING * numbers[UPDATES])
@@ -133,7 +131,7 @@ def admit(held, budget, policy, seed, tiny, a, example, slot_of, near, own, delt
     place = n
     if policy == PROJECT:
         left = own - onto(held.inner, n, near, d)
-        if left < -1e3 * tiny * abs(own):
+        if left < -np.sqrt(10.0 * tiny) * abs(own):  # rounding alone may come to much where examples are alike
             return -2
         if n == budget or left <= tiny * own:
             for j in range(n):
@@ -150,6 +148,8 @@ def admit(held, budget, policy, seed, tiny, a, example, slot_of, near, own, delt
         numbers[REMOVED] += 1.0
     if place == n:
         numbers[TAKEN] += 1.0
+    elif held.example[place] >= 0:
+        slot_of[held.example[place]] = -1
     enter(held, place, example, slot_of, delta, t)
     if policy == FORGET_OLDEST:
         for j in range(np.int64(numbers[TAKEN])):

@@ -54,7 +54,8 @@ def rest_walk(s, y, sign, weight, G, row, base, begin, eta, seen, log, kept):
         if y s_a <= 0:  alpha_a += eta y,   s_c += eta y K(x_a, x_c)  for the examples c from a on     (spec 7)
 
     s: scores (problems, block);  sign[class, problem]: what y is;  G[row[a]]: kernel values of example a with the
-    block from example `base` on, row[a] < 0: not known;  seen: examples before, by weight;  log: its first `kept` rows are taken.
+    block from example `base` on, row[a] < 0: not known;  seen: examples before, by weight;  log: its first `kept` rows
+    are taken.
     Changes s. Stops at an update whose row is not known. Returns where it stopped, seen, kept, the loss and the log.
     """
     loss, out = 0.0, log

@@ -14,7 +14,7 @@ from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs
 from perceptrons.training.inputs import Growth, dict_row, plain_row
 from perceptrons.training.labels import merge
 from perceptrons.training.reading import Reading
-from perceptrons.training.targets import Target, read_classes
+from perceptrons.training.targets import Target, read_classes, read_target
 
 
 class Estimating(Reading):
@@ -97,6 +97,39 @@ class Estimating(Reading):
         if unnamed.any():
             raise ValueError(f"y has the labels {target.classes[unnamed].tolist()}, which are not in classes.")
         return target.among(merge(self._learner.classes if hasattr(self, "_learner") else named[:0], named))
+
+    def _one_target(self, y: Any) -> Target:
+        """The label or labels of one example, which the model can go on with; at no cost if the class is known."""
+        if "_learner" not in self.__dict__:
+            return read_target([y], 1)
+        learner = self._learner
+        plain = type(y) in (str, int, bool) or isinstance(y, np.integer)
+        code = learner.code(y) if learner.form == "single" and plain else None
+        if code is None:
+            target = read_target([y], 1, learner.form)
+            self._check_can_go_on(target)
+            return target.among(merge(learner.classes, target.classes))
+        target = Target("single", learner.classes, np.array([code], np.int32))
+        self._check_can_go_on(target)
+        return target
+
+    def _check_again(self) -> None:
+        """Check parameters that learning or predicting one example uses, if they are not those checked last."""
+        now = self._choices_now()
+        if self.__dict__.get("_checked") != now:
+            self._check_choices()
+            self.__dict__["_checked"] = now
+
+    def _check_can_go_on(self, target: Target) -> None:
+        """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
+        raise NotImplementedError
+
+    def _choices_now(self) -> Any:
+        """The parameters that learning and predicting one example depends on."""
+        raise NotImplementedError
+
+    def _check_choices(self) -> None:
+        raise NotImplementedError
 
     def _one_row(self, x: Any) -> tuple[Rows, list[str]]:
         """One example as rows, and the feature names in it that the model does not know."""

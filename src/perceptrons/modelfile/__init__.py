@@ -1,0 +1,126 @@
+"""Models as safe files: safetensors with a JSON header, checksummed, written whole or not at all. No pickle."""
+
+import errno
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_bytes
+
+from perceptrons.kernel import KernelPerceptron
+from perceptrons.linear import Perceptron
+from perceptrons.modelfile import kernel, linear
+
+FORMAT = 2
+KEY = "perceptrons"  # of the one metadata entry: safetensors writes several in random order
+UNSOUND = (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, OverflowError)
+KINDS: dict[str, Any] = {kind.ESTIMATOR.__name__: kind for kind in (linear, kernel)}
+
+
+class ModelFileError(ValueError):
+    """The file is not a whole and sound model of a version this library reads."""
+
+
+def save(model: Perceptron | KernelPerceptron, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to one file. A loaded model goes on learning as if it had never stopped.
+
+    The file appears whole or not at all; a file of that name is replaced.
+
+    Examples
+    --------
+    >>> import perceptrons, pathlib, tempfile
+    >>> model = perceptrons.Perceptron().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.perceptron"
+    >>> perceptrons.save(model, path)
+    >>> perceptrons.load(path).predict([[1.0]]).tolist()
+    ['yes']
+    """
+    kind = KINDS.get(type(model).__name__)
+    if kind is None or type(model) is not kind.ESTIMATOR:
+        raise TypeError(f"Only a {' or a '.join(KINDS)} can be saved, not {type(model).__name__}.")
+    path = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a model to", str(path.parent))
+    if path.exists() and not path.is_file():
+        raise ModelFileError(f"{path}: this is a folder or a device, not a file that a model could replace.")
+    kind.check_goes_on(model)
+    header, arrays = kind.contents(model)
+    write_whole(path, sealed(json.dumps(header, sort_keys=True, allow_nan=False), arrays))
+
+
+def load(path: str | os.PathLike[str]) -> Perceptron | KernelPerceptron:
+    """Read a model written by `save`. Raises ModelFileError, with the reason, for anything else; runs no code of it."""
+    path = Path(os.fsdecode(path))
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if KEY not in metadata:
+                raise ModelFileError(f"{path}: this is a safetensors file, but not a model of perceptrons.")
+            seal = json.loads(metadata[KEY])
+            if seal["format"] != FORMAT:
+                raise ModelFileError(
+                    f"{path}: format version {seal['format']!r}, but this library reads version {FORMAT}: "
+                    "use the version of perceptrons that wrote it."
+                )
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (safe_open is no dict)
+    except FileNotFoundError:
+        raise
+    except (SafetensorError, OSError, *UNSOUND) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        if path.is_dir():
+            raise ModelFileError(f"{path}: this is a folder, not a model file.") from error
+        raise ModelFileError(f"{path}: not a model file, or a truncated one ({error}).") from error
+    try:
+        header = str(seal["header"])
+        if seal["sha256"] != _checksum(header, arrays):
+            raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
+        content = json.loads(header)
+        if content["class"] not in KINDS:
+            raise ValueError(f"unknown class {content['class']!r}")
+        return KINDS[content["class"]].read(content, arrays)
+    except ModelFileError:
+        raise
+    except UNSOUND as error:
+        raise ModelFileError(f"{path}: the contents do not fit together ({error}).") from error
+
+
+def sealed(header: str, arrays: dict[str, np.ndarray]) -> bytes:
+    """The bytes of a file: the arrays, and as metadata format version, header and a checksum over header and arrays."""
+    seal = {"format": FORMAT, "header": header, "sha256": _checksum(header, arrays)}
+    return to_bytes(arrays, metadata={KEY: json.dumps(seal, sort_keys=True)})
+
+
+def _checksum(header: str, arrays: dict[str, np.ndarray]) -> str:
+    digest = hashlib.sha256(header.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.data if array.size else b"")
+    return digest.hexdigest()
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write beside the file, then rename: a reader sees the old file or the new one, never a part."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".perceptrons-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,170 @@
+"""A `KernelPerceptron` as a header and arrays: each support example once, the log of updates or what a budget needs."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.extmath import row_norms
+
+from perceptrons.kernel import KernelPerceptron
+from perceptrons.kernel.arrays import HOST, to_host
+from perceptrons.kernel.choices import check_choices
+from perceptrons.kernel.kernels import WITH_NORMS, Kernel, Points
+from perceptrons.kernel.learner import KernelLearner
+from perceptrons.kernel.support import Growing
+from perceptrons.modelfile.parts import (
+    array_in,
+    classes_in,
+    demand,
+    header_of,
+    log_in,
+    parameters_in,
+    resume,
+    support_arrays,
+    support_in,
+)
+from perceptrons.passes.budget import BUDGET_OF_FORGETTING, ENTERED, FORGOTTEN, NUMBERS, REMOVED, UPDATES
+
+ESTIMATOR = KernelPerceptron
+
+
+def check_goes_on(model: KernelPerceptron) -> None:
+    """Raise an error for a kernel that is code, or parameters that no longer fit: such a file could not be read."""
+    learner = model._fitted()
+    for kernel in (model.kernel, learner.kernel.name):
+        if callable(kernel):
+            raise TypeError(
+                f"A model with the kernel {getattr(kernel, '__name__', kernel)!r} cannot be saved, since a model file "
+                "holds no code: use a kernel by name, or kernel='precomputed' with the values that your function gives."
+            )
+    check_choices(model)
+    model._check_can_go_on()
+
+
+def contents(model: KernelPerceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The header and the arrays, copied from wherever the support examples are."""
+    learner, n = model._learner, model._learner.n_support
+    arrays = {"where": learner.where.now, "coef": learner.coef, "late": learner.late}
+    if learner.budget is None:
+        arrays["log"] = learner.log
+    else:
+        arrays |= {"numbers": learner.numbers, "born": learner.born.now}
+        if learner.on_full != "remove_random":
+            arrays["inner"] = np.ascontiguousarray(learner.inner[:n, :n])
+    points = learner.support.points()
+    if n and learner.kernel.name != "precomputed":
+        arrays |= support_arrays(to_host(points.rows))
+        if points.norms is not None:  # computed anew they might differ in the last bit, and then a decision
+            arrays["norms"] = np.ascontiguousarray(to_host(points.norms))
+    header = {
+        **header_of(model),
+        "gamma": float(learner.kernel.gamma),
+        "dtype": learner.dtype,
+        "t": float(learner.t),
+        "far": bool(points.far),
+    }
+    return header, arrays
+
+
+def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPerceptron:
+    """The model again, or an error of those that `load` expects of an unsound file. It has no home: it follows X."""
+    model = KernelPerceptron(**parameters_in(header))
+    check_choices(model)
+    gamma, n_features, t = float(header["gamma"]), int(header["n_features"]), float(header["t"])
+    demand(0 < gamma < np.inf, "a gamma above 0")
+    demand(header["dtype"] in ("float32", "float64"), "examples of float32 or float64")
+    demand(n_features >= 0, "a number of features that is not negative")
+    demand(0 <= t < np.inf, "a number of examples that is not negative")
+    learner = KernelLearner(
+        Kernel(model.kernel, gamma, int(model.degree), float(model.coef0)),
+        classes_in(header),
+        model.multiclass,
+        n_features,
+        header["dtype"],
+        int(header["seed"]),
+        None if model.budget is None else int(model.budget),
+        model.on_full,
+    )
+    learner.t = t
+    _read_coefficients(learner, arrays)
+    _read_support(learner, arrays, header["far"])
+    if learner.budget is None:
+        _read_log(learner, arrays)
+    else:
+        _read_budget(learner, arrays)
+    resume(model, learner, header)
+    model._check_can_go_on()
+    return model
+
+
+def _read_coefficients(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
+    where = array_in(arrays, "where", arrays["where"].shape[:1], np.int64)
+    known = where[where >= 0]
+    demand(bool((where >= -1).all()) and len(np.unique(known)) == len(known), "support examples of different rows")
+    demand(learner.budget is None or len(where) <= learner.budget, "no more support examples than the budget")
+    demand(learner.t > 0 or not len(where), "examples seen before any was a mistake")
+    shape = (len(where), learner.n_rows)
+    coef, late = (array_in(arrays, name, shape, np.float64) for name in ("coef", "late"))
+    learner.where, learner.coefs, learner.lates = Growing(where), Growing(coef), Growing(late)
+    with np.errstate(over="ignore", invalid="ignore"):
+        demand(bool(np.isfinite(learner.average).all()), "finite averages")
+
+
+def _read_support(learner: KernelLearner, arrays: dict[str, np.ndarray], far: Any) -> None:
+    kernel, where = learner.kernel, learner.where.now
+    demand(isinstance(far, bool), "a flag for examples that are far away")
+    demand(not far or (kernel.name == "rbf" and learner.dtype == "float32"), "distances that need float64")
+    if not len(where):
+        return
+    if kernel.name == "precomputed":
+        demand(bool(((where >= 0) & (where < learner.n_features)).all()), "rows that the kernel matrix has")
+        learner.support.append(Points(None, index=where.astype(np.intp)))
+        return
+    rows, norms = support_in(arrays, (len(where), learner.n_features), np.dtype(learner.dtype)), None
+    if kernel.name in WITH_NORMS:
+        kind = arrays["norms"].dtype
+        demand(kind == np.float64 or (kind == np.float32 and kind == learner.dtype), "norms of float32 or float64")
+        norms = array_in(arrays, "norms", where.shape, kind)
+        exact = row_norms(rows.astype(np.float64), squared=True)
+        demand(bool((np.abs(norms - exact) <= 1e-3 * exact + 1e-30).all()), "the norms of the support examples")
+    learner.support.append(Points(rows, HOST, norms, far))
+
+
+def _read_log(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
+    """The log, if learning could have written it and it comes to these coefficients."""
+    n_classes, competing = len(learner.classes), not len(learner.sign)
+    log = log_in(arrays, learner.n_support, n_classes)
+    seen, numbers, (y, other) = log[:, 0], log[:, 1:4], log[:, 2:4].T
+    demand(bool((numbers == np.floor(numbers)).all()), "a log of whole numbers")
+    demand(bool((np.diff(seen, prepend=0.0, append=learner.t) >= 0).all()), "a log in the order of time")
+    demand(bool(((y < n_classes) & (other < learner.n_rows)).all()), "a log that names rows that are there")
+    demand(not competing or bool((y != other).all()), "a log of mistakes")
+    demand(bool(((log[:, 4] > 0) & (log[:, 5] == 1)).all()), "a log of steps above 0")
+    kept = (("coef", learner.coef), ("late", learner.late))
+    for _, array in kept:
+        array[:] = 0.0
+    learner.record(log, log[:, 1].astype(np.intp), Points(None, index=np.zeros(0, np.intp)), learner.where.now[:0])
+    for name, array in kept:
+        far_off = np.abs(array - arrays[name]) > 1e-9 * np.abs(array).max(initial=0.0)
+        demand(not far_off.any(), f"a log that comes to {name}")
+        array[:] = arrays[name]
+
+
+def _read_budget(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
+    n, numbers = learner.n_support, array_in(arrays, "numbers", (NUMBERS,), np.float64)
+    born = array_in(arrays, "born", (n,), np.int64)
+    entered, removed = numbers[ENTERED], numbers[REMOVED]
+    demand(bool((np.delete(numbers, FORGOTTEN) >= 0).all()), "numbers that are not negative")
+    demand(bool(removed == np.floor(removed) and removed < 2**53), "a whole number of removals")
+    demand(bool(entered == n + removed), "support examples that entered and were not removed")
+    demand(len(np.unique(born)) == n and bool(((born >= 0) & (born < entered)).all()), "an order of entering")
+    allowed = BUDGET_OF_FORGETTING * numbers[UPDATES]
+    demand(bool(numbers[FORGOTTEN] <= allowed + 1e-6 * (1 + allowed)), "no more forgotten than was learned")
+    learner.numbers, learner.born = numbers, Growing(born)
+    if learner.on_full == "remove_random":
+        return
+    learner.inner = array_in(arrays, "inner", (n, n), np.float64)
+    if learner.on_full == "project":
+        factor = bool((np.diagonal(learner.inner) > 0).all()) and not np.triu(learner.inner, 1).any()
+        demand(factor, "a Cholesky factor")
+    else:
+        demand(bool((learner.inner == learner.inner.T).all()), "kernel values that are the same both ways")

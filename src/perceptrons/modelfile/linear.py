@@ -1,0 +1,132 @@
+"""A `Perceptron` as a header and arrays: weights with all that goes on with them, and the votes."""
+
+from typing import Any
+
+import numpy as np
+
+from perceptrons.linear import Perceptron
+from perceptrons.modelfile.parts import (
+    array_in,
+    classes_in,
+    demand,
+    header_of,
+    log_in,
+    parameters_in,
+    resume,
+    support_arrays,
+    support_in,
+)
+from perceptrons.passes.state import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN
+from perceptrons.training.choices import check_choices, check_several
+from perceptrons.training.learner import Learner
+from perceptrons.training.method import FAST, cost_matrix
+from perceptrons.training.problems import n_rows
+from perceptrons.training.targets import FORMS
+from perceptrons.training.votes import Votes
+from perceptrons.training.weights import MATRICES, VECTORS, Weights
+
+ESTIMATOR = Perceptron
+
+
+def check_goes_on(model: Perceptron) -> None:
+    """Raise ValueError if the parameters no longer fit the model: such a file could not be read."""
+    learner = model._fitted()
+    check_choices(model)
+    cost_matrix(model.cost, learner.classes, stream=True)
+    if learner.form != "single":
+        check_several(model)
+    elif learner.scheme != model.multiclass:
+        raise ValueError(f"The model was trained with multiclass={learner.scheme!r}, now it is {model.multiclass!r}.")
+    if learner.weights.has_sigma != (model.step == "arow"):
+        raise ValueError(f"The model was not trained with step={model.step!r}: set it back before saving.")
+
+
+def contents(model: Perceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The header and the arrays."""
+    learner, weights = model._learner, model._learner.weights
+    arrays, shape = {}, None
+    for name, array in weights.arrays.items():
+        arrays[name] = np.ascontiguousarray(array[:, : weights.n_features] if name in MATRICES else array)
+    if learner.votes is not None:
+        support = learner.votes.matrix(weights.n_features)
+        arrays |= {"log": learner.votes.log, **support_arrays(support)}
+        shape = list(support.shape)
+    header = {
+        **header_of(model),
+        "scheme": learner.scheme,
+        "form": learner.form,
+        "intercept": weights.one > 0,
+        "init": learner.init,
+        "updates": learner.updates,
+        "support": shape,
+    }
+    return header, arrays
+
+
+def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
+    """The model again, or an error of those that `load` expects of an unsound file."""
+    model = Perceptron(**parameters_in(header))
+    check_choices(model)
+    classes = classes_in(header)
+    cost_matrix(model.cost, classes, stream=True)
+    scheme, form = header["scheme"], header["form"]
+    demand(form in FORMS, "labels of a known form")
+    if form != "single":
+        check_several(model)
+    demand(scheme == model.multiclass if form == "single" else scheme == "labels", "a scheme that fits the parameters")
+    demand(header["init"] in ("zeros", "ones", "random"), "a known start")
+    learner = Learner(
+        _weights(header, arrays, len(classes)),
+        _votes(header, arrays, len(classes)),
+        classes,
+        str(scheme),
+        str(form),
+        str(header["init"]),
+        int(header["seed"]),
+    )
+    learner.updates = int(header["updates"])
+    resume(model, learner, header)
+    return model
+
+
+def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> Weights:
+    rows, n_features = n_rows(header["scheme"], n_classes), int(header["n_features"])
+    w, b = arrays["w"], arrays["b"]
+    demand(w.dtype in (np.float32, np.float64), "weights of float32 or float64")
+    parts = {"pocket": "tally" in arrays, "start": "start_w" in arrays, "sigma": "sigma_w" in arrays}
+    demand(parts["sigma"] == (header["parameters"]["step"] == "arow"), "variances for step='arow', and only then")
+    weights = Weights(w, b, intercept=bool(header["intercept"]), **parts)
+    duels = header["scheme"] == "ovo" and n_classes > 2
+    clocks = len(arrays["clock"]) if header["scheme"] == "labels" else rows if duels else 1
+    demand(clocks in (1, rows), "one clock, or one for every row")
+    sizes = {"t": (1,), "tally": (4,), "clock": (clocks, CLOCK)}
+    for name in weights.arrays:
+        expected = sizes.get(name, (rows, n_features) if name in MATRICES else (rows,))
+        kind = w.dtype if name in MATRICES + VECTORS and not name.startswith("late") else np.dtype(np.float64)
+        weights.arrays[name] = array_in(arrays, name, expected, kind, finite=name != "tally")
+    demand(float(arrays["t"][0]) >= 0, "a number of examples that is not negative")
+    clock = weights.arrays["clock"]
+    part = (clock[:, SCALE] > 0) & (clock[:, SCALE] <= 1) & (clock[:, FADED] >= 0) & (clock[:, FADED] <= 1)
+    part &= (clock[:, SEEN] >= 0) & (clock[:, ANCHOR] >= 0) & (clock[:, ANCHOR] <= 1 / FAST)
+    bound = clock[:, SEEN] * (1 + 1e-6) + 2 / FAST
+    part &= (np.abs(clock[:, MASS]) <= bound) & (np.abs(clock[:, OFFSET]) <= bound)
+    demand(bool(part.all()), "clocks that run forwards")
+    if weights.has_sigma:
+        sigma = np.append(weights.arrays["sigma_w"], weights.arrays["sigma_b"])
+        demand(bool(((sigma >= 0) & (sigma <= 1)).all()), "variances between 0 and 1")
+    with np.errstate(over="ignore", invalid="ignore"):
+        read = (*weights.average(), *weights.last())
+    demand(all(bool(np.isfinite(array).all()) for array in read), "finite weights and averages")
+    return weights
+
+
+def _votes(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> Votes | None:
+    if header["support"] is None:
+        return None
+    n_support, n_features = (int(size) for size in header["support"])
+    demand(n_features == int(header["n_features"]), "support examples as wide as the weights")
+    log = log_in(arrays, n_support, n_classes)
+    support = support_in(arrays, (n_support, n_features), arrays["w"].dtype)
+    votes = Votes()
+    votes.restore((log, [support] if n_support else [], n_support))
+    return votes

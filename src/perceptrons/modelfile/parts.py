@@ -1,0 +1,166 @@
+"""What the files of all models have in common: parameters, classes, counters, support examples, how training went."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from perceptrons.passes.state import LOG_COLUMNS
+from perceptrons.training.epochs import new_row
+
+REASONS = (None, "converged", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
+REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went
+BY_CLASS = ("class_weight", "cost")  # parameters that may have classes as keys
+
+
+def demand(holds: bool, what: str) -> None:
+    """Raise ValueError if a file does not hold what it should."""
+    if not holds:
+        raise ValueError(f"expected {what}")
+
+
+def header_of(model: Any) -> dict[str, Any]:
+    """What the header of every model says."""
+    learner, parameters = model._learner, model.get_params(deep=False)
+    if not isinstance(parameters["random_state"], int | np.integer | None):
+        parameters["random_state"] = learner.seed
+    for name in parameters.keys() & set(BY_CLASS):
+        parameters[name] = _pairs(parameters[name])
+    return {
+        "class": type(model).__name__,
+        "parameters": {name: _plain(value) for name, value in parameters.items()},
+        "classes": [_plain(label) for label in learner.classes.tolist()],
+        "classes_dtype": "object" if learner.classes.dtype == object else learner.classes.dtype.str,
+        "features": list(model._columns) if "_columns" in model.__dict__ else None,
+        "n_features": learner.n_features,
+        "seed": learner.seed,
+        "orders": learner.rng.bit_generator.state,
+        "epochs": learner.epochs,
+        "mistakes": learner.mistakes,
+        "report": {name: _plain(getattr(model, name)) for name in REPORT},
+    }
+
+
+def parameters_in(header: dict[str, Any]) -> dict[str, Any]:
+    parameters = dict(header["parameters"])
+    for name in parameters.keys() & set(BY_CLASS):
+        parameters[name] = _unpaired(parameters[name])
+    return parameters
+
+
+def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
+    """Give a model the learner behind it, and both what the header says of counters, orders, names and training."""
+    learner.epochs, learner.mistakes = int(header["epochs"]), int(header["mistakes"])
+    demand(min(learner.epochs, learner.mistakes, learner.updates) >= 0, "counts that are not negative")
+    learner.rng.bit_generator.state = header["orders"]
+    model._learner = learner
+    model.n_features_in_ = learner.n_features
+    if header["features"] is not None:
+        model.feature_names_in_ = [str(name) for name in header["features"]]
+        demand(len(model._columns) == learner.n_features, "as many feature names as features")
+    for name, value in _report(header["report"]).items():
+        setattr(model, name, value)
+
+
+def array_in(
+    arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...], kind: Any, *, finite: bool = True
+) -> np.ndarray:
+    """A copy of an array of just this shape and type."""
+    array = arrays[name]
+    demand(array.shape == shape and array.dtype == kind, f"{name} of shape {shape} and type {np.dtype(kind)}")
+    demand(not finite or bool(np.isfinite(array).all()), f"finite numbers in {name}")
+    return array.copy()
+
+
+def log_in(arrays: dict[str, np.ndarray], n_support: int, n_classes: int) -> np.ndarray:
+    """A log of updates that names support examples and classes that are there."""
+    demand(arrays["log"].ndim == 2, "a log of six columns")
+    log = array_in(arrays, "log", (len(arrays["log"]), LOG_COLUMNS), np.float64)
+    who, classes = log[:, 1], log[:, 2:4]
+    demand(bool((log[:, 4:] >= 0).all()), "a log of steps that are not negative")
+    demand(bool(((who >= 0) & (who < n_support)).all()), "a log that names support examples that are there")
+    demand(bool(((classes >= 0) & (classes < max(2, n_classes))).all()), "a log that names classes that are there")
+    return log
+
+
+def support_arrays(support: Any) -> dict[str, np.ndarray]:
+    """Support examples by the names of their arrays; sparse ones stay sparse."""
+    if not sp.issparse(support):
+        return {"support": np.ascontiguousarray(support)}
+    parts = {"data": support.data, "indices": support.indices, "indptr": support.indptr}
+    return {f"support_{name}": part for name, part in parts.items()}
+
+
+def support_in(arrays: dict[str, np.ndarray], shape: tuple[int, int], kind: Any) -> Any:
+    """The support examples, an array or a CSR matrix of just this shape and type."""
+    if "support" in arrays:
+        support = arrays["support"].copy()
+    else:
+        parts = (arrays["support_data"], arrays["support_indices"], arrays["support_indptr"])
+        demand(all(part.dtype in (np.int32, np.int64) for part in parts[1:]), "whole numbers as indices")
+        support = sp.csr_matrix(parts, shape=shape, copy=True)
+        support.check_format(full_check=True)
+    demand(support.shape == shape, "support examples of the stated shape")
+    numbers = support.data if sp.issparse(support) else support
+    demand(support.dtype == kind and bool(np.isfinite(numbers).all()), "support examples of finite numbers")
+    return support
+
+
+def classes_in(header: dict[str, Any]) -> np.ndarray:
+    """The classes: sorted, different, of one kind. Strings get the room they need, whatever the file says."""
+    labels, dtype = header["classes"], header["classes_dtype"]
+    demand(isinstance(labels, list) and len(labels) > 0, "a list of classes")
+    strings = all(isinstance(label, str) for label in labels)
+    numbers = all(isinstance(label, bool | int | float) for label in labels)
+    demand(strings or numbers, "classes that are strings or numbers")
+    kind = np.dtype(object) if dtype == "object" else np.dtype(dtype)
+    demand(kind == np.dtype(object) or (kind.kind == "U") == strings, "classes of the stated kind")
+    demand(kind.kind in "biufUO" and kind.names is None, "classes of a plain kind")
+    classes = np.array(labels) if kind.kind == "U" else np.array(labels, dtype=kind)
+    different = all(low < high for low, high in itertools.pairwise(labels))
+    demand(different and classes.tolist() == labels, "sorted classes that differ")
+    return classes
+
+
+def _report(report: dict[str, Any]) -> dict[str, Any]:
+    """How the last fit went, as far as it can be believed."""
+    history, n_iter, reason, converged = (report[name] for name in REPORT)
+    demand(isinstance(history, list) and n_iter == len(history) and type(n_iter) is int, "a row of history per epoch")
+    for row in history:
+        demand(isinstance(row, dict) and row.keys() == new_row(0).keys(), "rows of history with all their columns")
+        plain = [value for name, value in row.items() if value is not None or name in ("epoch", "examples", "mistakes")]
+        demand(all(isinstance(value, int | float) for value in plain), "numbers in the history")
+    demand(reason in REASONS and converged == (reason == "converged"), "a known reason for stopping")
+    scored = [row["validation_accuracy"] is not None for row in history]
+    demand(reason != "early_stopping" or (bool(scored) and all(scored)), "held-out accuracies behind early stopping")
+    return {"history_": history, "n_iter_": n_iter, "stop_reason_": reason, "converged_": bool(converged)}
+
+
+def _pairs(parameter: Any) -> Any:
+    """A dict as a list of pairs, since the keys of JSON are strings; a matrix as lists."""
+    if hasattr(parameter, "to_dict"):
+        parameter = parameter.to_dict("index")
+    if isinstance(parameter, Mapping):
+        return {"pairs": [[_plain(key), _pairs(value)] for key, value in parameter.items()]}
+    return _plain(parameter.tolist() if isinstance(parameter, np.ndarray) else parameter)
+
+
+def _unpaired(parameter: Any) -> Any:
+    if isinstance(parameter, dict):
+        return {key: _unpaired(value) for key, value in parameter["pairs"]}
+    return parameter
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON knows it."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"{value!r} cannot be written to a model file: use numbers, strings, booleans or None.")
