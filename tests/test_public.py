@@ -7,7 +7,7 @@ import perceptrons
 
 
 def test_the_public_names_are_these():
-    assert perceptrons.__all__ == ["ModelFileError", "Perceptron", "load", "save"]
+    assert perceptrons.__all__ == ["KernelPerceptron", "ModelFileError", "Perceptron", "load", "save"]
     assert all(hasattr(perceptrons, name) for name in perceptrons.__all__)
     assert perceptrons.__version__
 

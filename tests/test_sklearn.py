@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from perceptrons import Perceptron
+from perceptrons import KernelPerceptron, Perceptron
 
 ORDER = (
     "An online learner depends on the order of the examples: the check compares weights with repetitions in another "
@@ -40,7 +40,9 @@ EXPECTED_FAILURES = {
     + [Perceptron(early_stopping=True, max_iter=30), Perceptron(init="random", zero_score="positive", max_iter=30)]
     + [Perceptron(step=step, max_iter=30) for step in ("pa1", "arow")]
     + [Perceptron(multiclass=scheme, margin=0.5, max_iter=30) for scheme in ("ovr", "ovo")]
-    + [Perceptron(shrink=1e-3, margin=1.0, max_iter=30), Perceptron(batch_size=8, max_iter=100)],
+    + [Perceptron(shrink=1e-3, margin=1.0, max_iter=30), Perceptron(batch_size=8, max_iter=100)]
+    + [KernelPerceptron(max_iter=30), KernelPerceptron(kernel="poly", multiclass="ovr", combine="vote", max_iter=30)]
+    + [KernelPerceptron(kernel="linear", early_stopping=True), KernelPerceptron(budget=50, on_full="project")],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learns_estimator_checks_pass(estimator, check):

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing
+from perceptrons.cli.files import is_kernel
 from perceptrons.cli.screen import plain
 
 if TYPE_CHECKING:
-    from perceptrons import Perceptron
+    from perceptrons.cli.files import AnyModel
     from perceptrons.data import Table
 
 SHAPES = {"--cost": '{"true class": {"answer": cost}}', "--class-weight": 'balanced, {"class": weight}'}
@@ -38,7 +39,7 @@ def read_by_class(option: str, given: str) -> dict[str, Any]:
     raise BadInputError(f"{option} {plain(given, 60)}: {what}: give {SHAPES[option]}, or a file with it.")
 
 
-def name_classes(model: "Perceptron", table: "Table") -> None:
+def name_classes(model: "AnyModel", table: "Table") -> None:
     """Let the costs and class weights of a model speak of the classes in the table, or refuse them."""
     import numpy as np
 
@@ -47,9 +48,10 @@ def name_classes(model: "Perceptron", table: "Table") -> None:
 
     classes, codes = np.unique(np.asarray(table.y), return_inverse=True)
     known = {str(label): label for label in classes.tolist()}
-    with refusing(ValueError, RecursionError, about="--cost"):
-        model.cost = _named(model.cost, known)
-        cost_matrix(model.cost, classes, stream=False)
+    if not is_kernel(model):
+        with refusing(ValueError, RecursionError, about="--cost"):
+            model.cost = _named(model.cost, known)
+            cost_matrix(model.cost, classes, stream=False)
     with refusing(ValueError, RecursionError, about="--class-weight"):
         model.class_weight = _named(model.class_weight, known)
         check_weights(None, model.class_weight, classes, codes, stream=False)

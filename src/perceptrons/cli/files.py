@@ -12,9 +12,12 @@ from perceptrons.cli.options import DataFormat
 
 if TYPE_CHECKING:
     import numpy as np
+    from typing_extensions import TypeIs
 
-    from perceptrons import Perceptron
+    from perceptrons import KernelPerceptron, Perceptron
     from perceptrons.data import Table
+
+    AnyModel = Perceptron | KernelPerceptron
 
 
 def read_table(path: Path, format: DataFormat | None, label_column: str | None, **wanted: Any) -> "Table":
@@ -26,7 +29,7 @@ def read_table(path: Path, format: DataFormat | None, label_column: str | None, 
 
 
 def read_for(
-    model: "Perceptron", path: Path, format: DataFormat | None, label_column: str | None, need_labels: bool
+    model: "AnyModel", path: Path, format: DataFormat | None, label_column: str | None, need_labels: bool
 ) -> "Table":
     """Examples for a model: its features, its kind of labels."""
     return read_table(
@@ -36,7 +39,7 @@ def read_for(
     )  # fmt: skip
 
 
-def load_model(path: Path) -> "Perceptron":
+def load_model(path: Path) -> "AnyModel":
     from perceptrons import ModelFileError, load
 
     with refusing(ModelFileError), refusing_to_open(path):
@@ -44,7 +47,7 @@ def load_model(path: Path) -> "Perceptron":
         return load(path)
 
 
-def save_model(model: "Perceptron", path: Path) -> None:
+def save_model(model: "AnyModel", path: Path) -> None:
     from perceptrons import save
 
     with refusing_to_open(path):
@@ -59,7 +62,7 @@ def save_text(text: str, path: Path) -> None:
         write_whole(Path(os.path.realpath(path)), text.encode())
 
 
-def feature_names(model: "Perceptron") -> list[str] | None:
+def feature_names(model: "AnyModel") -> list[str] | None:
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(names)
 
@@ -72,18 +75,25 @@ def columns_matched() -> Iterator[None]:
         yield
 
 
-def several_labels(model: "Perceptron") -> bool:
+def is_kernel(model: "AnyModel") -> "TypeIs[KernelPerceptron]":
+    """Does the model learn in the space of a kernel?"""
+    return hasattr(model, "kernel")
+
+
+def several_labels(model: "AnyModel") -> bool:
     """May the model give an example any number of labels?"""
     return model._learner.form != "single"
 
 
-def scored(model: "Perceptron", X: Any) -> "np.ndarray":
+def scored(model: "AnyModel", X: Any) -> "np.ndarray":
     with columns_matched():
         return model.decision_function(X)
 
 
-def winners(model: "Perceptron", scores: "np.ndarray") -> "np.ndarray":
+def winners(model: "AnyModel", scores: "np.ndarray") -> "np.ndarray":
     """For every example the number of the class that the model predicts; for several labels a flag for each."""
+    if is_kernel(model):
+        return model.classes_.searchsorted(model._labels(scores))
     return model._learner.winners(scores, model.zero_score)
 
 

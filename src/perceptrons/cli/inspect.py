@@ -1,4 +1,4 @@
-"""`perceptrons inspect`: what is in a model file, and which weights tell most."""
+"""`perceptrons inspect`: what is in a model file, and which weights, or support examples, tell most."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -6,54 +6,79 @@ import typer
 
 from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.files import feature_names, load_model, several_labels
+from perceptrons.cli.files import feature_names, is_kernel, load_model, several_labels
 from perceptrons.cli.screen import as_json, count, grid, heading, listed, plain, screen
+from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
 from perceptrons.cli.weights import rows_of, show_rows, top_by_row
 from perceptrons.cli.wording import NOT_PROBABILITIES, apart, settings, why_it_stopped
 
 if TYPE_CHECKING:
-    from perceptrons import Perceptron
+    from perceptrons.cli.files import AnyModel
+    from perceptrons.cli.weights import Row
 
 SHOWN_ROWS = 20
+MORE = " (--class, --json)"
 
 
 def inspect(
     model: options.Model,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many weights to show of a class or pair.")] = 10,
+    top: Annotated[
+        int, typer.Option("--top", min=1, help="How many weights or support examples to show of each.")
+    ] = 10,
     label: Annotated[
         str | None, typer.Option("--class", metavar="LABEL", help="Only this class, or the pair 'A vs B'.")
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Show what a model was trained with, what it has seen, why it stopped, and its most telling weights."""
+    """Show what a model was trained with, what it has seen, why it stopped, and its most telling weights.
+
+    Of a model with a kernel, its support examples with the largest coefficients.
+    """
     fitted = load_model(model)
     rows = [row for row in rows_of(fitted, mirrored=json or label is not None) if label is None or row.is_about(label)]
     if not rows:
         known = listed(fitted.classes_.tolist())
         raise BadInputError(f"--class {label}: the model has no such class, only {known}.")
     if json:
-        print(as_json({"model": str(model), **_facts(fitted), "weights": top_by_row(fitted, rows, top)}), end="")
+        inside = {"support": top_support(fitted, rows, top)} if is_kernel(fitted) else {
+            "weights": top_by_row(fitted, rows, top)}  # fmt: skip
+        print(as_json({"model": str(model), **_facts(fitted), **inside}), end="")
         return
     console = screen()
     _show_facts(fitted, console)
-    kind = (
-        "averaged weights, which stand for the votes here" if fitted.combine == "vote" else f"{fitted.combine} weights"
-    )
+    (_show_support if is_kernel(fitted) else _show_weights)(fitted, rows, top, console)
+    console.print(f"\n{NOT_PROBABILITIES}")
+
+
+def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: Any) -> None:
+    kind = "averaged weights, which stand for the votes here" if model.combine == "vote" else f"{model.combine} weights"
     if len(rows) == 1:
         console.print(heading(f"Most telling for {rows[0].title()} ({kind}; bias {rows[0].bias:+.3g})"))
     elif rows[0].thing == "class":
         console.print(heading(f"Most telling of each class ({kind}); all of one: --class LABEL"))
     else:
         console.print(heading(f"Most telling of A vs B ({kind}; + for B); all of one: --class 'A vs B'"))
-    show_rows(fitted, rows, top, SHOWN_ROWS, console, where_more=" (--class, --json)")
-    console.print(f"\n{NOT_PROBABILITIES}")
+    show_rows(rows, feature_names(model), top, SHOWN_ROWS, console, where_more=MORE)
 
 
-def _facts(model: "Perceptron") -> dict[str, Any]:
+def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: Any) -> None:
+    assert is_kernel(model)
+    kind = "averaged, which stand for the votes here" if model.combine == "vote" else model.combine
+    of_one = f" for {rows[0].title()}" if len(rows) == 1 else ""
+    console.print(heading(f"Support examples with the largest coefficients{of_one} ({kind})"))
+    if len(rows) > 1:
+        console.print("Of each class, + for it, - against it; all of one: --class LABEL", style="dim")
+    if (model.support_ >= 0).any():
+        console.print("Examples as they came when it learned, counted from 1", style="dim")
+    show_rows(rows, support_names(model), top, SHOWN_ROWS, console, ("example", "coefficient"), MORE)
+
+
+def _facts(model: "AnyModel") -> dict[str, Any]:
     names = feature_names(model)
     return {
         "kind": type(model).__name__,
         "parameters": model.get_params(),
+        **(kernel_facts(model) if is_kernel(model) else {}),
         "classes": model.classes_.tolist(),
         "several_labels": several_labels(model),
         "n_features": model.n_features_in_,
@@ -68,7 +93,7 @@ def _facts(model: "Perceptron") -> dict[str, Any]:
     }
 
 
-def _show_facts(model: "Perceptron", console: Any) -> None:
+def _show_facts(model: "AnyModel", console: Any) -> None:
     labels = model.classes_.tolist()
     names = feature_names(model)
     features = f"{model.n_features_in_:,}"
@@ -77,11 +102,15 @@ def _show_facts(model: "Perceptron", console: Any) -> None:
         features += ": " + "; ".join(plain(name) for name in some)
     several = ", several labels an example" if several_labels(model) else ""
     mistakes = "" if model.n_mistakes_ == model.n_updates_ else f"{count(model.n_mistakes_, 'mistake')}, "
+    kernel = []
+    if is_kernel(model):
+        kernel = [("kernel", kernel_in_words(model)), ("keeps", support_in_words(model))]
     table = grid(("", "left"), ("", "left"))
     table.columns[0].style = "dim"
     table.columns[1].no_wrap = False
     for name, value in (
         ("kind", f"{type(model).__name__}, combine={model.combine!r}{several}"),
+        *kernel,
         ("settings", settings(model) or "all as by default"),
         ("classes", f"{len(labels)}: {listed(labels, 12)}"),
         ("features", features),

@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.digits import pictures
-from perceptrons.cli.files import scored, winners
+from perceptrons.cli.files import feature_names, is_kernel, scored, winners
 from perceptrons.cli.quality import Quality, beside, measure
 from perceptrons.cli.screen import bar, count, grid, heading, percent
+from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
 from perceptrons.cli.weights import rows_of, show_rows, top_by_row
 from perceptrons.cli.wording import apart, settings, why_it_stopped
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from perceptrons import Perceptron
+    from perceptrons.cli.files import AnyModel
     from perceptrons.data import Table
 
 EPOCHS = 12  # lines at most of mistakes by epoch
@@ -27,7 +28,7 @@ UNEVEN = 30.0  # largest values that differ by more than this make weights incom
 class Run:
     """A finished training: the model, what it learned from, what it is tested on (None: nothing), where it is saved."""
 
-    model: "Perceptron"
+    model: "AnyModel"
     table: "Table"
     held_out: "Table | None"
     split: str
@@ -50,6 +51,10 @@ class Run:
 def summary(run: Run) -> dict[str, Any]:
     """Everything as JSON knows it."""
     model, (train, test) = run.model, run.qualities()
+    if is_kernel(model):
+        inside = {**kernel_facts(model), "support": top_support(model, rows_of(model), 10, run.table.lines)}
+    else:
+        inside = {"weights": top_by_row(model, rows_of(model), 10)}
     return {
         "data": "digits" if run.data is None else str(run.data),
         "model": None if run.output is None else str(run.output),
@@ -66,7 +71,7 @@ def summary(run: Run) -> dict[str, Any]:
         "why": why_it_stopped(model),
         "train_accuracy": None if train is None else train.accuracy,
         "test_accuracy": None if test is None else test.accuracy,
-        "weights": top_by_row(model, rows_of(model), 10),
+        **inside,
     }
 
 
@@ -78,17 +83,21 @@ def show(run: Run, console: "Console") -> None:
     console.print(f"{name}: {size}\n{run.split}", markup=False)
     if changed := settings(model):
         console.print(f"Settings: {changed}", markup=False)
+    if is_kernel(model):
+        console.print(f"Kernel: {kernel_in_words(model)}", markup=False)
     console.print(heading(f"Mistakes while learning{apart(model)}"), mistakes(model, console))
     seconds = sum(row["seconds"] for row in model.history_)
     console.print(
         f"\nStopped after {count(model.n_iter_, 'epoch')} in {seconds:.2f} s. {why_it_stopped(model)}", markup=False
     )
+    if is_kernel(model):
+        console.print(f"It keeps {support_in_words(model, run.table.X.shape[0])}.")
     if test is not None:
         console.print(f"Test accuracy {percent(test.accuracy)} ({beside(test)})", markup=False, style="bold")
     if train is not None:
         compared = beside(train) if test is None else f"{train.right:,} of {train.total:,}"
         console.print(f"Training accuracy {percent(train.accuracy)} ({compared})", markup=False)
-    show_weights(run, console)
+    (show_support if is_kernel(model) else show_weights)(run, console)
     if run.output is not None:
         console.print(f"\nSaved as {run.output}", markup=False)
     console.print(heading("What to try next"))
@@ -97,7 +106,7 @@ def show(run: Run, console: "Console") -> None:
         console.print(f"      {why}", markup=False, style="dim")
 
 
-def mistakes(model: "Perceptron", console: "Console") -> Any:
+def mistakes(model: "AnyModel", console: "Console") -> Any:
     """A bar per epoch, and its updates if they are others; of very many epochs the first, some, and the last."""
     rows = model.history_
     validated = rows[0]["validation_accuracy"] is not None
@@ -130,7 +139,7 @@ def show_weights(run: Run, console: "Console") -> None:
     rows = rows_of(model, mirrored=False)
     title = {"class": " of each class", "pair": " of each pair: those above 0 speak for its second"}[rows[0].thing]
     console.print(heading("Most telling weights" + title * (len(rows) > 1)))
-    show_rows(model, rows, 6 if len(rows) == 1 else 3, ROWS, console)
+    show_rows(rows, feature_names(model), 6 if len(rows) == 1 else 3, ROWS, console)
     picture = pictures(model, console) if run.data is None else None
     if picture is not None:
         console.print(heading("Weights as pictures: shades speak for the digit, dots against it"))
@@ -138,6 +147,19 @@ def show_weights(run: Run, console: "Console") -> None:
     if uneven(run.table.X):
         console.print(
             "The features differ widely in scale, so their weights cannot be compared; scaling them may also help.",
+            style="yellow",
+        )
+
+
+def show_support(run: Run, console: "Console") -> None:
+    model = run.model
+    assert is_kernel(model)
+    rows, names = rows_of(model, mirrored=False), support_names(model, run.table.lines)
+    console.print(heading("Support examples with the largest coefficients" + " of each class" * (len(rows) > 1)))
+    show_rows(rows, names, 6 if len(rows) == 1 else 3, ROWS, console, ("example", "coefficient"))
+    if model.kernel != "cosine" and uneven(run.table.X):
+        console.print(
+            "The features differ widely in scale, and the kernel hears the largest only: scale them first.",
             style="yellow",
         )
 
@@ -161,7 +183,8 @@ def suggestions(run: Run, train: Quality | None, test: Quality | None) -> list[t
     elif run.data is not None:
         saved = shlex.quote(str(run.output))
         found.append((f"perceptrons predict {saved} NEW-DATA", "predict, a label a line"))
-        found.append((f"perceptrons inspect {saved}", "look at more weights"))
+        more = "support examples" if is_kernel(model) else "weights"
+        found.append((f"perceptrons inspect {saved}", f"look at more {more}"))
     else:
         found.append(
             (f"perceptrons inspect {shlex.quote(str(run.output))} --class 3", "all that tells a 3 from other digits")
@@ -171,7 +194,8 @@ def suggestions(run: Run, train: Quality | None, test: Quality | None) -> list[t
     elif train and test and train.accuracy - test.accuracy > 0.03 and not model.early_stopping:
         found.append((f"{again} --early-stopping", "it knows the training examples better than others: stop earlier"))
     elif model.combine == "average":
-        found.append((f"{again} --combine last", "see what averaging is good for: the final weights alone"))
+        final = "coefficients" if is_kernel(model) else "weights"
+        found.append((f"{again} --combine last", f"see what averaging is good for: the final {final} alone"))
     if run.data is None:
         found.append(("perceptrons train YOUR.csv", "learn from your own table, the label in its last column"))
     return found[:3]

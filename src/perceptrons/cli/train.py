@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perceptrons.cli import options
+from perceptrons.cli import kernels, options
 from perceptrons.cli.byclass import file_of, name_classes, read_by_class
 from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, read_table, save_model
 from perceptrons.cli.screen import as_json, plain, screen
 
 if TYPE_CHECKING:
-    from perceptrons import Perceptron
+    from perceptrons.cli.files import AnyModel
     from perceptrons.data import Table
 
 Combine = StrEnum("Combine", ["average", "last", "vote", "pocket"])
@@ -107,6 +107,13 @@ def train(
     ] = None,
     no_shuffle: Annotated[bool, Rule("--no-shuffle", help="Visit examples in the order of DATA.")] = False,
     no_intercept: Annotated[bool, Rule("--no-intercept", help="Learn no bias.")] = False,
+    kernel: kernels.Kernel = None,
+    gamma: kernels.Gamma = None,
+    degree: kernels.Degree = None,
+    coef0: kernels.Coef0 = None,
+    budget: kernels.Budget = None,
+    on_full: kernels.OnFull = None,
+    cache_size: kernels.CacheSize = None,
     max_iter: Annotated[int | None, Stop("--max-iter", metavar="N", min=1, help="Epochs at most.")] = None,
     tol: Annotated[
         float | None, Stop("--tol", metavar="T", min=0, help="Stop when the average changes by less; 0: never.")
@@ -128,15 +135,18 @@ def train(
     if test is not None and data is None:
         raise BadInputError("--test needs DATA: the digits are tested on examples held out.")
     check_output(output, data, test, file_of(cost), file_of(class_weight))
-    from perceptrons import Perceptron
     from perceptrons.cli.report import Run, show, summary
-    from perceptrons.training.choices import check_choices
 
     rule = {
         "combine": combine, "step": step, "eta0": eta0, "C": C, "margin": margin, "shrink": shrink,
         "batch_size": batch_size, "multiclass": multiclass, "cost": cost, "class_weight": class_weight,
     }  # fmt: skip
-    chosen = {**rule, "max_iter": max_iter, "tol": tol, "max_seconds": max_seconds}
+    of_kernel = {
+        "kernel": kernel, "gamma": gamma, "degree": degree, "coef0": coef0, "budget": budget, "on_full": on_full,
+        "cache_size": cache_size,
+    }  # fmt: skip
+    kernels.check_sides(rule, of_kernel, no_intercept)
+    chosen = {**rule, **of_kernel, "max_iter": max_iter, "tol": tol, "max_seconds": max_seconds}
     given = {name: getattr(value, "value", value) for name, value in chosen.items() if value is not None}
     if tol == 0:
         given["tol"] = None
@@ -144,18 +154,24 @@ def train(
         given["cost"] = read_by_class("--cost", cost)
     if class_weight not in (None, "balanced"):
         given["class_weight"] = read_by_class("--class-weight", class_weight)
-    model = Perceptron(
-        **given, early_stopping=early_stopping, random_state=seed, shuffle=not no_shuffle,
-        fit_intercept=not no_intercept, verbose=verbose and not quiet,
-    )  # fmt: skip
-    with refusing(ValueError):
-        check_choices(model)
+    given |= {
+        "early_stopping": early_stopping, "random_state": seed, "shuffle": not no_shuffle,
+        "verbose": verbose and not quiet,
+    }  # fmt: skip
+    model = kernels.new_model(given, fit_intercept=not no_intercept)
     table, held_out, split = tables(data, test, 0.2 if test_share is None else test_share, seed, format, label_column)
     name_classes(model, table)
     learn(model, table, waiting=not (quiet or json or verbose))
     if output is not None:
         save_model(model, output)
-    asked = {"format": format, "label_column": label_column, "test": test, "test_share": test_share, **rule}
+    asked = {
+        "format": format,
+        "label_column": label_column,
+        "test": test,
+        "test_share": test_share,
+        **rule,
+        **of_kernel,
+    }
     words = ["perceptrons", "train"] + [str(data)] * (data is not None)
     for name, value in asked.items():
         words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
@@ -166,7 +182,7 @@ def train(
         show(run, screen())
 
 
-def learn(model: "Perceptron", table: "Table", waiting: bool) -> None:
+def learn(model: "AnyModel", table: "Table", waiting: bool) -> None:
     """Fit the model; a spinner turns meanwhile if somebody is watching."""
     about = None if str(table.path) == "digits" else table.path
     spinner: Any = nullcontext()

@@ -1,9 +1,9 @@
-"""The weights of a model, row by row and by feature name: the largest ones tell most."""
+"""The weights of a model, row by row and by feature name, or its coefficients by example: the largest tell most."""
 
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perceptrons.cli.files import feature_names, several_labels
+from perceptrons.cli.files import feature_names, is_kernel, several_labels
 from perceptrons.cli.screen import bar, count, grid, plain, signed
 
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from perceptrons import Perceptron
+    from perceptrons.cli.files import AnyModel
 
 
 class Weight(NamedTuple):
@@ -43,15 +44,19 @@ class Row(NamedTuple):
         return label in names or label == " vs ".join(names)
 
 
-def rows_of(model: "Perceptron", mirrored: bool = True) -> list[Row]:
+def rows_of(model: "AnyModel", mirrored: bool = True) -> list[Row]:
     """The rows of weights: one a class, or a pair if classes were learned one against one.
 
     Two classes have one row, the second one's; the first one's is its opposite, and there if `mirrored`.
-    Voting has no single weights: the averaged ones stand for it.
+    Voting has no single weights: the averaged ones stand for it. Of a kernel model, coefficients are the weights.
     """
     voting = model.combine == "vote"
-    coef = model.coef_average_ if voting else model.coef_
-    b = (model.intercept_average_ if voting else model.intercept_).tolist()
+    if is_kernel(model):
+        coef = model.dual_coef_average_ if voting else model.dual_coef_
+        b = [0.0] * len(coef)
+    else:
+        coef = model.coef_average_ if voting else model.coef_
+        b = (model.intercept_average_ if voting else model.intercept_).tolist()
     classes = model.classes_.tolist()
     if len(classes) == 2 and not several_labels(model):
         first, second = classes
@@ -92,23 +97,28 @@ def top_by_row(model: "Perceptron", rows: list[Row], n: int) -> list[dict[str, A
 
 
 def show_rows(
-    model: "Perceptron", rows: list[Row], n: int, at_most: int, console: "Console", where_more: str = ""
+    rows: list[Row],
+    names: list[str] | None,
+    n: int,
+    at_most: int,
+    console: "Console",
+    titles: tuple[str, str] = ("feature", "weight"),
+    where_more: str = "",
 ) -> None:
-    """The top weights for people: of one row with bars, of several a line for each."""
-    names = feature_names(model)
+    """The top weights for people: of one row with bars, of several a line for each. names: what they are of."""
     tops = [top(row, names, n) for row in rows[:at_most]]
-    console.print(_bars(rows[0], tops[0], console) if len(rows) == 1 else _lines(rows, tops, console))
+    console.print(_bars(rows[0], tops[0], titles, console) if len(rows) == 1 else _lines(rows, tops, console))
     if len(rows) > at_most:
         thing = rows[0].thing
         more = count(len(rows) - at_most, thing, {"class": "classes"}.get(thing))
         console.print(f"and {more} more{where_more}", style="dim")
 
 
-def _bars(row: Row, weights: list[Weight], console: "Console") -> "Table":
+def _bars(row: Row, weights: list[Weight], titles: tuple[str, str], console: "Console") -> "Table":
     """A line per weight with a bar and a word on which class it speaks for."""
     positive = plain(row.classes[-1])
     negative = f"against {positive}" if row.other is None else f"for {plain(row.other)}"
-    table = grid(("feature", "left"), ("weight", "right"), ("", "left"), ("speaks", "left"))
+    table = grid((titles[0], "left"), (titles[1], "right"), ("", "left"), ("speaks", "left"))
     for weight in weights:
         speaks = f"for {positive}" if weight.weight > 0 else negative
         length = bar(abs(weight.weight / weights[0].weight), 16, console)

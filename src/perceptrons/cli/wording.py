@@ -2,34 +2,32 @@
 
 from typing import TYPE_CHECKING
 
-from perceptrons.cli.files import several_labels
+from perceptrons.cli.files import is_kernel, several_labels
 from perceptrons.cli.screen import plain
 
 if TYPE_CHECKING:
-    from perceptrons import Perceptron
+    from perceptrons.cli.files import AnyModel
 
 LONG = 60  # characters of a setting, after which it is cut
 NOT_PROBABILITIES = "Scores say which class wins and how clearly; they are not probabilities."
 
 
-def settings(model: "Perceptron") -> str:
+def settings(model: "AnyModel") -> str:
     """The parameters that are not at their defaults."""
-    from perceptrons import Perceptron
-
-    defaults = Perceptron().get_params()
+    defaults = type(model)().get_params()
     return ", ".join(
         plain(f"{name}={value!r}", LONG) for name, value in model.get_params().items() if value != defaults[name]
     )
 
 
-def apart(model: "Perceptron") -> str:
+def apart(model: "AnyModel") -> str:
     """What to add to numbers that are sums over several binary problems."""
-    n_rows = len(model.coef_average_)
+    n_rows = len(model.dual_coef_last_ if is_kernel(model) else model.coef_average_)
     joint = model.multiclass == "joint" and not several_labels(model)
     return "" if joint or n_rows == 1 else f" in {n_rows} problems together"
 
 
-def why_it_stopped(model: "Perceptron") -> str:
+def why_it_stopped(model: "AnyModel") -> str:
     """One sentence for the reason that the model's last `fit` ended."""
     if not model.stop_reason_:
         return "It learned from blocks of examples and never decided to stop."
@@ -39,11 +37,14 @@ def why_it_stopped(model: "Perceptron") -> str:
     elif last.get("updates"):
         still = ", and some examples were still within the margin"
     settled, waited = f"{model.tol or 0:g}", model.n_iter_no_change
+    learned, parted = "weights", "are linearly separable"
+    if is_kernel(model):
+        learned, parted = "coefficients", "are separated in the kernel's space"
     sentences = {
-        "converged": "A whole epoch went by without a mistake: the training examples are linearly separable.",
-        "tol": f"The averaged weights settled: over an epoch they changed by less than {settled} of their size.",
+        "converged": f"A whole epoch went by without a mistake: the training examples {parted}.",
+        "tol": f"The averaged {learned} settled: over an epoch they changed by less than {settled} of their size.",
         "early_stopping": f"Accuracy on held-out training examples had not improved for {waited} epochs, "
-        f"so the weights are those of epoch {best_epoch(model)}.",
+        f"so the {learned} are those of epoch {best_epoch(model)}.",
         "max_iter": f"All {model.max_iter:,} epochs allowed were used{still}.",
         "max_seconds": f"The time allowed was over ({model.max_seconds or 0:g} seconds).",
         "interrupted": "It was interrupted.",
@@ -51,6 +52,6 @@ def why_it_stopped(model: "Perceptron") -> str:
     return sentences.get(model.stop_reason_, f"The reason given is {model.stop_reason_!r}.")
 
 
-def best_epoch(model: "Perceptron") -> int:
+def best_epoch(model: "AnyModel") -> int:
     """The first epoch with the highest accuracy on held-out examples."""
     return int(max(model.history_, key=lambda row: row["validation_accuracy"] or 0.0)["epoch"])

@@ -24,7 +24,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "kernel": (Words(NAMES), Function((object,), "a function of two blocks of examples")),
     "gamma": (Number(0, LIMITLESS, open=True), Words(("scale", "auto"))),
     "degree": (Number(1, 1000, whole=True),),
-    "coef0": (Number(-LIMITLESS, LIMITLESS),),
+    "coef0": (Number(-1e100, 1e100),),
     "combine": (Words(("average", "last", "vote")),),
     "multiclass": (Words(("joint", "ovr")),),
     "budget": (Number(1, LIMITLESS, whole=True), NONE),

@@ -22,6 +22,8 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool, dtype: str | None) -> An
             X = X.copy()
             X.sum_duplicates()
         return X
+    if "strided" not in str(getattr(X, "layout", "strided")):
+        raise TypeError("X is a sparse tensor, which is not supported: give X.to_dense(), or a CSR matrix of SciPy.")
     place, name = place_of(X), type(estimator).__name__
     X = X.detach() if hasattr(X, "detach") else X
     if len(X.shape) != 2:

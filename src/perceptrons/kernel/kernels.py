@@ -53,6 +53,11 @@ class Points:
         return Points(rows, self.place, norms, self.far)
 
 
+def not_finite_yet() -> Any:
+    """No warnings of values that are not finite: whoever adds them up looks, and raises `too_large`."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
 class Kernel:
     """One kernel with its parameters."""
 
@@ -77,6 +82,10 @@ class Kernel:
             return _cells(A, B)
         if not isinstance(self.name, str):
             return self._called(A, B)
+        with not_finite_yet():
+            return self._named(A, B)
+
+    def _named(self, A: Points, B: Points) -> Any:
         if self.name == "laplacian":
             return self._laplacian(A, B)
         K = _dot(A, B, wide=A.far or B.far)
@@ -108,6 +117,15 @@ class Kernel:
         with np.errstate(over="ignore"):
             return own if self.name == "linear" else np.abs(self.gamma * own + self.coef0) ** self.degree
 
+    def too_large(self, dtype: str) -> ValueError:
+        """What to raise where values are not finite: why, and what to do."""
+        name = self.name if isinstance(self.name, str) else getattr(self.name, "__name__", "the kernel")
+        return ValueError(
+            f"Values of the kernel {name!r} are too large for {dtype}, or not numbers: scale the features, for "
+            "instance with scikit-learn's StandardScaler, or lower gamma, coef0 or degree"
+            + (", or give X as float64." if dtype == "float32" else ".")
+        )
+
     def _laplacian(self, A: Points, B: Points) -> Any:
         if A.place.is_host:
             K = manhattan_distances(_short(A.rows), _short(B.rows))
@@ -132,7 +150,11 @@ class Kernel:
                 f"{type(K).__name__ if shape is None else f'shape {tuple(shape)}'}: a kernel gives an array of shape "
                 f"({len(A)}, {len(B)}), a value for every pair."
             )
-        K = A.place.put(np.asarray(to_host(K), np.float64)) if place_of(K) != A.place else K
+        if not any(kind in dtype_name(K) for kind in ("float", "int", "bool")):
+            raise ValueError(
+                f"{name} answered with values of type {dtype_name(K)}: a kernel's values are real numbers."
+            )
+        K = A.place.put(to_host(K), np.float64) if place_of(K) != A.place else K
         if dtype_name(K) != dtype_name(A.rows):
             K = A.place.xp.asarray(K, dtype=A.rows.dtype)
         if not A.place.xp.all(A.place.xp.isfinite(K)):

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.kernel.arrays import Place
-from perceptrons.kernel.kernels import Kernel, Points, chunks
+from perceptrons.kernel.kernels import Kernel, Points, chunks, not_finite_yet
 from perceptrons.kernel.support import Growing, Support
 from perceptrons.kernel.voting import vote_shares
 from perceptrons.passes.budget import NUMBERS, SEEN, TAKEN, Held
@@ -231,8 +231,11 @@ class KernelLearner:
         scores = X.place.zeros((len(X), self.n_rows), self.dtype)
         if self.n_support:
             coef = X.place.put(self.coef if combine == "last" else self.average, self.dtype)
-            for begin, part in chunks(X, self.n_support):
-                scores[begin : begin + len(part), :] = self.kernel(part, support) @ coef
+            with not_finite_yet():
+                for begin, part in chunks(X, self.n_support):
+                    scores[begin : begin + len(part), :] = self.kernel(part, support) @ coef
+            if not X.place.xp.all(X.place.xp.isfinite(scores)):
+                raise self.kernel.too_large(self.dtype)
         return scores
 
     # ---- going back

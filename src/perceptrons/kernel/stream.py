@@ -9,7 +9,6 @@ from perceptrons.kernel.arrays import to_host
 from perceptrons.kernel.kernels import Points, check_symmetric
 from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support import Growing
-from perceptrons.kernel.sweep import overflow
 from perceptrons.passes.budget import FINE, FORGET_OLDEST, PROJECT, REMOVE_RANDOM, budget_walk
 from perceptrons.training.epochs import Counts
 from perceptrons.training.learning import one_blas_thread
@@ -62,7 +61,7 @@ class Stream:
         if not isinstance(learner.kernel.name, str):
             check_symmetric(G, "The kernel")
         if not (np.isfinite(G).all() and np.isfinite(K).all()):
-            raise ValueError(overflow(learner.kernel, learner.dtype))
+            raise learner.kernel.too_large(learner.dtype)
         entered = np.full(len(held.coef), -1)
         weight = None if self.weight is None else self.weight[which]
         with np.errstate(over="ignore"):  # the random numbers are a hash

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.kernel.arrays import to_host
-from perceptrons.kernel.kernels import Kernel, Points, check_symmetric, chunks
+from perceptrons.kernel.kernels import Points, check_symmetric, chunks, not_finite_yet
 from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support import Growing
 from perceptrons.passes.dual import doubts, joint_walk, rest_walk
@@ -128,11 +128,12 @@ class Sweep:
 
     def _begin(self) -> None:
         """The scores of what was learned before."""
-        learner = self.learner
-        if learner.n_support:
-            support = learner.support.at(self.points.place)
-            both = np.hstack([learner.coef, learner.late])[:, : self._columns]
-            coef = self.points.place.put(both, learner.dtype)
+        learner, place = self.learner, self.points.place
+        if not learner.n_support:
+            return
+        support = learner.support.at(place)
+        coef = place.put(np.hstack([learner.coef, learner.late])[:, : self._columns], learner.dtype)
+        with not_finite_yet():
             for base, points in self.parts:
                 for begin, part in chunks(points, learner.n_support):
                     self.s[base + begin : base + begin + len(part), :] = learner.kernel(part, support) @ coef
@@ -143,7 +144,7 @@ class Sweep:
         while begin < len(order):
             which = order[begin : begin + self.block]
             begin += len(which)
-            with one_blas_thread if self.small else nullcontext():
+            with one_blas_thread if self.small else nullcontext(), not_finite_yet():
                 counts = self._learn(which, begin)
             yield counts
 
@@ -175,7 +176,7 @@ class Sweep:
             else:
                 gram = Growing(values)
         if not np.isfinite(s).all():
-            raise ValueError(overflow(learner.kernel, learner.dtype))
+            raise learner.kernel.too_large(learner.dtype)
         if kept:
             self._add(which, log[:kept], behind)
         learner.t = seen
@@ -237,7 +238,7 @@ class Sweep:
                 self.s[base + here : base + end, :] += more
                 total = total + points.place.xp.sum(more)
         if not np.isfinite(float(total)):
-            raise ValueError(overflow(learner.kernel, learner.dtype))
+            raise learner.kernel.too_large(learner.dtype)
         first = self.taken[who] < 0
         self.taken[who[first]] = learner.n_support + np.arange(int(first.sum()))
         self.at = np.concatenate([self.at, who[first]])
@@ -272,13 +273,3 @@ def in_order(who: np.ndarray, update: np.ndarray) -> tuple[np.ndarray, np.ndarra
     place = np.empty(len(who), np.intp)
     place[order] = np.arange(len(who))
     return who[order], place[update]
-
-
-def overflow(kernel: Kernel, dtype: str) -> str:
-    """Why kernel values are not finite, and what to do."""
-    name = kernel.name if isinstance(kernel.name, str) else getattr(kernel.name, "__name__", "the kernel")
-    return (
-        f"Values of the kernel {name!r} are too large for {dtype}, or not numbers: scale the features, for "
-        "instance with scikit-learn's StandardScaler, or lower gamma, coef0 or degree"
-        + (", or give X as float64." if dtype == "float32" else ".")
-    )

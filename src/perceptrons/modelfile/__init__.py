@@ -29,7 +29,8 @@ class ModelFileError(ValueError):
 def save(model: Perceptron | KernelPerceptron, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to one file. A loaded model goes on learning as if it had never stopped.
 
-    The file appears whole or not at all; a file of that name is replaced.
+    The file appears whole or not at all; a file of that name is replaced. It holds no code, so that a model whose
+    kernel is a function cannot be saved.
 
     Examples
     --------

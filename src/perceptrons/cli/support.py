@@ -1,0 +1,65 @@
+"""The support examples of a kernel model, by the row or line they came from: large coefficients tell most."""
+
+from typing import TYPE_CHECKING, Any
+
+from perceptrons.cli.screen import count, percent
+from perceptrons.cli.weights import Row, top
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from perceptrons import KernelPerceptron
+
+
+def kernel_facts(model: "KernelPerceptron") -> dict[str, Any]:
+    """The kernel and what it kept, for machines; gamma is null where the kernel has none."""
+    from perceptrons.kernel.kernels import WITH_GAMMA
+
+    gamma = float(model.gamma_) if model.kernel in WITH_GAMMA else None
+    return {"kernel": model.kernel, "gamma": gamma, "n_support": model.n_support_}
+
+
+def kernel_in_words(model: "KernelPerceptron") -> str:
+    """rbf, gamma 0.5 (scale)."""
+    words, gamma = [str(model.kernel)], kernel_facts(model)["gamma"]
+    if gamma is not None:
+        words.append(f"gamma {gamma:.4g}" + (f" ({model.gamma})" if isinstance(model.gamma, str) else ""))
+    if model.kernel == "poly":
+        words.append(f"degree {model.degree}")
+    if model.kernel in ("poly", "sigmoid"):
+        words.append(f"coef0 {model.coef0:g}")
+    return ", ".join(words)
+
+
+def support_in_words(model: "KernelPerceptron", n_examples: int | None = None) -> str:
+    """12 support examples, 3.0% of all that it learned from."""
+    words = count(model.n_support_, "support example")
+    if model.budget is not None:
+        return f"{words} (at most {model.budget:,})"
+    return (
+        words if n_examples is None else f"{words}, {percent(model.n_support_ / n_examples)} of those it learned from"
+    )
+
+
+def support_names(model: "KernelPerceptron", lines: "np.ndarray | None" = None) -> list[str]:
+    """How each is called: by its line, or its place among the examples learned from; else by its own number."""
+    rows = model.support_.tolist()
+    if lines is not None:
+        return [f"line {lines[row]}" for row in rows]
+    return [f"support {place}" if row < 0 else f"example {row + 1}" for place, row in enumerate(rows, 1)]
+
+
+def top_support(
+    model: "KernelPerceptron", rows: list[Row], n: int, lines: "np.ndarray | None" = None
+) -> list[dict[str, Any]]:
+    """The top support examples of every row of coefficients, for machines: rows from 0, lines from 1, or null."""
+    places = model.support_.tolist()
+    found = []
+    for row in rows:
+        examples = []
+        for _, number, coefficient in top(row, None, n):
+            place = places[number] if places[number] >= 0 else None
+            line = None if place is None or lines is None else int(lines[place])
+            examples.append({"support": number, "row": place, "line": line, "coefficient": coefficient})
+        found.append({"class": row.classes[0], "examples": examples})
+    return found

@@ -1,0 +1,188 @@
+"""Bad kernels, matrices, parameters and arrays: errors that say what, where and what to do."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from perceptrons import KernelPerceptron
+
+X = np.random.default_rng(0).standard_normal((60, 4))
+Y = (X[:, 0] * X[:, 1] > 0).astype(int)
+K = X @ X.T
+
+
+def changed(matrix, row, column, value):
+    matrix = matrix.copy()
+    matrix[row, column] = value
+    return matrix
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"kernel": "gauss"}, "kernel must be one of 'linear', 'poly', 'rbf'"),
+        ({"kernel": None}, "or a function of two blocks"),
+        ({"gamma": 0}, "gamma must be a number above 0 or one of 'scale', 'auto'"),
+        ({"gamma": np.nan}, "gamma must be a number above 0"),
+        ({"gamma": "big"}, "gamma must be"),
+        ({"degree": 0}, "degree must be a whole number between 1 and 1000"),
+        ({"degree": 2.5}, "degree must be a whole number"),
+        ({"coef0": np.inf}, "coef0 must be a number"),
+        ({"combine": "pocket"}, "combine must be one of 'average', 'last', 'vote'"),
+        ({"multiclass": "ovo"}, "multiclass must be one of 'joint', 'ovr'"),
+        ({"budget": 0}, "budget must be a whole number of at least 1 or None"),
+        ({"on_full": "stop"}, "on_full must be one of 'remove_random'"),
+        ({"cache_size": -1}, "cache_size must be a number of at least 0"),
+        ({"budget": 5, "combine": "vote"}, "a budget forgets what they were made of"),
+        ({"budget": 5, "on_full": "project", "kernel": "sigmoid"}, "not positive definite"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(parameters, said):
+    with pytest.raises(ValueError, match=said):
+        KernelPerceptron(**parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "said"),
+    [
+        (K[:, :50], r"a square matrix, and X has shape \(60, 50\)"),
+        (changed(K, 3, 5, 99.0), r"not symmetric: K\[3, 5\] = 99, but K\[5, 3\]"),
+        (changed(K, 2, 2, np.nan), "NaN at row 2, column 2"),
+    ],
+)
+def test_a_precomputed_matrix_that_is_no_kernel_is_refused(matrix, said):
+    with pytest.raises(ValueError, match=said):
+        KernelPerceptron(kernel="precomputed").fit(matrix, Y)
+
+
+def test_a_large_precomputed_matrix_is_checked_to_its_end(rng):
+    large = rng.standard_normal((1100, 3))
+    matrix = changed(large @ large.T, 1090, 1095, 50.0)
+    with pytest.raises(ValueError, match=r"K\[1090, 1095\] = 50"):
+        KernelPerceptron(kernel="precomputed").fit(matrix, np.arange(1100) % 2)
+
+
+def test_precomputed_kernels_know_the_training_examples_only():
+    model = KernelPerceptron(kernel="precomputed").fit(K, Y)
+    with pytest.raises(ValueError, match="a column for every example it was trained on"):
+        model.predict(K[:, :50])
+    with pytest.raises(TypeError, match="toarray"):
+        KernelPerceptron(kernel="precomputed").fit(sp.csr_matrix(K), Y)
+    for learn in (lambda m: m.partial_fit(K, Y), lambda m: m.learn_one(K[0], 1)):
+        with pytest.raises(ValueError, match="kernel values of new examples with old ones"):
+            learn(KernelPerceptron(kernel="precomputed"))
+    with pytest.raises(AttributeError, match="read support_"):
+        model.support_vectors_  # noqa: B018 (reading is what fails)
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda A, B: np.ones(3), r"answered with shape \(3,\)"),
+        (lambda A, B: 1.0, "answered with float"),
+        (lambda A, B: B[:5] @ A.T, r"a value for every pair"),
+        (lambda A, B: np.full((len(A), len(B)), np.nan), "gave nan for example 0"),
+        (lambda A, B: np.full((len(A), len(B)), "a"), "real numbers"),
+        (lambda A, B: A @ B.T + 0j, "real numbers"),
+        (lambda A, B: A @ np.triu(np.ones((4, 4))) @ B.T, "not symmetric"),
+    ],
+    ids=["vector", "number", "transposed", "nan", "text", "complex", "one way"],
+)
+@pytest.mark.parametrize("budget", [None, 20])
+def test_a_function_that_is_no_kernel_is_refused(function, said, budget):
+    with pytest.raises(ValueError, match=said):
+        KernelPerceptron(kernel=function, budget=budget).fit(X, Y)
+    with pytest.raises(ValueError, match=said):
+        KernelPerceptron(kernel=function, budget=budget).partial_fit(X, Y)
+
+
+def test_an_error_in_the_users_function_comes_through():
+    with pytest.raises(ZeroDivisionError):
+        KernelPerceptron(kernel=lambda A, B: 1 / 0).fit(X, Y)
+
+
+@pytest.mark.parametrize("budget", [None, 20])
+def test_kernel_values_that_overflow_are_refused_and_not_learned_from(budget):
+    small, large = (X.astype(np.float32), (1e8 * X).astype(np.float32))
+    model = KernelPerceptron(kernel="poly", degree=9, gamma=1.0, budget=budget).partial_fit(small, Y)
+    before = model.dual_coef_last_, model.t_
+    with pytest.raises(ValueError, match=r"too large for float32.*give X as float64"):
+        model.partial_fit(large, 1 - Y)
+    assert np.array_equal(model.dual_coef_last_, before[0])
+    assert model.t_ == before[1]
+    with pytest.raises(ValueError, match="too large for float32"):
+        model.predict(large)
+    with pytest.raises(ValueError, match="too large for float32"):
+        KernelPerceptron(kernel="poly", degree=9, gamma=1.0, budget=budget).fit(large, Y)
+
+
+def test_a_kernel_that_is_not_positive_definite_cannot_be_projected_on():
+    def odd(A, B):
+        return -(A @ B.T)
+
+    with pytest.raises(ValueError, match="needs a kernel that is positive definite"):
+        KernelPerceptron(kernel=odd, budget=20, on_full="project").fit(X, Y)
+
+
+def test_labels_are_checked_as_everywhere():
+    for y, said in ((np.ones(60), "only one class"), (None, "y is None"), (np.eye(2)[Y], "OneVsRestClassifier")):
+        with pytest.raises(ValueError, match=said):
+            KernelPerceptron().fit(X, y)
+    with pytest.raises(ValueError, match="balanced"):
+        KernelPerceptron(class_weight="balanced").partial_fit(X, Y)
+
+
+def test_a_model_cannot_change_its_kernel_halfway():
+    model = KernelPerceptron(kernel="poly", gamma=0.5).partial_fit(X, Y)
+    for name, value in (("kernel", "rbf"), ("gamma", 0.7), ("degree", 4), ("coef0", 2.0), ("budget", 9)):
+        before = getattr(model, name)
+        with pytest.raises(ValueError, match=f"begun with {name}="):
+            model.set_params(**{name: value}).partial_fit(X, Y)
+        model.set_params(**{name: before})
+    model.partial_fit(X, Y)
+
+
+def test_distances_far_from_the_origin_keep_their_digits_in_float32():
+    near, far = X.astype(np.float32), (X + 1e4).astype(np.float32)
+    assert KernelPerceptron(gamma=0.3).fit(far, Y).score(far, Y) == KernelPerceptron(gamma=0.3).fit(near, Y).score(
+        near, Y
+    )
+
+
+def test_tensors_are_checked_as_arrays_are():
+    torch = pytest.importorskip("torch")
+    tensor = torch.from_numpy(X)
+    with pytest.raises(ValueError, match="NaN at row 2, column 1"):
+        KernelPerceptron().fit(torch.from_numpy(changed(X, 2, 1, np.nan)), Y)
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        KernelPerceptron().fit(tensor[0], Y)
+    with pytest.raises(ValueError, match="Complex data"):
+        KernelPerceptron().fit(tensor + 0j, Y)
+    with pytest.raises(TypeError, match="to_dense"):
+        KernelPerceptron().fit(tensor.to_sparse(), Y)
+    with pytest.raises(ValueError, match="expecting 4 features"):
+        KernelPerceptron().fit(tensor, Y).predict(tensor[:, :2])
+
+
+def test_a_model_follows_x_from_one_library_to_another():
+    torch = pytest.importorskip("torch")
+    tensor = torch.from_numpy(X)
+    here, there = KernelPerceptron().fit(X, Y), KernelPerceptron().fit(tensor, torch.from_numpy(Y))
+    for model in (here, there):
+        assert isinstance(model.predict(tensor), torch.Tensor)
+        assert isinstance(model.predict(X), np.ndarray)
+        np.testing.assert_allclose(model.decision_function(tensor).numpy(), model.decision_function(sp.csr_matrix(X)))
+    named = KernelPerceptron().fit(tensor, np.where(Y, "yes", "no")).predict(tensor)
+    assert set(named.tolist()) <= {"yes", "no"}
+    assert KernelPerceptron().fit(tensor.requires_grad_(), Y).decision_function(tensor).requires_grad is False
+    assert there.partial_fit(X, Y).t_ > here.t_
+
+
+def test_where_scikit_learn_dispatches_its_convention_holds():
+    strict = pytest.importorskip("array_api_strict")
+    from sklearn import config_context
+
+    model = KernelPerceptron().fit(strict.asarray(X), Y)
+    with config_context(array_api_dispatch=True), pytest.raises(ValueError, match="must use the same namespace"):
+        model.predict(X)
+    assert model.predict(X).shape == (60,)
