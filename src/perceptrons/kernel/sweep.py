@@ -22,7 +22,7 @@ from perceptrons.training.epochs import Counts
 from perceptrons.training.learning import one_blas_thread
 
 FIRST_BLOCK, LARGEST_BLOCK = 256, 2**14
-UPDATES = 128  # that a block should come to: enough for a fast matrix product, few enough to look ahead; measured
+UPDATES = 256  # that a block should come to: enough for a fast matrix product, few enough to look ahead; measured
 VALUES = 2**19  # kernel values that the walk of a block should need: more are slow to bring from a device; measured
 BLOCK_BYTES = 2**26  # of the examples of a block, gathered
 SMALL = 2**22  # numbers in the training set, up to which one thread does the matrix products
@@ -92,7 +92,7 @@ class Sweep:
         ahead: bool = False,
     ):
         self.learner, self.points, self.y, self.weight, self.eta = learner, points, y, weight, eta
-        self.ahead, self.averages = ahead, averages
+        self.ahead, self.averages, self.sign = ahead, averages, learner.sign
         self.known = taken is not None  # is this a training set that may come again?
         self.taken = np.full(len(points), -1) if taken is None else taken  # which support example each row is
         self.block = FIRST_BLOCK
@@ -154,7 +154,7 @@ class Sweep:
         s = np.ascontiguousarray(to_host(self.points.place.take(self.s[:, :n_rows], which)).T)
         row, base, at, kept, seen = np.full(len(which), -1), 0, 0, 0, learner.t
         gram = Growing(np.empty((0, 0), learner.dtype))
-        log, loss, block, sign = np.empty((0, LOG_COLUMNS)), 0.0, None, learner.sign
+        log, loss, block, sign = np.empty((0, LOG_COLUMNS)), 0.0, None, self.sign
         while True:
             if len(sign):
                 at, seen, kept, lost, log = rest_walk(
@@ -187,7 +187,7 @@ class Sweep:
         """The examples from `at` on that are wrong by now or least clearly right: who is going to be a mistake?"""
         if self._scale is None:
             self._scale = 1.0 / np.sqrt(np.maximum(self.learner.kernel.own(self.points), np.finfo(float).tiny))
-        margin = doubts(s, y, self.learner.sign, self._scale[which], row, at)
+        margin = doubts(s, y, self.sign, self._scale[which], row, at)
         margin[0] = -np.inf
         size = min(len(margin), 2 * int((margin <= 0).sum()) + SPARE)
         asked = at + np.sort(np.argpartition(margin, size - 1)[:size])
@@ -251,8 +251,8 @@ class Sweep:
         coef = np.zeros((n, self._columns))
         y, other, step = log[:, 2].astype(np.intp), log[:, 3].astype(np.intp), log[:, 4]
         for offset, size in ((0, step), (learner.n_rows, step * log[:, 0]))[: 2 if self.averages else 1]:
-            if len(learner.sign):
-                np.add.at(coef, (update, offset + other), size * learner.sign[y, other])
+            if len(self.sign):
+                np.add.at(coef, (update, offset + other), size * self.sign[y, other])
             else:
                 np.add.at(coef, (update, offset + y), size)
                 np.add.at(coef, (update, offset + other), -size)
