@@ -67,3 +67,32 @@ def gaussian(rng, n, d, k):
     y = np.argmax(X @ rng.standard_normal((d, k)) + 0.5 * rng.standard_normal((n, k)), axis=1)
     y[:k] = np.arange(k)
     return X, y
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run a command; gives exit code, stdout and stderr."""
+    from perceptrons.cli import main
+
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def ran(*arguments):
+        code = main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return ran
+
+
+@pytest.fixture
+def refused(run):
+    """Run a command that must end with code 2 and one line on stderr, which it returns."""
+
+    def ran(*arguments):
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, ""), (code, out, err)
+        assert err.count("\n") == 1
+        assert err.endswith("\n")
+        return err.strip()
+
+    return ran

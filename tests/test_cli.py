@@ -25,33 +25,6 @@ NAMES = ["length", "width", "height"]
 KINDS = ["cat", "dog", "emu"]
 
 
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Run a command; gives exit code, stdout and stderr."""
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def ran(*arguments):
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return ran
-
-
-@pytest.fixture
-def refused(run):
-    """Run a command that must end with code 2 and one line on stderr, which it returns."""
-
-    def ran(*arguments):
-        code, out, err = run(*arguments)
-        assert (code, out) == (2, ""), (code, out, err)
-        assert err.count("\n") == 1
-        assert err.endswith("\n")
-        return err.strip()
-
-    return ran
-
-
 def as_csv(X, y, names=NAMES):
     rows = [",".join([*(repr(float(value)) for value in x), *([] if y is None else [str(label)])]) for x, label in
             zip(X, [None] * len(X) if y is None else y, strict=True)]  # fmt: skip

@@ -220,20 +220,20 @@ def follow(model, X, y, rule, budget):
 @rules
 def test_random_removal_replayed_gives_the_coefficients_of_the_reference(rule):
     X, y = sparse_gaussian(np.random.default_rng(5), 150, 5, RULES[rule][1])
-    model = KernelPerceptron(budget=6, **options(rule))
+    model = KernelPerceptron(on_full="remove_random", budget=6, **options(rule))
     run, ranks = follow(model, X, y, rule, 6)
     assert run.closest > 1e-11
     assert len(ranks) > 20
     assert_same_coefficients(model, run, X)
     assert_same_scores(model, run, X, run.K)
     for size in (1, 11, 150):
-        blocks = KernelPerceptron(budget=6, **options(rule))
+        blocks = KernelPerceptron(on_full="remove_random", budget=6, **options(rule))
         for i in range(0, 150, size):
             blocks.partial_fit(X[i : i + size], y[i : i + size], classes=np.unique(y))
         assert_same_coefficients(blocks, run, X)
-        sparse = KernelPerceptron(budget=6, **options(rule)).partial_fit(as_csr(X), y)
+        sparse = KernelPerceptron(on_full="remove_random", budget=6, **options(rule)).partial_fit(as_csr(X), y)
         assert_same_coefficients(sparse, run, X)
-    whole = KernelPerceptron(budget=6, max_iter=1, **options(rule)).fit(X, y)
+    whole = KernelPerceptron(on_full="remove_random", budget=6, max_iter=1, **options(rule)).fit(X, y)
     assert_same_coefficients(whole, run, X)
 
 
@@ -242,7 +242,9 @@ def test_random_removal_takes_old_and_new_alike_and_goes_by_the_seed():
     X, y = rng.standard_normal((1200, 3)), rng.integers(0, 2, 1200)
     all_ranks = []
     for seed in (0, 1):
-        _, ranks = follow(KernelPerceptron(budget=5, **options("two", random_state=seed)), X, y, "two", 5)
+        _, ranks = follow(
+            KernelPerceptron(on_full="remove_random", budget=5, **options("two", random_state=seed)), X, y, "two", 5
+        )
         assert len(ranks) > 400
         counts = np.bincount(ranks, minlength=5) / len(ranks)
         assert np.abs(counts - 0.2).max() < 0.08  # four standard deviations
@@ -253,7 +255,7 @@ def test_random_removal_takes_old_and_new_alike_and_goes_by_the_seed():
 @rules
 def test_random_removal_over_epochs_holds_only_mistakes_and_sums_of_steps(rule):
     X, y = sparse_gaussian(np.random.default_rng(7), 300, 5, RULES[rule][1])
-    keywords = {"budget": 10, "max_iter": 5, **options(rule, eta0=0.5, shuffle=True)}
+    keywords = {"budget": 10, "on_full": "remove_random", "max_iter": 5, **options(rule, eta0=0.5, shuffle=True)}
     model, again = (KernelPerceptron(**keywords).fit(X, y) for _ in range(2))
     other = KernelPerceptron(**keywords | {"random_state": 3}).fit(X, y)
     assert model.n_support_ == 10 == len(set(model.support_.tolist()))

@@ -30,7 +30,7 @@ def changed(matrix, row, column, value):
         ({"coef0": np.inf}, "coef0 must be a number"),
         ({"combine": "pocket"}, "combine must be one of 'average', 'last', 'vote'"),
         ({"multiclass": "ovo"}, "multiclass must be one of 'joint', 'ovr'"),
-        ({"budget": 0}, "budget must be a whole number of at least 1 or None"),
+        ({"budget": 0}, "budget must be a whole number between 1 and"),
         ({"on_full": "stop"}, "on_full must be one of 'remove_random'"),
         ({"cache_size": -1}, "cache_size must be a number of at least 0"),
         ({"budget": 5, "combine": "vote"}, "a budget forgets what they were made of"),
@@ -186,3 +186,21 @@ def test_where_scikit_learn_dispatches_its_convention_holds():
     with config_context(array_api_dispatch=True), pytest.raises(ValueError, match="must use the same namespace"):
         model.predict(X)
     assert model.predict(X).shape == (60,)
+
+
+@pytest.mark.parametrize("on_full", ["remove_random", "forget_oldest", "project"])
+def test_a_shorter_training_set_of_the_same_rows_leaves_no_row_behind(on_full):
+    model = KernelPerceptron(budget=20, on_full=on_full, max_iter=3, tol=None, warm_start=True).fit(X, Y)
+    assert (model.fit(X[:25], Y[:25]).support_ < 25).all()
+    rows = model.support_ >= 0
+    assert np.array_equal(model.support_vectors_[rows], X[model.support_[rows]])
+    assert model.fit(X, Y).n_support_ <= 20
+
+
+def test_a_block_far_from_those_before_it_keeps_its_digits_in_float32():
+    near, far = X[:30].astype(np.float32), (X[30:] + 1000).astype(np.float32)
+    single, double = KernelPerceptron(gamma=1.0), KernelPerceptron(gamma=1.0)
+    for block, y in ((near, Y[:30]), (far, Y[30:])):
+        single.partial_fit(block, y)
+        double.partial_fit(block.astype(np.float64), y)
+    np.testing.assert_allclose(single.decision_function(far), double.decision_function(far.astype(float)), atol=1e-5)

@@ -226,7 +226,7 @@ def test_inputs_are_never_modified(name, rule):
     odd = odd_csr(X)
     inputs = [X, y, v, odd.data, odd.indices, odd.indptr]
     copies = [a.copy() for a in inputs]
-    for policy in ({}, {"budget": 4, "on_full": "forget_oldest"}, {"budget": 4}):
+    for policy in ({}, {"budget": 4, "on_full": "forget_oldest"}, {"budget": 4, "on_full": "remove_random"}):
         model = KernelPerceptron(kernel=name, max_iter=3, **options(rule, **policy, shuffle=True)).fit(
             X, y, sample_weight=v
         )
@@ -296,7 +296,7 @@ def test_reading_the_average_or_the_votes_leaves_training_as_it_was(rule):
 
 @rules
 @pytest.mark.parametrize(
-    "budget", [{}, {"budget": 6}, {"budget": 6, "on_full": "forget_oldest"}, {"budget": 6, "on_full": "project"}]
+    "budget", [{}, *({"budget": 6, "on_full": policy} for policy in ("remove_random", "forget_oldest", "project"))]
 )
 def test_a_pickled_model_goes_on_as_if_it_had_never_stopped(rule, budget):
     X, y = sparse_gaussian(np.random.default_rng(6), 120, 5, RULES[rule][1])

@@ -175,10 +175,9 @@ def test_a_later_format_is_refused_by_name(model, path):
 
 def forge(model, path, change):
     """A file whose checksum is right but whose contents were changed on purpose."""
-    held = modelfile._arrays(model._learner)
-    header = modelfile._header(model)
-    change(header, held)
-    path.write_bytes(to_bytes(held, metadata=modelfile._seal(json.dumps(header), held)))
+    header, arrays = modelfile.KINDS[type(model).__name__].contents(model)
+    change(header, arrays)
+    path.write_bytes(modelfile.sealed(json.dumps(header), arrays))
 
 
 HOSTILE = {

@@ -27,7 +27,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "coef0": (Number(-1e100, 1e100),),
     "combine": (Words(("average", "last", "vote")),),
     "multiclass": (Words(("joint", "ovr")),),
-    "budget": (Number(1, LIMITLESS, whole=True), NONE),
+    "budget": (Number(1, 2**31, whole=True), NONE),
     "on_full": (Words(("remove_random", "forget_oldest", "project")),),
     "cache_size": (Number(0, LIMITLESS),),
     **{name: LINEAR[name] for name in SHARED},

@@ -64,10 +64,11 @@ class KernelPerceptron(Estimating, SupportReading, ClassifierMixin, BaseEstimato
         Learning rate: scales the coefficients, changes no prediction.
     budget : int or None, default=None
         At most so many support examples, for streams without end: memory and time an example stay bounded.
-    on_full : {"remove_random", "forget_oldest", "project"}, default="remove_random"
-        What happens when the budget is full and another example is needed: a random one goes; the oldest goes, after
-        all were shrunk so that little is lost (the self-tuned Forgetron); the new one is expressed by those that are
-        there (Projectron; the most accurate, time budget ** 2 a mistake).
+    on_full : {"project", "forget_oldest", "remove_random"}, default="project"
+        What happens when the budget is full and another example is needed: the new one is expressed by those that are
+        there (Projectron: the most accurate, memory and time of a mistake budget ** 2); the oldest goes, after all were
+        shrunk so that little is lost (the self-tuned Forgetron); a random one goes. What is removed is removed from
+        the average too: combine="last" predicts better then.
     cache_size : float, default=200
         Megabytes for kernel values that may be needed again. They save time only.
     max_iter, tol, shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change, max_seconds, \
@@ -114,7 +115,7 @@ converged_, stop_reason_
         multiclass="joint",
         eta0=1.0,
         budget=None,
-        on_full="remove_random",
+        on_full="project",
         cache_size=200,
         max_iter=1000,
         tol=5e-3,

@@ -29,7 +29,7 @@ class Points:
 
     rows: Any  # array (n, d) or CSR
     place: Place = HOST
-    norms: Any = None  # (n,)
+    norms: Any = None  # float64 (n,)
     far: bool = False  # so far from the origin that distances need float64
     index: np.ndarray | None = None
 
@@ -74,7 +74,7 @@ class Kernel:
         norms = squares(rows, place)
         largest = float(place.xp.max(norms)) if norms.shape[0] else 0.0
         far = dtype_name(rows) == "float32" and self.name == "rbf" and self.gamma * largest * 1e-7 > TOO_FAR
-        return Points(rows, place, norms if far else place.xp.asarray(norms, dtype=rows.dtype), far)
+        return Points(rows, place, norms, far)
 
     def __call__(self, A: Points, B: Points) -> Any:
         """K(a, b) for all a in A and b in B: an array (len(A), len(B)) of the type of A, where A is."""
@@ -92,14 +92,14 @@ class Kernel:
         xp = A.place.xp
         if self.name == "rbf":
             K *= -2.0
-            K += A.norms[:, None]
-            K += B.norms[None, :]
+            K += xp.asarray(A.norms, dtype=K.dtype)[:, None]
+            K += xp.asarray(B.norms, dtype=K.dtype)[None, :]
             K *= -self.gamma
             K = _into(xp.exp, _at_most_zero(K, xp), xp)
             return K if dtype_name(K) == dtype_name(A.rows) else xp.asarray(K, dtype=A.rows.dtype)
         if self.name == "cosine":
-            K /= _or_one(xp.sqrt(A.norms), xp)[:, None]
-            K /= _or_one(xp.sqrt(B.norms), xp)[None, :]
+            K /= xp.asarray(_or_one(xp.sqrt(A.norms), xp), dtype=K.dtype)[:, None]
+            K /= xp.asarray(_or_one(xp.sqrt(B.norms), xp), dtype=K.dtype)[None, :]
         elif self.name in ("poly", "sigmoid"):
             if self.gamma != 1.0:
                 K *= self.gamma

@@ -127,6 +127,7 @@ class KernelLearner:
         known = np.flatnonzero((where >= 0) & (where < len(points)))
         if len(known) and self._same(points.take(where[known]), self.support.points().take(known)):
             taken[where[known]] = known
+            where[where >= len(points)] = -1
         else:
             where[:] = -1
         return taken

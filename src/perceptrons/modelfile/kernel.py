@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.extmath import row_norms
 
 from perceptrons.kernel import KernelPerceptron
-from perceptrons.kernel.arrays import HOST, to_host
+from perceptrons.kernel.arrays import to_host
 from perceptrons.kernel.choices import check_choices
-from perceptrons.kernel.kernels import WITH_NORMS, Kernel, Points
+from perceptrons.kernel.kernels import Kernel, Points
 from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support import Growing
 from perceptrons.modelfile.parts import (
@@ -53,8 +52,6 @@ def contents(model: KernelPerceptron) -> tuple[dict[str, Any], dict[str, np.ndar
     points = learner.support.points()
     if n and learner.kernel.name != "precomputed":
         arrays |= support_arrays(to_host(points.rows))
-        if points.norms is not None:  # computed anew they might differ in the last bit, and then a decision
-            arrays["norms"] = np.ascontiguousarray(to_host(points.norms))
     header = {
         **header_of(model),
         "gamma": float(learner.kernel.gamma),
@@ -119,14 +116,9 @@ def _read_support(learner: KernelLearner, arrays: dict[str, np.ndarray], far: An
         demand(bool(((where >= 0) & (where < learner.n_features)).all()), "rows that the kernel matrix has")
         learner.support.append(Points(None, index=where.astype(np.intp)))
         return
-    rows, norms = support_in(arrays, (len(where), learner.n_features), np.dtype(learner.dtype)), None
-    if kernel.name in WITH_NORMS:
-        kind = arrays["norms"].dtype
-        demand(kind == np.float64 or (kind == np.float32 and kind == learner.dtype), "norms of float32 or float64")
-        norms = array_in(arrays, "norms", where.shape, kind)
-        exact = row_norms(rows.astype(np.float64), squared=True)
-        demand(bool((np.abs(norms - exact) <= 1e-3 * exact + 1e-30).all()), "the norms of the support examples")
-    learner.support.append(Points(rows, HOST, norms, far))
+    points = kernel.points(support_in(arrays, (len(where), learner.n_features), np.dtype(learner.dtype)))
+    points.far |= far  # others may have been, which were seen with them
+    learner.support.append(points)
 
 
 def _read_log(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:

@@ -100,6 +100,9 @@ def support_in(arrays: dict[str, np.ndarray], shape: tuple[int, int], kind: Any)
     else:
         parts = (arrays["support_data"], arrays["support_indices"], arrays["support_indptr"])
         demand(all(part.dtype in (np.int32, np.int64) for part in parts[1:]), "whole numbers as indices")
+        starts = parts[2]  # SciPy does not look at them where the last is negative
+        in_order = starts.ndim == 1 and len(starts) == shape[0] + 1 and starts[0] == 0 and (np.diff(starts) >= 0).all()
+        demand(bool(in_order) and starts[-1] == len(parts[0]), "rows in order")
         support = sp.csr_matrix(parts, shape=shape, copy=True)
         support.check_format(full_check=True)
     demand(support.shape == shape, "support examples of the stated shape")
