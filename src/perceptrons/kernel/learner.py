@@ -146,25 +146,37 @@ class KernelLearner:
     def meet_features(self, n_features: int) -> None:
         self.support.n_features = max(self.n_features, n_features)
 
-    def record(self, log: np.ndarray, slots: np.ndarray, new: Points, where: np.ndarray) -> None:
-        """Take updates in: log as a walk wrote it, slots the support example of each, of which some are new."""
+    def changes(self, log: np.ndarray, who: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """What updates, as a walk logs them, add to coef and late of n examples; who: the example of each update."""
+        y, other, step, sign = log[:, 2].astype(np.intp), log[:, 3].astype(np.intp), log[:, 4], self.sign
+        both = np.zeros((n, self.n_rows)), np.zeros((n, self.n_rows))
+        for into, size in zip(both, (step, step * log[:, 0]), strict=True):
+            if len(sign):
+                np.add.at(into, (who, other), size * sign[y, other])
+            else:
+                np.add.at(into, (who, y), size)
+                np.add.at(into, (who, other), -size)
+        return both
+
+    def record(self, log: np.ndarray, who: np.ndarray, slots: np.ndarray, new: Points, where: np.ndarray) -> None:
+        """Take in updates, `who` the example of each. slots: the support example that each example is, or is to be:
+        those from n_support on are new, and their rows are in `where`."""
+        coef, late = self.changes(log, who, len(slots))
         if len(new):
             self.support.append(new)
             self.where.append(where)
             for growing in (self.coefs, self.lates):
                 growing.append(np.zeros((len(new), self.n_rows)))
-        delta, sign = log[:, 4], self.sign
-        y, other = log[:, 2].astype(np.intp), log[:, 3].astype(np.intp)
-        for into, size in ((self.coef, delta), (self.late, delta * log[:, 0])):
-            if len(sign):
-                np.add.at(into, (slots, other), size * sign[y, other])
-            else:
-                np.add.at(into, (slots, y), size)
-                np.add.at(into, (slots, other), -size)
-        if self._logs is not None:
-            log[:, 1] = slots
-            self._logs.append(log)
+        self.coef[slots] += coef
+        self.late[slots] += late
+        log[:, 1] = slots[who]
+        self.take_log(log)
         self.mistakes += len(log)
+
+    def take_log(self, log: np.ndarray) -> None:
+        """Keep updates for the votes, unless there is a budget."""
+        if self._logs is not None:
+            self._logs.append(log)
 
     def hold(self, more: int, row_of: Growing) -> Held:
         """What the walk on a budget changes, with room for so many more support examples."""

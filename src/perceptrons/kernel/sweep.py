@@ -214,7 +214,7 @@ class Sweep:
         learner, points = self.learner, self.points
         who, update = np.unique(which[log[:, 1].astype(np.intp)], return_inverse=True)
         who, update = in_order(who, update)
-        coef = self._coefficients(log, update, len(who))
+        coef = np.hstack(learner.changes(log, update, len(who)))[:, : self._columns]
         known = np.zeros(len(who), bool) if self.kept is None else self.kept.known(who)
         new = points.take(who[~known])
         room = slice(0, 0) if self.kept is None else self.kept.make_room(who[~known], learner.dtype)
@@ -243,20 +243,7 @@ class Sweep:
         self.taken[who[first]] = learner.n_support + np.arange(int(first.sum()))
         self.at = np.concatenate([self.at, who[first]])
         where = who[first] if self.known else np.full(int(first.sum()), -1)
-        learner.record(log, self.taken[who][update], points.take(who[first]), where)
-
-    def _coefficients(self, log: np.ndarray, update: np.ndarray, n: int) -> np.ndarray:
-        """What each of n examples adds to the scores, (n, rows); with averages, to those of late too."""
-        learner = self.learner
-        coef = np.zeros((n, self._columns))
-        y, other, step = log[:, 2].astype(np.intp), log[:, 3].astype(np.intp), log[:, 4]
-        for offset, size in ((0, step), (learner.n_rows, step * log[:, 0]))[: 2 if self.averages else 1]:
-            if len(self.sign):
-                np.add.at(coef, (update, offset + other), size * self.sign[y, other])
-            else:
-                np.add.at(coef, (update, offset + y), size)
-                np.add.at(coef, (update, offset + other), -size)
-        return coef
+        learner.record(log, update, self.taken[who], points.take(who[first]), where)
 
 
 def next_block(rate: float) -> int:

@@ -131,14 +131,12 @@ def _read_log(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
     demand(bool(((y < n_classes) & (other < learner.n_rows)).all()), "a log that names rows that are there")
     demand(not competing or bool((y != other).all()), "a log of mistakes")
     demand(bool(((log[:, 4] > 0) & (log[:, 5] == 1)).all()), "a log of steps above 0")
-    kept = (("coef", learner.coef), ("late", learner.late))
-    for _, array in kept:
-        array[:] = 0.0
-    learner.record(log, log[:, 1].astype(np.intp), Points(None, index=np.zeros(0, np.intp)), learner.where.now[:0])
-    for name, array in kept:
+    for name, array in zip(
+        ("coef", "late"), learner.changes(log, log[:, 1].astype(np.intp), learner.n_support), strict=True
+    ):
         far_off = np.abs(array - arrays[name]) > 1e-9 * np.abs(array).max(initial=0.0)
         demand(not far_off.any(), f"a log that comes to {name}")
-        array[:] = arrays[name]
+    learner.take_log(log)
 
 
 def _read_budget(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
