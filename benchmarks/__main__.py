@@ -4,16 +4,24 @@ import argparse
 import importlib
 import warnings
 
-NAMES = ("linear", "defaults", "single_pass", "wrappers", "shrink", "multilabel", "options", "separability")
+NAMES = (
+    "linear", "defaults", "single_pass", "wrappers", "shrink", "multilabel", "options", "separability",
+    "freund_schapire", "kernels", "budgets",
+)  # fmt: skip
+ON_DEVICES = ("freund_schapire",)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("--quick", action="store_true", help="small data, to see that it runs")
+    parser.add_argument("--device", choices=("cpu", "cuda", "cupy"), default="cpu", help="cuda: by PyTorch; cupy: CuPy")
     options = parser.parse_args()
+    if options.device != "cpu" and options.name not in ON_DEVICES:
+        parser.error(f"--device is for {', '.join(ON_DEVICES)}")
+    where = {"device": options.device} if options.name in ON_DEVICES else {}
     warnings.simplefilter("ignore")  # peers warn that they did not converge: they are asked not to
-    importlib.import_module(f"benchmarks.{options.name}").run(quick=options.quick)
+    importlib.import_module(f"benchmarks.{options.name}").run(quick=options.quick, **where)
 
 
 if __name__ == "__main__":

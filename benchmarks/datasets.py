@@ -1,6 +1,7 @@
 """Real data sets, read from the folder named by PERCEPTRONS_DATA, and made-up ones of any size.
 
 Labels are always whole numbers 0..k-1, in the sorted order of the original labels.
+pandas is imported by the sets that are tables: the others can be read on a machine without it.
 """
 
 import gzip
@@ -15,7 +16,6 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 import sklearn.datasets
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -205,6 +205,8 @@ def _a9a():
 
 def _adult():
     """The official split: categories one-hot ("?" is one of them), the six numeric columns standardised."""
+    import pandas as pd
+
     train, test = (
         pd.read_csv(io.BytesIO(_bytes(f"adult/adult.{part}.xz")), header=None, skipinitialspace=True, comment="|")
         for part in ("data", "test")
@@ -235,6 +237,8 @@ def _covtype(binary: bool = False):
 
 def _elec2():
     """In the order of time: the first 70% to learn from, the rest to predict."""
+    import pandas as pd
+
     table = pd.read_csv(io.BytesIO(_bytes("elec2/elec.csv.xz")))
     y, X, n = table.pop("class").to_numpy(), table.to_numpy(), len(table) * 7 // 10
     return X[:n], y[:n], X[n:], y[n:]
@@ -242,6 +246,8 @@ def _elec2():
 
 def _letter():
     """UCI's raw counts from 0 to 15, and UCI's split: the first 16,000 rows to learn from."""
+    import pandas as pd
+
     table = pd.read_csv(io.BytesIO(_bytes("letter/letter-recognition.data.xz")), header=None)
     y, X = table.pop(0).to_numpy(dtype=str), table.to_numpy()
     return X[:16000], y[:16000], X[16000:], y[16000:]
@@ -309,6 +315,8 @@ def _uci(name: str):
 
     Categories are one-hot, none set where the value is missing; a missing number is the training rows' median.
     """
+    import pandas as pd
+
     columns = UCI[name]
     options = {"header": None, "na_values": "?", "quotechar": "'"}
     if name == "australian":

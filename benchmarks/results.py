@@ -3,13 +3,13 @@
 import json
 import os
 import platform
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "results"
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "river", "vowpalwabbit", "liblinear-official")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "river", "vowpalwabbit", "liblinear-official", "torch")
 
 
 def environment() -> dict[str, Any]:
@@ -18,8 +18,15 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "machine": platform.machine(),
         "cores": os.cpu_count(),
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": {name: found for name in PACKAGES if (found := _version(name))},
     }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def table(head: list[str], rows: list[list[Any]]) -> str:
@@ -28,15 +35,21 @@ def table(head: list[str], rows: list[list[Any]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def write(name: str, found: dict[str, Any], markdown: str, summaries: dict[str, str], quick: bool) -> None:
-    """Print the tables and, for a full run, write both files, and each summary wherever a page has its marks."""
+def write(
+    name: str, found: dict[str, Any], markdown: str, summaries: dict[str, str], quick: bool, command: str = ""
+) -> None:
+    """Print the tables and, for a full run, write both files, and each summary wherever a page has its marks.
+
+    command: what was asked of `python -m benchmarks`, if it is more than the name.
+    """
     print(markdown)
     if quick:
         return
     FOLDER.mkdir(exist_ok=True)
-    found = {"command": f"python -m benchmarks {name}", "environment": environment(), **found}
+    command = f"python -m benchmarks {command or name}"
+    found = {"command": command, "environment": environment(), **found}
     (FOLDER / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
-    (FOLDER / f"{name}.md").write_text(f"<!-- written by: python -m benchmarks {name} -->\n\n{markdown}\n")
+    (FOLDER / f"{name}.md").write_text(f"<!-- written by: {command} -->\n\n{markdown}\n")
     for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))):
         before = after = page.read_text()
         for mark, summary in summaries.items():
