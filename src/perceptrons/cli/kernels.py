@@ -48,7 +48,7 @@ Coef0 = Annotated[float | None, Option("--coef0", metavar="C0", help="Of poly an
 Budget = Annotated[int | None, Option("--budget", metavar="N", help="Keep so many support examples at most.")]
 OnFull = Annotated[
     Policy | None,
-    Option("--on-full", metavar="HOW", help="If there are more: remove_random (default), forget_oldest, or project."),
+    Option("--on-full", metavar="HOW", help="If there are more: project (default), forget_oldest, or remove_random."),
 ]
 CacheSize = Annotated[
     float | None, Option("--cache-size", metavar="MB", help="Megabytes of kernel values to keep; they save time only.")
