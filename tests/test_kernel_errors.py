@@ -79,7 +79,7 @@ def test_precomputed_kernels_know_the_training_examples_only():
     ("function", "said"),
     [
         (lambda A, B: np.ones(3), r"answered with shape \(3,\)"),
-        (lambda A, B: 1.0, "answered with float"),
+        (lambda A, B: 1.0, r"answered with shape \(\)"),
         (lambda A, B: B[:5] @ A.T, r"a value for every pair"),
         (lambda A, B: np.full((len(A), len(B)), np.nan), "gave nan for example 0"),
         (lambda A, B: np.full((len(A), len(B)), "a"), "real numbers"),
@@ -204,3 +204,90 @@ def test_a_block_far_from_those_before_it_keeps_its_digits_in_float32():
         single.partial_fit(block, y)
         double.partial_fit(block.astype(np.float64), y)
     np.testing.assert_allclose(single.decision_function(far), double.decision_function(far.astype(float)), atol=1e-5)
+
+
+def test_a_change_in_sorted_data_does_not_ask_for_all_kernel_values_at_once(rng):
+    import tracemalloc
+
+    wide = rng.standard_normal((21_660, 4))
+    wide[6660:, 0] += 12
+    tracemalloc.start()
+    model = KernelPerceptron(gamma=0.01).partial_fit(wide, np.repeat([0, 1], [6660, 15_000]))
+    assert tracemalloc.get_traced_memory()[1] < 300e6
+    tracemalloc.stop()
+    assert model.n_updates_ < 10
+
+
+@pytest.mark.parametrize("options", [{}, {"budget": 8, "on_full": "remove_random"}])
+def test_a_feature_that_comes_without_a_mistake_widens_the_support_too(options):
+    import pandas as pd
+
+    model = KernelPerceptron(gamma=0.5, combine="last", **options).fit(pd.DataFrame(X, columns=list("abcd")), Y)
+    known = dict(zip("abcd", X[0], strict=True))
+    model.learn_one({**known, "z": 1e-9}, int(model.predict_one(known)))
+    assert model.n_features_in_ == 5
+    wrong = 1 - int(model.predict_one(np.full(5, 9.0)))
+    assert model.learn_one(np.full(5, 9.0), wrong).predict_one(np.full(5, 9.0)) == wrong
+    assert model.support_vectors_.shape == (model.n_support_, 5)
+
+
+def test_a_call_that_fails_leaves_what_was_there():
+    fresh = KernelPerceptron(kernel="poly", degree=100, gamma=1.0)
+    with pytest.raises(ValueError, match="too large"):
+        fresh.partial_fit((X * 100).astype(np.float32), Y)
+    assert not hasattr(fresh, "classes_")
+    assert fresh.partial_fit(X[:, :2], Y).n_features_in_ == 2
+    model = KernelPerceptron().fit(X, Y)
+    score, support = model.score(X, Y), model.n_support_
+    with pytest.raises(ValueError, match="too large"):
+        model.set_params(kernel="poly", degree=100, gamma=1.0).fit(X * 100, Y)
+    assert (model.set_params(kernel="rbf").score(X, Y), model.n_support_) == (score, support)
+
+
+def test_any_error_of_a_kernel_is_told_as_a_failure():
+    calls = []
+
+    def failing(A, B):
+        calls.append(0)
+        if len(calls) > 3:
+            raise RuntimeError("no more")
+        return (A @ B.T + 1) ** 2
+
+    model = KernelPerceptron(kernel=failing)
+    with pytest.raises(RuntimeError, match="no more"):
+        model.fit(np.tile(X, (10, 1)), np.tile(Y, 10))
+    assert model.stop_reason_ == "failed"
+    assert model.dual_coef_last_.shape[1] == len(model.support_vectors_) == model.n_support_
+
+
+def test_a_users_function_can_change_neither_data_nor_model():
+    def greedy(A, B):
+        B *= 2
+        return A @ B.T
+
+    with pytest.raises(ValueError, match="read-only"):
+        KernelPerceptron(kernel=greedy).fit(X.copy(), Y)
+    model = KernelPerceptron().fit(X, Y)
+    model.classes_[0] = 99
+    assert set(model.predict(X).tolist()) == {0, 1}
+
+
+def test_constant_data_have_no_spread_and_gamma_is_one():
+    assert KernelPerceptron().fit(np.full((10, 3), 0.1), [0, 1] * 5).gamma_ == 1.0
+    assert KernelPerceptron().learn_one([0.1, 0.1, 0.1], 0).gamma_ == 1.0
+    sparse = sp.csr_matrix(X)
+    assert KernelPerceptron().fit(sparse, Y).gamma_ == pytest.approx(1 / (4 * X.var()))
+
+
+def test_a_start_that_nobody_contradicts_has_all_votes():
+    model = KernelPerceptron(combine="vote").partial_fit(X[:5], [0] * 5, classes=[0, 1, 2])
+    assert model.decision_function(X[:1]).tolist() == [[1.0, 0.0, 0.0]]
+
+
+def test_gradients_end_at_the_kernel():
+    torch = pytest.importorskip("torch")
+    width = torch.nn.Parameter(torch.tensor(0.5, dtype=torch.float64))
+    tensor = torch.from_numpy(X)
+    model = KernelPerceptron(kernel=lambda A, B: torch.exp(-width * torch.cdist(A, B) ** 2)).fit(tensor, Y)
+    assert not model.decision_function(tensor).requires_grad
+    assert model.learn_one(tensor[0], torch.tensor(1)).t_ > 60

@@ -104,9 +104,9 @@ def test_the_forgetron_of_examples_of_other_lengths_and_weights_by_hand():
     np.testing.assert_allclose(run.alpha, [[0, 0.5]], rtol=1e-15)
     run = kernel.train(np.diag([4, 1]), [1, 1], [[0, 1]], two_classes, 1, **keywords)
     np.testing.assert_allclose(run.alpha, [[0, 0.75]], rtol=1e-15)
-    # half examples: M = 1/2, phi^2 / 4 - phi^2 / 2 + phi = 15/64, phi = 1/4
+    # half examples count by half: M = 1, phi^2 / 4 - phi^2 / 2 + phi = 15/32, phi = 2 - sqrt(17 / 8)
     run = kernel.train(np.eye(2), [1, 1], [[0, 1]], two_classes, 1, weights=[0.5, 0.5], **keywords)
-    np.testing.assert_allclose(run.alpha, [[0, 0.125]], rtol=1e-15)
+    np.testing.assert_allclose(run.alpha, [[0, 1 - np.sqrt(17 / 32)]], rtol=1e-15)
     # x = 1 and 2 of two classes: the first scores 1 - 2 after the update, -1/4 in units: 3/4 phi^2 + 2 phi = 15/16
     run = kernel.train([[1, 2], [2, 4]], [1, -1], [[0, 1]], two_classes, 1, **keywords)
     np.testing.assert_allclose(run.alpha, [[0, -(np.sqrt(4 + 45 / 16) - 2) / 1.5]], rtol=1e-15)

@@ -114,6 +114,7 @@ class Machine:
         delta = self.rule(f, y)
         if delta.any():
             self.alpha = self.alpha.copy()
+            self.M += np.count_nonzero(delta) * share
             self.learn(i, self.eta * share * delta)
         for p, rows in enumerate(self.problems):
             if delta[rows].any():
@@ -125,7 +126,6 @@ class Machine:
 
     def learn(self, i, step):
         """Add the step (one number per row) to the coefficients of example i, within the budget."""
-        self.M += (step / self.eta) @ (step / self.eta)
         self.R2 = max(self.R2, self.K[i, i])
         new = i not in self.held
         full = new and self.budget is not None and len(self.held) >= self.budget

@@ -25,7 +25,7 @@ from perceptrons.training.estimating import Estimating, unchanged_on_error
 from perceptrons.training.inputs import known_part
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import merge
-from perceptrons.training.targets import read_target
+from perceptrons.training.targets import Target, read_target
 
 MEGABYTE = 2**20
 
@@ -169,13 +169,13 @@ converged_, stop_reason_
         -------
         self
         """
+        before = dict(self.__dict__)
         with unchanged_on_error(self):
             check_choices(self)
             warm = self.warm_start and hasattr(self, "_learner")
             X = read_matrix(self, X, reset=not warm, dtype=self._learner.dtype if warm else None)
-            place = place_of(X)
             if self.kernel == "precomputed":
-                check_precomputed(X, place, None)
+                check_precomputed(X, place_of(X), None)
             target = read_target(to_host(y), int(X.shape[0]))
             self._check_single(target)
             if len(target.classes) < 2:
@@ -190,8 +190,15 @@ converged_, stop_reason_
             learner, train, held_out = self._learner, None, None
             if self.early_stopping:
                 train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
-        learner.meet_classes(target.classes)
-        learner.support.settle(place)
+        with unchanged_on_error(self, unless=lambda: warm or learner.t > 0, before=before):
+            self._learn_set(X, target, weight, train, held_out)
+        return self
+
+    def _learn_set(self, X: Any, target: Target, weight: Any, train: Any, held_out: Any) -> None:
+        learner = self._learner
+        with Uninterrupted():
+            learner.meet_classes(target.classes)
+            learner.support.settle(place_of(X))
         points = learner.kernel.points(X)
         taken = learner.taken_in(points)
         examples = (learner, points, target.codes, weight, float(self.eta0))
@@ -203,7 +210,6 @@ converged_, stop_reason_
         else:
             fit = StreamFit(Stream(*examples, taken=taken), self.combine, held_out)
         self._run(fit, len(points), train, held_out)
-        return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from a block of examples: one pass in the given order, from where the model is.
@@ -236,9 +242,7 @@ converged_, stop_reason_
             weight, _ = target.weights(to_host(sample_weight), self.class_weight, stream=True)
             if first:
                 self._begin(target.classes, X)
-        self._learner.meet_classes(target.classes)
-        self._learner.support.settle(place_of(X))
-        self._learn_block(X, target.codes, weight)
+        self._learn_block(X, target, weight, first)
         return self
 
     def learn_one(self, x, y):
@@ -268,7 +272,8 @@ converged_, stop_reason_
         self._refuse_balanced()
         self._refuse_precomputed("learn_one")
         first = not hasattr(self, "_learner")
-        target = self._one_target(y)
+        y = to_host(y)
+        target = self._one_target(y.item() if isinstance(y, np.ndarray) and y.ndim == 0 else y)
         self._check_single(target)
         weight, _ = target.weights(None, self.class_weight, stream=True)
         rows, new = self._one_row(to_host(x))
@@ -276,9 +281,9 @@ converged_, stop_reason_
         if first:
             self._begin(target.classes, _matrix(rows, n_features))
             self.n_features_in_ = self._learner.n_features
-        self._name_features(x, new)
-        self._learner.meet_classes(target.classes)
-        self._learn_block(_matrix(rows, self._learner.n_features), target.codes, weight)
+        with Uninterrupted():
+            self._name_features(x, new)
+            self._learn_block(self._placed_row(rows), target, weight, first)
         return self
 
     # ---- predicting
@@ -303,7 +308,7 @@ converged_, stop_reason_
         self._refuse_precomputed("predict_one")
         rows, new = self._one_row(to_host(x))
         learner = self._learner
-        scores = learner.scores(learner.kernel.points(_matrix(known_part(rows, new), learner.n_features)), self.combine)
+        scores = to_host(learner.scores(learner.kernel.points(self._placed_row(known_part(rows, new))), self.combine))
         return self._labels(scores[:, 0] if learner.n_rows == 1 else scores).tolist()[0]
 
     def score(self, X, y, sample_weight=None):
@@ -369,13 +374,26 @@ converged_, stop_reason_
         self._learner.home = place_of(X)
         self._tell(None)
 
-    def _learn_block(self, X: Any, codes: np.ndarray, weight: np.ndarray | None) -> None:
+    def _learn_block(self, X: Any, target: Target, weight: np.ndarray | None, first: bool) -> None:
+        """One pass over the examples in their order. If the very first fails, the model has not begun."""
         learner = self._learner
-        examples = (learner, learner.kernel.points(X), codes, weight, float(self.eta0))
-        work = Sweep(*examples, ahead=True) if learner.budget is None else Stream(*examples)
-        with Uninterrupted(len(codes) > 1) as hold:
-            for _ in work.visit(np.arange(len(codes))):
-                hold.let()
+        with Uninterrupted() as hold:
+            try:
+                learner.meet_classes(target.classes)
+                learner.support.settle(place_of(X))
+                examples = (learner, learner.kernel.points(X), target.codes, weight, float(self.eta0))
+                work = Sweep(*examples, ahead=True) if learner.budget is None else Stream(*examples)
+                for _ in work.visit(np.arange(len(target.codes))):
+                    hold.let()
+            except BaseException:
+                if first and learner.t == 0:
+                    del self._learner
+                raise
+
+    def _placed_row(self, rows: Any) -> Any:
+        """One example as a matrix, where the model is."""
+        X, place = _matrix(rows, self._learner.n_features), self._learner.support.place
+        return X if place.is_host or sp.issparse(X) else place.put(X)
 
     def _choices_now(self) -> Any:
         return OF_ONE_EXAMPLE(self)

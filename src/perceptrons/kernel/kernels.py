@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from perceptrons.kernel.arrays import HOST, Place, dtype_name, place_of, to_host
+from perceptrons.kernel.arrays import HOST, Place, dtype_name, library, place_of, to_host
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed")
 WITH_GAMMA = ("poly", "rbf", "sigmoid", "laplacian")
@@ -140,10 +140,20 @@ class Kernel:
 
     def _called(self, A: Points, B: Points) -> Any:
         """The user's function, with its answer checked."""
-        K = self.name(A.rows, B.rows)  # type: ignore[operator]
-        shape, name = getattr(K, "shape", None), getattr(self.name, "__name__", "the kernel")
-        if sp.issparse(K):
-            K = K.toarray()
+        K = self.name(_untouchable(A.rows), _untouchable(B.rows))  # type: ignore[operator]
+        name = getattr(self.name, "__name__", "the kernel")
+        if isinstance(K, np.ma.MaskedArray):
+            raise ValueError(f"{name} answered with a masked array: fill it first.")
+        K = (
+            K.toarray()
+            if sp.issparse(K)
+            else K.detach()
+            if hasattr(K, "detach")
+            else K
+            if library(K)
+            else np.asarray(K)
+        )
+        shape = getattr(K, "shape", None)
         if shape is None or tuple(shape) != (len(A), len(B)):
             raise ValueError(
                 f"{name} was given blocks of {len(A)} and {len(B)} examples and answered with "
@@ -216,15 +226,22 @@ def scale_gamma(gamma: float | str, X: Any) -> float:
     n_features = int(X.shape[1])
     if gamma == "auto":
         return 1.0 / max(1, n_features)
+    mean, spread = _moments(X, int(X.shape[0]) * n_features)
+    return 1.0 / (n_features * spread) if spread > 1e-12 * mean**2 else 1.0  # up to rounding, all may be the same
+
+
+def _moments(X: Any, n: int) -> tuple[float, float]:
+    """Mean and variance of all n numbers, in float64; a copy of some rows at a time."""
     if sp.issparse(X):
-        values = X.astype(np.float64) if X.dtype == np.float32 else X
-        spread = float(values.multiply(values).mean() - values.mean() ** 2) if X.shape[0] * n_features else 0.0
-    elif place_of(X).is_host:
-        spread = float(np.var(X, dtype=np.float64)) if X.size else 0.0
-    else:
-        xp = place_of(X).xp
-        spread = float(xp.mean((X - xp.mean(X)) ** 2))
-    return 1.0 / (n_features * spread) if spread > 0 and n_features else 1.0
+        values = X.data.astype(np.float64)
+        mean = float(values.sum()) / max(1, n)
+        return mean, (float(((values - mean) ** 2).sum()) + (n - len(values)) * mean**2) / max(1, n)
+    place = place_of(X)
+    xp, size = place.xp, max(1, PAIRS // max(1, int(X.shape[1])))
+    parts = [Points(X, place).part(begin, begin + size).rows for begin in range(0, int(X.shape[0]), size)]
+    mean = sum(float(xp.sum(part, dtype=xp.float64)) for part in parts) / max(1, n)
+    squares = (xp.sum((xp.asarray(part, dtype=xp.float64) - mean) ** 2) for part in parts)
+    return mean, sum(float(total) for total in squares) / max(1, n)
 
 
 def _dot(A: Points, B: Points, wide: bool) -> Any:
@@ -254,6 +271,15 @@ def _span(index: np.ndarray) -> slice | None:
     if len(index) and index[-1] - index[0] == len(index) - 1 and bool((np.diff(index) == 1).all()):
         return slice(int(index[0]), int(index[-1]) + 1)
     return None
+
+
+def _untouchable(rows: Any) -> Any:
+    """Rows that a user's function cannot change: they may be the data, or the model."""
+    if not isinstance(rows, np.ndarray):
+        return rows
+    view = rows.view()
+    view.flags.writeable = False
+    return view
 
 
 def _short(rows: Any) -> Any:

@@ -176,7 +176,7 @@ class KernelLearner:
     def take_log(self, log: np.ndarray) -> None:
         """Keep updates for the votes, unless there is a budget."""
         if self._logs is not None:
-            self._logs.append(log)
+            self._logs.append(log.copy())  # a walk leaves room behind
 
     def hold(self, more: int, row_of: Growing) -> Held:
         """What the walk on a budget changes, with room for so many more support examples."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.kernel.arrays import HOST, Place, to_host
+from perceptrons.kernel.arrays import HOST, Place, dtype_name, to_host
 from perceptrons.kernel.kernels import Kernel, Points
 
 
@@ -53,6 +53,8 @@ class Support:
         """Add examples behind those that are there."""
         if not len(points):
             return
+        if self._parts:
+            self.points()  # as wide as the new ones
         self._elsewhere = None
         if points.index is not None:  # of a precomputed kernel: its matrix belongs to the user
             points = Points(None, points.place, index=points.index)
@@ -108,14 +110,16 @@ class Support:
         if not self._parts:
             rows = sp.csr_matrix((0, self.n_features))
             return Points(rows, norms=np.zeros(0), index=np.zeros(0, np.intp))
-        if len(self._parts) > 1 or _widened(self._parts[0], self.n_features) is not self._parts[0]:
-            self._parts = [_joined([_widened(part, self.n_features) for part in self._parts])]
+        parts = [_widened(part, self.n_features) for part in self._parts]
+        if len(parts) > 1 or parts[0] is not self._parts[0]:
+            self._parts, self._growing, self._elsewhere = [_joined(parts)], None, None
         return self._parts[0]
 
     def at(self, place: Place) -> Points:
         """All of them, where somebody wants to work with them; a copy there is kept until they change."""
+        points = self.points()
         if place == self.place or not self._parts:
-            return self.points()
+            return points
         if self._elsewhere is None or self._elsewhere.place != place:
             self._elsewhere = self._moved(self.points(), place)
         return self._elsewhere
@@ -158,9 +162,12 @@ def _joined(parts: list[Points]) -> Points:
 
 def _widened(points: Points, n_features: int) -> Points:
     """With zero columns for features that came later; only sparse examples meet such."""
-    rows = points.rows
+    rows, place = points.rows, points.place
     if points.index is not None or rows.shape[1] == n_features:
         return points
+    if not place.is_host:
+        more = place.zeros((len(points), n_features - int(rows.shape[1])), dtype_name(rows))
+        return Points(place.xp.concat([rows, more], axis=1), place, points.norms, points.far)
     rows = sp.csr_matrix(rows)
     wide = sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], n_features), copy=False)
     return Points(wide, points.place, points.norms, points.far)

@@ -189,7 +189,7 @@ class Sweep:
             self._scale = 1.0 / np.sqrt(np.maximum(self.learner.kernel.own(self.points), np.finfo(float).tiny))
         margin = doubts(s, y, self.sign, self._scale[which], row, at)
         margin[0] = -np.inf
-        size = min(len(margin), 2 * int((margin <= 0).sum()) + SPARE)
+        size = min(len(margin), 2 * int((margin <= 0).sum()) + SPARE, max(SPARE, VALUES // len(margin)))
         asked = at + np.sort(np.argpartition(margin, size - 1)[:size])
         return asked[margin[asked - at] < np.inf]
 

@@ -18,7 +18,8 @@ def vote_shares(learner: "KernelLearner", X: Points, support: Points) -> Any:
     """Votes over t, (n, rows), where X is: in [-1, 1] for every binary problem; shares where classes compete."""
     place, n_rows = X.place, learner.n_rows
     votes = place.zeros((len(X), n_rows), "float64")
-    if not learner.n_support:
+    if not learner.n_support:  # the start alone votes, for the negative side and for the first class
+        votes[:, slice(0, n_rows if len(learner.sign) else 1)] += (-1.0 if len(learner.sign) else 1.0) * (learner.t > 0)
         return votes
     counters: list[_Problem] | list[_Competition]
     if len(learner.sign):

@@ -30,7 +30,8 @@ class Held(NamedTuple):
     inner: np.ndarray  # float64 (places, places): kernel values among them (to forget), or the Cholesky factor (to
     # project); (0, 0) where neither is needed
     numbers: np.ndarray  # float64 (7,): examples seen by weight; places taken; entered so far; removed so far; what
-    # forgetting cost so far (Q); updates so far, squared lengths in units of eta (M); largest K(x, x) of an update
+    # forgetting cost so far (Q); updates so far by their shares, of competing classes twice (M); the largest K(x, x) of
+    # an update
 
 
 @inlined
@@ -189,13 +190,13 @@ def budget_walk(K, G, y, sign, weight, which, slot_of, held, budget, policy, see
                         delta[k] = share * eta * side
                         loss -= share * side * s[k]
                         asks += 1
-                length = asks * share * share
+                length = asks * share
             else:
                 y_hat = np.argmax(s)
                 if y_hat != y[a]:
                     delta[y[a]], delta[y_hat] = share * eta, -share * eta
                     loss += share * (s[y_hat] - s[y[a]])
-                    asks, length = 1, 2.0 * share * share
+                    asks, length = 1, 2.0 * share
             if asks > 0:
                 numbers[UPDATES] += length
                 numbers[RADIUS] = max(numbers[RADIUS], G[a, a])

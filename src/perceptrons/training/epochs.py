@@ -142,9 +142,9 @@ def run_epochs(
                 break
         outcome.stop_reason = outcome.stop_reason or "max_iter"
         progress.say(outcome.stop_reason)
-    if held_out:
-        best.restore(trainee)
-        outcome.returned_to = best.epoch
+        if held_out:
+            best.restore(trainee)
+            outcome.returned_to = best.epoch
 
 
 def hold_out(codes: np.ndarray, weight: np.ndarray | None, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 """What every estimator does around learning: checks that cannot fail halfway, one example as a row, how it went."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
@@ -57,7 +57,7 @@ class Estimating(Reading):
                 held_out=held_out is not None,
                 outcome=outcome,
             )
-        except (KeyboardInterrupt, ValueError) as error:
+        except BaseException as error:
             outcome.stop_reason = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
             raise
         finally:
@@ -156,12 +156,15 @@ class Estimating(Reading):
 
 
 @contextmanager
-def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
-    """If the block fails, the estimator keeps the attributes it had."""
-    before = dict(estimator.__dict__)
+def unchanged_on_error(
+    estimator: BaseEstimator, unless: Callable[[], bool] = lambda: False, before: dict[str, Any] | None = None
+) -> Iterator[None]:
+    """If the block fails, the estimator has the attributes it had (those of `before`), unless it has learned."""
+    before = dict(estimator.__dict__) if before is None else before
     try:
         yield
     except BaseException:  # Ctrl-C too
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
+        if not unless():
+            estimator.__dict__.clear()
+            estimator.__dict__.update(before)
         raise

@@ -15,7 +15,7 @@ class Reading:
 
     @property
     def classes_(self):
-        return self._fitted().classes
+        return self._fitted().classes.copy()
 
     @property
     def n_updates_(self):
