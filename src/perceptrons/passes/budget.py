@@ -63,7 +63,8 @@ def change(held, j, delta, t):
 @inlined
 def enter(held, j, example, slot_of, delta, t):
     """Take place j; who had it is gone, from the average too."""
-    held.coef[j], held.late[j] = 0.0, 0.0
+    for k in range(len(delta)):
+        held.coef[j, k] = held.late[j, k] = 0.0
     held.example[j] = example
     slot_of[example] = j
     held.born[j] = np.int64(held.numbers[ENTERED])
@@ -95,7 +96,8 @@ def forget(held, n, near, delta, eta, t):
             for k in range(n_rows):
                 held.late[j, k] += t * (phi - 1.0) * held.coef[j, k]
                 held.coef[j, k] *= phi
-        delta *= phi
+        for k in range(n_rows):
+            delta[k] *= phi
     return oldest
 
 
@@ -113,7 +115,8 @@ def onto(factor, n, near, d):
         d[i] = s / factor[i, i]
         inside += d[i] * d[i]
     if n < len(factor):
-        factor[n, :n] = d[:n]
+        for j in range(n):
+            factor[n, j] = d[j]
     for i in range(n - 1, -1, -1):
         d[i] /= factor[i, i]
         for j in range(i):
@@ -177,11 +180,11 @@ def budget_walk(K, G, y, sign, weight, which, slot_of, held, budget, policy, see
         left = 1.0 if weight is None else weight[a]
         while left > 0:
             share = min(left, 1.0)
-            s[:] = 0.0
+            for k in range(n_rows):
+                s[k] = delta[k] = 0.0
             for j in range(np.int64(numbers[TAKEN])):
                 for k in range(n_rows):
                     s[k] += K[a, j] * held.coef[j, k]
-            delta[:] = 0.0
             asks, length = 0, 0.0
             if len(sign):
                 for k in range(n_rows):

@@ -20,11 +20,12 @@ def first(s, a):
     return best
 
 
-@inlined
-def correct(s, k, a, step, g, base):
-    """s[k, a:] += step g[a:], where g begins at example `base`."""
-    for c in range(a, s.shape[1]):
-        s[k, c] += step * g[c - base]
+@compiled
+def correct(s, k, a, step, G, row, base):
+    """s[k, a:] += step K(x_a, x_a:), row `row` of G, which begins at example `base`."""
+    mine, g = s[k, a:], G[row, a - base :]
+    for c in range(len(mine)):
+        mine[c] += step * g[c]
 
 
 @compiled
@@ -73,7 +74,7 @@ def rest_walk(s, y, sign, weight, G, row, base, begin, eta, seen, log, kept):
                     out = longer(out, kept)
                     note(out, kept, seen, a, y[a], k, share * eta, 1.0)
                     kept += 1
-                    correct(s, k, a, share * eta * side, G[row[a]], base)
+                    correct(s, k, a, share * eta * side, G, row[a], base)
             if quiet:
                 share = left  # nothing changes, so all visits left are the same
             seen += share
@@ -99,8 +100,8 @@ def joint_walk(s, y, weight, G, row, base, begin, eta, seen, log, kept):
                 out = longer(out, kept)
                 note(out, kept, seen, a, y[a], y_hat, share * eta, 1.0)
                 kept += 1
-                correct(s, y[a], a, share * eta, G[row[a]], base)
-                correct(s, y_hat, a, -share * eta, G[row[a]], base)
+                correct(s, y[a], a, share * eta, G, row[a], base)
+                correct(s, y_hat, a, -share * eta, G, row[a], base)
             else:
                 share = left
             seen += share
