@@ -1,5 +1,7 @@
 """Bad kernels, matrices, parameters and arrays: errors that say what, where and what to do."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -207,8 +209,6 @@ def test_a_block_far_from_those_before_it_keeps_its_digits_in_float32():
 
 
 def test_a_change_in_sorted_data_does_not_ask_for_all_kernel_values_at_once(rng):
-    import tracemalloc
-
     wide = rng.standard_normal((21_660, 4))
     wide[6660:, 0] += 12
     tracemalloc.start()
@@ -216,6 +216,21 @@ def test_a_change_in_sorted_data_does_not_ask_for_all_kernel_values_at_once(rng)
     assert tracemalloc.get_traced_memory()[1] < 300e6
     tracemalloc.stop()
     assert model.n_updates_ < 10
+
+
+@pytest.mark.parametrize("cache_size", [0, 20])
+def test_a_fit_takes_what_is_stated_and_no_square_matrix(cache_size, rng):
+    wide = rng.standard_normal((6000, 20)).astype(np.float32)  # all values: 144 MB
+    y = (np.sin(wide[:, 0]) * wide[:, 1] > 0).astype(int)
+    model = KernelPerceptron(max_iter=2, cache_size=cache_size)
+    model.fit(wide[:100], y[:100])  # compiled
+    tracemalloc.start()
+    model.fit(wide, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    held = 2 * model.n_support_ * (20 * 4 + 8 + 16) + 2 * 48 * model.n_updates_
+    assert peak < cache_size * 2**20 + held + 32 * 6000 + 64e6 + 16 * 2**20
+    assert model.n_support_ > 1000
 
 
 @pytest.mark.parametrize("options", [{}, {"budget": 8, "on_full": "remove_random"}])

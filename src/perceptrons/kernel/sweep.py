@@ -74,7 +74,7 @@ class Sweep:
     """A training set with the scores of all its examples, learned from in any order.
 
     ahead: every example is visited once and in order, so that scores behind are of no use any more.
-    Memory beside the model and the kept columns: 8 bytes an example and row of scores (24 with averages), the examples
+    Memory beside the model and the kept columns: 8 bytes an example and row of scores (32 with averages), the examples
     of a block (at most 64 MB, at least 64 examples) with their kernel values, and a chunk of kernel values.
     """
 
