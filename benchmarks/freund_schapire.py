@@ -212,7 +212,7 @@ def times(found: dict[str, Any]) -> str:
         f"of which {one['moving_seconds']:.3f} s is the way there. The least there is to do: a column of kernel values "
         f"for every support example, {one['operations'] / 1e12:.2f} · 10¹² operations, {one['floor_seconds']:.3f} s at "
         f"the {one['rate'] / 1e12:.1f} · 10¹² a second of a matrix product here; {one['bytes'] / 1e6:.0f} MB of "
-        "data to be read. The rest is the walk through the blocks, one mistake after the other."
+        "data to be read. The rest: columns of examples that err again, values inside the blocks, and the walk."
     )
 
 
