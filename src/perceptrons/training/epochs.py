@@ -115,8 +115,10 @@ def run_epochs(
             outcome.history.append(row)
             out_of_time = False
             for counts in trainee.visit(order):
-                for name, number in counts._asdict().items():
-                    row[name] += number
+                row["examples"] += counts.examples
+                row["mistakes"] += counts.mistakes
+                row["updates"] += counts.updates
+                row["loss"] += counts.loss
                 hold.let()
                 progress.advance(row)
                 out_of_time = plan.max_seconds is not None and time.perf_counter() - began >= plan.max_seconds

@@ -41,11 +41,12 @@ class LinearFit:
         self.taken = np.full(len(examples.y) if learner.votes else 0, -1)  # for voting: which support example a row is
         duels = examples.problems is not None and examples.problems.duels
         learner.weights.arrange(examples.rows, by_row=duels and len(self.judged_on) >= MANY_EXAMPLES)
+        self.piece = piece_size(examples, learner.weights, PIECE, method.batch)
         self.average: SettlingAverage | None = None
 
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         weights, votes, method = self.learner.weights, self.learner.votes, self.method
-        for part in pieces(order, piece_size(self.examples, weights, PIECE, method.batch)):
+        for part in pieces(order, self.piece):
             counts = learn(
                 weights, self.examples, part, method, judged_on=self.judged_on, votes=votes, taken=self.taken
             )
