@@ -1,10 +1,15 @@
 """Bad kernels, matrices, parameters and arrays: errors that say what, where and what to do."""
 
+import os
+import signal
 import tracemalloc
+from contextlib import suppress
 
+import array_api_strict
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
 
 from perceptrons import KernelPerceptron
 
@@ -181,10 +186,7 @@ def test_a_model_follows_x_from_one_library_to_another():
 
 
 def test_where_scikit_learn_dispatches_its_convention_holds():
-    strict = pytest.importorskip("array_api_strict")
-    from sklearn import config_context
-
-    model = KernelPerceptron().fit(strict.asarray(X), Y)
+    model = KernelPerceptron().fit(array_api_strict.asarray(X), Y)
     with config_context(array_api_dispatch=True), pytest.raises(ValueError, match="must use the same namespace"):
         model.predict(X)
     assert model.predict(X).shape == (60,)
@@ -306,3 +308,24 @@ def test_gradients_end_at_the_kernel():
     model = KernelPerceptron(kernel=lambda A, B: torch.exp(-width * torch.cdist(A, B) ** 2)).fit(tensor, Y)
     assert not model.decision_function(tensor).requires_grad
     assert model.learn_one(tensor[0], torch.tensor(1)).t_ > 60
+
+
+@pytest.mark.parametrize("budget", [None, 8])
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_an_interrupt_while_learning_one_example_waits_until_all_is_in_order(budget, at):
+    left = []
+
+    def interrupting(A, B):
+        if left and left.pop() == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return (A @ B.T + 1) ** 2
+
+    model = KernelPerceptron(kernel=interrupting, budget=budget).partial_fit(X[:30], Y[:30], classes=[0, 1])
+    wrong = 1 - int(model.predict(X[30:31])[0])
+    left[:] = [1] + [0] * (at - 1)
+    with suppress(KeyboardInterrupt):  # a later call of the kernel may not come
+        model.learn_one(X[30], wrong)
+    left.clear()
+    assert model.t_ == 31
+    assert model.dual_coef_last_.shape[1] == len(model.support_vectors_) == model.n_support_ == len(model.support_)
+    assert np.isfinite(model.decision_function(X)).all()

@@ -1,5 +1,6 @@
 """A kernel model and its training set, as the loop over epochs (`training/epochs.py`) trains them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from perceptrons.kernel.sweep import Sweep
 from perceptrons.training.epochs import Counts
 
 
-class KernelFit:
+class KernelFit(ABC):
     """What the loop asks of every model. held_out: which examples to score `combine` on, if any."""
 
     def __init__(self, work: "Sweep | Stream", combine: str, held_out: np.ndarray | None):
@@ -23,7 +24,7 @@ class KernelFit:
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         return self.work.visit(order)
 
-    def end_epoch(self) -> None:
+    def end_epoch(self) -> None:  # noqa: B027 (the last block leaves nothing to be done, in either kind)
         """Nothing."""
 
     def settled(self, row: dict[str, Any]) -> bool:
@@ -47,11 +48,13 @@ class KernelFit:
         """Of some examples, by exactly the function that would predict now."""
         return to_host(self.learner.scores(self.work.points.take(which), self.combine))
 
+    @abstractmethod
     def norm(self) -> float:
-        raise NotImplementedError
+        """Of the last function."""
 
+    @abstractmethod
     def change(self) -> float:
-        raise NotImplementedError
+        """Of the average since the last call, relative to its norm."""
 
 
 class SweepFit(KernelFit):

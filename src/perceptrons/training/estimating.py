@@ -1,5 +1,6 @@
 """What every estimator does around learning: checks that cannot fail halfway, one example as a row, how it went."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral
@@ -17,7 +18,7 @@ from perceptrons.training.reading import Reading
 from perceptrons.training.targets import Target, read_classes, read_target
 
 
-class Estimating(Reading):
+class Estimating(Reading, ABC):
     """The steps of fit, partial_fit and learn_one that do not depend on what is learned."""
 
     combine: str
@@ -120,16 +121,17 @@ class Estimating(Reading):
             self._check_choices()
             self.__dict__["_checked"] = now
 
+    @abstractmethod
     def _check_can_go_on(self, target: Target) -> None:
         """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _choices_now(self) -> Any:
         """The parameters that learning and predicting one example depends on."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _check_choices(self) -> None:
-        raise NotImplementedError
+        """Raise ValueError for parameters that make no sense."""
 
     def _one_row(self, x: Any) -> tuple[Rows, list[str]]:
         """One example as rows, and the feature names in it that the model does not know."""
