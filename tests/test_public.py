@@ -7,7 +7,10 @@ import perceptrons
 
 
 def test_the_public_names_are_these():
-    assert perceptrons.__all__ == ["KernelPerceptron", "ModelFileError", "Perceptron", "load", "save"]
+    assert perceptrons.__all__ == [
+        "FeatureTemplates", "KernelPerceptron", "ModelFileError", "Perceptron", "SequencePerceptron",
+        "StructuredPerceptron", "load", "save",
+    ]  # fmt: skip
     assert all(hasattr(perceptrons, name) for name in perceptrons.__all__)
     assert perceptrons.__version__
 
@@ -43,5 +46,6 @@ def test_importing_the_package_loads_no_tool_of_the_command_line():
 def test_every_public_thing_has_a_docstring_with_a_when():
     for name in perceptrons.__all__:
         assert getattr(perceptrons, name).__doc__
-    assert "When to use it" in perceptrons.Perceptron.__doc__
-    assert "When not" in perceptrons.Perceptron.__doc__
+        if name.endswith("Perceptron"):
+            assert "When to use it" in getattr(perceptrons, name).__doc__, name
+            assert "When not" in getattr(perceptrons, name).__doc__, name

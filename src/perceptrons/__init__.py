@@ -7,14 +7,28 @@ if TYPE_CHECKING:
     from perceptrons.kernel import KernelPerceptron
     from perceptrons.linear import Perceptron
     from perceptrons.modelfile import ModelFileError, load, save
+    from perceptrons.sequence import FeatureTemplates, SequencePerceptron
+    from perceptrons.structured import StructuredPerceptron
 
-__all__ = ["KernelPerceptron", "ModelFileError", "Perceptron", "load", "save"]
+__all__ = [
+    "FeatureTemplates",
+    "KernelPerceptron",
+    "ModelFileError",
+    "Perceptron",
+    "SequencePerceptron",
+    "StructuredPerceptron",
+    "load",
+    "save",
+]
 __version__ = "0.1.0"
 
 # Loaded when first asked for, so that `perceptrons --help` need not wait for scikit-learn and numba.
 _HOMES = {
     "Perceptron": "linear",
     "KernelPerceptron": "kernel",
+    "SequencePerceptron": "sequence",
+    "FeatureTemplates": "sequence",
+    "StructuredPerceptron": "structured",
     "ModelFileError": "modelfile",
     "load": "modelfile",
     "save": "modelfile",

@@ -116,6 +116,10 @@ def prefetch(rows: Rows, order: np.ndarray, p: int) -> None:
     """Start loading the row that will be visited AHEAD places after place p of the order."""
 
 
+def touch(array: np.ndarray, index: int) -> None:
+    """Start loading array[index], which will be needed soon."""
+
+
 def _unsigned(rows):
     """The type to index with: with a signed one numba asks of every index if it counts from the end (3x slower)."""
     return np.uint32 if rows.types[1].dtype == types.int32 else np.uint64
@@ -373,3 +377,11 @@ def _prefetch(rows, order, p):
             _touch(rows.columns, start, line * 64)
 
     return sparse
+
+
+@overload(touch, jit_options=INLINED)
+def _touch_one(array, index):
+    def load(array, index):
+        _touch(array, np.intp(index), 0)  # type: ignore[call-arg]
+
+    return load

@@ -14,23 +14,26 @@ from safetensors.numpy import save as to_bytes
 
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
-from perceptrons.modelfile import kernel, linear
+from perceptrons.modelfile import kernel, linear, sequence, structured
+from perceptrons.sequence import SequencePerceptron
+from perceptrons.structured import StructuredPerceptron
 
 FORMAT = 2
 KEY = "perceptrons"  # of the one metadata entry: safetensors writes several in random order
 UNSOUND = (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, OverflowError)
-KINDS: dict[str, Any] = {kind.ESTIMATOR.__name__: kind for kind in (linear, kernel)}
+AnyModel = Perceptron | KernelPerceptron | SequencePerceptron | StructuredPerceptron
+KINDS: dict[str, Any] = {kind.ESTIMATOR.__name__: kind for kind in (linear, kernel, sequence, structured)}
 
 
 class ModelFileError(ValueError):
     """The file is not a whole and sound model of a version this library reads."""
 
 
-def save(model: Perceptron | KernelPerceptron, path: str | os.PathLike[str]) -> None:
+def save(model: AnyModel, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to one file. A loaded model goes on learning as if it had never stopped.
 
-    The file appears whole or not at all; a file of that name is replaced. It holds no code, so that a model whose
-    kernel is a function cannot be saved.
+    The file appears whole or not at all; a file of that name is replaced. It holds no code: a model whose kernel is a
+    function cannot be saved, and a loaded `StructuredPerceptron` must be given its model again.
 
     Examples
     --------
@@ -54,7 +57,7 @@ def save(model: Perceptron | KernelPerceptron, path: str | os.PathLike[str]) -> 
     write_whole(path, sealed(json.dumps(header, sort_keys=True, allow_nan=False), arrays))
 
 
-def load(path: str | os.PathLike[str]) -> Perceptron | KernelPerceptron:
+def load(path: str | os.PathLike[str]) -> AnyModel:
     """Read a model written by `save`. Raises ModelFileError, with the reason, for anything else; runs no code of it."""
     path = Path(os.fsdecode(path))
     try:

@@ -13,9 +13,12 @@ from perceptrons.kernel.support import Growing
 from perceptrons.modelfile.parts import (
     array_in,
     classes_in,
+    classes_of,
+    columns_of,
     demand,
     header_of,
     log_in,
+    name_columns,
     parameters_in,
     resume,
     support_arrays,
@@ -54,6 +57,8 @@ def contents(model: KernelPerceptron) -> tuple[dict[str, Any], dict[str, np.ndar
         arrays |= support_arrays(to_host(points.rows))
     header = {
         **header_of(model),
+        **classes_of(model),
+        **columns_of(model),
         "gamma": float(learner.kernel.gamma),
         "dtype": learner.dtype,
         "t": float(learner.t),
@@ -89,6 +94,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPercept
     else:
         _read_budget(learner, arrays)
     resume(model, learner, header)
+    name_columns(model, header)
     model._check_can_go_on()
     return model
 

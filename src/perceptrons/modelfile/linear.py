@@ -8,9 +8,12 @@ from perceptrons.linear import Perceptron
 from perceptrons.modelfile.parts import (
     array_in,
     classes_in,
+    classes_of,
+    columns_of,
     demand,
     header_of,
     log_in,
+    name_columns,
     parameters_in,
     resume,
     support_arrays,
@@ -53,6 +56,8 @@ def contents(model: Perceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         shape = list(support.shape)
     header = {
         **header_of(model),
+        **classes_of(model),
+        **columns_of(model),
         "scheme": learner.scheme,
         "form": learner.form,
         "intercept": weights.one > 0,
@@ -86,6 +91,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     )
     learner.updates = int(header["updates"])
     resume(model, learner, header)
+    name_columns(model, header)
     return model
 
 

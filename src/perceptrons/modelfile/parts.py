@@ -12,7 +12,7 @@ from perceptrons.training.epochs import new_row
 
 REASONS = (None, "converged", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
 REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went
-BY_CLASS = ("class_weight", "cost")  # parameters that may have classes as keys
+BY_CLASS = ("class_weight", "cost", "allowed")  # parameters that may have classes as keys
 
 
 def demand(holds: bool, what: str) -> None:
@@ -21,9 +21,9 @@ def demand(holds: bool, what: str) -> None:
         raise ValueError(f"expected {what}")
 
 
-def header_of(model: Any) -> dict[str, Any]:
-    """What the header of every model says."""
-    learner, parameters = model._learner, model.get_params(deep=False)
+def header_of(model: Any, /, **instead: Any) -> dict[str, Any]:
+    """What the header of every model says. instead: what to write for parameters that JSON does not know."""
+    learner, parameters = model._learner, model.get_params(deep=False) | instead
     if not isinstance(parameters["random_state"], int | np.integer | None):
         parameters["random_state"] = learner.seed
     for name in parameters.keys() & set(BY_CLASS):
@@ -31,15 +31,28 @@ def header_of(model: Any) -> dict[str, Any]:
     return {
         "class": type(model).__name__,
         "parameters": {name: _plain(value) for name, value in parameters.items()},
-        "classes": [_plain(label) for label in learner.classes.tolist()],
-        "classes_dtype": "object" if learner.classes.dtype == object else learner.classes.dtype.str,
-        "features": list(model._columns) if "_columns" in model.__dict__ else None,
-        "n_features": learner.n_features,
         "seed": learner.seed,
         "orders": learner.rng.bit_generator.state,
         "epochs": learner.epochs,
         "mistakes": learner.mistakes,
         "report": {name: _plain(getattr(model, name)) for name in REPORT},
+    }
+
+
+def classes_of(model: Any) -> dict[str, Any]:
+    """What the header of a model with classes says of them."""
+    classes = model._learner.classes
+    return {
+        "classes": [_plain(label) for label in classes.tolist()],
+        "classes_dtype": "object" if classes.dtype == object else classes.dtype.str,
+    }
+
+
+def columns_of(model: Any) -> dict[str, Any]:
+    """What the header of a model of rows says of their columns."""
+    return {
+        "features": list(model._columns) if "_columns" in model.__dict__ else None,
+        "n_features": model._learner.n_features,
     }
 
 
@@ -51,17 +64,21 @@ def parameters_in(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
-    """Give a model the learner behind it, and both what the header says of counters, orders, names and training."""
+    """Give a model the learner behind it, and both what the header says of counters, orders and training."""
     learner.epochs, learner.mistakes = int(header["epochs"]), int(header["mistakes"])
     demand(min(learner.epochs, learner.mistakes, learner.updates) >= 0, "counts that are not negative")
     learner.rng.bit_generator.state = header["orders"]
     model._learner = learner
-    model.n_features_in_ = learner.n_features
-    if header["features"] is not None:
-        model.feature_names_in_ = [str(name) for name in header["features"]]
-        demand(len(model._columns) == learner.n_features, "as many feature names as features")
     for name, value in _report(header["report"]).items():
         setattr(model, name, value)
+
+
+def name_columns(model: Any, header: dict[str, Any]) -> None:
+    """Tell a model of rows what the header says of their columns."""
+    model.n_features_in_ = model._learner.n_features
+    if header["features"] is not None:
+        model.feature_names_in_ = [str(name) for name in header["features"]]
+        demand(len(model._columns) == model.n_features_in_, "as many feature names as features")
 
 
 def array_in(
@@ -109,6 +126,27 @@ def support_in(arrays: dict[str, np.ndarray], shape: tuple[int, int], kind: Any)
     numbers = support.data if sp.issparse(support) else support
     demand(support.dtype == kind and bool(np.isfinite(numbers).all()), "support examples of finite numbers")
     return support
+
+
+def strings_array(name: str, strings: list[str]) -> dict[str, np.ndarray]:
+    """Strings as the bytes of all of them, and the number of bytes of each."""
+    content = "".join(strings).encode("utf-8", "surrogatepass")
+    lengths = np.fromiter(map(len, strings), np.int32, len(strings))  # of characters: ASCII has as many bytes
+    if len(content) != lengths.sum():
+        lengths = np.array([len(string.encode("utf-8", "surrogatepass")) for string in strings], np.int32)
+    return {name: np.frombuffer(content, np.uint8), f"{name}_bytes": lengths}
+
+
+def strings_in(arrays: dict[str, np.ndarray], name: str) -> list[str]:
+    """The strings again."""
+    lengths = array_in(arrays, f"{name}_bytes", arrays[f"{name}_bytes"].shape[:1], np.int32)
+    content = array_in(arrays, name, arrays[name].shape[:1], np.uint8).tobytes()
+    demand(bool((lengths >= 0).all()) and int(lengths.sum(dtype=np.int64)) == len(content), "strings of these lengths")
+    ends = np.cumsum(lengths, dtype=np.int64).tolist()
+    if content.isascii():
+        text = content.decode("ascii")
+        return [text[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+    return [content[begin:end].decode("utf-8", "surrogatepass") for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 def classes_in(header: dict[str, Any]) -> np.ndarray:

@@ -14,12 +14,12 @@ from perceptrons.rows import Rows
 from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs
 from perceptrons.training.inputs import Growth, dict_row, plain_row
 from perceptrons.training.labels import merge
-from perceptrons.training.reading import Reading
+from perceptrons.training.reading import LabelledReading, Reading
 from perceptrons.training.targets import Target, read_classes, read_target
 
 
-class Estimating(Reading, ABC):
-    """The steps of fit, partial_fit and learn_one that do not depend on what is learned."""
+class Training(Reading, ABC):
+    """The steps of every estimator: when to stop, how it went, which parameters were checked."""
 
     combine: str
     max_iter: int
@@ -29,10 +29,6 @@ class Estimating(Reading, ABC):
     max_seconds: float | None
     verbose: bool | int
     random_state: Any
-    class_weight: Any
-
-    def _growth(self) -> Growth:
-        return Growth()
 
     def _plan(self) -> Plan:
         return Plan(
@@ -79,6 +75,30 @@ class Estimating(Reading, ABC):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
 
+    def _check_again(self) -> None:
+        """Check parameters that learning or predicting one example uses, if they are not those checked last."""
+        now = self._choices_now()
+        if self.__dict__.get("_checked") != now:
+            self._check_choices()
+            self.__dict__["_checked"] = now
+
+    @abstractmethod
+    def _choices_now(self) -> Any:
+        """The parameters that learning and predicting one example depends on."""
+
+    @abstractmethod
+    def _check_choices(self) -> None:
+        """Raise ValueError for parameters that make no sense."""
+
+
+class Estimating(Training, LabelledReading):
+    """The steps of fit, partial_fit and learn_one of an estimator for labelled rows."""
+
+    class_weight: Any
+
+    def _growth(self) -> Growth:
+        return Growth()
+
     def _refuse_balanced(self) -> None:
         if self.class_weight == "balanced":
             raise ValueError(
@@ -114,24 +134,9 @@ class Estimating(Reading, ABC):
         self._check_can_go_on(target)
         return target
 
-    def _check_again(self) -> None:
-        """Check parameters that learning or predicting one example uses, if they are not those checked last."""
-        now = self._choices_now()
-        if self.__dict__.get("_checked") != now:
-            self._check_choices()
-            self.__dict__["_checked"] = now
-
     @abstractmethod
     def _check_can_go_on(self, target: Target) -> None:
         """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
-
-    @abstractmethod
-    def _choices_now(self) -> Any:
-        """The parameters that learning and predicting one example depends on."""
-
-    @abstractmethod
-    def _check_choices(self) -> None:
-        """Raise ValueError for parameters that make no sense."""
 
     def _one_row(self, x: Any) -> tuple[Rows, list[str]]:
         """One example as rows, and the feature names in it that the model does not know."""

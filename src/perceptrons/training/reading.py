@@ -9,13 +9,8 @@ from sklearn.exceptions import NotFittedError
 class Reading:
     """Properties of every estimator that covers a learner. Arrays are copies: writing to them changes nothing."""
 
-    _learner: Any  # what learning changes: training/learner.py, kernel/learner.py
-    _columns: dict[str, int]  # of a model that knows the names of its features
+    _learner: Any  # what learning changes: training/learner.py, kernel/learner.py, structured/outputs.py
     history_: list[dict[str, Any]]
-
-    @property
-    def classes_(self):
-        return self._fitted().classes.copy()
 
     @property
     def n_updates_(self):
@@ -34,6 +29,23 @@ class Reading:
         self._fitted()
         return np.array([row["mistakes"] for row in self.history_], dtype=np.int64)
 
+    def _fitted(self):
+        if "_learner" not in self.__dict__:
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet: call fit, partial_fit or learn_one first."
+            )
+        return self._learner
+
+
+class LabelledReading(Reading):
+    """Properties of an estimator that learns labels of rows."""
+
+    _columns: dict[str, int]  # of a model that knows the names of its features
+
+    @property
+    def classes_(self):
+        return self._fitted().classes.copy()
+
     @property
     def feature_names_in_(self):
         if "_columns" not in self.__dict__:
@@ -47,13 +59,6 @@ class Reading:
     @feature_names_in_.deleter
     def feature_names_in_(self):
         del self._columns
-
-    def _fitted(self):
-        if "_learner" not in self.__dict__:
-            raise NotFittedError(
-                f"This {type(self).__name__} is not fitted yet: call fit, partial_fit or learn_one first."
-            )
-        return self._learner
 
 
 class WeightsReading(Reading):

@@ -1,0 +1,261 @@
+"""A `SequencePerceptron` as a header and arrays: the features that fired, in the order of their names, with weights.
+
+Neither the order in which features came, nor those without weights, nor the seconds that training took are in it: so
+the same seed gives the same bytes, and training that was resumed the same file as training that was not.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from perceptrons.modelfile.parts import (
+    array_in,
+    classes_in,
+    classes_of,
+    demand,
+    header_of,
+    parameters_in,
+    resume,
+    strings_array,
+    strings_in,
+)
+from perceptrons.passes.attributes import PARTS, VALUE_BITS
+from perceptrons.sequence import FeatureTemplates, SequencePerceptron
+from perceptrons.sequence.choices import check_choices
+from perceptrons.sequence.keys import TemplateFeatures
+from perceptrons.sequence.learner import ChainLearner
+from perceptrons.sequence.matrix import MatrixFeatures
+from perceptrons.sequence.names import NamedFeatures
+
+ESTIMATOR = SequencePerceptron
+MOST = 2**40  # features that a file may speak of
+
+
+def check_goes_on(model: SequencePerceptron) -> None:
+    """Raise ValueError if the parameters no longer fit the model: such a file could not be read."""
+    model._fitted()
+    check_choices(model)
+    model._check_can_go_on()
+
+
+def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The header and the arrays."""
+    learner = model._learner
+    features, weights = learner.features, learner.weights
+    fired = (weights.w[: weights.n_features] != 0).any(axis=1) | (weights.late_w[: weights.n_features] != 0).any(axis=1)
+    by_number = features.kind == "matrix" or features.hash_bits is not None
+    if by_number:
+        order = np.flatnonzero(fired)
+        arrays = {"numbers": order.astype(np.int64)}
+    else:
+        order, arrays = (_names if features.kind == "names" else _keys)(features, fired)
+    header = {
+        **header_of(model, templates=_templates_of(model), allowed=_sorted(model.allowed)),
+        **classes_of(model),
+        "kind": features.kind,
+        "n_features": features.n_features if by_number else len(order),
+        "columns": features.columns if features.kind == "matrix" else None,
+        "dtype": str(learner.dtype),
+        "t": int(learner.t),
+        "updates": learner.updates,
+    }
+    header["report"]["history_"] = [row | {"seconds": None} for row in header["report"]["history_"]]
+    return header, arrays | _weights(weights.w[order], weights.late_w[order]) | {
+        "arcs": weights.arcs,
+        "late_arcs": weights.late_arcs,
+    }
+
+
+def _weights(w: np.ndarray, late: np.ndarray) -> dict[str, np.ndarray]:
+    """The weights of features by label, without those that are 0 and always were."""
+    there = (w != 0) | (late != 0)
+    labels = np.nonzero(there)[1]
+    return {
+        "per_feature": there.sum(axis=1, dtype=np.int32),
+        "labels": labels.astype(np.uint8 if w.shape[1] <= 256 else np.int32),
+        "w": w[there],
+        "late_w": late[there],
+    }
+
+
+def _names(features: NamedFeatures, fired: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The order in which to write features that have names, and the arrays of the names."""
+    known = sorted((name, number) for name, number in features.numbers.items() if fired[number])
+    waiting = dict(features.waiting)
+    if features.min_count > 1:
+        waiting |= {name: features.min_count for name, number in features.numbers.items() if not fired[number]}
+    arrays = strings_array("names", [name for name, _ in known]) | strings_array("waiting", sorted(waiting))
+    arrays["waiting_counts"] = np.array([waiting[name] for name in sorted(waiting)], np.int64)
+    return np.array([number for _, number in known], np.intp), arrays
+
+
+def _keys(features: TemplateFeatures, fired: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The same for features that have templates and values."""
+    template, values, numbers = features.entries()
+    waits = numbers < 0
+    idle = np.zeros(len(numbers), bool)
+    idle[~waits] = ~fired[numbers[~waits]]
+    kept = ~idle if features.min_count == 1 else np.ones(len(numbers), bool)
+    template, values, numbers, idle = template[kept], values[kept], numbers[kept], idle[kept]
+    numbers = np.where(idle, -features.min_count, numbers)
+    looks = features.templates.looks[template]
+    used = []
+    for v, strings in enumerate(features.values):
+        there = np.zeros(len(strings), bool)
+        there[values[looks == v]] = True
+        if v == 0:
+            there[:] = True  # all words of training: they are known, whatever came of them
+        old = np.flatnonzero(there)
+        words = list(strings)
+        in_order = sorted(old.tolist(), key=words.__getitem__)
+        places = np.zeros(len(strings), np.int64)
+        places[in_order] = np.arange(len(in_order))
+        values[looks == v] = places[values[looks == v]]
+        used.append([words[number] for number in in_order])
+    arrays = strings_array("values", [word for words in used for word in words])
+    arrays["values_per_view"] = np.array([len(words) for words in used], np.int64)
+    order = np.lexsort((*values.T[::-1], template, numbers < 0))
+    template, values, numbers, looks = template[order], values[order], numbers[order], looks[order]
+    n = int((numbers >= 0).sum())
+    arrays["key_templates"] = template.astype(np.int16)
+    arrays["key_values"] = values[looks >= 0].astype(np.int32)
+    arrays["waiting_counts"] = -numbers[n:].astype(np.int64)
+    return numbers[:n], arrays
+
+
+def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerceptron:
+    """The model again, or an error of those that `load` expects of an unsound file."""
+    parameters = parameters_in(header)
+    if parameters["templates"] is not None:
+        parameters["templates"] = FeatureTemplates(**parameters["templates"])
+    model = SequencePerceptron(**parameters)
+    check_choices(model)
+    t, updates, n_features = (header[name] for name in ("t", "updates", "n_features"))
+    demand(all(type(count) is int and count >= 0 for count in (t, updates, n_features)), "counts that are not negative")
+    demand(updates <= t and n_features <= MOST, "no more updates than sequences, and features that a memory holds")
+    demand(header["dtype"] in ("float32", "float64"), "weights of float32 or float64")
+    features, where = _features(model, header, arrays)
+    try:
+        arcs = (bool(model.transitions), bool(model.start_stop))
+        learner = ChainLearner(features, classes_in(header), np.dtype(header["dtype"]), int(header["seed"]), arcs)
+        _read_weights(learner, where, arrays)
+    except MemoryError as error:
+        raise ValueError(f"there is no memory for {n_features} features") from error
+    learner.weights.t[0], learner.updates = t, updates
+    demand(t > 0 or not len(arrays["w"]), "sequences behind the weights")
+    resume(model, learner, header)
+    model.n_features_in_ = learner.n_features
+    model._check_can_go_on()
+    return model
+
+
+def _features(
+    model: SequencePerceptron, header: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> tuple[Any, np.ndarray]:
+    """The features, and the numbers of those that have weights, in the order of the file."""
+    kind, n = header["kind"], header["n_features"]
+    demand(kind in ("matrix", "names", "templates"), "features of a known kind")
+    demand((kind == "templates") == (model.templates is not None), "templates where there are some")
+    if kind == "matrix":
+        demand(model.hash_bits is None and model.min_count == 1, "no names in a matrix")
+        columns = header["columns"]
+        named = columns is None or (len(columns) == n and all(isinstance(name, str) for name in columns))
+        demand(named, "as many names as columns")
+        if columns is not None:
+            model.feature_names_in_ = np.array(columns, dtype=object)
+        return MatrixFeatures(n, columns), _numbers(arrays, n)
+    features: Any = NamedFeatures(int(model.min_count), model.hash_bits)
+    if model.templates is not None:
+        features = model.templates._features(int(model.min_count), model.hash_bits)
+    if model.hash_bits is not None:
+        demand(n == 2**model.hash_bits, "as many numbers as hashes")
+        return features, _numbers(arrays, n)
+    if kind == "names":
+        _read_names(features, arrays)
+    else:
+        _read_keys(features, n, arrays)
+    demand(features.n_features == n, "as many features as names")
+    return features, np.arange(n)
+
+
+def _numbers(arrays: dict[str, np.ndarray], n: int) -> np.ndarray:
+    numbers = array_in(arrays, "numbers", arrays["numbers"].shape[:1], np.int64)
+    demand(
+        bool((np.diff(numbers, prepend=-1) > 0).all()) and numbers.max(initial=-1) < n, "numbers of features in order"
+    )
+    return numbers
+
+
+def _read_names(features: NamedFeatures, arrays: dict[str, np.ndarray]) -> None:
+    names = strings_in(arrays, "names")
+    features.numbers = {name: number for number, name in enumerate(names)}
+    demand(len(features.numbers) == len(names), "names that differ")
+    waiting = strings_in(arrays, "waiting")
+    features.waiting = dict(zip(waiting, _counts(arrays, len(waiting), features.min_count).tolist(), strict=True))
+    demand(len(features.waiting) == len(waiting), "waiting names that differ")
+    demand(not features.waiting.keys() & features.numbers.keys(), "names that are known or wait")
+
+
+def _read_keys(features: TemplateFeatures, n: int, arrays: dict[str, np.ndarray]) -> None:
+    views = len(features.views)
+    sizes = array_in(arrays, "values_per_view", (views,), np.int64)
+    strings = strings_in(arrays, "values")
+    demand(bool((sizes >= 0).all()) and int(sizes.sum()) == len(strings), "values for every view")
+    demand(bool((sizes < 2**VALUE_BITS).all()), "values that have room in a key")
+    ends = np.cumsum(sizes).tolist()
+    for v, end in enumerate(ends):
+        part = strings[end - sizes[v] : end]
+        features.values[v] = {string: number for number, string in enumerate(part)}
+        demand(len(features.values[v]) == len(part), "values that differ")
+    template = array_in(arrays, "key_templates", arrays["key_templates"].shape[:1], np.int16).astype(np.int64)
+    demand(len(template) >= n and bool(((template >= 0) & (template < len(features.list))).all()), "known templates")
+    looks = features.templates.looks[template]
+    flat = array_in(arrays, "key_values", (int((looks >= 0).sum()),), np.int32)
+    values = np.zeros((len(template), PARTS), np.int64)
+    values[looks >= 0] = flat
+    demand(bool(((flat >= 0) & (flat < sizes[looks[looks >= 0]])).all()), "values that are there")
+    counts = _counts(arrays, len(template) - n, features.min_count)
+    features.fill(template, values, np.concatenate([np.arange(n), -counts]))
+    used = int((features.keys[:, 0] != 0).sum())
+    demand(used == len(template), "features that differ")
+
+
+def _counts(arrays: dict[str, np.ndarray], n: int, min_count: int) -> np.ndarray:
+    counts = array_in(arrays, "waiting_counts", (n,), np.int64)
+    demand(bool(((counts > 0) & (counts <= min_count)).all()), "counts of features that wait")
+    demand(min_count > 1 or not n, "no feature that waits")
+    return counts
+
+
+def _read_weights(learner: ChainLearner, where: np.ndarray, arrays: dict[str, np.ndarray]) -> None:
+    weights, dtype = learner.weights, learner.dtype
+    K = weights.n_labels
+    per_feature = array_in(arrays, "per_feature", where.shape, np.int32)
+    demand(bool(((per_feature > 0) & (per_feature <= K)).all()), "weights for every feature, no more than labels")
+    n = int(per_feature.sum())
+    labels = array_in(arrays, "labels", (n,), np.uint8 if K <= 256 else np.int32)
+    demand(bool((labels < K).all()) and bool((labels >= 0).all()), "labels that are there")
+    rows = np.repeat(where, per_feature)
+    places = rows * K + labels
+    demand(bool((np.diff(places, prepend=-1) > 0).all()), "weights in order")
+    weights.w[rows, labels] = array_in(arrays, "w", (n,), dtype)
+    weights.late_w[rows, labels] = array_in(arrays, "late_w", (n,), np.float64)
+    weights.arcs = array_in(arrays, "arcs", (K + 1, K + 1), dtype)
+    weights.late_arcs = array_in(arrays, "late_arcs", (K + 1, K + 1), np.float64)
+
+
+def _templates_of(model: SequencePerceptron) -> dict[str, Any] | None:
+    if model.templates is None:
+        return None
+    texts, columns = model.templates.templates, model.templates.columns
+    return {
+        "templates": texts if texts is None or isinstance(texts, str) else list(texts),
+        "columns": columns if isinstance(columns, str) else list(columns),
+    }
+
+
+def _sorted(allowed: Any) -> Any:
+    """Sets are no JSON, and have no order."""
+    if not isinstance(allowed, dict):
+        return allowed
+    return {key: sorted(value) if isinstance(value, set | frozenset) else value for key, value in allowed.items()}

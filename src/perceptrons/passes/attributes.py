@@ -1,0 +1,160 @@
+"""From columns of tokens to features, by templates: each combination of values has a number, found in a hash table.
+
+Values are numbers here: what a token's word, suffix or shape is, `sequence/grammar.py` has found out once for every
+distinct word. A table has keys (slots, 2) of 64 bits and numbers (slots,): the number of the feature from 0 on, or how
+often it was seen so far, as -1, -2, ..., while that is too seldom to count. A slot with a first key of 0 is empty.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perceptrons.rows import compiled, inlined, touch
+
+PARTS = 4  # values that a template may combine
+VALUE_BITS = 26  # of a value in a key: 67 million words
+LOAD = 2  # slots for each entry at least
+NEITHER = -1  # the value of a token that has none, as a suffix longer than the word
+FIND, COUNT, NUMBER, HASH = range(4)  # known features only; count all; number those seen often enough; hash
+
+
+class Templates(NamedTuple):
+    looks: np.ndarray  # (templates, PARTS): which view of a token each part is of, -1 for no part
+    offset: np.ndarray  # (templates, PARTS): of which token, relative to the one that is labelled
+    code: np.ndarray  # (templates,): from 1 on; for hashing a hash of the template
+
+
+class Views(NamedTuple):
+    """Values of views: that of view v for token t is values[first[v] + codes[column[v], t]]."""
+
+    codes: np.ndarray  # (columns, tokens): which distinct string of the column a token has
+    column: np.ndarray  # (views,)
+    first: np.ndarray  # (views,)
+    values: np.ndarray
+
+
+@inlined
+def mixed(x):
+    """A bijection of 64 bits that spreads them well (the finaliser of splitmix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@inlined
+def home_of(keys, high, low):
+    """The slot where the search for a key begins."""
+    return mixed(high * np.uint64(0x9E3779B97F4A7C15) ^ mixed(low)) & np.uint64(len(keys) - 1)
+
+
+@inlined
+def slot_of(keys, slot, high, low):
+    """The slot of a key, or the empty one where it belongs; slot: where to begin."""
+    while keys[slot, 0] != 0 and (keys[slot, 0] != high or keys[slot, 1] != low):
+        slot = (slot + np.uint64(1)) & np.uint64(len(keys) - 1)
+    return slot
+
+
+@compiled
+def attributes(views, templates, starts, begin, keys, numbers, counts, mode, min_count, mask, columns, ends):
+    """The features of every token, sequence by sequence from `begin` on.
+
+    counts: (numbered features, entries of the table), both kept up to date. Changes the table unless mode is FIND or
+    HASH, columns (the features of all tokens) and ends (where those of each token end in it; ends[0] is 0). Returns the
+    sequence before which the table has to grow, or that behind the last.
+    """
+    n_templates = len(templates.code)
+    value = np.empty((1, len(views.first)), np.int64)
+    wanted = np.empty((2, n_templates, 3), np.uint64)  # keys of this token and the one before, and where to begin
+    for i in range(begin, len(starts) - 1):
+        first, n = starts[i], starts[i + 1] - starts[i]
+        if mode in (COUNT, NUMBER) and LOAD * (counts[1] + n * n_templates) > len(keys):
+            return i
+        if n > len(value):
+            value = np.empty((n, len(views.first)), np.int64)
+        look_up(views, first, n, value)
+        for t in range(n + 1):  # a token's slots come nearer while those of the one before are searched
+            if t < n:
+                want(value, t, n, templates, mode, keys, numbers, wanted[t % 2])
+            if t > 0:
+                ends[first + t] = take(
+                    wanted[(t - 1) % 2], keys, numbers, counts, mode, min_count, mask, columns, ends[first + t - 1]
+                )
+    return len(starts) - 1
+
+
+@compiled
+def look_up(views, first, n, value):
+    """value[t, v]: what view v sees in token t of the sequence."""
+    for v in range(len(views.first)):
+        codes, offset = views.codes[views.column[v]], views.first[v]
+        for t in range(n):
+            value[t, v] = views.values[offset + codes[first + t]]
+
+
+@compiled
+def want(value, t, n, templates, mode, keys, numbers, wanted):
+    """The key of every template at token t, 0 where it has no value; for HASH the hash itself."""
+    bits = np.uint64(VALUE_BITS)
+    for k in range(len(templates.code)):
+        high, low, hashed, there = np.uint64(templates.code[k]), np.uint64(0), np.uint64(templates.code[k]), True
+        for part in range(PARTS):
+            v, x = templates.looks[k, part], np.int64(0)
+            if v >= 0:
+                at = t + templates.offset[k, part]
+                x = value[at, v] if 0 <= at < n else np.int64(NEITHER)
+                hashed = mixed(hashed ^ np.uint64(x))
+            if x < 0:
+                high, there = np.uint64(0), False
+                break
+            if part < 2:
+                high = (high << bits) | np.uint64(x)
+            else:
+                low = (low << bits) | np.uint64(x)
+        wanted[k, 0], wanted[k, 1] = high, low
+        if mode == HASH:
+            wanted[k, 0], wanted[k, 1] = np.uint64(there), mixed(hashed)
+        elif there:
+            wanted[k, 2] = home_of(keys, high, low)
+            touch(keys, wanted[k, 2])
+            touch(numbers, wanted[k, 2])
+
+
+@compiled
+def take(wanted, keys, numbers, counts, mode, min_count, mask, columns, place):
+    """Write the features that one token wants, from place on; returns where they end."""
+    for k in range(len(wanted)):
+        high, low = wanted[k, 0], wanted[k, 1]
+        if high == 0:
+            continue
+        if mode == HASH:
+            columns[place] = np.int32(low & np.uint64(mask))
+            place += 1
+            continue
+        slot = slot_of(keys, wanted[k, 2], high, low)
+        if keys[slot, 0] == 0:
+            if mode == FIND:
+                continue
+            keys[slot, 0], keys[slot, 1] = high, low
+            numbers[slot] = -1
+            counts[1] += 1
+        elif mode == COUNT and numbers[slot] < 0:
+            numbers[slot] -= 1
+        if mode == NUMBER and numbers[slot] < 0 and -numbers[slot] >= min_count:
+            numbers[slot] = counts[0]
+            counts[0] += 1
+        if mode != COUNT and numbers[slot] >= 0:
+            columns[place] = numbers[slot]
+            place += 1
+    return place
+
+
+@compiled
+def insert(keys, numbers, new_keys, new_numbers):
+    """Put entries into a table that has room for them."""
+    for e in range(len(new_keys)):
+        high, low = new_keys[e, 0], new_keys[e, 1]
+        if high != 0:
+            slot = slot_of(keys, home_of(keys, high, low), high, low)
+            keys[slot, 0], keys[slot, 1] = high, low
+            numbers[slot] = new_numbers[e]

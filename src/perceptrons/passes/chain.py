@@ -1,0 +1,348 @@
+"""The structured perceptron for sequences, a first-order chain with exact Viterbi (spec 8). Read `chain_pass` first.
+
+Labels are numbers 0 to K - 1, and K stands for both ends of a sequence: arcs[K, k] is the weight of beginning with
+label k, arcs[k, K] that of ending with it. The best labelling is searched from the last token to the first, so that
+of equal ones it is the first in the order of the dictionary.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perceptrons.passes.rule import CONSTANT
+from perceptrons.rows import compiled, move, scores
+
+HIGH = 1024.0  # scores beyond are brought down, see reach
+
+
+class Chain(NamedTuple):
+    """The weights of a chain and their late sums (`state.py` says what these are), as the pass changes them."""
+
+    w: np.ndarray  # (K, features), in Fortran order: the labels of a feature lie together
+    arcs: np.ndarray  # (K + 1, K + 1), from and to
+    late_w: np.ndarray
+    late_arcs: np.ndarray
+    t: np.ndarray  # (1,): sequences seen
+
+
+class Spare(NamedTuple):
+    """All 0 between two sequences; for passive-aggressive steps as large as the weights, else empty."""
+
+    w: np.ndarray
+    arcs: np.ndarray
+
+
+class Limits(NamedTuple):
+    """What no learning changes, (K + 1, K + 1) as the arcs."""
+
+    barrier: np.ndarray  # 0, or minus infinity where one label may not follow another
+    taught: np.ndarray  # 1, or 0 for arcs that have no weight
+
+
+class ChainRule(NamedTuple):
+    kind: int  # CONSTANT or PASSIVE
+    eta: float
+    cap: float  # PASSIVE: the largest step, C
+    margin: float  # by how much the true labelling has to lead every other
+    cost: float  # and by how much more for every token that the other has wrong: 1 is the Hamming cost
+
+
+@compiled
+def chain_pass(rows, starts, y, order, model, bridge, taught, rule, desk, spare):
+    """One pass of the structured perceptron over sequences (Collins 2002).
+
+        y_hat = argmax_y' w·f(x, y') + D(y');    if y_hat != y:  w += eta (f(x, y) - f(x, y_hat))
+
+    with D(y') = margin + cost * (tokens that y' has wrong) for y' != y (spec 6). Sequence i has the tokens
+    starts[i]:starts[i + 1] of rows and y, which must be an allowed labelling. bridge: see bridges; taught: 0 for arcs
+    that have no weight, else 1. spare: None where the rule has neither margin nor cost and its step is constant; numba
+    then leaves out what else there is. Changes model, bridge, desk. Returns mistakes, updates and the sum of the losses
+    D(y_hat) + w·f(x, y_hat) - w·f(x, y).
+    """
+    theta, number = model.w, model.w.dtype.type
+    y_hat, plain = desk.y_hat, desk.plain
+    mistakes, updates, total = 0, 0, 0.0
+    for p in range(len(order)):
+        a, n = starts[order[p]], starts[order[p] + 1] - starts[order[p]]
+        emit(rows, a, n, theta, desk.e)
+        e = desk.e
+        if spare is not None and rule.cost > 0.0:
+            e = desk.costly
+            add_cost(desk.e, y, a, n, number(rule.cost), e)
+        reach(e, bridge, n, desk.v, desk.level)
+        if spare is not None and rule.margin > 0.0 and n > 0:
+            reach_others(e, bridge, n, y, a, desk.v, desk.level, desk.other)
+        found = follow(desk.v, bridge, n, y, a, desk.other, rule.margin > 0.0, y_hat)
+        if found and differ(y, a, n, y_hat):
+            loss = rule.margin + lead(e, bridge, y, a, n, y_hat)
+            asks = loss > 0.0
+            if rule.kind == CONSTANT:  # at a loss of 0 the first labelling in the order of the dictionary wins
+                asks = asks or rule.margin == 0.0 or (loss == 0.0 and precedes(y_hat, n, y, a))
+            step = rule.eta
+            if spare is not None and asks and rule.kind != CONSTANT:
+                norm = sqdistance(rows, y, a, n, y_hat, taught, spare)
+                step = min(rule.cap, loss / norm) if norm > 0.0 else 0.0
+            if asks:
+                total += max(loss, 0.0)
+                mistaken = True
+                if spare is not None and (rule.margin > 0.0 or rule.cost > 0.0):
+                    reach(desk.e, bridge, n, desk.v, desk.level)
+                    follow(desk.v, bridge, n, y, a, desk.other, False, plain)
+                    mistaken = differ(y, a, n, plain)
+                mistakes += mistaken
+            if asks and step > 0.0:
+                learn_chain(rows, y, a, n, y_hat, number(step), taught, model, bridge)
+                updates += 1
+        model.t[0] += 1.0
+    return mistakes, updates, total
+
+
+@compiled
+def tag(rows, starts, theta, bridge, desk, y_hat):
+    """Write the best allowed labelling of every sequence into y_hat, and return the first that has none, or -1."""
+    for i in range(len(starts) - 1):
+        a, n = starts[i], starts[i + 1] - starts[i]
+        emit(rows, a, n, theta, desk.e)
+        reach(desk.e, bridge, n, desk.v, desk.level)
+        if not follow(desk.v, bridge, n, y_hat, 0, desk.other, False, y_hat[a:]):
+            return i
+    return -1
+
+
+@compiled
+def best_through(rows, starts, theta, bridge, s):
+    """s[token, k]: the score of the best allowed labelling of the sequence that gives the token label k."""
+    K = theta.shape[0]
+    e = np.empty(K, theta.dtype)
+    before, ahead = np.empty(K), np.empty(K)
+    for i in range(len(starts) - 1):
+        a, n = starts[i], starts[i + 1] - starts[i]
+        for t in range(a, a + n):
+            scores(rows, t, theta, e)
+            for k in range(K):
+                s[t, k] = e[k]
+        for t in range(a + n - 1, a - 1, -1):  # the best from here to the end
+            for k in range(K):
+                best = np.float64(bridge[K, k]) if t == a + n - 1 else -np.inf
+                if t < a + n - 1:
+                    for j in range(K):
+                        best = max(best, bridge[j, k] + s[t + 1, j])
+                s[t, k] += best
+        for k in range(K):
+            before[k] = bridge[k, K]
+        for t in range(a, a + n):  # and from the beginning to before it
+            scores(rows, t, theta, e)
+            for k in range(K):
+                ahead[k] = -np.inf
+            for k in range(K):
+                s[t, k] += before[k]
+                for j in range(K):
+                    ahead[j] = max(ahead[j], before[k] + e[k] + bridge[j, k])
+            before, ahead = ahead, before
+
+
+class Desk(NamedTuple):
+    """Room for one sequence while it is labelled: no more is ever needed."""
+
+    e: np.ndarray  # (n, K): score of every label by the token's features
+    costly: np.ndarray  # (n, K): the same with costs
+    v: np.ndarray  # (n, K): see reach
+    level: np.ndarray  # (n,)
+    other: np.ndarray  # (n,): see reach_others
+    y_hat: np.ndarray  # (n,)
+    plain: np.ndarray  # (n,): y_hat without costs and margin
+
+
+def new_desk(longest, theta):
+    K, kind = theta.shape[0], theta.dtype
+    squares = (np.empty((longest, K), kind) for _ in range(3))
+    return Desk(
+        *squares, *(np.empty(longest, kind) for _ in range(2)), *(np.empty(longest, np.int32) for _ in range(2))
+    )
+
+
+def bridges(arcs, barrier):
+    """The weights of the arcs by (to, from), minus infinity for the forbidden: the loops run along `from`."""
+    return np.ascontiguousarray((arcs + barrier).T)
+
+
+@compiled
+def emit(rows, a, n, theta, e):
+    """e[t] = theta x_t for n tokens from a on. Prefetching the weights of the next sequence gained nothing."""
+    for t in range(n):
+        scores(rows, a + t, theta, e[t])
+
+
+@compiled
+def add_cost(e, y, a, n, cost, costly):
+    for t in range(n):
+        for k in range(e.shape[1]):
+            costly[t, k] = e[t, k] + cost
+        costly[t, y[a + t]] = e[t, y[a + t]]
+
+
+@compiled
+def reach(e, bridge, n, v, level):
+    """v[t, k]: the best score of the tokens from t on if token t has label k, less a constant for every t.
+
+        v[t, k] = e[t, k] + max_j bridge(k to j) + v[t + 1, j] - level[t]
+
+    The constant keeps numbers small, and a long sequence as exact as a short one.
+    """
+    K = e.shape[1]
+    for t in range(n - 1, -1, -1):
+        now = v[t]
+        if t == n - 1:
+            row = bridge[K]
+            for k in range(K):
+                now[k] = row[k]
+        else:
+            ahead = v[t + 1]
+            for k in range(K):
+                now[k] = -np.inf
+            j = 0
+            while j + 4 <= K:  # four labels at a time: now is loaded and stored a quarter as often
+                b, c, d, f = bridge[j], bridge[j + 1], bridge[j + 2], bridge[j + 3]
+                p, q, r, s = ahead[j], ahead[j + 1], ahead[j + 2], ahead[j + 3]
+                for k in range(K):
+                    now[k] = max(now[k], max(max(b[k] + p, c[k] + q), max(d[k] + r, f[k] + s)))
+                j += 4
+            while j < K:
+                b, p = bridge[j], ahead[j]
+                for k in range(K):
+                    now[k] = max(now[k], b[k] + p)
+                j += 1
+        for k in range(K):
+            now[k] += e[t, k]
+        level[t] = 0
+        if not abs(now[0]) < HIGH:
+            top = now[0]
+            for k in range(1, K):
+                top = max(top, now[k])
+            if top > -np.inf:
+                level[t] = top
+                for k in range(K):
+                    now[k] -= top
+
+
+@compiled
+def reach_others(e, bridge, n, y, a, v, level, other):
+    """other[t]: as v[t, y_t], but of labellings of the tokens from t on that are not y all along."""
+    other[n - 1] = -np.inf
+    for t in range(n - 2, -1, -1):
+        here, there = y[a + t], y[a + t + 1]
+        best = bridge[there, here] + other[t + 1]
+        for j in range(e.shape[1]):
+            if j != there:
+                best = max(best, bridge[j, here] + v[t + 1, j])
+        other[t] = e[t, here] + best - level[t]
+
+
+@compiled
+def follow(v, bridge, n, y, a, other, apart, y_hat):
+    """Write the best labelling into y_hat; apart: the best of those that are not y. Returns whether there is one."""
+    previous, apart_yet = v.shape[1], not apart
+    for t in range(n):
+        best, highest = 0, -np.inf
+        for j in range(v.shape[1]):
+            s = bridge[j, previous] + (v[t, j] if apart_yet or j != y[a + t] else other[t])
+            if s > highest:
+                best, highest = j, s
+        if highest == -np.inf:
+            return False
+        apart_yet = apart_yet or best != y[a + t]
+        y_hat[t] = best
+        previous = best
+    return True
+
+
+@compiled
+def differ(y, a, n, y_hat):
+    wrong = 0
+    for t in range(n):
+        wrong += y_hat[t] != y[a + t]
+    return wrong > 0
+
+
+@compiled
+def precedes(y_hat, n, y, a):
+    """Is y_hat before y in the order of the dictionary?"""
+    for t in range(n):
+        if y_hat[t] != y[a + t]:
+            return y_hat[t] < y[a + t]
+    return False
+
+
+@compiled
+def lead(e, bridge, y, a, n, y_hat):
+    """The score of y_hat less that of y."""
+    K, total = e.shape[1], 0.0
+    for t in range(n + 1):
+        here, there = (y[a + t], y_hat[t]) if t < n else (K, K)
+        was, had = (y[a + t - 1], y_hat[t - 1]) if t > 0 else (K, K)
+        if t < n and here != there:
+            total += np.float64(e[t, there]) - np.float64(e[t, here])
+        if here != there or was != had:
+            total += np.float64(bridge[there, had]) - np.float64(bridge[here, was])
+    return total
+
+
+@compiled
+def learn_chain(rows, y, a, n, y_hat, step, taught, model, bridge):
+    """w += step (f(x, y) - f(x, y_hat)), and as much times t into the late sums.  Changes model and bridge."""
+    K, late = model.w.shape[0], model.t[0] * step
+    for t in range(n + 1):
+        here, there = (y[a + t], y_hat[t]) if t < n else (K, K)
+        was, had = (y[a + t - 1], y_hat[t - 1]) if t > 0 else (K, K)
+        if t < n and here != there:
+            move(rows, a + t, step, model.w, here, there)
+            move(rows, a + t, late, model.late_w, here, there)
+        if here != there or was != had:
+            for i, j, sign in ((was, here, 1), (had, there, -1)):
+                model.arcs[i, j] += sign * step * taught[i, j]
+                model.late_arcs[i, j] += sign * late * taught[i, j]
+                bridge[j, i] += sign * step * taught[i, j]
+
+
+@compiled
+def sqdistance(rows, y, a, n, y_hat, taught, spare):
+    """|f(x, y) - f(x, y_hat)|²: a feature may stand in several tokens, so it is summed up in the spare room first."""
+    K, w, arcs, total = spare.w.shape[0], spare.w, spare.arcs, 0.0
+    for counting in (False, True):
+        for t in range(n + 1):
+            here, there = (y[a + t], y_hat[t]) if t < n else (K, K)
+            was, had = (y[a + t - 1], y_hat[t - 1]) if t > 0 else (K, K)
+            if t < n and here != there:
+                if counting:
+                    total += take(rows, a + t, w, here) + take(rows, a + t, w, there)
+                else:
+                    move(rows, a + t, 1.0, w, here, there)
+            if here != there or was != had:
+                for i, j, sign in ((was, here, 1), (had, there, -1)):
+                    if counting:
+                        total += arcs[i, j] ** 2
+                        arcs[i, j] = 0.0
+                    else:
+                        arcs[i, j] += sign * taught[i, j]
+    return total
+
+
+@compiled
+def take(rows, i, w, k):
+    """The sum of squares of the weights of label k for the features of x_i, which are set to 0."""
+    total, columns = 0.0, w.T
+    for p in range(rows.starts[i], rows.starts[i + 1]):
+        total += columns[rows.columns[p], k] ** 2
+        columns[rows.columns[p], k] = 0.0
+    return total
+
+
+@compiled
+def sqnorm_of(w):
+    """The sum of all squares of a matrix, in float64."""
+    total = 0.0
+    for i in range(w.shape[0]):
+        row = w[i]
+        for k in range(w.shape[1]):
+            total += np.float64(row[k]) * row[k]
+    return total

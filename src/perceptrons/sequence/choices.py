@@ -1,0 +1,59 @@
+"""The parameters of `SequencePerceptron`: what each may be, and which do not go together."""
+
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any
+
+from perceptrons.sequence.bigrams import SCHEMES
+from perceptrons.sequence.templates import FeatureTemplates
+from perceptrons.training.choices import DOMAINS as LINEAR
+from perceptrons.training.parameters import NONE, Domain, Flag, Kind, Number, Words, check_parameters
+
+SHARED = (
+    "eta0", "C", "margin", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction",
+    "n_iter_no_change", "max_seconds", "warm_start", "verbose",
+)  # fmt: skip
+DOMAINS: dict[str, tuple[Domain, ...]] = {
+    "templates": (Kind((FeatureTemplates,), "a FeatureTemplates"), NONE),
+    "transitions": (Flag(),),
+    "start_stop": (Flag(),),
+    "allowed": (Words(SCHEMES), Kind((Mapping,), "a dict of labels and those that may follow each"), NONE),
+    "combine": (Words(("average", "last")),),
+    "step": (Words(("constant", "pa1")),),
+    "cost": (Words(("hamming",)), NONE),
+    "order": (Number(1, 1, whole=True),),
+    "min_count": (Number(1, 2**30, whole=True),),
+    "hash_bits": (Number(1, 30, whole=True), NONE),
+    **{name: LINEAR[name] for name in SHARED},
+}
+
+# what learning from one sequence and labelling it depends on; compared before each, so that a change is noticed
+OF_ONE_EXAMPLE = attrgetter(
+    "templates", "transitions", "start_stop", "allowed", "combine", "step", "eta0", "C", "margin", "cost", "order",
+    "min_count", "hash_bits",
+)  # fmt: skip
+
+
+def check_choices(estimator: Any) -> None:
+    """Raise ValueError for a parameter outside its domain, or for two that do not go together."""
+    check_parameters(estimator, DOMAINS)
+    e = estimator
+    if e.hash_bits is not None and e.min_count > 1:
+        raise ValueError(
+            f"SequencePerceptron(hash_bits={e.hash_bits}, min_count={e.min_count}) does not work: hashed features are "
+            "not remembered, and so not counted. Use one of the two."
+        )
+    if e.step != "constant" and e.eta0 != 1:
+        raise ValueError(
+            f"SequencePerceptron(step={e.step!r}, eta0={e.eta0!r}) does not work: this step follows from the loss, and "
+            "eta0 has no part in it: leave eta0=1, and set C."
+        )
+    if e.step != "constant" and e.margin == 0 and e.cost is None:
+        raise ValueError(
+            f"SequencePerceptron(step={e.step!r}, margin=0) does not work: this step is as long as the loss, and "
+            "without a margin or a cost that is 0 at the zero start: nothing is learned."
+        )
+    if isinstance(e.allowed, Mapping):
+        for label, followers in e.allowed.items():
+            if not isinstance(followers, str | list | tuple | set | frozenset):
+                raise ValueError(f"allowed[{label!r}] is {followers!r}: give a list of the labels that may follow.")

@@ -1,0 +1,401 @@
+"""`SequencePerceptron`, the tagger. The rule: `passes/chain.py`; features: `names.py`, `templates.py`, `matrix.py`."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from perceptrons.passes.chain import best_through, bridges
+from perceptrons.sequence.bigrams import check_allowed
+from perceptrons.sequence.choices import OF_ONE_EXAMPLE, check_choices
+from perceptrons.sequence.fitting import ChainFit
+from perceptrons.sequence.learner import ChainLearner, limits, rule_of
+from perceptrons.sequence.matrix import MatrixFeatures, is_matrix
+from perceptrons.sequence.names import NamedFeatures
+from perceptrons.sequence.reading import ChainReading
+from perceptrons.sequence.tokens import TokenFeatures, Tokens, cut, read_labels
+from perceptrons.training.epochs import hold_out
+from perceptrons.training.estimating import Training, unchanged_on_error
+from perceptrons.training.inputs import Growth
+from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.labels import merge
+from perceptrons.training.targets import Target, read_classes
+
+
+class SequencePerceptron(Training, ChainReading, BaseEstimator):
+    """The perceptron for sequences: labels every token of a sentence, with regard to its neighbours' labels.
+
+    A first-order chain: scores of labels by the features of a token, and of labels that follow each other. Goes
+    through the sequences one by one, finds the best labelling by Viterbi's algorithm, and where it is wrong adds the
+    features of the true labelling to the weights and subtracts those of the other (Collins 2002). Averaged by default.
+
+    When to use it: part-of-speech tags, chunks, entities, anything with a label a token; many sequences or few,
+    streams; when training has to be fast, seeded, resumed or fed in batches. When not: you need probabilities (a CRF
+    has them); labels depend on each other over longer distances than neighbours.
+
+    Parameters
+    ----------
+    templates : FeatureTemplates or None, default=None
+        Makes features of raw tokens. None: X has features.
+    transitions : bool, default=True
+        Learn a weight for every label following another. False: tokens are labelled one by one (but as allowed).
+    start_stop : bool, default=True
+        Learn weights for the first and the last label of a sequence.
+    allowed : {"bio", "bioes"}, dict or None, default=None
+        Which labels may follow each other; others never do. "bio": I-X only after B-X or I-X; "bioes": likewise, and
+        phrases end with E-X or S-X. A dict {label: labels that may follow it}; its key None: labels that may come
+        first. What follows a label that is no key is free.
+    combine : {"average", "last"}, default="average"
+        Which weights predict: the mean of the weights after every sequence; the final ones.
+    step : {"constant", "pa1"}, default="constant"
+        How far a sequence moves the weights: the perceptron's step, `eta0`; passive-aggressive, as far as its loss
+        needs, at most `C`.
+    eta0, C : float, default=1.0
+        As in `Perceptron`.
+    margin : float or None, default=None
+        The true labelling has to lead every other by so much. None: 0, for "pa1" 1.
+    cost : {"hamming"} or None, default=None
+        And by 1 more for every token that the other has wrong: cost-augmented decoding, while learning only.
+    order : int, default=1
+        Labels that a label depends on: first order is all there is.
+    min_count : int, default=1
+        Learn only from features that came so often: in the data of `fit`; with `partial_fit`, up to and with the
+        present call.
+    hash_bits : int or None, default=None
+        Hash features into 2 ** hash_bits numbers instead of remembering them: memory is bounded, names are lost.
+    max_iter : int, default=10
+        Epochs at most.
+    tol : float or None, default=None
+        Stop when the averaged weights change over an epoch by less than `tol` times their norm.
+    shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change, max_seconds, warm_start, verbose
+        As in `Perceptron`, with sequences as examples; accuracy is that of tokens.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_labels,)
+    coef_ : array of shape (n_labels, n_features)
+        The weights of features that predict.
+    transitions_ : array of shape (n_labels, n_labels)
+        The weights of labels (columns) following others (rows).
+    start_, stop_ : arrays of shape (n_labels,)
+        The weights of first and last labels.
+    coef_last_, coef_average_, transitions_last_, transitions_average_, start_last_, start_average_, stop_last_, \
+stop_average_ : arrays
+        The final and the averaged weights, both there whatever `combine` is.
+    attributes_ : array of shape (n_features,)
+        The names of the features.
+    n_features_in_, n_iter_, n_updates_, n_mistakes_, t_, mistakes_, history_, converged_, stop_reason_
+        As in `Perceptron`. Examples are sequences, and a mistake is one that has a wrong label.
+
+    Examples
+    --------
+    >>> from perceptrons import SequencePerceptron
+    >>> X = [[["w=the"], ["w=dog", "s=g"], ["w=runs", "s=s"]], [["w=a"], ["w=cat", "s=t"], ["w=sits", "s=s"]]]
+    >>> y = [["DET", "NOUN", "VERB"]] * 2
+    >>> tagger = SequencePerceptron().fit(X, y)
+    >>> tagger.predict([[["w=the"], ["w=cow", "s=w"], ["w=eats", "s=s"]]])
+    [['DET', 'NOUN', 'VERB']]
+    """
+
+    def __init__(
+        self,
+        *,
+        templates=None,
+        transitions=True,
+        start_stop=True,
+        allowed=None,
+        combine="average",
+        step="constant",
+        eta0=1.0,
+        C=1.0,
+        margin=None,
+        cost=None,
+        order=1,
+        min_count=1,
+        hash_bits=None,
+        max_iter=10,
+        tol=None,
+        shuffle=True,
+        random_state=0,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=5,
+        max_seconds=None,
+        warm_start=False,
+        verbose=0,
+    ):
+        self.templates = templates
+        self.transitions = transitions
+        self.start_stop = start_stop
+        self.allowed = allowed
+        self.combine = combine
+        self.step = step
+        self.eta0 = eta0
+        self.C = C
+        self.margin = margin
+        self.cost = cost
+        self.order = order
+        self.min_count = min_count
+        self.hash_bits = hash_bits
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    # ---- learning
+
+    def fit(self, X, y, lengths=None):
+        """Learn from all sequences, epoch after epoch, until a stopping rule says so.
+
+        Parameters
+        ----------
+        X : list of sequences, or matrix of shape (n_tokens, n_features)
+            A sequence is a list of tokens. A token is a dict of features (a number counts with its value, a string as
+            "name=value"), or a list of attribute strings; with `templates`, a string or a tuple of strings, one a
+            column. A matrix, sparse or dense, has a row a token.
+        y : list of lists of labels; for a matrix also one label a row
+        lengths : list of int, for a matrix only
+            Tokens of each sequence.
+
+        Returns
+        -------
+        self
+        """
+        before = dict(self.__dict__)
+        with unchanged_on_error(self):
+            check_choices(self)
+            warm = self.warm_start and hasattr(self, "_learner")
+            features = self._learner.features if warm else self._features_for(X)
+            read, target = self._read(features, X, y, lengths, reset=not warm)
+            if warm:
+                self._check_can_go_on()
+                target = target.among(merge(self._learner.classes, target.classes))
+            if len(target.classes) < 2:
+                only = f"only one label, {target.classes.tolist()[0]!r}" if len(target.classes) else "no labels"
+                raise ValueError(f"y has {only}: a tagger needs at least two.")
+            bounds = limits(self, target.classes, np.float64, stream=False)
+            check_allowed(bounds.barrier, target.codes, read.starts, target.classes, self.allowed)
+            n, train, held_out = len(read.starts) - 1, None, None
+            if not warm:
+                self._begin(features, target.classes, read.dtype)
+            learner = self._learner
+            if self.early_stopping:
+                train, held_out = hold_out(np.zeros(n, np.intp), None, self.validation_fraction, learner.seed)
+        with unchanged_on_error(self, unless=lambda: warm or learner.t > 0, before=before):
+            learner.features.forget_waiting()
+            tokens = self._meet(read, target.classes)
+            bounds = learner.limits(self, stream=False)
+            fit = ChainFit(learner, tokens, target.codes, bounds, rule_of(self), self.combine, held_out)
+            self._run(fit, n, train, held_out)
+        return self
+
+    def partial_fit(self, X, y, classes=None, lengths=None):
+        """Learn from a block of sequences: one pass in the given order, from where the model is.
+
+        The weights are those that `fit` reaches on the same sequences in the same order. Labels and features never seen
+        before are learned.
+
+        Parameters
+        ----------
+        X, y, lengths : as in `fit`
+        classes : array, optional
+            All labels that may come, if known.
+
+        Returns
+        -------
+        self
+        """
+        before = dict(self.__dict__)
+        with unchanged_on_error(self):
+            check_choices(self)
+            first = not hasattr(self, "_learner")
+            features = self._features_for(X) if first else self._learner.features
+            read, target = self._read(features, X, y, lengths, reset=first)
+            if not first:
+                self._check_can_go_on()
+            target = self._among(target, classes)
+            bounds = limits(self, target.classes, np.float64, stream=True)
+            check_allowed(bounds.barrier, target.codes, read.starts, target.classes, self.allowed)
+            if first:
+                self._begin(features, target.classes, read.dtype)
+            learner = self._learner
+        with unchanged_on_error(self, unless=lambda: not first or learner.t > 0, before=before):
+            tokens = self._meet(read, target.classes)
+            every = np.arange(len(read.starts) - 1)
+            fit = ChainFit(
+                learner, tokens, target.codes, learner.limits(self, stream=True), rule_of(self), self.combine, None
+            )
+            with Uninterrupted() as hold:
+                for counts in fit.visit(every):
+                    learner.mistakes += counts.mistakes
+                    learner.updates += counts.updates
+                    hold.let()
+        return self
+
+    def learn_one(self, x, y):
+        """Learn from one sequence: its tokens as in `fit`, and their labels.
+
+        Examples
+        --------
+        >>> from perceptrons import SequencePerceptron
+        >>> tagger = SequencePerceptron()
+        >>> for _ in range(3):
+        ...     tagger = tagger.learn_one([{"word": "a"}, {"word": "cat"}], ["DET", "NOUN"])
+        >>> tagger.predict_one([{"word": "a"}, {"word": "hat"}])
+        ['DET', 'NOUN']
+        """
+        return self.partial_fit(x, y, lengths=[np.shape(x)[0]]) if is_matrix(x) else self.partial_fit([x], [y])
+
+    # ---- predicting
+
+    def predict(self, X, lengths=None):
+        """The best labelling of every sequence: lists of labels; for a matrix one array with a label a row."""
+        y_hat, starts, flat = self._labels(X, lengths)
+        if flat:
+            return self._learner.classes[y_hat]
+        names = self._learner.classes.tolist()
+        return cut(list(map(names.__getitem__, y_hat.tolist())), starts)
+
+    def predict_one(self, x):
+        """The labels of one sequence, a list."""
+        return self.predict(x, lengths=[np.shape(x)[0]]).tolist() if is_matrix(x) else self.predict([x])[0]
+
+    def decision_function(self, X, lengths=None):
+        """For every token and label the score of the best labelling of the sequence that gives the token this label.
+
+        The highest is that of the prediction, and its lead says how sure that is; they are not probabilities. An
+        array of shape (n_tokens, n_labels) for every sequence, for a matrix one for all. Minus infinity: no allowed
+        labelling does.
+        """
+        tokens, flat = self._tokens(X, lengths)
+        learner = self._learner
+        w, arcs = learner.predicting(self.combine)
+        s = np.empty((int(tokens.starts[-1]), len(learner.classes)))
+        bridge = bridges(arcs, learner.limits(self, stream=True).barrier)
+        best_through(tokens.rows, tokens.starts, w.T, bridge, s)
+        return s if flat else np.split(s, tokens.starts[1:-1]) if len(tokens.starts) > 1 else []
+
+    def score(self, X, y, lengths=None):
+        """The share of tokens that are labelled right."""
+        y_hat, starts, flat = self._labels(X, lengths)
+        target = read_labels(y, starts, by_sequence=not flat)
+        if not len(y_hat):
+            raise ValueError("There are no tokens to score on.")
+        known = {label: number for number, label in enumerate(self._learner.classes.tolist())}
+        codes = np.array([known.get(label, -1) for label in target.classes.tolist()])
+        return float((codes[target.codes] == y_hat).mean())
+
+    def known_words(self):
+        """The words that training has met, of the first column of tokens; None where words are not remembered."""
+        features = self._fitted().features
+        return set(features.values[0]) if features.kind == "templates" and features.hash_bits is None else None
+
+    # ---- the small steps
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_learner")
+
+    def _features_for(self, X: Any) -> Any:
+        """What gives features their numbers, of a model that begins with these sequences."""
+        if is_matrix(X):
+            for name, plain in (("templates", None), ("min_count", 1), ("hash_bits", None)):
+                if getattr(self, name) != plain:
+                    raise ValueError(f"{name}={getattr(self, name)!r} is for tokens, but X is a matrix of features.")
+            return MatrixFeatures(0)
+        if self.templates is not None:
+            return self.templates._features(int(self.min_count), self.hash_bits)
+        return NamedFeatures(int(self.min_count), self.hash_bits)
+
+    def _read(self, features: Any, X: Any, y: Any, lengths: Any, reset: bool) -> tuple[Any, Target]:
+        read = self._read_tokens(features, X, lengths, reset)
+        return read, read_labels(y, read.starts, by_sequence=features.kind != "matrix")
+
+    def _read_tokens(self, features: Any, X: Any, lengths: Any, reset: bool) -> Any:
+        dtype = None if reset else self._learner.dtype
+        growth = Growth(eta=float(self.eta0))
+        if features.kind == "matrix":
+            if not is_matrix(X):
+                raise ValueError("The model was begun with a matrix, and X is a list of sequences now: fit it anew.")
+            return features.read(X, lengths, dtype, growth, self, reset)
+        if is_matrix(X):
+            raise ValueError("The model was begun with lists of tokens, and X is a matrix now: fit it anew.")
+        if lengths is not None:
+            raise ValueError("lengths is for a matrix; X is a list of sequences, whose lengths are seen.")
+        return features.read(X, dtype, growth)
+
+    def _begin(self, features: Any, classes: np.ndarray, dtype: Any) -> None:
+        if features.kind == "matrix":
+            features.n_features, names = self.n_features_in_, self.__dict__.get("feature_names_in_")
+            features.columns = None if names is None else names.tolist()
+        arcs = (bool(self.transitions), bool(self.start_stop))
+        self._learner = ChainLearner(features, classes, dtype, self._seed(), arcs)
+        self._tell(None)
+
+    def _meet(self, read: Any, classes: np.ndarray) -> Tokens:
+        """The rows to learn from, after the model has met their labels and features."""
+        learner = self._learner
+        with Uninterrupted():
+            learner.meet_classes(classes)
+            tokens = learner.features.tokens(read, learner.dtype, learn=True)
+            learner.meet_features()
+            self.n_features_in_ = learner.n_features
+        return tokens
+
+    def _labels(self, X: Any, lengths: Any) -> tuple[np.ndarray, np.ndarray, bool]:
+        """The numbers of the best labels, where each sequence begins, and whether labels came without sequences."""
+        tokens, flat = self._tokens(X, lengths)
+        learner = self._learner
+        y_hat, stuck = learner.label(tokens, self.combine, learner.limits(self, stream=True).barrier)
+        if stuck >= 0:
+            n = tokens.starts[stuck + 1] - tokens.starts[stuck]
+            raise ValueError(f"Sequence {stuck} has {n} tokens, and no labelling of so many is allowed: see `allowed`.")
+        return y_hat, tokens.starts, flat
+
+    def _tokens(self, X: Any, lengths: Any) -> tuple[Tokens, bool]:
+        """The rows to label, and whether they came without sequences: as a plain matrix."""
+        check_is_fitted(self)
+        self._check_again()
+        self._check_can_go_on()
+        features = self._learner.features
+        read = self._read_tokens(features, X, lengths, reset=False)
+        flat = features.kind == "matrix" and not isinstance(X, TokenFeatures)
+        return features.tokens(read, self._learner.dtype, learn=False), flat
+
+    def _choices_now(self) -> Any:
+        return OF_ONE_EXAMPLE(self)
+
+    def _check_choices(self) -> None:
+        check_choices(self)
+
+    def _check_can_go_on(self) -> None:
+        """Raise ValueError if the features are now to be made otherwise than those that were learned."""
+        features = self._learner.features
+        then = dict(zip(("transitions", "start_stop"), self._learner.arcs, strict=True))
+        if features.kind != "matrix":
+            then |= {"min_count": features.min_count, "hash_bits": features.hash_bits}
+        for name, value in then.items():
+            if getattr(self, name) != value:
+                raise ValueError(
+                    f"The model was begun with {name}={value!r}, now it is {getattr(self, name)!r}: fit it anew."
+                )
+        if features.kind == "matrix":
+            return
+        source = None if self.templates is None else self.templates.source()
+        if source != (features.source if features.kind == "templates" else None):
+            raise ValueError("The model was begun with other templates: fit it anew.")
+
+    def _among(self, target: Target, classes: Any) -> Target:
+        """The labels of a block, numbered among all known by now."""
+        named = target.classes if classes is None else read_classes(classes)
+        unnamed = ~np.isin(target.classes, named)
+        if unnamed.any():
+            raise ValueError(f"y has the labels {target.classes[unnamed].tolist()}, which are not in classes.")
+        known = self._learner.classes if hasattr(self, "_learner") else named[:0]
+        return target.among(merge(known, named))

@@ -1,0 +1,193 @@
+"""Features by template: which combinations of values have a number. The compiled part is `passes/attributes.py`."""
+
+from itertools import repeat
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.passes.attributes import (
+    COUNT,
+    FIND,
+    HASH,
+    LOAD,
+    NEITHER,
+    NUMBER,
+    PARTS,
+    VALUE_BITS,
+    Templates,
+    Views,
+    attributes,
+    insert,
+)
+from perceptrons.rows import Sparse
+from perceptrons.sequence.grammar import Template, View, name_of, seen
+from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place
+
+FIRST_SLOTS = 1024
+
+
+class Columns(NamedTuple):
+    """Tokens as columns: the distinct strings of each, and which of them every token has."""
+
+    strings: list[list[str]]
+    codes: np.ndarray  # int32 (columns, tokens)
+    starts: np.ndarray
+
+    @property
+    def dtype(self) -> Any:
+        return np.dtype(np.float32)
+
+
+class _Numbering(dict[str, int]):
+    """Numbers whatever it is asked for in the order of coming."""
+
+    def __missing__(self, string: str) -> int:
+        number = self[string] = len(self)
+        return number
+
+
+class TemplateFeatures:
+    """The numbers of features by template and values, and of the values of every view by string.
+
+    The first view is always the first column as it is, so that known words can be told from unknown ones. With
+    hash_bits nothing is remembered.
+    """
+
+    kind = "templates"
+
+    def __init__(self, templates: list[Template], columns: list[str], min_count: int, hash_bits: int | None):
+        self.source: tuple[Any, ...] = ()  # what the templates and columns were given as
+        self.list, self.columns, self.min_count, self.hash_bits = templates, columns, min_count, hash_bits
+        self.views = list(
+            dict.fromkeys([View(columns[0]), *(part.view for template in templates for part in template)])
+        )
+        self.values: list[dict[str, int]] = [{} for _ in self.views]
+        self.keys, self.numbers = np.zeros((FIRST_SLOTS, 2), np.uint64), np.zeros(FIRST_SLOTS, np.int32)
+        self.counts = np.zeros(2, np.int64)  # features that have a number, entries of the table
+        view, offset = np.full((len(templates), PARTS), -1, np.int32), np.zeros((len(templates), PARTS), np.int32)
+        for k, template in enumerate(templates):
+            for p, part in enumerate(template):
+                view[k, p], offset[k, p] = self.views.index(part.view), part.offset
+        codes = range(1, len(templates) + 1) if hash_bits is None else [hashed(name_of(t)) for t in templates]
+        self.templates = Templates(view, offset, np.array(codes, np.int64))
+
+    @property
+    def n_features(self) -> int:
+        return int(self.counts[0]) if self.hash_bits is None else 2**self.hash_bits
+
+    def read(self, X: Any, dtype: Any = None, growth: Any = None) -> Columns:
+        """Sentences as columns. Raises an error that names the token which is not as the others."""
+        tokens, starts = flat(X)
+        width, kinds = len(self.columns), set(map(type, tokens))
+        if width == 1 and kinds <= {str}:
+            columns = [tokens]
+        elif kinds <= {list, tuple} and set(map(len, tokens)) <= {width}:
+            columns = [list(map(itemgetter(c), tokens)) for c in range(width)]
+        else:
+            columns = []
+        numberings = [_Numbering() for _ in columns]
+        codes = np.empty((width, len(tokens)), np.int32)
+        for c, (numbers, column) in enumerate(zip(numberings, columns, strict=True)):
+            try:
+                codes[c] = np.fromiter(map(numbers.__getitem__, column), np.int32, len(column))
+            except TypeError:  # something that cannot be hashed
+                columns = []
+        if not columns or not all(set(map(type, numbers)) <= {str} for numbers in numberings):
+            at, token = next((at, token) for at, token in enumerate(tokens) if not self._sound(token))
+            expected = "a string" if width == 1 else f"{width} strings ({', '.join(self.columns)})"
+            raise ValueError(f"{place(starts, at).capitalize()} is {token!r}: a token is {expected}.")
+        return Columns([list(numbers) for numbers in numberings], codes, starts)
+
+    def _sound(self, token: Any) -> bool:
+        if isinstance(token, str):
+            return len(self.columns) == 1
+        return (
+            isinstance(token, list | tuple) and len(token) == len(self.columns) and all(type(x) is str for x in token)
+        )
+
+    def tokens(self, read: Columns, dtype: Any, learn: bool) -> Tokens:
+        """The rows of what is known; learn: first get to know what is new."""
+        views, starts, n = self._views(read, learn), read.starts, read.codes.shape[1]
+        columns, ends = np.empty(n * len(self.list), np.int32), np.zeros(n + 1, np.int64)
+        mode = HASH if self.hash_bits is not None else NUMBER if learn else FIND
+        if mode == NUMBER and self.min_count > 1:
+            self._walk(views, starts, COUNT, columns, ends)
+        self._walk(views, starts, mode, columns, ends)
+        columns = columns[: ends[-1]]
+        return Tokens(Sparse(ones(len(columns), dtype), columns, ends), starts)
+
+    def _walk(self, views: Views, starts: np.ndarray, mode: int, columns: np.ndarray, ends: np.ndarray) -> None:
+        mask, at, last = 2 ** (self.hash_bits or 0) - 1, 0, len(starts) - 1
+        while at < last:
+            table = (self.keys, self.numbers, self.counts)
+            at = attributes(views, self.templates, starts, at, *table, mode, self.min_count, mask, columns, ends)
+            if at < last:
+                self._make_room((starts[at + 1] - starts[at]) * len(self.list))
+
+    def _make_room(self, more: int) -> None:
+        """A larger table: for so many entries more, and at least twice as large."""
+        slots = max(2 * len(self.keys), 1 << int(LOAD * (self.counts[1] + more) - 1).bit_length())
+        keys, numbers = np.zeros((slots, 2), np.uint64), np.zeros(slots, np.int32)
+        insert(keys, numbers, self.keys, self.numbers)
+        self.keys, self.numbers = keys, numbers
+
+    def _views(self, read: Columns, learn: bool) -> Views:
+        """The values of every view for the distinct strings of its column."""
+        column = np.array([self.columns.index(view.column) for view in self.views])
+        sizes = [len(read.strings[c]) for c in column]
+        ends = np.cumsum(sizes, dtype=np.int64)
+        values = np.empty(ends[-1], np.int64)
+        for v, view in enumerate(self.views):
+            strings, known = seen(read.strings[column[v]], view), self.values[v]
+            if learn and self.hash_bits is None:
+                for string in strings:
+                    if string and string not in known:
+                        known[string] = len(known)
+                if len(known) >> VALUE_BITS:
+                    raise ValueError(f"{view} has over {2**VALUE_BITS:,} different values: use hash_bits.")
+            hashes = (hashed(string) if string else NEITHER for string in strings)
+            found = map(known.get, strings, repeat(NEITHER)) if self.hash_bits is None else hashes
+            values[ends[v] - sizes[v] : ends[v]] = np.fromiter(found, np.int64, sizes[v])
+        return Views(read.codes, column, ends - sizes, values)
+
+    def forget_waiting(self) -> None:
+        """Count anew."""
+        template, values, numbers = self.entries()
+        if (numbers < 0).any():
+            self.keys, self.numbers = np.zeros((FIRST_SLOTS, 2), np.uint64), np.zeros(FIRST_SLOTS, np.int32)
+            self.fill(template[numbers >= 0], values[numbers >= 0], numbers[numbers >= 0])
+
+    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of every entry of the table: its template, (entries, PARTS) values, its number (negative: its count)."""
+        used = self.keys[:, 0] != 0
+        high, low = self.keys[used].T
+        mask, bits = np.uint64(2**VALUE_BITS - 1), np.uint64(VALUE_BITS)
+        values = np.stack([(high >> bits) & mask, high & mask, (low >> bits) & mask, low & mask], axis=1)
+        template = (high >> np.uint64(2 * VALUE_BITS)).astype(np.int64) - 1
+        return template, values.astype(np.int64), self.numbers[used]
+
+    def fill(self, template: np.ndarray, values: np.ndarray, numbers: np.ndarray) -> None:
+        """Make these the entries of the table."""
+        bits = np.uint64(VALUE_BITS)
+        v = values.astype(np.uint64).T
+        high = (((template + 1).astype(np.uint64) << bits | v[0]) << bits) | v[1]
+        self.counts = np.array([(numbers >= 0).sum(), len(numbers)], np.int64)
+        self._make_room(0)
+        insert(self.keys, self.numbers, np.stack([high, v[2] << bits | v[3]], axis=1), numbers.astype(np.int32))
+
+    def names(self) -> list[str]:
+        """Of all features in the order of their numbers."""
+        if self.hash_bits is not None:
+            return [f"#{number}" for number in range(self.n_features)]
+        template, values, numbers = self.entries()
+        known = np.flatnonzero(numbers >= 0)
+        known = known[np.argsort(numbers[known])]
+        strings, heads = [list(view) for view in self.values], [name_of(template) for template in self.list]
+        views = self.templates.looks.tolist()
+        return [
+            heads[k]
+            + "=" * (len(self.list[k]) > 0)
+            + "|".join(strings[v][x] for v, x in zip(views[k], row, strict=True) if v >= 0)
+            for k, row in zip(template[known].tolist(), values[known].tolist(), strict=True)
+        ]

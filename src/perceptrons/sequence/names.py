@@ -1,0 +1,168 @@
+"""Features by name: attribute strings, or dicts of features, one a token. What came in training has a number."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from itertools import chain, repeat
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.rows import Sparse
+from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place
+from perceptrons.training.inputs import Growth, largest
+
+LISTS = (list, tuple, set, frozenset)
+
+
+class NamedFeatures:
+    """The numbers of features by name; `waiting`: how often those were seen that are not known yet."""
+
+    kind = "names"
+
+    def __init__(self, min_count: int, hash_bits: int | None):
+        self.min_count, self.hash_bits = min_count, hash_bits
+        self.numbers: dict[str, int] = {}
+        self.waiting: dict[str, int] = {}
+
+    @property
+    def n_features(self) -> int:
+        return len(self.numbers) if self.hash_bits is None else 2**self.hash_bits
+
+    def names(self) -> list[str]:
+        if self.hash_bits is not None:
+            return [f"#{number}" for number in range(self.n_features)]
+        return list(self.numbers)
+
+    def read(self, X: Any, dtype: Any, growth: Growth) -> "Named":
+        """The tokens of sequences with their features by name, checked. dtype: of the model, if there is one."""
+        tokens, starts = flat(X)
+        kinds = set(map(type, tokens))
+        if kinds & {set, frozenset}:  # in an order that is the same tomorrow
+            tokens = [sorted(token) if isinstance(token, set | frozenset) else token for token in tokens]
+        if kinds <= set(LISTS):
+            return Named(_strings(tokens, starts), None, _ends(map(len, tokens), len(tokens)), starts)
+        return Named(*_from_dicts(tokens, starts, largest(dtype or np.float64, growth)), starts)
+
+    def tokens(self, named: "Named", dtype: Any, learn: bool) -> Tokens:
+        """The rows of what is known; learn: first get to know what is new."""
+        names, values, ends, starts = named
+        if self.hash_bits is not None:
+            mask = 2**self.hash_bits - 1
+            numbers = {name: hashed(name) & mask for name in dict.fromkeys(names)}
+        else:
+            numbers = self.numbers
+            if learn:
+                self._learn(names)
+        columns = np.fromiter(map(numbers.get, names, repeat(-1)), np.int32, len(names))
+        known = columns >= 0
+        if not known.all():
+            ends = np.concatenate([[0], np.cumsum(known)])[ends]
+            columns = columns[known]
+            values = values[known] if values is not None else None
+        values = ones(len(columns), dtype) if values is None else values.astype(dtype, copy=False)
+        return Tokens(Sparse(values, columns, ends), starts)
+
+    def forget_waiting(self) -> None:
+        """Count anew."""
+        self.waiting = {}
+
+    def _learn(self, names: list[str]) -> None:
+        """Give numbers to names that are new, in their order of coming, once they came often enough."""
+        numbers, waiting = self.numbers, self.waiting
+        new = Counter(names) if self.min_count > 1 else dict.fromkeys(names, 1)
+        for name, count in new.items():
+            if name in numbers:
+                continue
+            count += waiting.pop(name, 0)
+            if count >= self.min_count:
+                numbers[name] = len(numbers)
+            else:
+                waiting[name] = count
+
+
+class Named(NamedTuple):
+    """Names of features, token by token."""
+
+    names: list[str]
+    values: np.ndarray | None  # None: all are 1
+    ends: np.ndarray  # the names of token t are ends[t]:ends[t + 1]
+    starts: np.ndarray  # the tokens of sequence i are starts[i]:starts[i + 1]
+
+    @property
+    def dtype(self) -> Any:
+        return np.dtype(np.float32 if self.values is None else np.float64)
+
+
+def _ends(lengths: Any, n: int) -> np.ndarray:
+    ends = np.zeros(n + 1, np.int64)
+    np.cumsum(np.fromiter(lengths, np.int64, n), out=ends[1:])
+    return ends
+
+
+def _strings(tokens: list[Any], starts: np.ndarray) -> list[str]:
+    names = list(chain.from_iterable(tokens))
+    if not set(map(type, names)) <= {str}:
+        for at, token in enumerate(tokens):
+            for name in token:
+                if not isinstance(name, str):
+                    raise TypeError(
+                        f"A feature of {place(starts, at)} is {name!r} ({type(name).__name__}): attributes are "
+                        "strings. Give features with values as a dict."
+                    )
+    return names
+
+
+def _from_dicts(tokens: list[Any], starts: np.ndarray, limit: float) -> tuple[list[str], np.ndarray | None, np.ndarray]:
+    names: list[str] = []
+    values: list[float] = []
+    numbers: list[str] = []  # names of features that came with a number
+    ends = np.zeros(len(tokens) + 1, np.int64)
+    for at, token in enumerate(tokens):
+        if isinstance(token, Mapping):
+            try:
+                _add(token, "", names, values, numbers, limit)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{str(error).rstrip('.')}, in {place(starts, at)}.") from error
+        elif isinstance(token, LISTS):
+            names += _strings([token], starts - at)
+            values += [1.0] * len(token)
+        else:
+            raise TypeError(
+                f"{place(starts, at).capitalize()} is {token!r} ({type(token).__name__}): a token is a dict of "
+                "features or a list of attribute strings; for plain words give templates=FeatureTemplates(...)."
+            )
+        ends[at + 1] = len(names)
+    return names, (np.array(values) if numbers else None), ends
+
+
+def _add(
+    features: Mapping[Any, Any], before: str, names: list[str], values: list[float], numbers: list[str], limit: float
+) -> None:
+    """Add the features of one dict to the lists."""
+    for name, value in features.items():
+        if not isinstance(name, str):
+            raise TypeError(f"Feature name {name!r} is {type(name).__name__}: feature names must be strings")
+        name = before + name
+        if isinstance(value, str):
+            names.append(f"{name}={value}")
+            values.append(1.0)
+        elif isinstance(value, Mapping):
+            _add(value, f"{name}=", names, values, numbers, limit)
+        elif isinstance(value, LISTS):
+            for item in sorted(value) if isinstance(value, set | frozenset) else value:
+                _add({f"{item}": True}, f"{name}=", names, values, numbers, limit)
+        else:
+            try:
+                number = float(value)
+            except (TypeError, ValueError):
+                raise TypeError(f"Feature {name!r} is {value!r}, which is neither a number nor a string") from None
+            except OverflowError:
+                number = math.inf
+            if not abs(number) <= limit:
+                raise ValueError(f"Feature {name!r} is {number!r}: values must be finite and at most {limit:.0e}")
+            if not isinstance(value, bool | np.bool_):
+                numbers.append(name)
+            if number:
+                names.append(name)
+                values.append(number)

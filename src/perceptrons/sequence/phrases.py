@@ -1,0 +1,271 @@
+"""Phrases in sentences of labels, and how well they are found, counted as the CoNLL shared tasks did by `conlleval`.
+
+A label is a tag and a type, "B-NP"; without a hyphen it is a tag of type "". Where phrases start and end depends on two
+neighbouring labels: on their tags, and on whether the type changes. These rules become two small tables, in which all
+tokens are looked up at once.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Phrase", "PhraseCounts", "PhraseScores", "are_phrase_labels", "phrase_scores", "phrases"]
+
+Labels = Sequence[Any] | np.ndarray
+
+TAGS = "OBIES.?"  # ? stands for any other
+PHRASE_LABEL = re.compile(r"O|[BIES](-.*)?", re.DOTALL)
+
+
+class Phrase(NamedTuple):
+    """A phrase of a sentence: its words are words[start:end]."""
+
+    type: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class PhraseCounts:
+    """How many phrases there are, were found, and were right: with the same start, end and type.
+
+    precision, recall and f1 are 0 where there is nothing to divide by, as in conlleval.
+    """
+
+    n_true: int
+    n_found: int
+    n_right: int
+
+    @property
+    def precision(self) -> float:
+        """How many of the phrases found are right."""
+        return self.n_right / self.n_found if self.n_found else 0.0
+
+    @property
+    def recall(self) -> float:
+        """How many of the true phrases were found."""
+        return self.n_right / self.n_true if self.n_true else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return 2 * self.n_right / (self.n_true + self.n_found) if self.n_right else 0.0
+
+
+@dataclass(frozen=True)
+class PhraseScores(PhraseCounts):
+    """The counts over all types (micro average), those of each type, in alphabetical order, and of single labels."""
+
+    by_type: dict[str, PhraseCounts]
+    n_tokens: int
+    n_tokens_right: int
+
+    @property
+    def accuracy(self) -> float:
+        """How many tokens got the right label."""
+        return self.n_tokens_right / self.n_tokens if self.n_tokens else 0.0
+
+
+def phrases(labels: Labels) -> list[Phrase]:
+    """The phrases of one sentence, from left to right.
+
+    Labels may be of all common kinds, also mixed or ill-formed: IOB1 (B only between two phrases of one type), IOB2 (B
+    at every start), IOE1, IOE2, IO, and IOBES (S for a phrase of one token, E at the end of a longer one). As for
+    conlleval, a phrase also starts at an I behind O or behind another type.
+
+    Labels with other tags, such as NP, are no mistake either: as for conlleval, phrases then start and end where the
+    type changes, and that of NP is "". That is of little use; see `are_phrase_labels`. For BILOU, write E for L and S
+    for U first.
+
+    Parameters
+    ----------
+    labels : sequence of str
+
+    Returns
+    -------
+    list of Phrase
+        Each with its type, its start, counted from 0, and its end, one more than the place of its last token.
+
+    Examples
+    --------
+    >>> from perceptrons.sequence.phrases import phrases
+    >>> words = "Ada Lovelace wrote to Charles Babbage".split()
+    >>> for kind, start, end in phrases(["B-PER", "I-PER", "O", "O", "I-PER", "I-PER"]):
+    ...     print(kind, words[start:end])
+    PER ['Ada', 'Lovelace']
+    PER ['Charles', 'Babbage']
+    """
+    flat, lengths = _flat(labels, [len(labels)])
+    reading = _reading(flat)
+    starts, ends, types = _spans(reading, flat, lengths)
+    found = zip(starts.tolist(), ends.tolist(), types.tolist(), strict=True)
+    return [Phrase(reading.kinds[kind], start, end) for start, end, kind in found]
+
+
+def phrase_scores(true: Labels, predicted: Labels, lengths: Sequence[int] | np.ndarray | None = None) -> PhraseScores:
+    """Count the phrases that are there, were found, and were right, over all types and by type, as conlleval does.
+
+    When to use it: for chunks and named entities, labelled by B-, I- and O or by IOBES. The figures are those of the
+    shared tasks CoNLL-2000, 2002 and 2003, and of seqeval's default mode. When not: for part-of-speech tags, where only
+    `accuracy` says something; see `are_phrase_labels`.
+
+    The script does not know IOBES, for which two rules are added: S is a phrase by itself, and B behind E starts a new
+    one. Labels of the tags B, I, O and of I, E, O are counted exactly as by the script, ill-formed ones too. So a tag
+    is all that stands before the first hyphen, B-NP-SBJ is of type NP-SBJ, and B or B- of type ""; for seqeval a tag is
+    one letter, and the last type is "_". Two accidents of the script are not copied: it takes a type "0" for "", and
+    phrases of other tags, such as NP, are sometimes wrong for it although every label is right.
+
+    Parameters
+    ----------
+    true, predicted : sequence of sequences of str, or sequence of str
+        Labels of sentences, or of all tokens one behind the other.
+    lengths : sequence of int, optional
+        The number of tokens of each sentence, if labels are one behind the other. By default they are one sentence.
+
+    Returns
+    -------
+    PhraseScores
+
+    Examples
+    --------
+    >>> from perceptrons.sequence.phrases import phrase_scores
+    >>> true = [["B-NP", "I-NP", "B-VP"], ["B-NP", "B-VP", "O"]]
+    >>> scores = phrase_scores(true, [["B-NP", "I-NP", "I-VP"], ["B-NP", "I-NP", "O"]])
+    >>> scores.n_true, scores.n_found, scores.n_right, round(scores.f1, 3)
+    (4, 3, 2, 0.571)
+    >>> scores.by_type["VP"]
+    PhraseCounts(n_true=2, n_found=1, n_right=1)
+    >>> scores.accuracy
+    0.6666666666666666
+    """
+    true_flat, true_lengths = _flat(true, lengths)
+    found_flat, found_lengths = _flat(predicted, lengths)
+    if len(true_lengths) != len(found_lengths):
+        raise ValueError(
+            f"there are {len(true_lengths)} sentences of true labels, but {len(found_lengths)} of predicted ones: "
+            "give the same sentences for both"
+        )
+    if (true_lengths != found_lengths).any():
+        at = int(np.argmax(true_lengths != found_lengths))
+        raise ValueError(
+            f"sentence {at} (counted from 0) has {true_lengths[at]} true labels, but {found_lengths[at]} predicted: "
+            "give one of each for every token"
+        )
+    reading = _reading(true_flat, found_flat)
+    starts, ends, types = _spans(reading, true_flat, true_lengths)
+    found_starts, found_ends, found_types = _spans(reading, found_flat, true_lengths)
+    _, here, there = np.intersect1d(starts, found_starts, assume_unique=True, return_indices=True)
+    right = types[here][(ends[here] == found_ends[there]) & (types[here] == found_types[there])]
+    counts = np.array([np.bincount(each, minlength=len(reading.kinds)) for each in (types, found_types, right)])
+    n_true, n_found, n_right = counts.sum(axis=1).tolist()
+    return PhraseScores(
+        n_true,
+        n_found,
+        n_right,
+        by_type={
+            kind: PhraseCounts(*column)
+            for kind, column in zip(reading.kinds, counts.T.tolist(), strict=True)
+            if any(column)
+        },
+        n_tokens=len(true_flat),
+        n_tokens_right=int((reading.labels(true_flat) == reading.labels(found_flat)).sum()),
+    )
+
+
+def are_phrase_labels(labels: Iterable[str]) -> bool:
+    """Are these labels of phrases, all of them O or with the tags B, I, E, S, and not part-of-speech tags, say?
+
+    Examples
+    --------
+    >>> from perceptrons.sequence.phrases import are_phrase_labels
+    >>> are_phrase_labels(["O", "B-NP", "I-NP"]), are_phrase_labels(["DT", "NN", "O"])
+    (True, False)
+    """
+    distinct = set(labels)
+    return all(PHRASE_LABEL.fullmatch(label) for label in distinct) and any(
+        label == "B" or label[1:2] == "-" for label in distinct
+    )
+
+
+# ---- Where phrases start and end
+
+
+def _starts_phrase(before: str, tag: str, new_type: bool) -> bool:
+    """Does a phrase start with this tag behind that one?"""
+    in_script = before + tag in {"OB", "BB", "IB", "OI", "EI", "OE", "EE"}
+    in_iobes = tag == "S" or before + tag in {"EB", "SB", "SI", "SE"}
+    return in_script or in_iobes or (new_type and tag not in "O.")
+
+
+def _ends_phrase(before: str, tag: str, new_type: bool) -> bool:
+    """Does a phrase end between these tags? It also does where another starts."""
+    return before + tag in {"BO", "IO", "EO"} or before == "S" or (new_type and before not in "O.")
+
+
+CASES = [(before, tag, new_type) for before in TAGS for tag in TAGS for new_type in (False, True)]
+STARTS, ENDS = (
+    np.array([rule(*case) for case in CASES]).reshape(len(TAGS), len(TAGS), 2)
+    for rule in (_starts_phrase, _ends_phrase)
+)
+
+
+class _Reading(NamedTuple):
+    """What the labels mean: the tag and type of each, as numbers; equal labels have equal numbers."""
+
+    number: dict[str, int]
+    tags: np.ndarray
+    types: np.ndarray
+    kinds: list[str]  # the types; the first is ""
+
+    def labels(self, flat: list[str]) -> np.ndarray:
+        return np.fromiter(map(self.number.__getitem__, flat), dtype=np.intp, count=len(flat))
+
+
+def _reading(*flats: list[str]) -> _Reading:
+    distinct = set(chain(*flats))
+    wrong = [label for label in distinct if not isinstance(label, str)]
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} is no label of a phrase: give text such as B-NP, I-NP and O")
+    parts = {label: (label.partition("-")[0], label.partition("-")[2]) for label in distinct}
+    kinds = sorted({"", *(kind for _, kind in parts.values())})
+    pairs = sorted(set(parts.values()))  # B and B- are one
+    return _Reading(
+        {label: pairs.index(pair) for label, pair in parts.items()},
+        np.array([TAGS.index(tag if tag in set(TAGS) else "?") for tag, _ in pairs], dtype=np.intp),
+        np.array([kinds.index(kind) for _, kind in pairs], dtype=np.intp),
+        kinds,
+    )
+
+
+def _spans(reading: _Reading, flat: list[str], lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where phrases start, where they end, and the numbers of their types."""
+    labels = reading.labels(flat)
+    tags, types = reading.tags[labels], reading.types[labels]
+    first = (np.cumsum(lengths) - lengths)[lengths > 0]
+    tags_before, types_before = np.roll(tags, 1), np.roll(types, 1)
+    tags_before[first], types_before[first] = TAGS.index("O"), 0
+    case = tags_before, tags, (types != types_before).astype(np.intp)
+    begins = STARTS[case]
+    breaks = begins | ENDS[case]
+    breaks[first] = True
+    starts = np.flatnonzero(begins)
+    places = np.append(np.flatnonzero(breaks), len(flat))
+    return starts, places[np.searchsorted(places, starts, side="right")], types[starts]
+
+
+def _flat(labels: Labels, lengths: Sequence[int] | np.ndarray | None) -> tuple[list[str], np.ndarray]:
+    """All labels one behind the other, and the number of them in each sentence."""
+    given = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    nested = bool(given) and not isinstance(given[0], str) and hasattr(given[0], "__len__")
+    if nested and lengths is not None:
+        raise ValueError(f"{given[0]!r} is no label: give the labels of one sentence, or all one behind the other")
+    if nested:
+        return list(chain.from_iterable(given)), np.array([len(sentence) for sentence in given], dtype=np.intp)
+    each = np.array([len(given)] if lengths is None else lengths, dtype=np.intp).reshape(-1)
+    if (each < 0).any() or int(each.sum()) != len(given):
+        raise ValueError(f"lengths sum to {int(each.sum())}, but there are {len(given)} labels: give one a token")
+    return given, each

@@ -1,0 +1,145 @@
+"""`FeatureTemplates`: columns of tokens to features by templates, without a Python loop over the tokens.
+
+The language of templates is in `grammar.py`, the compiled part in `passes/attributes.py`.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+
+from perceptrons.sequence.grammar import MANY, Template, parse
+from perceptrons.sequence.keys import TemplateFeatures
+from perceptrons.sequence.tokens import TokenFeatures
+
+WORDS = (
+    "word[-2..2]", "word[-1]|word[0]", "word[0]|word[1]", "lower(word)", "prefix(word, 1..4)", "suffix(word, 1..4)",
+    "shape(word)[-1..1]", "shape(word)[-1]|shape(word)[0]", "suffix(word, 3)[-1]", "suffix(word, 3)[1]",
+    "word[-1]|suffix(word, 3)[0]",
+)  # fmt: skip
+CHUNKING = (
+    "word[-2..2]", "word[-1]|word[0]", "word[0]|word[1]", "pos[-2..2]", "pos[-2]|pos[-1]", "pos[-1]|pos[0]",
+    "pos[0]|pos[1]", "pos[1]|pos[2]", "pos[-2]|pos[-1]|pos[0]", "pos[-1]|pos[0]|pos[1]", "pos[0]|pos[1]|pos[2]",
+)  # fmt: skip
+WORDS_AND_TAGS = (
+    *CHUNKING, "prefix(word, 1..3)", "suffix(word, 1..4)", "shape(word)[-1..1]", "word[0]|pos[-1..1]",
+    "word[-1]|pos[0]", "word[1]|pos[0]", "word[-1]|word[0]|word[1]", "pos[-2]|pos[-1]|pos[0]|pos[1]",
+    "pos[-1]|pos[0]|pos[1]|pos[2]",
+)  # fmt: skip
+
+
+class FeatureTemplates(TransformerMixin, BaseEstimator):
+    """Features of tokens by templates: a word, its neighbours, suffixes and shape, and combinations of them.
+
+    Turns sentences of raw tokens into features for `SequencePerceptron`, compiled and the same in training and tagging.
+    Give it to the tagger, `SequencePerceptron(templates=FeatureTemplates(...))`, and one model takes raw tokens; or
+    put it in front of it in a pipeline.
+
+    When to use it: tokens are strings in columns, as words and part-of-speech tags. When not: features come from
+    elsewhere (a lexicon, embeddings): give the tagger dicts or a matrix.
+
+    Parameters
+    ----------
+    templates : list of str, "words", "chunking" or None, default=None
+        As "word[0]", "word[-1]|word[0]" (two values together), "word[-2..2]" (five templates), "suffix(word, 1..3)",
+        "lower(word)", "prefix(word, 2)", "shape(word)[1]", "digits(word)", "bias". In brackets: of which token, 0 is
+        the one to be labelled. A template that looks beyond an end of the sentence gives no feature. "words": for a
+        column of words; "chunking": the 19 templates of the CRFsuite tutorial, for a word and its tag.
+        None: a rich set for the columns there are.
+    columns : list of str, default=("word",)
+        The names of the columns of a token. A token of one column may be a plain string.
+
+    Attributes
+    ----------
+    n_features_ : int
+        Features seen by `fit`.
+
+    Examples
+    --------
+    >>> from perceptrons import FeatureTemplates, SequencePerceptron
+    >>> sentences = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "cat", "barks"]]
+    >>> tags = [["DET", "NOUN", "VERB"]] * 3
+    >>> tagger = SequencePerceptron(templates=FeatureTemplates(["word[0]", "suffix(word, 1)", "word[-1]"]))
+    >>> tagger.fit(sentences, tags).predict([["a", "dog", "sleeps"]])
+    [['DET', 'NOUN', 'VERB']]
+    """
+
+    def __init__(self, templates=None, columns=("word",)):
+        self.templates = templates
+        self.columns = columns
+
+    def fit(self, X, y=None):
+        """Get to know the features of these sentences: lists of tokens, each a string or a tuple of strings."""
+        features = self._features(1, None)
+        features.tokens(features.read(X), np.float32, learn=True)
+        self._known = features
+        return self
+
+    def transform(self, X):
+        """The features that `fit` has seen, of these sentences."""
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError("This FeatureTemplates is not fitted yet: call fit first.")
+        tokens = self._known.tokens(self._known.read(X), np.float32, learn=False)
+        shape = (len(tokens.rows.starts) - 1, self._known.n_features)
+        values = np.ones(len(tokens.rows.columns), np.float32)
+        matrix = sp.csr_matrix((values, tokens.rows.columns, tokens.rows.starts), shape=shape)
+        return TokenFeatures(matrix, np.diff(tokens.starts))
+
+    def get_feature_names_out(self, input_features=None):
+        """The names of the features, as "word[-1]|word[0]=in|the"."""
+        return np.array(self._known.names(), dtype=object)
+
+    @property
+    def n_features_(self):
+        return self._known.n_features
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_known")
+
+    def parsed(self) -> tuple[list[Template], list[str]]:
+        """The templates and the columns, checked."""
+        columns = [self.columns] if isinstance(self.columns, str) else list(self.columns)
+        named = all(isinstance(name, str) and name.isidentifier() for name in columns)
+        if not columns or not named or len(set(columns)) < len(columns):
+            raise ValueError(f"columns={self.columns!r}: give different names, as ['word', 'pos'].")
+        texts = self.templates
+        if texts is None:
+            texts = _rich(columns)
+        elif isinstance(texts, str):
+            if texts not in ("words", "chunking"):
+                raise ValueError(f"templates={texts!r}: give a list of templates, 'words', 'chunking' or None.")
+            texts = _renamed(WORDS if texts == "words" else CHUNKING, columns)
+        found = dict.fromkeys(template for text in texts for template in parse(text, columns))
+        if not 0 < len(found) <= MANY:
+            raise ValueError(f"There are {len(found)} templates: give at least 1 and at most {MANY}.")
+        return list(found), columns
+
+    def _features(self, min_count: int, hash_bits: int | None) -> TemplateFeatures:
+        features = TemplateFeatures(*self.parsed(), min_count, hash_bits)
+        features.source = self.source()
+        return features
+
+    def source(self) -> tuple[Any, ...]:
+        """The parameters, in a form that does not change with them."""
+        return tuple(
+            value if value is None or isinstance(value, str) else tuple(value)
+            for value in (self.templates, self.columns)
+        )
+
+
+def _rich(columns: Sequence[str]) -> list[str]:
+    """What serves well: the word alone, or the word with its tag; of further columns, their values nearby."""
+    texts = _renamed(WORDS if len(columns) == 1 else WORDS_AND_TAGS, columns)
+    return texts + [f"{column}[-1..1]" for column in columns[2:]]
+
+
+def _renamed(texts: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Templates written for word and pos, for the first two of these columns."""
+    if len(columns) < 2 and any("pos" in text for text in texts):
+        raise ValueError(f"templates='chunking' needs a word and its tag, and there is only the column {columns[0]!r}.")
+    renaming = dict(zip(("word", "pos"), columns, strict=False))
+    return [re.sub(r"\b(word|pos)\b", lambda found: renaming[found[0]], text) for text in texts]

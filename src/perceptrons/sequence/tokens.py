@@ -1,0 +1,147 @@
+"""Sequences of tokens as one list of rows and where each sequence begins; labels likewise."""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import murmurhash3_32
+
+from perceptrons.rows import Sparse
+from perceptrons.training.labels import check_labels
+from perceptrons.training.targets import Target
+
+
+class Tokens(NamedTuple):
+    """Rows, one a token, and where in them each sequence begins: sequence i is starts[i]:starts[i + 1]."""
+
+    rows: Sparse
+    starts: np.ndarray
+
+
+class TokenFeatures:
+    """What `FeatureTemplates.transform` gives: the features of tokens, sequence by sequence.
+
+    matrix : CSR matrix of shape (n_tokens, n_features)
+    lengths : array of shape (n_sequences,), tokens of each
+    """
+
+    def __init__(self, matrix: sp.csr_matrix, lengths: np.ndarray):
+        self.matrix, self.lengths = matrix, lengths
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} sequences of {self.matrix.shape[0]} tokens with {self.matrix.shape[1]} features>"
+
+
+def hashed(string: str) -> int:
+    """32 bits that are the same in every process, unlike those of Python's own hash."""
+    return murmurhash3_32(string.encode("utf-8", "surrogatepass"), 0, True)
+
+
+def ones(n: int, dtype: Any = np.float32) -> np.ndarray:
+    """n values of 1 that take the room of one."""
+    return np.lib.stride_tricks.as_strided(np.ones(1, dtype), (n,), (0,))
+
+
+def flat(sequences: Any, name: str = "X") -> tuple[list[Any], np.ndarray]:
+    """All tokens, one behind the other, and where each sequence begins."""
+    if isinstance(sequences, str | bytes | dict) or not isinstance(sequences, Iterable):
+        raise TypeError(f"{name} is {type(sequences).__name__}, not a list of sequences of tokens.")
+    sequences = sequences if isinstance(sequences, Sequence | np.ndarray) else list(sequences)
+    kinds = set(map(type, sequences))
+    if not kinds <= {list, tuple}:
+        for i, sequence in enumerate(sequences):
+            if isinstance(sequence, str | bytes | dict) or not isinstance(sequence, Sequence | np.ndarray):
+                raise TypeError(
+                    f"{name}[{i}] is {_kind(sequence)}, not a sequence: {name} is a list of sequences, each a list of "
+                    "tokens."
+                )
+        sequences = [sequence.tolist() if isinstance(sequence, np.ndarray) else sequence for sequence in sequences]
+    starts = np.zeros(len(sequences) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, sequences), np.int64, len(sequences)), out=starts[1:])
+    return list(chain.from_iterable(sequences)), starts
+
+
+def place(starts: np.ndarray, token: int) -> str:
+    """Where a token stands, in words."""
+    sequence = int(np.searchsorted(starts, token, side="right")) - 1
+    return f"token {token - starts[sequence]} of sequence {sequence}"
+
+
+def from_lengths(lengths: Any, n: int) -> np.ndarray:
+    """Where each sequence begins, of n tokens in all."""
+    if lengths is None:
+        raise ValueError(
+            "X is a matrix with a row a token: say with lengths= how many tokens each sequence has, as "
+            "lengths=[24, 7, ...]."
+        )
+    given = np.asarray(lengths)
+    if given.ndim != 1 or (given.dtype.kind not in "iu" and len(given)):
+        raise ValueError(f"lengths must be a list of whole numbers, one a sequence, not {_short(lengths)}.")
+    if len(given) and given.min() < 0:
+        raise ValueError(
+            f"lengths[{int(given.argmin())}] is {given.min()}: a sequence cannot have fewer tokens than 0."
+        )
+    if given.sum() != n:
+        raise ValueError(f"lengths sum up to {given.sum()}, but X has {n} rows: one a token.")
+    starts = np.zeros(len(given) + 1, np.int64)
+    np.cumsum(given, out=starts[1:])
+    return starts
+
+
+def read_labels(y: Any, starts: np.ndarray, by_sequence: bool) -> Target:
+    """The label of every token. by_sequence: y must be a list of lists, else it may also be flat."""
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    nested = by_sequence or (
+        isinstance(y, list | tuple) and bool(len(y)) and isinstance(y[0], list | tuple | np.ndarray)
+    )
+    if nested:
+        labels, ends = flat(y, "y")
+        if len(ends) != len(starts):
+            raise ValueError(f"X has {len(starts) - 1} sequences, but y has {len(ends) - 1}.")
+        uneven = np.flatnonzero(np.diff(ends) != np.diff(starts))
+        if len(uneven):
+            i = uneven[0]
+            raise ValueError(
+                f"Sequence {i} has {starts[i + 1] - starts[i]} tokens, but y has {ends[i + 1] - ends[i]} labels for it."
+            )
+    else:
+        labels = y.tolist() if hasattr(y, "tolist") else list(y)
+        if len(labels) != starts[-1]:
+            raise ValueError(f"X has {starts[-1]} tokens, but y has {len(labels)} labels.")
+    try:
+        kinds = dict.fromkeys(labels)
+    except TypeError as error:
+        at = next(i for i, label in enumerate(labels) if type(label).__hash__ is None)
+        raise ValueError(
+            f"The label of {place(starts, at)} is {_kind(labels[at])}: labels are strings or numbers."
+        ) from error
+    if not labels:
+        return Target("single", np.empty(0, dtype="U1"), np.empty(0, np.int32))
+    try:
+        strings = all(isinstance(label, str) for label in kinds)
+        classes = np.unique(check_labels(np.array(list(kinds), dtype=None if strings else object)))
+    except ValueError as error:
+        raise ValueError(f"{error} (The labels are {_short(list(kinds))}.)") from error
+    numbers = {label: number for number, label in enumerate(classes.tolist())}
+    return Target("single", classes, np.fromiter(map(numbers.__getitem__, labels), np.int32, len(labels)))
+
+
+def cut(labels: list[Any], starts: np.ndarray) -> list[list[Any]]:
+    """A flat list as a list of sequences again."""
+    ends = starts.tolist()
+    return [labels[begin:end] for begin, end in pairwise(ends)]
+
+
+def _kind(thing: Any) -> str:
+    return f"{_short(thing)} ({type(thing).__name__})"
+
+
+def _short(thing: Any) -> str:
+    text = repr(thing)
+    return text if len(text) <= 60 else text[:57] + "..."

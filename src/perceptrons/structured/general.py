@@ -1,0 +1,366 @@
+"""`StructuredPerceptron`, the estimator for outputs of any kind. The rule: `outputs.py`; what it asks: `asking.py`."""
+
+import copy
+import sys
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from perceptrons.structured.asking import Asking
+from perceptrons.structured.outputs import OutputFit, OutputLearner, Rule
+from perceptrons.training.choices import DOMAINS as LINEAR
+from perceptrons.training.epochs import hold_out
+from perceptrons.training.estimating import Training, unchanged_on_error
+from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.parameters import NONE, Domain, Number, Words, check_parameters
+
+OFFERS = ("size", "decode", "features", "loss")
+SHARED = (
+    "eta0", "C", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction",
+    "n_iter_no_change", "max_seconds", "warm_start", "verbose",
+)  # fmt: skip
+DOMAINS: dict[str, tuple[Domain, ...]] = {
+    "combine": (Words(("average", "last")),),
+    "step": (Words(("constant", "pa1")),),
+    "margin": (Number(0, 1e12), NONE),
+    **{name: LINEAR[name] for name in SHARED},
+}
+LEAST_MARGIN = 1e-12  # weights are divided by it
+
+# what learning and predicting one example depends on; compared before each, so that a change is noticed
+OF_ONE_EXAMPLE = attrgetter("combine", "step", "margin", "eta0", "C")
+
+
+class StructuredPerceptron(Training, BaseEstimator):
+    """The perceptron for outputs of any kind: trees, alignments, segmentations, rankings. Averaged by default.
+
+    You bring a model of the outputs: how to find the best one for given weights, and which features an input has
+    together with an output. It goes through the examples one by one, and when the best output is not the true one, adds
+    the features of the true one to the weights and subtracts those of the other. However many outputs there are,
+    separable data are learned with at most (R / gamma) ** 2 mistakes.
+
+    When to use it: outputs have parts that depend on each other, and the best one can be searched. When not: labels of
+    single examples (use `Perceptron`) or of tokens in sequences (use `SequencePerceptron`, whose compiled decoder is
+    faster than any in Python); there is no way to search the best output.
+
+    Parameters
+    ----------
+    model : object
+        It has, whatever inputs x and outputs y are:
+
+        - `size`: how many weights there are. It may grow while learning; new weights are 0.
+        - `decode(x, w, cost_with=None)`: the output y' with the highest w·f(x, y'). Where `cost_with` is given, a true
+          output, that with the highest w·f(x, y') + loss(cost_with, y'): needed only for a margin. w is an array of
+          size floats, which may be read during the call, not written.
+        - `features(x, y)`: f(x, y), sparse: a dict {index: value}, a pair (indices, values) or a SciPy sparse row. An
+          index that stands twice counts twice. Asked for only where decode was wrong.
+        - `loss(y, y_hat)`: how wrong y_hat is, a number of at least 0. 0 means right.
+    combine : {"average", "last"}, default="average"
+        Which weights predict: the mean of the weights after every example, or the final ones.
+    eta0 : float, default=1.0
+        Learning rate of the constant step. Without margin it only scales the weights.
+    margin : float or None, default=None
+        The truth must lead every other output by margin times its loss: learning decodes with costs then. None: 0,
+        for "pa1" 1.
+    step : {"constant", "pa1"}, default="constant"
+        How far an example moves the weights: `eta0`; or passive-aggressive, as far as its margin needs, at most `C`.
+    C : float, default=1.0
+        Aggressiveness of "pa1": the smaller, the more careful.
+    max_iter : int, default=10
+        Epochs at most.
+    tol : float or None, default=None
+        Stop when the averaged weights change over an epoch by less than `tol` times their norm.
+    shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change, max_seconds, warm_start, verbose
+        As in `Perceptron`. An example is right if its loss is 0.
+
+    Attributes
+    ----------
+    coef_ : array of shape (size,)
+        The weights that predict.
+    coef_last_, coef_average_ : arrays of shape (size,)
+        The final and the averaged weights, both there whatever `combine` is.
+    n_updates_ : int
+        Updates made since the start (after early stopping: up to the epoch returned to).
+    n_mistakes_ : int
+        Examples by then whose best output had a loss, each before it was learned from. With a margin only those that
+        ask for an update are looked at: if the decoder is exact, the others are right.
+    t_ : int
+        Examples seen by then, every epoch counted.
+    n_iter_, mistakes_, history_, converged_, stop_reason_
+        As in `Perceptron`. The loss in the history is the sum of margin * loss + score of y_hat - score of the truth,
+        where that is above 0.
+
+    Notes
+    -----
+    What the model raises comes through, and changes nothing: after an error in `fit` or `partial_fit`, the estimator is
+    what it was before the call. After Ctrl-C it is what it has learned by then. To this end `partial_fit` copies the
+    weights once a call; `learn_one` does not.
+
+    The model is code, and so no part of a model file: `perceptrons.load` gives an estimator with model=None, and it
+    goes on where it was when it is given one: `loaded.set_params(model=...)`.
+
+    Examples
+    --------
+    Which word translates which? The best pairing of two phrases is an assignment problem.
+
+    >>> import numpy as np
+    >>> from scipy.optimize import linear_sum_assignment
+    >>> from perceptrons import StructuredPerceptron
+    >>> english, french = "the black cat dog".split(), "le chat chien noir".split()
+    >>> class Pairing:
+    ...     size = 16
+    ...     def pairs(self, x):  # the index of every pair of words
+    ...         return np.array([[4 * english.index(a) + french.index(b) for b in x[1]] for a in x[0]])
+    ...     def decode(self, x, w, cost_with=None):
+    ...         return linear_sum_assignment(w[self.pairs(x)], maximize=True)[1].tolist()
+    ...     def features(self, x, y):
+    ...         return self.pairs(x)[np.arange(len(y)), y], np.ones(len(y))
+    ...     def loss(self, y, y_hat):
+    ...         return sum(a != b for a, b in zip(y, y_hat))
+    >>> phrases = [("the cat", "le chat"), ("the black dog", "le chien noir"), ("black cat", "chat noir")]
+    >>> X = [(a.split(), b.split()) for a, b in phrases]
+    >>> model = StructuredPerceptron(Pairing()).fit(X, [[0, 1], [0, 2, 1], [1, 0]])
+    >>> model.stop_reason_, model.predict_one((["the", "black", "cat"], ["le", "chat", "noir"]))
+    ('converged', [0, 2, 1])
+    """
+
+    def __init__(
+        self,
+        model,
+        *,
+        combine="average",
+        eta0=1.0,
+        margin=None,
+        step="constant",
+        C=1.0,
+        max_iter=10,
+        tol=None,
+        shuffle=True,
+        random_state=0,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=5,
+        max_seconds=None,
+        warm_start=False,
+        verbose=0,
+    ):
+        self.model = model
+        self.combine = combine
+        self.eta0 = eta0
+        self.margin = margin
+        self.step = step
+        self.C = C
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.max_seconds = max_seconds
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    # ---- learning
+
+    def fit(self, X, y):
+        """Learn from all examples, epoch after epoch, until a stopping rule says so.
+
+        Parameters
+        ----------
+        X, y : sequences of the same length
+            Inputs and their true outputs, whatever the model understands.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_on_error():
+            self._check_choices()
+            n, examples = read_examples(X, y)
+            ask = Asking(self.model)
+            self._begin_copy(ask, anew=not self.warm_start)
+            train, held_out = None, None
+            if self.early_stopping:
+                alike = np.zeros(n, np.intp)
+                train, held_out = hold_out(alike, None, self.validation_fraction, self._learner.seed)
+            fit = OutputFit(self._learner, examples, ask, self._rule(), self.combine, held_out)
+            self._run(fit, n, train, held_out)
+        return self
+
+    def partial_fit(self, X, y):
+        """Learn from a block of examples: one pass in the given order, from where the model is.
+
+        The weights are those that `fit` reaches on the same examples in the same order.
+
+        Parameters
+        ----------
+        X, y : as in `fit`
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_on_error():
+            self._check_choices()
+            n, examples = read_examples(X, y)
+            ask = Asking(self.model)
+            self._begin_copy(ask, anew=False)
+            with Uninterrupted() as hold:
+                fit = OutputFit(self._learner, examples, ask, self._rule(), self.combine)
+                for _ in fit.visit(np.arange(n)):
+                    hold.let()
+        return self
+
+    def learn_one(self, x, y):
+        """Learn from one example.
+
+        Parameters
+        ----------
+        x, y : an input and its true output, whatever the model understands
+
+        Returns
+        -------
+        self
+        """
+        self._check_again()
+        with self._unchanged_on_error():
+            ask = Asking(self.model)
+            if not hasattr(self, "_learner"):
+                self._begin(ask)
+            with Uninterrupted():
+                self._learner.learn(x, y, ask, self._rule())
+        return self
+
+    # ---- predicting
+
+    def predict(self, X):
+        """The best output for every input, as a list."""
+        learner = self._fitted()
+        self._check_choices()
+        n, X = read_sequence(X, "X")
+        ask, answers = Asking(self.model), []
+        w = learner.predicting(self.combine, ask.size())
+        for i in range(n):
+            ask.at = f"X[{i}]"
+            answers.append(ask.decode(X[i], w))
+        return answers
+
+    def predict_one(self, x):
+        """The best output for one input. Averaged weights are put together anew after each example learned, which
+        takes time in proportion to all of them: combine="last" is faster where learning and predicting take turns."""
+        learner = self._fitted()
+        self._check_again()
+        ask = Asking(self.model)
+        return ask.decode(x, learner.predicting(self.combine, ask.size()))
+
+    def score(self, X, y):
+        """The share of examples whose best output has the loss 0."""
+        learner = self._fitted()
+        self._check_choices()
+        n, examples = read_examples(X, y)
+        return OutputFit(learner, examples, Asking(self.model), self._rule(), self.combine).right(np.arange(n))
+
+    # ---- what was learned
+
+    @property
+    def coef_(self):
+        return self.coef_last_ if self.combine == "last" else self.coef_average_
+
+    @property
+    def coef_last_(self):
+        return self._fitted().w.copy()
+
+    @property
+    def coef_average_(self):
+        return self._fitted().average.copy()
+
+    # ---- what scikit-learn asks
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_learner")
+
+    # ---- the small steps of learning
+
+    def _begin(self, ask: Asking) -> None:
+        self._learner = OutputLearner(ask.size(), self._seed())
+        self._tell(None)
+
+    def _begin_copy(self, ask: Asking, anew: bool) -> None:
+        """A learner that can be thrown away if learning fails."""
+        if anew or not hasattr(self, "_learner"):
+            self._begin(ask)
+        else:
+            self._learner = copy.deepcopy(self._learner)
+
+    def _unchanged_on_error(self):
+        """An error changes nothing; Ctrl-C keeps what was learned."""
+
+        def unless() -> bool:
+            learned = "_learner" in self.__dict__ and self._learner.t > 0
+            return learned and isinstance(sys.exception(), KeyboardInterrupt)
+
+        return unchanged_on_error(self, unless)
+
+    def _rule(self) -> Rule:
+        margin = float(self.step == "pa1") if self.margin is None else float(self.margin)
+        return Rule(self.step, float(self.eta0), float(self.C), margin)
+
+    def _choices_now(self) -> Any:
+        return (*OF_ONE_EXAMPLE(self), id(self.model))
+
+    def _check_choices(self) -> None:
+        check_choices(self)
+        if self.model is None:
+            raise ValueError(
+                "There is no model: a file holds the weights, not the code that decodes. Set the model that they were "
+                "learned with, set_params(model=...)."
+            )
+        missing = [name for name in OFFERS if not hasattr(self.model, name)]
+        if missing or isinstance(self.model, type):
+            what = (
+                f"a {type(self.model).__name__} without {' and '.join(missing)}"
+                if missing
+                else "a class, not an object"
+            )
+            raise ValueError(f"model must be an object with size, decode, features and loss, and this is {what}.")
+
+
+def check_choices(estimator: StructuredPerceptron) -> None:
+    """Raise ValueError for a parameter outside its domain, or for two that do not go together; all but the model."""
+    check_parameters(estimator, DOMAINS)
+    e = estimator
+    if e.step == "pa1" and e.eta0 != 1:
+        raise ValueError(
+            f"StructuredPerceptron(step='pa1', eta0={e.eta0}) does not work: this step follows from the loss, and eta0 "
+            "has no part in it: leave eta0=1, and set C."
+        )
+    if e.step == "pa1" and e.margin == 0:
+        raise ValueError(
+            "StructuredPerceptron(step='pa1', margin=0) does not work: this step is as long as the loss, and without a "
+            "margin that is 0 at the zero start: nothing is learned."
+        )
+    if e.margin is not None and 0 < e.margin < LEAST_MARGIN:
+        raise ValueError(f"StructuredPerceptron(margin={e.margin}): margin must be 0, or at least {LEAST_MARGIN}.")
+
+
+def read_examples(X: Any, y: Any) -> tuple[int, tuple[Any, Any]]:
+    """How many there are, at least one, and inputs and outputs so that each can be asked for the one at place i."""
+    (n, X), (n_outputs, y) = read_sequence(X, "X"), read_sequence(y, "y")
+    if n != n_outputs:
+        raise ValueError(f"X has {n} inputs, but y has {n_outputs} outputs: give as many.")
+    if n == 0:
+        raise ValueError("There is no example: X and y are empty.")
+    return n, (X, y)
+
+
+def read_sequence(X: Any, name: str) -> tuple[int, Any]:
+    """How many there are, and the same so that X[i] is the one at place i."""
+    shape = getattr(X, "shape", None)  # sparse matrices have no len
+    countable = hasattr(X, "__len__") if shape is None else len(shape) > 0
+    if isinstance(X, Mapping) or not (countable and hasattr(X, "__getitem__")):
+        raise ValueError(f"{name} must be a sequence, such as a list, not {type(X).__name__}.")
+    return len(X) if shape is None else int(shape[0]), getattr(X, "iloc", X)

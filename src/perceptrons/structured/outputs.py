@@ -1,0 +1,207 @@
+"""The rule for outputs of any kind (spec 8): weights in the making, and one training set as the loop sees it."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.structured.asking import Asking, difference
+from perceptrons.training.epochs import Counts, Outcome
+
+LARGEST = 1e150  # of a weight: squares of weights must stay finite
+
+
+class Rule(NamedTuple):
+    """How to learn from an example. margin m: the truth must lead every other output by m times its loss."""
+
+    step: str
+    eta: float
+    C: float
+    margin: float
+
+
+class OutputLearner:
+    """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds.
+
+    The mean of w over the t examples seen is w - late / t: late is the sum of (seen before) * (change of w).
+    """
+
+    def __init__(self, size: int, seed: int):
+        self.seed = seed
+        self.rng = np.random.default_rng(seed)  # of the orders
+        self.epochs = self.mistakes = self.updates = 0
+        self.t = 0  # examples seen
+        self.size = size
+        self._w, self._late = np.zeros(size), np.zeros(size)  # with room to grow
+        self._by_margin: tuple[float, np.ndarray] | None = None  # a margin, and w divided by it
+        self._average: np.ndarray | None = None
+
+    # ---- what is there
+
+    @property
+    def w(self) -> np.ndarray:
+        return self._w[: self.size]
+
+    @property
+    def late(self) -> np.ndarray:
+        return self._late[: self.size]
+
+    @property
+    def average(self) -> np.ndarray:
+        if self._average is None:
+            self._average = self.w - self.late / self.t if self.t else self.w.copy()
+        return self._average
+
+    def predicting(self, combine: str, size: int) -> np.ndarray:
+        """The weights that predict, a view or copy of so many: the model may have grown since they were learned."""
+        self.check_size(size)
+        w = self.w if combine == "last" else self.average[:]
+        return w if size == self.size else np.concatenate([w, np.zeros(size - self.size)])
+
+    def check_size(self, size: int) -> None:
+        if size < self.size:
+            raise ValueError(
+                f"model.size is {size}, but {self.size} weights were learned: this is not the model that they were "
+                "learned with, or not with all that it had met. Give that one, or fit anew."
+            )
+
+    # ---- learning
+
+    def learn(self, x: Any, y: Any, ask: Asking, rule: Rule) -> Counts:
+        """Learn from one example (Collins 2002; with a margin Tsochantaridis et al. 2005, margin rescaling).
+
+        y_hat = argmax_y' w·f(x, y') + m loss(y, y');   if loss(y, y_hat) > 0:  w += step (f(x, y) - f(x, y_hat))
+        """
+        m = rule.margin
+        self.meet(ask.size())
+        y_hat = ask.decode(x, self.w) if m == 0 else ask.decode(x, self._divided(m), cost_with=y)
+        loss = ask.loss(y, y_hat)
+        if loss == 0:
+            self._count(0, 0)
+            return Counts(1, 0, 0, 0.0)
+        mistake = int(m == 0 or ask.loss(y, ask.decode(x, self.w)) > 0)
+        f, f_hat = ask.features(x, y), ask.features(x, y_hat)
+        self.meet(ask.size())
+        with np.errstate(over="ignore", invalid="ignore"):
+            delta = difference(f, f_hat)
+            violation = m * loss - float(np.dot(self.w[delta.indices], delta.values))
+            step = rule.eta if rule.step == "constant" else _passive(violation, delta.values, rule.C)
+            change = step * delta.values
+            w = self.w[delta.indices] + change
+            late = self.late[delta.indices] + self.t * change
+        if not (math.isfinite(violation) and (np.abs(w) <= LARGEST).all() and np.isfinite(late).all()):
+            raise ValueError(f"{ask.at}: its features make weights too large for float64: scale their values.")
+        self.w[delta.indices], self.late[delta.indices] = w, late
+        if self._by_margin is not None:
+            self._by_margin[1][delta.indices] = w / self._by_margin[0]
+        update = int(step > 0)
+        self._count(mistake, update)
+        return Counts(1, mistake, update, max(0.0, violation))
+
+    def _count(self, mistake: int, update: int) -> None:
+        self.t += 1
+        self.mistakes += mistake
+        self.updates += update
+        self._average = None
+
+    def meet(self, size: int) -> None:
+        """Make room for weights that are new; they are 0, and have been so all along."""
+        self.check_size(size)
+        if size > len(self._w):
+            more = np.zeros(max(size, 2 * len(self._w)) - len(self._w))
+            self._w, self._late = np.concatenate([self._w, more]), np.concatenate([self._late, more])
+            self._by_margin = None
+        if size > self.size:
+            self.size, self._average = size, None
+
+    def _divided(self, margin: float) -> np.ndarray:
+        """w / margin, at the cost of what changed: decoding by it asks of the truth to lead by the margin."""
+        if margin == 1:
+            return self.w
+        if self._by_margin is None or self._by_margin[0] != margin:
+            self._by_margin = margin, self._w / margin
+        return self._by_margin[1][: self.size]
+
+    def trained(self, outcome: Outcome) -> None:
+        """The loop over epochs is over."""
+        self.epochs += len(outcome.history)
+
+    # ---- going back
+
+    def snapshot(self) -> tuple[Any, ...]:
+        return self.w.copy(), self.late.copy(), self.t, self.mistakes, self.updates
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        w, late, self.t, self.mistakes, self.updates = snapshot
+        self.size, self._w, self._late = len(w), w.copy(), late.copy()
+        self._by_margin = self._average = None
+
+
+def _passive(violation: float, delta: np.ndarray, C: float) -> float:
+    """PA-I: just as far as the violation needs, at most C; 0 where nothing is violated or nothing would change."""
+    square = float(np.dot(delta, delta))
+    if violation <= 0 or not len(delta):
+        return 0.0
+    if math.isinf(square):
+        return math.nan  # is refused
+    return C if violation >= C * square else violation / square
+
+
+class OutputFit:
+    """A learner and its examples, as the loop in `training/epochs.py` trains them. held_out: which to score on."""
+
+    def __init__(
+        self,
+        learner: OutputLearner,
+        examples: tuple[Sequence[Any], Sequence[Any]],
+        ask: Asking,
+        rule: Rule,
+        combine: str,
+        held_out: np.ndarray | None = None,
+    ):
+        self.learner, self.examples, self.ask, self.rule = learner, examples, ask, rule
+        self.combine, self.held_out = combine, held_out
+        self._before = np.zeros(0)  # the average an epoch ago
+
+    def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        for x, y in self._each(order):
+            yield self.learner.learn(x, y, self.ask, self.rule)
+
+    def end_epoch(self) -> None:
+        """Nothing is left to be done."""
+
+    def accuracy(self) -> float:
+        assert self.held_out is not None
+        return self.right(self.held_out)
+
+    def right(self, which: np.ndarray) -> float:
+        """The share of these examples that the weights that predict now get right."""
+        w = self.learner.predicting(self.combine, self.ask.size())
+        return float(np.mean([self.ask.loss(y, self.ask.decode(x, w)) == 0 for x, y in self._each(which)]))
+
+    def _each(self, which: np.ndarray) -> Iterator[tuple[Any, Any]]:
+        X, Y = self.examples
+        for i in which.tolist():
+            self.ask.at = f"X[{i}]"
+            yield X[i], Y[i]
+
+    def norm(self) -> float:
+        return float(np.linalg.norm(self.learner.w))
+
+    def change(self) -> float:
+        before, self._before = self._before, self.learner.average
+        now = self._before
+        moved = now.copy()
+        moved[: len(before)] -= before
+        norm = np.linalg.norm(now)
+        return float(np.linalg.norm(moved) / norm) if norm else np.inf
+
+    def settled(self, row: dict[str, Any]) -> bool:
+        return row["updates"] == 0
+
+    def snapshot(self) -> Any:
+        return self.learner.snapshot()
+
+    def restore(self, snapshot: Any) -> None:
+        self.learner.restore(snapshot)
