@@ -15,6 +15,7 @@ from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.evaluate import evaluate
 from perceptrons.cli.inspect import inspect
 from perceptrons.cli.predict import predict
+from perceptrons.cli.tag import group as tag
 from perceptrons.cli.train import train
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -93,6 +94,7 @@ app = typer.Typer(
 )
 for command in (train, predict, evaluate, inspect, diagnose):
     app.command()(command)
+app.add_typer(tag)
 
 
 def _version(asked: bool) -> None:

@@ -15,7 +15,7 @@ def evaluate(
     json: options.Json = False,
 ) -> None:
     """Compare the predictions for DATA with its labels: accuracy, precision, recall and F1 by class, confusions."""
-    fitted = load_model(model)
+    fitted = load_model(model, instead="evaluate")
     if several_labels(fitted):
         raise BadInputError(
             f"{model}: gives an example any number of labels, and {data} can hold only one for each: "

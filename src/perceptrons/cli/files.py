@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import TypeIs
 
-    from perceptrons import KernelPerceptron, Perceptron
+    from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
     from perceptrons.data import Table
 
     AnyModel = Perceptron | KernelPerceptron
@@ -39,15 +39,41 @@ def read_for(
     )  # fmt: skip
 
 
-def load_model(path: Path) -> "AnyModel":
-    from perceptrons import ModelFileError, load
+def load_any(path: Path) -> "AnyModel | SequencePerceptron":
+    """Whatever commands can do something with."""
+    from perceptrons import ModelFileError, StructuredPerceptron, load
 
     with refusing(ModelFileError), refusing_to_open(path):
         path.open("rb").close()
-        return load(path)
+        model = load(path)
+    if isinstance(model, StructuredPerceptron):
+        raise BadInputError(
+            f"{path}: is a StructuredPerceptron, which needs code that is not in the file: load it in Python."
+        )
+    return model
 
 
-def save_model(model: "AnyModel", path: Path) -> None:
+def load_model(path: Path, instead: str) -> "AnyModel":
+    """A model of single examples. instead: the command to name for a tagger."""
+    model = load_any(path)
+    if is_tagger(model):
+        raise BadInputError(f"{path}: is a tagger, for sentences of tokens: use perceptrons tag {instead}.")
+    return model
+
+
+def load_tagger(path: Path, instead: str) -> "SequencePerceptron":
+    """A tagger that takes columns of words. instead: the command to name for a model of single examples."""
+    model = load_any(path)
+    if not is_tagger(model):
+        raise BadInputError(f"{path}: is no tagger, but a model of single examples: use perceptrons {instead}.")
+    if model.templates is None:
+        raise BadInputError(
+            f"{path}: is a tagger of features that were made in Python, not of columns of words: use it there."
+        )
+    return model
+
+
+def save_model(model: "AnyModel | SequencePerceptron", path: Path) -> None:
     from perceptrons import save
 
     with refusing_to_open(path):
@@ -55,11 +81,15 @@ def save_model(model: "AnyModel", path: Path) -> None:
 
 
 def save_text(text: str, path: Path) -> None:
+    save_bytes(text.encode(), path)
+
+
+def save_bytes(content: bytes, path: Path) -> None:
     """Write a file whole or not at all; a link is followed, not replaced."""
     from perceptrons.modelfile import write_whole
 
     with refusing_to_open(path):
-        write_whole(Path(os.path.realpath(path)), text.encode())
+        write_whole(Path(os.path.realpath(path)), content)
 
 
 def feature_names(model: "AnyModel") -> list[str] | None:
@@ -75,9 +105,14 @@ def columns_matched() -> Iterator[None]:
         yield
 
 
-def is_kernel(model: "AnyModel") -> "TypeIs[KernelPerceptron]":
+def is_kernel(model: "AnyModel | SequencePerceptron") -> "TypeIs[KernelPerceptron]":
     """Does the model learn in the space of a kernel?"""
     return hasattr(model, "kernel")
+
+
+def is_tagger(model: "AnyModel | SequencePerceptron") -> "TypeIs[SequencePerceptron]":
+    """Does the model label the tokens of sentences?"""
+    return hasattr(model, "templates")
 
 
 def several_labels(model: "AnyModel") -> bool:

@@ -6,9 +6,10 @@ import typer
 
 from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.files import feature_names, is_kernel, load_model, several_labels
+from perceptrons.cli.files import feature_names, is_kernel, is_tagger, load_any, several_labels
 from perceptrons.cli.screen import as_json, count, grid, heading, listed, plain, screen
 from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
+from perceptrons.cli.tag.inside import inspect_tagger
 from perceptrons.cli.weights import rows_of, show_rows, top_by_row
 from perceptrons.cli.wording import NOT_PROBABILITIES, apart, settings, why_it_stopped
 
@@ -32,9 +33,12 @@ def inspect(
 ) -> None:
     """Show what a model was trained with, what it has seen, why it stopped, and its most telling weights.
 
-    Of a model with a kernel, its support examples with the largest coefficients.
+    Of a model with a kernel, its support examples with the largest coefficients; of a tagger, also its transitions.
     """
-    fitted = load_model(model)
+    fitted = load_any(model)
+    if is_tagger(fitted):
+        inspect_tagger(fitted, model, top, label, json)
+        return
     rows = [row for row in rows_of(fitted, mirrored=json or label is not None) if label is None or row.is_about(label)]
     if not rows:
         known = listed(fitted.classes_.tolist())

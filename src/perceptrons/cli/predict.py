@@ -28,7 +28,7 @@ def predict(
 ) -> None:
     """Print the class of every example in DATA, one a line; several labels with commas. DATA needs no labels."""
     check_output(output, model, data)
-    fitted = load_model(model)
+    fitted = load_model(model, instead="predict")
     table = read_for(fitted, data, format, label_column, need_labels=False)
     classes = fitted.classes_.tolist()
     points = scored(fitted, table.X)

@@ -86,22 +86,22 @@ def beside(quality: Quality) -> str:
     return f"{quality.right:,} of {quality.total:,}; always answering {plain(label, 16)} would give {percent(share)}"
 
 
-def show_classes(quality: Quality, console: "Console") -> None:
-    """Precision, recall, F1 and count; of very many classes those with the lowest F1."""
+def show_classes(quality: Quality, console: "Console", thing: str = "class") -> None:
+    """Precision, recall, F1 and count; of very many classes those with the lowest F1. thing: how to call a class."""
     rows = quality.by_class()
-    title = "By class"
+    title = f"By {thing}"
     if len(rows) > MANY:
         present = [row for row in rows if row["count"]]
         rows = sorted(present, key=lambda row: (row["f1"] or 0.0, -row["count"]))[:MANY]
-        title = f"By class: the {MANY} of {len(quality.labels)} with the lowest F1 (--json has all)"
-    table = grid(("class", "left"), ("precision", "right"), ("recall", "right"), ("F1", "right"), ("count", "right"))
+        title = f"By {thing}: the {MANY} of {len(quality.labels)} with the lowest F1 (--json has all)"
+    table = grid((thing, "left"), ("precision", "right"), ("recall", "right"), ("F1", "right"), ("count", "right"))
     for row in rows:
         shares = ["-" if row[name] is None else percent(row[name]) for name in ("precision", "recall", "f1")]
         table.row(plain(row["class"]), *shares, f"{row['count']:,}")
     console.print(heading(title), table)
 
 
-def show_confusion(quality: Quality, console: "Console") -> None:
+def show_confusion(quality: Quality, console: "Console", thing: str = "class") -> None:
     """The confusion matrix if it fits, else the most frequent confusions."""
     none = "." if console.options.ascii_only else "·"
     cells = [[f"{number:,}" if number else none for number in row] for row in quality.confusion.tolist()]
@@ -109,15 +109,20 @@ def show_confusion(quality: Quality, console: "Console") -> None:
         labels = [plain(label, at_most) for label in quality.labels]
         widths = [2 + max(len(label), *(len(row[j]) for row in cells)) for j, label in enumerate(labels)]
         if len(labels) <= MANY and max(4, *map(len, labels)) + sum(widths) <= console.width:
-            console.print(heading("Confusion: true class in rows, predicted class in columns"))
+            console.print(heading(f"Confusion: true {thing} in rows, predicted {thing} in columns"))
             console.print(_matrix(labels, cells))
             return
+    show_confusions(quality, console)
+
+
+def show_confusions(quality: Quality, console: "Console", at_most: int = 10) -> None:
+    """The most frequent confusions."""
     pairs = quality.confusions()
     table = grid(("true", "left"), ("taken for", "left"), ("times", "right"))
-    for true, said, times in pairs[:10]:
+    for true, said, times in pairs[:at_most]:
         table.row(plain(true), plain(said), f"{times:,}")
     kinds = count(len(pairs), "confusion")
-    console.print(heading(f"The most frequent of {kinds}" if len(pairs) > 10 else f"All {kinds}"), table)
+    console.print(heading(f"The most frequent of {kinds}" if len(pairs) > at_most else f"All {kinds}"), table)
 
 
 def _matrix(labels: list[str], cells: list[list[str]]) -> Any:

@@ -16,6 +16,7 @@ from perceptrons.cli.wording import apart, settings, why_it_stopped
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from perceptrons import SequencePerceptron
     from perceptrons.cli.files import AnyModel
     from perceptrons.data import Table
 
@@ -106,7 +107,7 @@ def show(run: Run, console: "Console") -> None:
         console.print(f"      {why}", markup=False, style="dim")
 
 
-def mistakes(model: "AnyModel", console: "Console") -> Any:
+def mistakes(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
     """A bar per epoch, and its updates if they are others; of very many epochs the first, some, and the last."""
     rows = model.history_
     validated = rows[0]["validation_accuracy"] is not None

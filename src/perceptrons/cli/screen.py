@@ -34,8 +34,8 @@ def bar(share: float, width: int, console: Console) -> str:
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.1f}%"
+def percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f}%"
 
 
 def count(number: int, thing: str, things: str | None = None) -> str:

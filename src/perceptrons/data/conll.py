@@ -1,0 +1,263 @@
+"""Files with a token a line and its columns on it: CoNLL-2000, CoNLL-2003, CoNLL-U, WNUT and their like.
+
+The reader looks at the whole file as an array of bytes and finds where lines and columns start and end; no line is ever
+split by itself. What it gives is in `columnfile.py`.
+"""
+
+import codecs
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from perceptrons.data.columnfile import CONLLU, ColumnFile, runs, texts
+from perceptrons.data.packed import BOM, STDIN, as_utf8, packing_of, read_bytes
+from perceptrons.data.table import DataFileError, shown
+
+__all__ = ["FORMATS", "ColumnFile", "read_conll"]
+
+FORMATS = ("columns", "conllu")
+ENDINGS = (".conllu", ".conll-u")
+NO_TOKEN = re.compile(r"\d+-\d+|\d+\.\d+", re.ASCII)  # a multiword range, an empty node
+LONE_RETURN = re.compile(rb"\r(?![\r\n]|\Z)")
+NEWLINE, RETURN, SPACE, TAB = b"\n\r \t"
+
+
+def read_conll(
+    path: str | os.PathLike[str],
+    separator: str | None = None,
+    *,
+    format: str | None = None,
+    comments: bool | None = None,
+    encoding: str = "utf-8",
+) -> ColumnFile:
+    r"""Read a file with a token a line, its columns beside each other, and blank lines between sentences.
+
+    When to use it: for tagging, chunking and named entities, whose data come so. When not: examples that stand alone, a
+    row of numbers each, are read by `perceptrons.data.read`.
+
+    What is no token is kept for writing back, but neither learned from nor counted: comments, and in CoNLL-U multiword
+    ranges (3-4) and empty nodes (5.1). So are the -DOCSTART- lines of CoNLL-2003, each a sentence of its own. The
+    script conlleval takes them for tokens tagged correctly, so its accuracy comes out a little higher, its precision
+    and recall the same.
+
+    Parameters
+    ----------
+    path : path, or "-" for standard input
+        Unpacked if it was packed by gzip, xz or bzip2.
+    separator : str, optional
+        What stands between columns, such as "\t", or " " for exactly one space; or "whitespace" for any run of spaces
+        and tabs. By default a tab if the first token's line has one, else "whitespace". Other white space, such as a
+        no-break space, is part of a word.
+    format : {"columns", "conllu"}, optional
+        CoNLL-U has ten columns with names, tabs between them, and comments. By default it is known by the ending
+        .conllu or .conll-u, or by ten columns in the first sentence, the first of them 1, 2, 3 and so on. CoNLL-X
+        (2006, 2007) looks the same and is read the same.
+    comments : bool, optional
+        Are lines that start with # comments? By default only in CoNLL-U, since # is also a word.
+    encoding : str, default="utf-8"
+        The file is also written in it. A byte order mark is kept.
+
+    Returns
+    -------
+    ColumnFile
+
+    Raises
+    ------
+    DataFileError
+        The first bad line as "file:line:column: what is wrong: what to do"; the column is that of the file. A file that
+        cannot be opened raises OSError.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from perceptrons.data.conll import read_conll
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "chunks.txt"
+    >>> _ = path.write_text("The DT B-NP\ncat NN I-NP\n\nIt PRP B-NP\nsat VBD B-VP\n")
+    >>> file = read_conll(path)
+    >>> file.n_columns, file.lengths.tolist(), file.column(0)
+    (3, [2, 2], ['The', 'cat', 'It', 'sat'])
+    >>> file.sentences([0, file.column_number(-1)])
+    [[('The', 'B-NP'), ('cat', 'I-NP')], [('It', 'B-NP'), ('sat', 'B-VP')]]
+    >>> print(file.with_labels(["a", "b", "c", "d"], 2).decode(), end="")
+    The DT a
+    cat NN b
+    <BLANKLINE>
+    It PRP c
+    sat VBD d
+    """
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format is {format!r}: give one of {', '.join(FORMATS)}, or none to have it detected")
+    if separator is not None and (not separator or re.search(r"[\r\n\0]", separator)):
+        raise ValueError(f"separator is {separator!r}: give what stands between two columns, or none to detect it")
+    try:
+        "".encode(encoding)  # rot13 and the like are known, but not for text
+        encoding = codecs.lookup(encoding).name
+    except LookupError as error:
+        raise ValueError(f"encoding is {encoding!r}, which Python does not know: utf-8 and latin-1 are two") from error
+    path = STDIN if str(path) == "-" else Path(path)
+    lines = _lines(path, as_utf8(path, read_bytes(path), encoding))
+    if format is None:
+        format = "conllu" if separator in (None, "\t") and _looks_like_conllu(lines) else "columns"
+    comment = lines.begin_with(b"#") & (format == "conllu" if comments is None else comments)
+    document = lines.begin_with(b"-DOCSTART-") & (format == "columns")
+    rows = np.flatnonzero(~(lines.blank | comment | document))
+    if not len(rows):
+        _refuse_empty(lines, comment)
+    if separator is None and (format == "conllu" or b"\t" in lines.text(rows[0])):
+        separator = "\t"
+    elif separator == "whitespace":
+        separator = None
+    starts, ends, counts = _fields(lines, rows, separator)
+    n_columns = len(CONLLU) if format == "conllu" else int(counts[0])
+    if (counts != n_columns).any():
+        _refuse_ragged(lines, rows, counts, n_columns, separator, format)
+    starts, ends = starts.reshape(-1, n_columns), ends.reshape(-1, n_columns)
+    sentence = np.cumsum(lines.blank | document)[rows]
+    if format == "conllu":
+        token = _tokens(lines, rows, sentence, texts(lines.content, starts[:, 0], ends[:, 0]))
+        starts, ends, sentence = starts[token], ends[token], sentence[token]
+    first_tokens = np.flatnonzero(np.diff(sentence, prepend=-1))
+    lengths = np.diff(first_tokens, append=len(sentence))
+    documents = _documents(lines, np.flatnonzero(document), separator, n_columns)
+    return ColumnFile(path, format, separator, lengths, lines.content, starts, ends, documents, encoding)
+
+
+class Lines(NamedTuple):
+    """The lines of a file: where in its content each starts and ends, and which are blank.
+
+    Spaces at the end of a line are left out. Tabs are part of it, as an empty column may be there, unless all is blank.
+    """
+
+    path: Path
+    content: bytes
+    starts: np.ndarray
+    ends: np.ndarray
+    blank: np.ndarray
+
+    def text(self, line: int) -> bytes:
+        return self.content[self.starts[line] : self.ends[line]]
+
+    def begin_with(self, word: bytes) -> np.ndarray:
+        """Which lines begin with this word, whatever comes behind it."""
+        found = np.frombuffer(self.content, np.uint8)[self.starts] == word[0]
+        for line in np.flatnonzero(found) if len(word) > 1 else ():
+            found[line] = self.content.startswith(word, self.starts[line])
+        return found & ~self.blank
+
+
+def _lines(path: Path, content: bytes) -> Lines:
+    if not content.removeprefix(BOM):
+        raise DataFileError(path, "the file is empty: give a line for each token", 1)
+    lone = LONE_RETURN.search(content)
+    if lone is not None:
+        line = content.count(b"\n", 0, lone.start()) + 1
+        raise DataFileError(path, "a carriage return within a line: end every line by \\n or \\r\\n", line)
+    data = np.frombuffer(content, dtype=np.uint8)
+    newlines = np.flatnonzero(data == NEWLINE)
+    starts = np.concatenate([[0], newlines + 1])
+    ends = np.concatenate([newlines, [len(data)]])
+    starts[0] = len(BOM) if content.startswith(BOM) else 0
+    if content.endswith(b"\n"):
+        starts, ends = starts[:-1], ends[:-1]
+    ends -= (ends > starts) & (data[ends - 1] == RETURN)
+    blank = ends == starts
+    last = data[ends - 1]
+    for line in np.flatnonzero(~blank & ((last == SPACE) | (last == TAB) | (last == RETURN))).tolist():
+        text = content[starts[line] : ends[line]]
+        blank[line] = not text.strip(b" \t\r")
+        ends[line] = starts[line] + len(text.rstrip(b" \r"))
+    return Lines(path, content, starts, ends, blank)
+
+
+def _looks_like_conllu(lines: Lines) -> bool:
+    """By its name, or by ten columns in the first sentence, the first of them 1, 2, 3, ..."""
+    path = lines.path if packing_of(lines.path) is None else lines.path.with_suffix("")
+    if path.suffix.lower() in ENDINGS:
+        return True
+    rows = np.flatnonzero(~(lines.blank | lines.begin_with(b"#")))
+    if not len(rows):
+        return False
+    stop = rows[0] + int(np.argmax(np.append(lines.blank[rows[0] :], True)))
+    cells = [lines.text(row).split(b"\t") for row in rows[:100] if row < stop]
+    ids = [cell[0].decode() for cell in cells]
+    numbers = [number for number in ids if not NO_TOKEN.fullmatch(number)]
+    return {len(cell) for cell in cells} == {len(CONLLU)} and numbers == [str(i + 1) for i in range(len(numbers))]
+
+
+def _fields(lines: Lines, rows: np.ndarray, separator: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where the columns on these lines start and end, one behind the other, and how many each line has."""
+    row_starts, row_ends = lines.starts[rows], lines.ends[rows]
+    data = np.frombuffer(lines.content, dtype=np.uint8)
+    if separator is None:
+        gap = (data == SPACE) | (data == TAB) | (data == NEWLINE)
+        gap[: lines.starts[0]] = True  # a byte order mark
+        edges = np.flatnonzero(np.diff(gap, prepend=True, append=True))
+        first, stop = (np.searchsorted(edges[0::2], places) for places in (row_starts, row_ends))
+        counts = stop - first
+        which = runs(first, counts)
+        return edges[0::2][which], np.minimum(edges[1::2][which], np.repeat(row_ends, counts)), counts
+    mark = separator.encode()
+    if len(mark) == 1:
+        cuts = np.flatnonzero(data == mark[0])
+    else:
+        cuts = np.array([found.start() for found in re.finditer(re.escape(mark), lines.content)], dtype=np.intp)
+    first, stop = (np.searchsorted(cuts, places) for places in (row_starts, row_ends))
+    cuts = cuts[runs(first, stop - first)]
+    counts = stop - first + 1
+    starts, ends = np.empty((2, len(cuts) + len(rows)), dtype=np.intp)
+    after_cut = np.ones(len(starts), dtype=bool)
+    after_cut[np.cumsum(counts) - counts] = False
+    before_cut = np.append(after_cut[1:], False)
+    starts[after_cut], starts[~after_cut] = cuts + len(mark), row_starts
+    ends[before_cut], ends[~before_cut] = cuts, row_ends
+    # a separator with a space at its end may reach into the white space that is left out
+    return np.minimum(starts, ends), ends, counts
+
+
+def _tokens(lines: Lines, rows: np.ndarray, sentence: np.ndarray, ids: list[str]) -> np.ndarray:
+    """Which rows of a CoNLL-U file are tokens, by their ids, which must be 1, 2, 3, ... in every sentence."""
+    token = np.array([NO_TOKEN.fullmatch(name) is None for name in ids])
+    places = np.flatnonzero(token)
+    if not len(places):
+        _refuse_empty(lines, ~token)
+    first = np.flatnonzero(np.diff(sentence[places], prepend=-1))
+    numbers = np.arange(1, len(places) + 1) - np.repeat(first, np.diff(first, append=len(places)))
+    names = [str(number) for number in range(int(numbers.max()) + 1)]
+    for place, number in zip(places.tolist(), numbers.tolist(), strict=True):
+        if ids[place] != names[number]:
+            what = f"the id is {shown(ids[place])}, but {number} comes next: number the tokens of each sentence from 1"
+            raise DataFileError(lines.path, f"{what}, and leave a blank line between sentences", int(rows[place]) + 1)
+    return token
+
+
+def _documents(lines: Lines, rows: np.ndarray, separator: str | None, n_columns: int) -> list[tuple[int, bytes]]:
+    """Where the -DOCSTART- lines with all columns end, and what is in their last column."""
+    found = []
+    for row in rows.tolist():
+        text = lines.text(row)
+        cells = re.findall(rb"[^ \t]+", text) if separator is None else text.split(separator.encode())
+        if len(cells) == n_columns:
+            found.append((int(lines.starts[row]) + len(text.rstrip(b" \t")), cells[-1]))
+    return found
+
+
+def _refuse_empty(lines: Lines, others: np.ndarray) -> NoReturn:
+    what = "there are other lines in the file, but no token" if others.any() else "there is no token in the file"
+    raise DataFileError(lines.path, f"{what}: give a line for each token", 1)
+
+
+def _refuse_ragged(
+    lines: Lines, rows: np.ndarray, counts: np.ndarray, n_columns: int, separator: str | None, format: str
+) -> NoReturn:
+    """Raise the error for the first line that has not as many columns as it should."""
+    wrong = int(np.argmax(counts != n_columns))
+    found = f"{counts[wrong]} column{'s' if counts[wrong] > 1 else ''} here"
+    expected = f"in line {rows[0] + 1}" if format == "columns" else "in CoNLL-U"
+    between = {None: "spaces or tabs", "\t": "tabs", " ": "single spaces"}.get(separator, repr(separator))
+    what = f"{found}, but {n_columns} {expected}: every token needs the same number, separated by {between}"
+    if lines.text(rows[wrong]).startswith(b"#") and format == "columns":
+        what += "; if # starts a comment in this file, say so"
+    raise DataFileError(lines.path, what, int(rows[wrong]) + 1, min(int(counts[wrong]), n_columns) + 1)
