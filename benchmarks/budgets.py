@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from benchmarks import results
-from benchmarks.kernels import MB, resident
+from benchmarks.memory import MB, resident
 from benchmarks.peers import timed
 from perceptrons import KernelPerceptron, Perceptron
 

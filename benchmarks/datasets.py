@@ -12,7 +12,7 @@ import tarfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
@@ -34,6 +34,16 @@ class Split(NamedTuple):
     y_train: np.ndarray
     X_test: Matrix
     y_test: np.ndarray
+
+
+class Sentences(NamedTuple):
+    """Tokens, each a word or a tuple of its columns, and their labels, sentence by sentence."""
+
+    name: str
+    X_train: list[list[Any]]
+    y_train: list[list[str]]
+    X_test: list[list[Any]]
+    y_test: list[list[str]]
 
 
 class Columns(NamedTuple):
@@ -96,6 +106,24 @@ def load_several(name: str) -> Split:
     test, Y_test = _arff(f"{folder}/{name}-test.arff.xz", labels)
     train, test = _standardised(train, test)
     return Split(name, _compact(train), Y_train, _compact(test), Y_test)
+
+
+def load_sentences(name: str, sentences: int | None = None) -> Sentences:
+    """A set of SENTENCES, or the first so many sentences of each of its files."""
+    from perceptrons.data.conll import read_conll
+
+    _, columns, label = SENTENCES[name]
+    parts = []
+    for path in sentence_files(name):
+        file = read_conll(path)
+        parts += [file.sentences(columns)[:sentences], file.sentences(label)[:sentences]]
+    return Sentences(name, *parts)
+
+
+def sentence_files(name: str) -> tuple[Path, Path]:
+    """Where the sentences to learn from lie, and those to test on."""
+    train, test = SENTENCES[name][0]
+    return _path(train), _path(test)
 
 
 def shuffled(split: Split, rows: int | None = None) -> Split:
@@ -362,6 +390,15 @@ LOADERS: dict[str, Callable] = {
 
 SCALED: dict[str, Callable] = {"letter-scaled": _letter_scaled}
 SEVERAL = ("emotions", "scene", "yeast")
+
+# The files to learn from and to test on, the column or columns of a token, and that of its label, counted from 0.
+SENTENCES: dict[str, tuple[tuple[str, str], Any, int]] = {
+    "conll2000": (("conll2000/train.txt.gz", "conll2000/test.txt.gz"), (0, 1), 2),
+    "ud-english-ewt": (
+        ("ud-english-ewt/en_ewt-ud-train.conllu.xz", "ud-english-ewt/en_ewt-ud-test.conllu.xz"), 1, 3,
+    ),
+    "wnut17-ner": (("wnut17-ner/wnut17train.conll.gz", "wnut17-ner/emerging.test.annotated.gz"), 0, 1),
+}  # fmt: skip
 
 
 # Made-up data

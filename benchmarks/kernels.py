@@ -1,7 +1,6 @@
 """The kernel perceptron beside scikit-learn's SVC and beside approximations of its kernel, and the memory it takes."""
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from benchmarks import datasets, results
+from benchmarks.memory import MB, highest, resident
 from benchmarks.peers import timed
 from perceptrons import KernelPerceptron, Perceptron
 
@@ -26,7 +26,6 @@ COMPONENTS = (100, 500, 2000)
 CACHES = (0, 200, 1000)  # megabytes
 CACHED_EPOCHS = 3
 QUICK = 2000  # training rows
-MB = 2**20
 
 
 def run(quick: bool) -> None:
@@ -117,17 +116,6 @@ def fit_alone(folder: str, cache: float) -> None:
     seconds, peak = time.perf_counter() - start, highest()
     parts = stated(model, X) | {"kept": min(cache * MB, X.itemsize * len(X) ** 2)}
     print(json.dumps({"cache": cache, "seconds": seconds, "peak_bytes": peak - before, **parts}))
-
-
-def resident() -> int:
-    """Bytes of this process that are in memory now."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-
-
-def highest() -> int:
-    """The most it had; not ru_maxrss, which a process inherits from the one that started it."""
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(status["VmHWM"].split()[0]) * 1024
 
 
 def stated(model: KernelPerceptron, X: np.ndarray) -> dict[str, int]:

@@ -9,7 +9,10 @@ from typing import Any
 
 FOLDER = Path(__file__).parent / "results"
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "river", "vowpalwabbit", "liblinear-official", "torch")
+PACKAGES = (
+    "numpy", "scipy", "scikit-learn", "numba", "river", "vowpalwabbit", "liblinear-official", "torch",
+    "python-crfsuite", "nltk",
+)  # fmt: skip
 
 
 def environment() -> dict[str, Any]:
