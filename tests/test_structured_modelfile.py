@@ -34,8 +34,9 @@ def test_everything_comes_back_and_goes_on(options, path, rng):
     model = StructuredPerceptron(Chain(3, 2), max_iter=2, random_state=4, warm_start=True, **options).fit(X, y)
     loaded = reloaded(model, path)
     assert loaded.get_params() == model.get_params()
-    for name in ("history_", "n_iter_", "stop_reason_", "converged_"):
+    for name in ("n_iter_", "stop_reason_", "converged_"):
         assert getattr(model, name) == getattr(loaded, name), name
+    assert [row | {"seconds": None} for row in model.history_] == loaded.history_
     assert_same(model, loaded)
     assert model.predict(X) == loaded.predict(X)
     for either in (model, loaded):
@@ -66,8 +67,6 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path, rng):
     X, y = tagged(rng, 40, 3, 2, whole=False)
     for name in ("one", "two"):
         model = StructuredPerceptron(Chain(3, 2), max_iter=3, random_state=9).fit(X, y)
-        for row in model.history_:
-            row["seconds"] = 0.0
         perceptrons.save(model.partial_fit(X[:5], y[:5]), tmp_path / name)
     perceptrons.save(reloaded(model, tmp_path / "three"), tmp_path / "four")
     contents = {(tmp_path / name).read_bytes() for name in ("one", "two", "three", "four")}

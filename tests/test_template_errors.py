@@ -1,6 +1,7 @@
 """`FeatureTemplates`: templates, columns and tokens that cannot be are refused by name and place."""
 
 import copy
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from sklearn.exceptions import NotFittedError
 from perceptrons import FeatureTemplates, SequencePerceptron
 from tests.sequences import assert_same_bits
 from tests.test_templates import TAGS, TEXT
+
+Token = namedtuple("Token", "word")
 
 # fmt: off
 MALFORMED = [
@@ -92,7 +95,9 @@ def test_sentences_are_lists_of_tokens(sentences, said):
 
 @pytest.mark.parametrize(
     "sentences", [[["a", "b"]], [("a", "b")], [[("a",), ["b"]]], np.array([["a", "b"]]), [np.array(["a", "b"])],
-                  [[np.str_("a"), np.str_("b")]], iter([["a", "b"]]), [np.array(["a", "b"], object)]]
+                  [[np.str_("a"), np.str_("b")]], iter([["a", "b"]]), [np.array(["a", "b"], object)],
+                  [["a", ("b",)]], [[Token("a"), Token("b")]], [[("a",), Token("b")]],
+                  [[(np.str_("a"),), [np.str_("b")]]]]
 )  # fmt: skip
 def test_words_come_in_many_ways(sentences):
     assert FeatureTemplates(["word"]).fit(sentences).get_feature_names_out().tolist() == ["word[0]=a", "word[0]=b"]

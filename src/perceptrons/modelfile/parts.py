@@ -39,6 +39,12 @@ def header_of(model: Any, /, **instead: Any) -> dict[str, Any]:
     }
 
 
+def timeless(header: dict[str, Any]) -> dict[str, Any]:
+    """A header without the seconds that training took: the same seed gives the same one."""
+    report = header["report"]
+    return header | {"report": report | {"history_": [row | {"seconds": None} for row in report["history_"]]}}
+
+
 def classes_of(model: Any) -> dict[str, Any]:
     """What the header of a model with classes says of them."""
     classes = model._learner.classes

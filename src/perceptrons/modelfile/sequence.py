@@ -18,6 +18,7 @@ from perceptrons.modelfile.parts import (
     resume,
     strings_array,
     strings_in,
+    timeless,
 )
 from perceptrons.passes.attributes import PARTS, VALUE_BITS
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
@@ -50,7 +51,7 @@ def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.nd
     else:
         order, arrays = (_names if features.kind == "names" else _keys)(features, fired)
     header = {
-        **header_of(model, templates=_templates_of(model), allowed=_sorted(model.allowed)),
+        **timeless(header_of(model, templates=_templates_of(model), allowed=_sorted(model.allowed))),
         **classes_of(model),
         "kind": features.kind,
         "n_features": features.n_features if by_number else len(order),
@@ -59,7 +60,6 @@ def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.nd
         "t": int(learner.t),
         "updates": learner.updates,
     }
-    header["report"]["history_"] = [row | {"seconds": None} for row in header["report"]["history_"]]
     return header, arrays | _weights(weights.w[order], weights.late_w[order]) | {
         "arcs": weights.arcs,
         "late_arcs": weights.late_arcs,

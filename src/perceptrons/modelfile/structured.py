@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.modelfile.parts import array_in, demand, header_of, parameters_in, resume
+from perceptrons.modelfile.parts import array_in, demand, header_of, parameters_in, resume, timeless
 from perceptrons.structured.general import StructuredPerceptron, check_choices
 from perceptrons.structured.outputs import LARGEST, OutputLearner
 
@@ -23,7 +23,8 @@ def contents(model: StructuredPerceptron) -> tuple[dict[str, Any], dict[str, np.
     learner = model._learner
     where = np.flatnonzero((learner.w != 0) | (learner.late != 0))
     arrays = {"where": where.astype(np.int64), "w": learner.w[where], "late": learner.late[where]}
-    header = {**header_of(model, model=None), "size": learner.size, "t": learner.t, "updates": learner.updates}
+    counts = {"size": learner.size, "t": learner.t, "updates": learner.updates}
+    header = timeless(header_of(model, model=None)) | counts
     return header, arrays
 
 
