@@ -233,10 +233,11 @@ def train(
             change = candidates.F[truth] - candidates.F[guess]
             loss = float(D[guess] - change @ run.w)
             if guess != truth and (step == "constant" or loss > 0):
-                tau = eta if step == "constant" else min(C, loss / (change @ change))
-                run.w = run.w + tau * change
-                updates += 1
                 losses += loss
+                if step == "constant" or change.any():  # a step as long as the loss needs goes nowhere otherwise
+                    tau = eta if step == "constant" else min(C, loss / (change @ change))
+                    run.w = run.w + tau * change
+                    updates += 1
             run.path.append(run.w)
             examples += 1
         run.mistakes.append(mistakes)

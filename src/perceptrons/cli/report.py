@@ -100,7 +100,7 @@ def show(run: Run, console: "Console") -> None:
         console.print(f"Training accuracy {percent(train.accuracy)} ({compared})", markup=False)
     (show_support if is_kernel(model) else show_weights)(run, console)
     if run.output is not None:
-        console.print(f"\nSaved as {run.output}", markup=False)
+        console.print(f"\nSaved as {run.output}", markup=False, soft_wrap=True)
     console.print(heading("What to try next"))
     for command, why in suggestions(run, train, test):
         console.print(f"  {command}", markup=False, soft_wrap=True, style="cyan")

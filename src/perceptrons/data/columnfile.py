@@ -82,6 +82,8 @@ class ColumnFile:
 
     def column(self, place: int) -> list[str]:
         """What all tokens of the file have in this column, sentence behind sentence; `lengths` tells them apart."""
+        if not isinstance(place, int | np.integer) or not -self.n_columns <= place < self.n_columns:
+            raise ValueError(f"{place!r} is no column: they have the places 0 to {self.n_columns - 1}.")
         return texts(self.content, self.starts[:, place], self.ends[:, place])
 
     @overload
@@ -92,10 +94,10 @@ class ColumnFile:
 
     def sentences(self, columns: int | Sequence[int]) -> Any:
         """The tokens of each sentence: what they have in one column, or a tuple of what they have in several."""
-        if isinstance(columns, int | np.integer):
-            tokens: list[Any] = self.column(columns)
+        if isinstance(columns, list | tuple):
+            tokens: list[Any] = list(zip(*map(self.column, columns), strict=True))
         else:
-            tokens = list(zip(*map(self.column, columns), strict=True))
+            tokens = self.column(columns)  # type: ignore[arg-type]  # or it says what is wrong with it
         stops = np.cumsum(self.lengths).tolist()
         return [tokens[start:stop] for start, stop in itertools.pairwise([0, *stops])]
 

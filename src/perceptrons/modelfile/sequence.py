@@ -4,6 +4,7 @@ Neither the order in which features came, nor those without weights, nor the sec
 the same seed gives the same bytes, and training that was resumed the same file as training that was not.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,12 @@ MOST = 2**40  # features that a file may speak of
 
 def check_goes_on(model: SequencePerceptron) -> None:
     """Raise ValueError if the parameters no longer fit the model: such a file could not be read."""
-    model._fitted()
+    learner = model._fitted()
     check_choices(model)
     model._check_can_go_on()
+    learner.meet_features()
+    if not len(learner.classes):
+        raise ValueError("The model has met no label yet: there is nothing to save.")
 
 
 def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -256,6 +260,6 @@ def _templates_of(model: SequencePerceptron) -> dict[str, Any] | None:
 
 def _sorted(allowed: Any) -> Any:
     """Sets are no JSON, and have no order."""
-    if not isinstance(allowed, dict):
+    if not isinstance(allowed, Mapping):
         return allowed
     return {key: sorted(value) if isinstance(value, set | frozenset) else value for key, value in allowed.items()}

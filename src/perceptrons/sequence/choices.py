@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from perceptrons.sequence.bigrams import SCHEMES
 from perceptrons.sequence.templates import FeatureTemplates
 from perceptrons.training.choices import DOMAINS as LINEAR
@@ -26,6 +28,8 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "hash_bits": (Number(1, 30, whole=True), NONE),
     **{name: LINEAR[name] for name in SHARED},
 }
+
+LABEL = (str, bool, int, float, np.generic)
 
 # what learning from one sequence and labelling it depends on; compared before each, so that a change is noticed
 OF_ONE_EXAMPLE = attrgetter(
@@ -55,5 +59,7 @@ def check_choices(estimator: Any) -> None:
         )
     if isinstance(e.allowed, Mapping):
         for label, followers in e.allowed.items():
-            if not isinstance(followers, str | list | tuple | set | frozenset):
+            several = (followers,) if isinstance(followers, str) else followers
+            listed = isinstance(several, list | tuple | set | frozenset)
+            if not listed or not all(isinstance(follower, LABEL) for follower in several):
                 raise ValueError(f"allowed[{label!r}] is {followers!r}: give a list of the labels that may follow.")

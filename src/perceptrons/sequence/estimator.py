@@ -1,5 +1,6 @@
 """`SequencePerceptron`, the tagger. The rule: `passes/chain.py`; features: `names.py`, `templates.py`, `matrix.py`."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -168,10 +169,9 @@ stop_average_ : arrays
         -------
         self
         """
-        before = dict(self.__dict__)
-        with unchanged_on_error(self):
+        warm = self.warm_start and hasattr(self, "_learner")
+        with unchanged_on_error(self, unless=self._has_learned_more()):
             check_choices(self)
-            warm = self.warm_start and hasattr(self, "_learner")
             features = self._learner.features if warm else self._features_for(X)
             read, target = self._read(features, X, y, lengths, reset=not warm)
             if warm:
@@ -183,14 +183,14 @@ stop_average_ : arrays
             bounds = limits(self, target.classes, np.float64, stream=False)
             check_allowed(bounds.barrier, target.codes, read.starts, target.classes, self.allowed)
             n, train, held_out = len(read.starts) - 1, None, None
+            if self.early_stopping and n < 2:
+                raise ValueError("early_stopping holds sequences out, and there is only one: give more, or go without.")
             if not warm:
                 self._begin(features, target.classes, read.dtype)
             learner = self._learner
             if self.early_stopping:
                 train, held_out = hold_out(np.zeros(n, np.intp), None, self.validation_fraction, learner.seed)
-        with unchanged_on_error(self, unless=lambda: warm or learner.t > 0, before=before):
-            learner.features.forget_waiting()
-            tokens = self._meet(read, target.classes)
+            tokens = self._meet(read, target.classes, anew=True)
             bounds = learner.limits(self, stream=False)
             fit = ChainFit(learner, tokens, target.codes, bounds, rule_of(self), self.combine, held_out)
             self._run(fit, n, train, held_out)
@@ -212,10 +212,9 @@ stop_average_ : arrays
         -------
         self
         """
-        before = dict(self.__dict__)
-        with unchanged_on_error(self):
+        first = not hasattr(self, "_learner")
+        with unchanged_on_error(self, unless=self._has_learned_more()):
             check_choices(self)
-            first = not hasattr(self, "_learner")
             features = self._features_for(X) if first else self._learner.features
             read, target = self._read(features, X, y, lengths, reset=first)
             if not first:
@@ -226,14 +225,11 @@ stop_average_ : arrays
             if first:
                 self._begin(features, target.classes, read.dtype)
             learner = self._learner
-        with unchanged_on_error(self, unless=lambda: not first or learner.t > 0, before=before):
-            tokens = self._meet(read, target.classes)
-            every = np.arange(len(read.starts) - 1)
-            fit = ChainFit(
-                learner, tokens, target.codes, learner.limits(self, stream=True), rule_of(self), self.combine, None
-            )
+            tokens = self._meet(read, target.classes, anew=False)
+            bounds = learner.limits(self, stream=True)
+            fit = ChainFit(learner, tokens, target.codes, bounds, rule_of(self), self.combine, None)
             with Uninterrupted() as hold:
-                for counts in fit.visit(every):
+                for counts in fit.visit(np.arange(len(read.starts) - 1)):
                     learner.mistakes += counts.mistakes
                     learner.updates += counts.updates
                     hold.let()
@@ -338,11 +334,19 @@ stop_average_ : arrays
         self._learner = ChainLearner(features, classes, dtype, self._seed(), arcs)
         self._tell(None)
 
-    def _meet(self, read: Any, classes: np.ndarray) -> Tokens:
-        """The rows to learn from, after the model has met their labels and features."""
+    def _has_learned_more(self) -> Callable[[], bool]:
+        """A question to ask later: has the model, or a new one in its place, learned from a sequence since now?"""
+        learner = self.__dict__.get("_learner")
+        t = 0.0 if learner is None else learner.t
+        return lambda: "_learner" in self.__dict__ and self._learner.t > (t if self._learner is learner else 0.0)
+
+    def _meet(self, read: Any, classes: np.ndarray, anew: bool) -> Tokens:
+        """The rows to learn from, after the model has met their labels and features. anew: count rare ones anew."""
         learner = self._learner
         with Uninterrupted():
             learner.meet_classes(classes)
+            if anew:
+                learner.features.forget_waiting()
             tokens = learner.features.tokens(read, learner.dtype, learn=True)
             learner.meet_features()
             self.n_features_in_ = learner.n_features
@@ -364,6 +368,9 @@ stop_average_ : arrays
         self._check_again()
         self._check_can_go_on()
         features = self._learner.features
+        if not len(self._learner.classes):
+            raise ValueError("The model has met no label yet: it cannot predict one.")
+        self._learner.meet_features()  # what a call that failed left to be done
         read = self._read_tokens(features, X, lengths, reset=False)
         flat = features.kind == "matrix" and not isinstance(X, TokenFeatures)
         return features.tokens(read, self._learner.dtype, learn=False), flat

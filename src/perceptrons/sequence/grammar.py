@@ -10,7 +10,7 @@ from perceptrons.passes.attributes import PARTS
 BIAS = "bias"
 FARTHEST = 1000  # tokens away
 MANY = 4000  # templates at most: twelve bits of a key say which it is
-TOKEN = re.compile(r"\s*(?:(-?\d+\.\.-?\d+|-?\d+)|([^\W\d][\w.:-]*)|(.))", re.DOTALL)
+TOKEN = re.compile(r"\s*(?:(-?[0-9]+\.\.-?[0-9]+|-?[0-9]+)|([^\W\d][\w.:-]*)|(.))", re.DOTALL)
 
 
 class View(NamedTuple):
@@ -105,7 +105,7 @@ class _Reader:
 
     def numbers(self, low: int, high: int) -> list[int]:
         text = self.tokens.pop(0)
-        if not re.fullmatch(r"-?\d+(\.\.-?\d+)?", text):
+        if not re.fullmatch(r"-?[0-9]+(\.\.-?[0-9]+)?", text):
             self.fail(f"has {text!r} where a number or a range should be")
         first, _, last = text.partition("..")
         numbers = range(int(first), int(last or first) + 1)

@@ -23,6 +23,7 @@ from perceptrons.passes.attributes import (
 from perceptrons.rows import Sparse
 from perceptrons.sequence.grammar import Template, View, name_of, seen
 from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place
+from perceptrons.training.owning import Owning
 
 FIRST_SLOTS = 1024
 
@@ -47,7 +48,19 @@ class _Numbering(dict[str, int]):
         return number
 
 
-class TemplateFeatures:
+def _numbered(columns: list[list[str]], starts: np.ndarray) -> Columns:
+    """Columns of plain strings with the distinct ones numbered; TypeError if something is no plain string."""
+    codes, strings = np.empty((len(columns), len(columns[0])), np.int32), []
+    for c, column in enumerate(columns):
+        numbers = _Numbering()
+        codes[c] = np.fromiter(map(numbers.__getitem__, column), np.int32, len(column))
+        if not set(map(type, numbers)) <= {str}:
+            raise TypeError("not a string")
+        strings.append(list(numbers))
+    return Columns(strings, codes, starts)
+
+
+class TemplateFeatures(Owning):
     """The numbers of features by template and values, and of the values of every view by string.
 
     The first view is always the first column as it is, so that known words can be told from unknown ones. With
@@ -80,31 +93,26 @@ class TemplateFeatures:
         """Sentences as columns. Raises an error that names the token which is not as the others."""
         tokens, starts = flat(X)
         width, kinds = len(self.columns), set(map(type, tokens))
-        if width == 1 and kinds <= {str}:
-            columns = [tokens]
-        elif kinds <= {list, tuple} and set(map(len, tokens)) <= {width}:
+        if not (kinds <= {str} and width == 1):
+            if not kinds <= {list, tuple} or not set(map(len, tokens)) <= {width}:
+                tokens = [self._plain(token, at, starts) for at, token in enumerate(tokens)]
             columns = [list(map(itemgetter(c), tokens)) for c in range(width)]
         else:
-            columns = []
-        numberings = [_Numbering() for _ in columns]
-        codes = np.empty((width, len(tokens)), np.int32)
-        for c, (numbers, column) in enumerate(zip(numberings, columns, strict=True)):
-            try:
-                codes[c] = np.fromiter(map(numbers.__getitem__, column), np.int32, len(column))
-            except TypeError:  # something that cannot be hashed
-                columns = []
-        if not columns or not all(set(map(type, numbers)) <= {str} for numbers in numberings):
-            at, token = next((at, token) for at, token in enumerate(tokens) if not self._sound(token))
-            expected = "a string" if width == 1 else f"{width} strings ({', '.join(self.columns)})"
-            raise ValueError(f"{place(starts, at).capitalize()} is {token!r}: a token is {expected}.")
-        return Columns([list(numbers) for numbers in numberings], codes, starts)
+            columns = [tokens]
+        try:
+            return _numbered(columns, starts)
+        except TypeError:  # something that is no plain string
+            tokens = [self._plain(token, at, starts) for at, token in enumerate(tokens)]
+            return _numbered([list(map(itemgetter(c), tokens)) for c in range(width)], starts)
 
-    def _sound(self, token: Any) -> bool:
-        if isinstance(token, str):
-            return len(self.columns) == 1
-        return (
-            isinstance(token, list | tuple) and len(token) == len(self.columns) and all(type(x) is str for x in token)
-        )
+    def _plain(self, token: Any, at: int, starts: np.ndarray) -> tuple[str, ...]:
+        """A token as a tuple of plain strings."""
+        width = len(self.columns)
+        strings = (token,) if isinstance(token, str) else token
+        if isinstance(strings, list | tuple) and len(strings) == width and all(isinstance(x, str) for x in strings):
+            return tuple(map(str, strings))
+        expected = "a string" if width == 1 else f"{width} strings ({', '.join(self.columns)})"
+        raise ValueError(f"{place(starts, at).capitalize()} is {token!r}: a token is {expected}.")
 
     def tokens(self, read: Columns, dtype: Any, learn: bool) -> Tokens:
         """The rows of what is known; learn: first get to know what is new."""
@@ -128,9 +136,7 @@ class TemplateFeatures:
     def _make_room(self, more: int) -> None:
         """A larger table: for so many entries more, and at least twice as large."""
         slots = max(2 * len(self.keys), 1 << int(LOAD * (self.counts[1] + more) - 1).bit_length())
-        keys, numbers = np.zeros((slots, 2), np.uint64), np.zeros(slots, np.int32)
-        insert(keys, numbers, self.keys, self.numbers)
-        self.keys, self.numbers = keys, numbers
+        self.keys, self.numbers = _table(slots, self.keys, self.numbers)
 
     def _views(self, read: Columns, learn: bool) -> Views:
         """The values of every view for the distinct strings of its column."""
@@ -152,11 +158,11 @@ class TemplateFeatures:
         return Views(read.codes, column, ends - sizes, values)
 
     def forget_waiting(self) -> None:
-        """Count anew."""
+        """Count anew what has not come often enough."""
         template, values, numbers = self.entries()
-        if (numbers < 0).any():
-            self.keys, self.numbers = np.zeros((FIRST_SLOTS, 2), np.uint64), np.zeros(FIRST_SLOTS, np.int32)
-            self.fill(template[numbers >= 0], values[numbers >= 0], numbers[numbers >= 0])
+        kept = (numbers >= 0) | (numbers <= -self.min_count)
+        if not kept.all():
+            self.fill(template[kept], values[kept], numbers[kept])
 
     def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Of every entry of the table: its template, (entries, PARTS) values, its number (negative: its count)."""
@@ -172,9 +178,10 @@ class TemplateFeatures:
         bits = np.uint64(VALUE_BITS)
         v = values.astype(np.uint64).T
         high = (((template + 1).astype(np.uint64) << bits | v[0]) << bits) | v[1]
-        self.counts = np.array([(numbers >= 0).sum(), len(numbers)], np.int64)
-        self._make_room(0)
-        insert(self.keys, self.numbers, np.stack([high, v[2] << bits | v[3]], axis=1), numbers.astype(np.int32))
+        new_keys, counts = np.stack([high, v[2] << bits | v[3]], axis=1), [(numbers >= 0).sum(), len(numbers)]
+        slots = max(FIRST_SLOTS, 1 << int(LOAD * len(numbers)).bit_length())
+        self.keys, self.numbers = _table(slots, new_keys, numbers.astype(np.int32))
+        self.counts = np.array(counts, np.int64)
 
     def names(self) -> list[str]:
         """Of all features in the order of their numbers."""
@@ -191,3 +198,10 @@ class TemplateFeatures:
             + "|".join(strings[v][x] for v, x in zip(views[k], row, strict=True) if v >= 0)
             for k, row in zip(template[known].tolist(), values[known].tolist(), strict=True)
         ]
+
+
+def _table(slots: int, entries: np.ndarray, entry_numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A table of so many slots that holds these entries."""
+    keys, numbers = np.zeros((slots, 2), np.uint64), np.zeros(slots, np.int32)
+    insert(keys, numbers, entries, entry_numbers)
+    return keys, numbers

@@ -1,5 +1,6 @@
 """A chain model in the making: weights, labels, features and counters together. `SequencePerceptron` covers it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ from perceptrons.sequence.bigrams import barriers
 from perceptrons.sequence.tokens import Tokens
 from perceptrons.sequence.weights import ChainWeights
 from perceptrons.training.epochs import Counts, Outcome
+from perceptrons.training.owning import Owning
 
 Features = Any  # MatrixFeatures, NamedFeatures or TemplateFeatures
 
 
-class ChainLearner:
+class ChainLearner(Owning):
     """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds."""
 
     def __init__(self, features: Features, classes: np.ndarray, dtype: Any, seed: int, arcs: tuple[bool, bool]):
@@ -53,7 +55,16 @@ class ChainLearner:
 
     def limits(self, estimator: Any, stream: bool) -> Limits:
         """Barriers, and which arcs have weights, by the estimator's parameters."""
-        asked = (estimator.allowed, bool(estimator.transitions), bool(estimator.start_stop), stream, len(self.classes))
+        allowed = estimator.allowed
+        if isinstance(allowed, Mapping):
+            allowed = {label: tuple(followers) for label, followers in allowed.items()}  # it may change in place
+        asked = (
+            allowed,
+            bool(estimator.transitions),
+            bool(estimator.start_stop),
+            stream,
+            len(self.classes),
+        )
         if self._limits is None or self._limits[0] != asked:
             self._limits = asked, limits(estimator, self.classes, self.dtype, stream)
         return self._limits[1]

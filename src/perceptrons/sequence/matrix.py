@@ -58,5 +58,5 @@ def is_matrix(X: Any) -> bool:
         isinstance(X, TokenFeatures)
         or sp.issparse(X)
         or hasattr(X, "columns")
-        or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype != object)
+        or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biufc")
     )

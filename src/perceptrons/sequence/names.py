@@ -39,7 +39,7 @@ class NamedFeatures:
         tokens, starts = flat(X)
         kinds = set(map(type, tokens))
         if kinds & {set, frozenset}:  # in an order that is the same tomorrow
-            tokens = [sorted(token) if isinstance(token, set | frozenset) else token for token in tokens]
+            tokens = [sorted(token, key=str) if isinstance(token, set | frozenset) else token for token in tokens]
         if kinds <= set(LISTS):
             return Named(_strings(tokens, starts), None, _ends(map(len, tokens), len(tokens)), starts)
         return Named(*_from_dicts(tokens, starts, largest(dtype or np.float64, growth)), starts)
@@ -64,8 +64,8 @@ class NamedFeatures:
         return Tokens(Sparse(values, columns, ends), starts)
 
     def forget_waiting(self) -> None:
-        """Count anew."""
-        self.waiting = {}
+        """Count anew what has not come often enough."""
+        self.waiting = {name: count for name, count in self.waiting.items() if count >= self.min_count}
 
     def _learn(self, names: list[str]) -> None:
         """Give numbers to names that are new, in their order of coming, once they came often enough."""
@@ -150,7 +150,7 @@ def _add(
         elif isinstance(value, Mapping):
             _add(value, f"{name}=", names, values, numbers, limit)
         elif isinstance(value, LISTS):
-            for item in sorted(value) if isinstance(value, set | frozenset) else value:
+            for item in sorted(value, key=str) if isinstance(value, set | frozenset) else value:
                 _add({f"{item}": True}, f"{name}=", names, values, numbers, limit)
         else:
             try:

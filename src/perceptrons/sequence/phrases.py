@@ -186,7 +186,7 @@ def are_phrase_labels(labels: Iterable[str]) -> bool:
     (True, False)
     """
     distinct = set(labels)
-    return all(PHRASE_LABEL.fullmatch(label) for label in distinct) and any(
+    return all(isinstance(label, str) and PHRASE_LABEL.fullmatch(label) for label in distinct) and any(
         label == "B" or label[1:2] == "-" for label in distinct
     )
 
@@ -263,6 +263,10 @@ def _flat(labels: Labels, lengths: Sequence[int] | np.ndarray | None) -> tuple[l
     nested = bool(given) and not isinstance(given[0], str) and hasattr(given[0], "__len__")
     if nested and lengths is not None:
         raise ValueError(f"{given[0]!r} is no label: give the labels of one sentence, or all one behind the other")
+    if nested and any(isinstance(sentence, str) for sentence in given):
+        raise ValueError("some labels stand alone, others in sentences: give a list for every sentence")
+    if lengths is not None and len(lengths) and np.asarray(lengths).dtype.kind not in "iu":
+        raise ValueError(f"lengths are whole numbers, one a sentence, not {lengths!r}")
     if nested:
         return list(chain.from_iterable(given)), np.array([len(sentence) for sentence in given], dtype=np.intp)
     each = np.array([len(given)] if lengths is None else lengths, dtype=np.intp).reshape(-1)

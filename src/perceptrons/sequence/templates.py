@@ -81,27 +81,33 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
 
     def transform(self, X):
         """The features that `fit` has seen, of these sentences."""
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError("This FeatureTemplates is not fitted yet: call fit first.")
-        tokens = self._known.tokens(self._known.read(X), np.float32, learn=False)
-        shape = (len(tokens.rows.starts) - 1, self._known.n_features)
+        known = self._fitted()
+        tokens = known.tokens(known.read(X), np.float32, learn=False)
+        shape = (len(tokens.rows.starts) - 1, known.n_features)
         values = np.ones(len(tokens.rows.columns), np.float32)
         matrix = sp.csr_matrix((values, tokens.rows.columns, tokens.rows.starts), shape=shape)
         return TokenFeatures(matrix, np.diff(tokens.starts))
 
     def get_feature_names_out(self, input_features=None):
         """The names of the features, as "word[-1]|word[0]=in|the"."""
-        return np.array(self._known.names(), dtype=object)
+        return np.array(self._fitted().names(), dtype=object)
 
     @property
     def n_features_(self):
-        return self._known.n_features
+        return self._fitted().n_features
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_known")
 
+    def _fitted(self) -> TemplateFeatures:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError("This FeatureTemplates is not fitted yet: call fit first.")
+        return self._known
+
     def parsed(self) -> tuple[list[Template], list[str]]:
         """The templates and the columns, checked."""
+        if not isinstance(self.columns, str | list | tuple):
+            raise ValueError(f"columns={self.columns!r}: give a list of names, as ['word', 'pos'].")
         columns = [self.columns] if isinstance(self.columns, str) else list(self.columns)
         named = all(isinstance(name, str) and name.isidentifier() for name in columns)
         if not columns or not named or len(set(columns)) < len(columns):
@@ -113,6 +119,8 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
             if texts not in ("words", "chunking"):
                 raise ValueError(f"templates={texts!r}: give a list of templates, 'words', 'chunking' or None.")
             texts = _renamed(WORDS if texts == "words" else CHUNKING, columns)
+        elif not isinstance(texts, list | tuple):
+            raise ValueError(f"templates={texts!r}: give a list of templates, 'words', 'chunking' or None.")
         found = dict.fromkeys(template for text in texts for template in parse(text, columns))
         if not 0 < len(found) <= MANY:
             raise ValueError(f"There are {len(found)} templates: give at least 1 and at most {MANY}.")

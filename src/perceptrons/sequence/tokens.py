@@ -12,6 +12,8 @@ from perceptrons.rows import Sparse
 from perceptrons.training.labels import check_labels
 from perceptrons.training.targets import Target
 
+NUMBERS = (bool, int, float, np.number, np.bool_)
+
 
 class Tokens(NamedTuple):
     """Rows, one a token, and where in them each sequence begins: sequence i is starts[i]:starts[i + 1]."""
@@ -86,8 +88,9 @@ def from_lengths(lengths: Any, n: int) -> np.ndarray:
         raise ValueError(
             f"lengths[{int(given.argmin())}] is {given.min()}: a sequence cannot have fewer tokens than 0."
         )
-    if given.sum() != n:
-        raise ValueError(f"lengths sum up to {given.sum()}, but X has {n} rows: one a token.")
+    total = sum(given.tolist())  # which cannot overflow
+    if total != n:
+        raise ValueError(f"lengths sum up to {total}, but X has {n} rows: one a token.")
     starts = np.zeros(len(given) + 1, np.int64)
     np.cumsum(given, out=starts[1:])
     return starts
@@ -114,22 +117,34 @@ def read_labels(y: Any, starts: np.ndarray, by_sequence: bool) -> Target:
         labels = y.tolist() if hasattr(y, "tolist") else list(y)
         if len(labels) != starts[-1]:
             raise ValueError(f"X has {starts[-1]} tokens, but y has {len(labels)} labels.")
-    try:
-        kinds = dict.fromkeys(labels)
-    except TypeError as error:
-        at = next(i for i, label in enumerate(labels) if type(label).__hash__ is None)
-        raise ValueError(
-            f"The label of {place(starts, at)} is {_kind(labels[at])}: labels are strings or numbers."
-        ) from error
     if not labels:
         return Target("single", np.empty(0, dtype="U1"), np.empty(0, np.int32))
-    try:
-        strings = all(isinstance(label, str) for label in kinds)
-        classes = np.unique(check_labels(np.array(list(kinds), dtype=None if strings else object)))
-    except ValueError as error:
-        raise ValueError(f"{error} (The labels are {_short(list(kinds))}.)") from error
+    classes = _distinct(labels, starts)
     numbers = {label: number for number, label in enumerate(classes.tolist())}
     return Target("single", classes, np.fromiter(map(numbers.__getitem__, labels), np.int32, len(labels)))
+
+
+def _distinct(labels: list[Any], starts: np.ndarray) -> np.ndarray:
+    """The labels that there are, sorted: all strings or all numbers."""
+    try:
+        kinds = dict.fromkeys(labels)
+    except TypeError:  # one that cannot be hashed
+        kinds = {}
+    strings = all(isinstance(label, str) for label in kinds)
+    if not kinds or not (strings or all(isinstance(label, NUMBERS) for label in kinds)):
+        first = str if isinstance(labels[0], str) else NUMBERS
+        at = next(at for at, label in enumerate(labels) if not isinstance(label, first))
+        raise ValueError(
+            f"The label of {place(starts, at)} is {_kind(labels[at])}, the first one {_kind(labels[0])}: the type of "
+            "labels is unknown; all must be strings or all numbers."
+        )
+    classes = np.unique(check_labels(np.array(list(kinds))))
+    if len(classes) < len(kinds) or set(classes.tolist()) != set(kinds):
+        raise ValueError(
+            f"The labels {_short(list(kinds))} cannot be told apart in an array of {classes.dtype}: NumPy drops NUL at "
+            "the end of strings, and digits of large numbers. Use other labels."
+        )
+    return classes
 
 
 def cut(labels: list[Any], starts: np.ndarray) -> list[list[Any]]:

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from perceptrons.passes.chain import Chain, Spare, sqnorm_of
+from perceptrons.training.owning import Owning
 
 AT_ONCE = 2**15  # features whose weights are averaged at a time
 
 
-class ChainWeights:
+class ChainWeights(Owning):
     """For every feature a row of weights, one a label; and the arcs, whose last row and column are the two ends.
 
     `w` (features, labels) and `arcs` (labels + 1, labels + 1) are the last weights; `late_w`, `late_arcs` and `t`, the
@@ -54,14 +55,13 @@ class ChainWeights:
 
     def grow_labels(self, places: np.ndarray, n_labels: int) -> None:
         """More labels, among which those known so far are at these places."""
-        ends = np.append(places, n_labels)
+        ends, grown = np.append(places, n_labels), {"spare_w": np.zeros((0, n_labels))}
         for name in ("w", "late_w", "arcs", "late_arcs"):
             old = getattr(self, name)
             square = name.endswith("arcs")
-            new = np.zeros((n_labels + 1, n_labels + 1) if square else (len(old), n_labels), old.dtype)
-            new[np.ix_(ends, ends) if square else (slice(None), places)] = old
-            setattr(self, name, new)
-        self.spare_w = np.zeros((0, n_labels))
+            grown[name] = np.zeros((n_labels + 1, n_labels + 1) if square else (len(old), n_labels), old.dtype)
+            grown[name][np.ix_(ends, ends) if square else (slice(None), places)] = old
+        self.__dict__.update(grown)
 
     def last(self) -> tuple[np.ndarray, np.ndarray]:
         return self.w[: self.n_features], self.arcs

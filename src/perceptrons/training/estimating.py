@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from perceptrons.rows import Rows
 from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs
 from perceptrons.training.inputs import Growth, dict_row, plain_row
+from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import merge
 from perceptrons.training.reading import LabelledReading, Reading
 from perceptrons.training.targets import Target, read_classes, read_target
@@ -58,8 +59,9 @@ class Training(Reading, ABC):
             outcome.stop_reason = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
             raise
         finally:
-            learner.trained(outcome)
-            self._tell(outcome)
+            with Uninterrupted():
+                learner.trained(outcome)
+                self._tell(outcome)
         return outcome
 
     def _tell(self, outcome: Outcome | None) -> None:

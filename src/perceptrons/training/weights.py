@@ -18,6 +18,7 @@ from perceptrons.passes.state import (
     move_average,
 )
 from perceptrons.rows import Rows, Sparse
+from perceptrons.training.owning import Owning
 
 MATRICES = ("w", "late_w", "pocket_w", "start_w", "sigma_w")
 VECTORS = ("b", "late_b", "pocket_b", "start_b", "sigma_b")
@@ -25,7 +26,7 @@ NEW_CLOCK = np.array([[0.0, 0.0, 1.0, 1.0, 0.0, 0.0]])  # nothing seen, no mass,
 FIRST_CLOCK = np.array([[1.0, 1.0, 1.0, 1.0, 0.0, 0.0]])  # one example seen
 
 
-class Weights:
+class Weights(Owning):
     """Arrays by name; how many rows there are is the scheme's to say, see problems.py.
 
     Always there: `w`, `b` (the last weights, up to their scale), `late_w`, `late_b`, `clock`, `t` (their average, see

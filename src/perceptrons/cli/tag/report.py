@@ -84,7 +84,7 @@ def show(run: Run, console: "Console") -> None:
     if run.test is not None:
         show_marks(run.test, console, title="Test accuracy")
     if run.output is not None:
-        console.print(f"\nSaved as {run.output}", markup=False)
+        console.print(f"\nSaved as {run.output}", markup=False, soft_wrap=True)
     console.print(heading("What to try next"))
     for command, why in suggestions(run):
         console.print(f"  {command}", markup=False, soft_wrap=True, style="cyan")
