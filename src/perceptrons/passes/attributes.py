@@ -44,7 +44,9 @@ def mixed(x):
 @inlined
 def home_of(keys, high, low):
     """The slot where the search for a key begins."""
-    return mixed(high * np.uint64(0x9E3779B97F4A7C15) ^ mixed(low)) & np.uint64(len(keys) - 1)
+    x = (high ^ (low * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)
+    return (x ^ (x >> np.uint64(32))) & np.uint64(len(keys) - 1)
 
 
 @inlined
@@ -97,23 +99,24 @@ def want(value, t, n, templates, mode, keys, numbers, wanted):
     """The key of every template at token t, 0 where it has no value; for HASH the hash itself."""
     bits = np.uint64(VALUE_BITS)
     for k in range(len(templates.code)):
-        high, low, hashed, there = np.uint64(templates.code[k]), np.uint64(0), np.uint64(templates.code[k]), True
-        for part in range(PARTS):
-            v, x = templates.looks[k, part], np.int64(0)
-            if v >= 0:
-                at = t + templates.offset[k, part]
-                x = value[at, v] if 0 <= at < n else np.int64(NEITHER)
-                hashed = mixed(hashed ^ np.uint64(x))
+        code, there = np.uint64(templates.code[k]), True
+        high, low, part = code << (bits + bits), np.uint64(0), 0
+        while part < PARTS and templates.looks[k, part] >= 0:
+            at = t + templates.offset[k, part]
+            x = value[at, templates.looks[k, part]] if 0 <= at < n else np.int64(NEITHER)
             if x < 0:
-                high, there = np.uint64(0), False
+                there = False
                 break
-            if part < 2:
-                high = (high << bits) | np.uint64(x)
+            if mode == HASH:
+                code = mixed(code ^ np.uint64(x))
+            elif part < 2:
+                high |= np.uint64(x) << (np.uint64(1 - part) * bits)
             else:
-                low = (low << bits) | np.uint64(x)
-        wanted[k, 0], wanted[k, 1] = high, low
+                low |= np.uint64(x) << (np.uint64(3 - part) * bits)
+            part += 1
+        wanted[k, 0], wanted[k, 1] = high if there else np.uint64(0), low
         if mode == HASH:
-            wanted[k, 0], wanted[k, 1] = np.uint64(there), mixed(hashed)
+            wanted[k, 0], wanted[k, 1] = np.uint64(there), mixed(code)
         elif there:
             wanted[k, 2] = home_of(keys, high, low)
             touch(keys, wanted[k, 2])

@@ -256,8 +256,7 @@ stop_average_ : arrays
         y_hat, starts, flat = self._labels(X, lengths)
         if flat:
             return self._learner.classes[y_hat]
-        names = self._learner.classes.tolist()
-        return cut(list(map(names.__getitem__, y_hat.tolist())), starts)
+        return cut(self._learner.classes.astype(object)[y_hat].tolist(), starts)
 
     def predict_one(self, x):
         """The labels of one sequence, a list."""

@@ -76,6 +76,8 @@ class TemplateFeatures(Owning):
             dict.fromkeys([View(columns[0]), *(part.view for template in templates for part in template)])
         )
         self.values: list[dict[str, int]] = [{} for _ in self.views]
+        self.of_words = [v for v, view in enumerate(self.views) if view.column == columns[0]]
+        self._cache: np.ndarray | None = None
         self.keys, self.numbers = np.zeros((FIRST_SLOTS, 2), np.uint64), np.zeros(FIRST_SLOTS, np.int32)
         self.counts = np.zeros(2, np.int64)  # features that have a number, entries of the table
         view, offset = np.full((len(templates), PARTS), -1, np.int32), np.zeros((len(templates), PARTS), np.int32)
@@ -144,18 +146,52 @@ class TemplateFeatures(Owning):
         sizes = [len(read.strings[c]) for c in column]
         ends = np.cumsum(sizes, dtype=np.int64)
         values = np.empty(ends[-1], np.int64)
-        for v, view in enumerate(self.views):
-            strings, known = seen(read.strings[column[v]], view), self.values[v]
-            if learn and self.hash_bits is None:
-                for string in strings:
-                    if string and string not in known:
-                        known[string] = len(known)
-                if len(known) >> VALUE_BITS:
-                    raise ValueError(f"{view} has over {2**VALUE_BITS:,} different values: use hash_bits.")
-            hashes = (hashed(string) if string else NEITHER for string in strings)
-            found = map(known.get, strings, repeat(NEITHER)) if self.hash_bits is None else hashes
-            values[ends[v] - sizes[v] : ends[v]] = np.fromiter(found, np.int64, sizes[v])
+        if learn and self.hash_bits is None:
+            self._learn_values(read, column)
+        cached = self._cached(read.strings[0]) if self.hash_bits is None else None
+        for v in range(len(self.views)):
+            part = slice(ends[v] - sizes[v], ends[v])
+            if cached is not None and column[v] == 0:
+                values[part] = cached[:, self.of_words.index(v)]
+            else:
+                values[part] = self._look(v, read.strings[column[v]])
         return Views(read.codes, column, ends - sizes, values)
+
+    def _learn_values(self, read: Columns, column: np.ndarray) -> None:
+        """Number what views see for the first time."""
+        for v, view in enumerate(self.views):
+            known = self.values[v]
+            for string in seen(read.strings[column[v]], view):
+                if string and string not in known:
+                    known[string] = len(known)
+                    self._cache = None
+            if len(known) >> VALUE_BITS:
+                raise ValueError(f"{view} has over {2**VALUE_BITS:,} different values: use hash_bits.")
+
+    def _look(self, v: int, strings: list[str]) -> np.ndarray:
+        """The values of view v for strings."""
+        views = seen(strings, self.views[v])
+        hashes = (hashed(string) if string else NEITHER for string in views)
+        found = map(self.values[v].get, views, repeat(NEITHER)) if self.hash_bits is None else hashes
+        return np.fromiter(found, np.int64, len(strings))
+
+    def _cached(self, words: list[str]) -> np.ndarray:
+        """The values of all views of the first column, (words, views); those of words of training are looked up once.
+
+        The cache holds values + 2, and 0 for what was not asked yet: so it takes memory only where it is used.
+        """
+        at, cache = self._look(0, words), self._cache
+        if cache is None:
+            cache = self._cache = np.zeros((len(self.values[0]) + 1, len(self.of_words)), np.int32)
+        found = cache[at]
+        missing = np.flatnonzero((at < 0) | (found[:, 0] == 0))
+        if len(missing):
+            strings = [words[i] for i in missing.tolist()]
+            found[missing] = np.stack([self._look(v, strings) for v in self.of_words], axis=1) + 2
+            known = missing[at[missing] >= 0]
+            cache[at[known], 1:] = found[known, 1:]
+            cache[at[known], 0] = found[known, 0]  # last: another thread may be reading
+        return found - 2
 
     def forget_waiting(self) -> None:
         """Count anew what has not come often enough."""

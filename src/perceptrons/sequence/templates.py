@@ -17,9 +17,8 @@ from perceptrons.sequence.keys import TemplateFeatures
 from perceptrons.sequence.tokens import TokenFeatures
 
 WORDS = (
-    "word[-2..2]", "word[-1]|word[0]", "word[0]|word[1]", "lower(word)", "prefix(word, 1..4)", "suffix(word, 1..4)",
-    "shape(word)[-1..1]", "shape(word)[-1]|shape(word)[0]", "suffix(word, 3)[-1]", "suffix(word, 3)[1]",
-    "word[-1]|suffix(word, 3)[0]",
+    "word[-2..2]", "word[-1]|word[0]", "word[0]|word[1]", "lower(word)", "prefix(word, 3..4)", "suffix(word, 1..4)",
+    "shape(word)[-1..0]", "shape(word)[-1]|shape(word)[0]", "word[-1]|suffix(word, 3)[0]",
 )  # fmt: skip
 CHUNKING = (
     "word[-2..2]", "word[-1]|word[0]", "word[0]|word[1]", "pos[-2..2]", "pos[-2]|pos[-1]", "pos[-1]|pos[0]",
