@@ -11,14 +11,12 @@ from perceptrons.passes.chain import best_through, bridges
 from perceptrons.sequence.bigrams import check_allowed
 from perceptrons.sequence.choices import OF_ONE_EXAMPLE, check_choices
 from perceptrons.sequence.fitting import ChainFit
+from perceptrons.sequence.inputs import features_for, is_matrix, read_tokens
 from perceptrons.sequence.learner import ChainLearner, limits, rule_of
-from perceptrons.sequence.matrix import MatrixFeatures, is_matrix
-from perceptrons.sequence.names import NamedFeatures
 from perceptrons.sequence.reading import ChainReading
 from perceptrons.sequence.tokens import TokenFeatures, Tokens, cut, read_labels
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.estimating import Training, unchanged_on_error
-from perceptrons.training.inputs import Growth
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import merge
 from perceptrons.training.targets import Target, read_classes
@@ -172,8 +170,9 @@ stop_average_ : arrays
         warm = self.warm_start and hasattr(self, "_learner")
         with unchanged_on_error(self, unless=self._has_learned_more()):
             check_choices(self)
-            features = self._learner.features if warm else self._features_for(X)
-            read, target = self._read(features, X, y, lengths, reset=not warm)
+            features = self._learner.features if warm else features_for(self, X)
+            read = read_tokens(self, features, X, lengths, reset=not warm)
+            target = read_labels(y, read.starts, by_sequence=features.kind != "matrix")
             if warm:
                 self._check_can_go_on()
                 target = target.among(merge(self._learner.classes, target.classes))
@@ -215,8 +214,9 @@ stop_average_ : arrays
         first = not hasattr(self, "_learner")
         with unchanged_on_error(self, unless=self._has_learned_more()):
             check_choices(self)
-            features = self._features_for(X) if first else self._learner.features
-            read, target = self._read(features, X, y, lengths, reset=first)
+            features = features_for(self, X) if first else self._learner.features
+            read = read_tokens(self, features, X, lengths, reset=first)
+            target = read_labels(y, read.starts, by_sequence=features.kind != "matrix")
             if not first:
                 self._check_can_go_on()
             target = self._among(target, classes)
@@ -297,34 +297,6 @@ stop_average_ : arrays
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_learner")
 
-    def _features_for(self, X: Any) -> Any:
-        """What gives features their numbers, of a model that begins with these sequences."""
-        if is_matrix(X):
-            for name, plain in (("templates", None), ("min_count", 1), ("hash_bits", None)):
-                if getattr(self, name) != plain:
-                    raise ValueError(f"{name}={getattr(self, name)!r} is for tokens, but X is a matrix of features.")
-            return MatrixFeatures(0)
-        if self.templates is not None:
-            return self.templates._features(int(self.min_count), self.hash_bits)
-        return NamedFeatures(int(self.min_count), self.hash_bits)
-
-    def _read(self, features: Any, X: Any, y: Any, lengths: Any, reset: bool) -> tuple[Any, Target]:
-        read = self._read_tokens(features, X, lengths, reset)
-        return read, read_labels(y, read.starts, by_sequence=features.kind != "matrix")
-
-    def _read_tokens(self, features: Any, X: Any, lengths: Any, reset: bool) -> Any:
-        dtype = None if reset else self._learner.dtype
-        growth = Growth(eta=float(self.eta0))
-        if features.kind == "matrix":
-            if not is_matrix(X):
-                raise ValueError("The model was begun with a matrix, and X is a list of sequences now: fit it anew.")
-            return features.read(X, lengths, dtype, growth, self, reset)
-        if is_matrix(X):
-            raise ValueError("The model was begun with lists of tokens, and X is a matrix now: fit it anew.")
-        if lengths is not None:
-            raise ValueError("lengths is for a matrix; X is a list of sequences, whose lengths are seen.")
-        return features.read(X, dtype, growth)
-
     def _begin(self, features: Any, classes: np.ndarray, dtype: Any) -> None:
         if features.kind == "matrix":
             features.n_features, names = self.n_features_in_, self.__dict__.get("feature_names_in_")
@@ -370,7 +342,7 @@ stop_average_ : arrays
         if not len(self._learner.classes):
             raise ValueError("The model has met no label yet: it cannot predict one.")
         self._learner.meet_features()  # what a call that failed left to be done
-        read = self._read_tokens(features, X, lengths, reset=False)
+        read = read_tokens(self, features, X, lengths, reset=False)
         flat = features.kind == "matrix" and not isinstance(X, TokenFeatures)
         return features.tokens(read, self._learner.dtype, learn=False), flat
 

@@ -51,12 +51,3 @@ class MatrixFeatures:
         X = read.X
         starts = X.indptr.astype(np.int64, copy=False)  # one type to compile for
         return Tokens(Sparse(X.data.astype(dtype, copy=False), X.indices, starts), read.starts)
-
-
-def is_matrix(X: Any) -> bool:
-    return (
-        isinstance(X, TokenFeatures)
-        or sp.issparse(X)
-        or hasattr(X, "columns")
-        or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biufc")
-    )
