@@ -131,7 +131,8 @@ class TemplateFeatures(Owning):
         mask, at, last = 2 ** (self.hash_bits or 0) - 1, 0, len(starts) - 1
         while at < last:
             table = (self.keys, self.numbers, self.counts)
-            at = attributes(views, self.templates, starts, at, *table, mode, self.min_count, mask, columns, ends)
+            with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
+                at = attributes(views, self.templates, starts, at, *table, mode, self.min_count, mask, columns, ends)
             if at < last:
                 self._make_room((starts[at + 1] - starts[at]) * len(self.list))
 
@@ -239,5 +240,6 @@ class TemplateFeatures(Owning):
 def _table(slots: int, entries: np.ndarray, entry_numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A table of so many slots that holds these entries."""
     keys, numbers = np.zeros((slots, 2), np.uint64), np.zeros(slots, np.int32)
-    insert(keys, numbers, entries, entry_numbers)
+    with np.errstate(over="ignore"):
+        insert(keys, numbers, entries, entry_numbers)
     return keys, numbers
