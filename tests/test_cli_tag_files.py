@@ -386,3 +386,28 @@ def test_output_to_a_full_disk_is_refused_in_one_line(folder):
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (2, "The output cannot be written: No space left on device.\n")
+
+
+@pytest.mark.parametrize("closed", ["<&-", "2>&-"])
+def test_closed_streams_end_in_one_line_or_are_no_matter(folder, tmp_path, closed):
+    code = "import sys; from perceptrons.cli import main; sys.exit(main(sys.argv[1:]))"
+    file = "-" if closed == "<&-" else folder / "chunks.txt"
+    words = [sys.executable, "-c", code, "tag", "train", str(file), "-o", str(tmp_path / "m"), "--quiet"]
+    ended = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *words], capture_output=True, text=True)
+    if closed == "<&-":
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert ended.stderr == "<stdin>: standard input is closed: give a file, or something to read\n"
+    else:
+        assert (ended.returncode, ended.stdout) == (0, "")
+        assert (tmp_path / "m").exists()
+
+
+def test_a_minus_is_no_name_for_an_output(refused, folder):
+    words = ("tag", "predict", folder / "chunks.model", folder / "chunks.txt", "-o", "-")
+    assert "leave -o out to write to stdout" in refused(*words)
+
+
+@pytest.mark.parametrize("columns", [",", "1,", ",2"])
+def test_a_column_that_is_missing_is_named(refused, folder, columns):
+    said = refused("tag", "train", folder / "chunks.txt", "--columns", columns)
+    assert f"--columns {columns}: a column is missing" in said

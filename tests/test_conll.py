@@ -371,3 +371,17 @@ def test_any_words_come_in_and_go_out(tmp_path_factory, sentences, gap, newline,
     assert again.sentences([0, 1, 2]) == [
         [(*token, f"L{i}") for i, token in enumerate(sentence)] for sentence in sentences
     ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig", "utf-8", "latin-1"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_byte_order_and_its_mark_are_kept(tmp_path, encoding, mark):
+    text = "dé N\nèz V\n\nça N\n"
+    concrete = {"utf-8-sig": ["utf-8"], "utf-32": ["utf-32-le", "utf-32-be"], "utf-16": ["utf-16-le", "utf-16-be"]}
+    for written in concrete.get(encoding, [encoding]):
+        if (mark and encoding == "latin-1") or (not mark and encoding != written and not written.endswith(("8", "le"))):
+            continue  # there it has no mark; without one the order is that of the machine
+        (tmp_path / "f").write_bytes((mark + text).encode(written))
+        file = read_conll(tmp_path / "f", encoding=encoding)
+        assert file.column(0) == ["dé", "èz", "ça"]
+        assert file.with_labels(["N", "V", "N"], 1) == (tmp_path / "f").read_bytes()

@@ -107,3 +107,8 @@ def test_before_fit_there_is_nothing():
     for call in (lambda f: f.transform(TEXT), lambda f: f.get_feature_names_out()):
         with pytest.raises(NotFittedError):
             call(FeatureTemplates(["word"]))
+
+
+def test_a_template_of_very_many_functions_is_refused():
+    with pytest.raises(ValueError, match="more than 50 functions"):
+        FeatureTemplates(["suffix(" * 3000 + "word"]).fit([["a"]])

@@ -245,7 +245,7 @@ def train(
         run.losses.append(losses)
         run.examples.append(examples)
         run.norms.append(float(np.sqrt(run.w @ run.w)))
-        if stop and updates == 0:
+        if stop and mistakes == updates == 0:
             break
     return run
 

@@ -29,6 +29,8 @@ class Program(TyperGroup):
         standalone = extra.pop("standalone_mode", True)
         if sys.stdout is None:  # closed by the caller: nobody reads on
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (it stays open as long as the process)
+        if sys.stderr is None:  # likewise; or messages would go to stdout
+            sys.stderr = open(os.devnull, "w")  # noqa: SIM115
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")  # an odd label must not end a run on an ASCII terminal

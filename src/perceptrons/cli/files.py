@@ -136,6 +136,8 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
     """Refuse a path that cannot be written, before any work is done, and one that would overwrite what is read."""
     if path is None:
         return
+    if str(path) == "-":
+        raise BadInputError("-: no file is called so here: leave -o out to write to stdout, or give ./-.")
     folder = path.parent
     if not folder.is_dir():
         raise BadInputError(f"{path}: cannot be written, since there is no folder {folder}: make it first.")

@@ -133,7 +133,10 @@ class ColumnFile:
             pieces += (self.content[done:start], label)
             done = end
         whole = b"".join([*pieces, self.content[done:]])
-        return whole if self.encoding == "utf-8" else whole.decode().encode(self.encoding)
+        try:
+            return whole if self.encoding == "utf-8" else whole.decode().encode(self.encoding)
+        except UnicodeError as error:
+            raise DataFileError(self.path, f"the labels cannot be written in {self.encoding} ({error})") from error
 
     def write(self, path: str | os.PathLike[str], labels: Labels, place: int | None = None) -> None:
         """Write the file with these labels, packed if its new name ends in .gz, .xz or .bz2; "-" is standard output.

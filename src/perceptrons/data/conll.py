@@ -13,7 +13,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from perceptrons.data.columnfile import CONLLU, ColumnFile, runs, texts
-from perceptrons.data.packed import BOM, STDIN, as_utf8, packing_of, read_bytes
+from perceptrons.data.packed import BOM, STDIN, as_utf8, packing_of, read_bytes, resolved
 from perceptrons.data.table import DataFileError, shown
 
 __all__ = ["FORMATS", "ColumnFile", "read_conll"]
@@ -94,11 +94,13 @@ def read_conll(
         raise ValueError(f"separator is {separator!r}: give what stands between two columns, or none to detect it")
     try:
         "".encode(encoding)  # rot13 and the like are known, but not for text
-        encoding = codecs.lookup(encoding).name
+        codecs.lookup(encoding)
     except LookupError as error:
         raise ValueError(f"encoding is {encoding!r}, which Python does not know: utf-8 and latin-1 are two") from error
     path = STDIN if str(path) == "-" else Path(path)
-    lines = _lines(path, as_utf8(path, read_bytes(path), encoding))
+    content = read_bytes(path)
+    encoding = resolved(encoding, content)
+    lines = _lines(path, as_utf8(path, content, encoding))
     if format is None:
         format = "conllu" if separator in (None, "\t") and _looks_like_conllu(lines) else "columns"
     comment = lines.begin_with(b"#") & (format == "conllu" if comments is None else comments)

@@ -44,6 +44,8 @@ def packing_of(path: Path) -> Packing | None:
 
 def read_bytes(path: Path) -> bytes:
     """The whole file, or all of STDIN, unpacked if the name or the first bytes say that it is packed."""
+    if path == STDIN and sys.stdin is None:
+        raise DataFileError(path, "standard input is closed: give a file, or something to read")
     content = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
     packing = next((known for known in PACKINGS if known.magic.match(content)), packing_of(path))
     if packing is None:
@@ -63,6 +65,20 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
         return
     packing = packing_of(Path(path))
     Path(path).write_bytes(content if packing is None else packing.pack(content))
+
+
+def resolved(encoding: str, content: bytes) -> str:
+    """The encoding that keeps the byte order, and a byte order mark if there is one, when the text is written again."""
+    name = codecs.lookup(encoding).name
+    if name == "utf-8-sig":
+        return "utf-8"
+    if name in ("utf-16", "utf-32"):
+        width = name[-2:]
+        for order in ("le", "be"):
+            if content.startswith(getattr(codecs, f"BOM_UTF{width}_{order.upper()}")):
+                return f"{name}-{order}"
+        return f"{name}-{'le' if sys.byteorder == 'little' else 'be'}"
+    return name
 
 
 def as_utf8(path: Path, content: bytes, encoding: str) -> bytes:

@@ -306,10 +306,17 @@ stop_average_ : arrays
         self._tell(None)
 
     def _has_learned_more(self) -> Callable[[], bool]:
-        """A question to ask later: has the model, or a new one in its place, learned from a sequence since now?"""
-        learner = self.__dict__.get("_learner")
-        t = 0.0 if learner is None else learner.t
-        return lambda: "_learner" in self.__dict__ and self._learner.t > (t if self._learner is learner else 0.0)
+        """A question to ask later: has the model grown, or it or a new one in its place learned, since now?"""
+        learner: Any = self.__dict__.get("_learner")
+        then = (0.0, 0) if learner is None else (learner.t, learner.n_features)
+
+        def more() -> bool:
+            now: Any = self.__dict__.get("_learner")
+            if now is None or now is not learner:
+                return now is not None and now.t > 0
+            return (now.t, now.n_features) != then
+
+        return more
 
     def _meet(self, read: Any, classes: np.ndarray, anew: bool) -> Tokens:
         """The rows to learn from, after the model has met their labels and features. anew: count rare ones anew."""

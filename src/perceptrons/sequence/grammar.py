@@ -9,6 +9,7 @@ from perceptrons.passes.attributes import PARTS
 
 BIAS = "bias"
 FARTHEST = 1000  # tokens away
+DEEPEST = 50  # functions in a template
 MANY = 4000  # templates at most: twelve bits of a key say which it is
 TOKEN = re.compile(r"\s*(?:(-?[0-9]+\.\.-?[0-9]+|-?[0-9]+)|([^\W\d][\w.:-]*)|(.))", re.DOTALL)
 
@@ -44,6 +45,8 @@ def parse(text: str, columns: Sequence[str]) -> list[Template]:
     if text.strip() == BIAS and BIAS not in columns:
         return [()]
     reader = _Reader(text, columns)
+    if text.count("(") > DEEPEST:
+        reader.fail(f"has more than {DEEPEST} functions")
     parts = [list(reader.part())]
     while reader.now == "|":
         reader.take("|")

@@ -97,6 +97,8 @@ def learned_place(file: "ColumnFile", labels: list[str], option: str) -> int:
 
 
 def _asked_places(file: "ColumnFile", asked: str) -> list[int]:
+    if not all(name.strip() for name in asked.split(",")):
+        raise BadInputError(f"--columns {plain(asked)}: a column is missing, give them as 1,2 or form,xpos.")
     places = [place_of(file, "--columns", name) for name in asked.split(",")]
     twice = next((place for place in places if places.count(place) > 1), None)
     if twice is not None:
