@@ -1,4 +1,7 @@
-"""Tables from files: CSV, svmlight and npz. `read` chooses the reader by the file's name; each has its own module."""
+"""Tables from files: CSV, svmlight and npz. `read` chooses the reader by the file's name; each has its own module.
+
+Files of tokens in columns are not tables: `conll.py` reads and writes them.
+"""
 
 import os
 from pathlib import Path
