@@ -1,6 +1,7 @@
 """What went wrong once when users were unkind to `SequencePerceptron`: each is a test."""
 
 import pickle
+import tracemalloc
 from types import MappingProxyType
 
 import joblib
@@ -9,6 +10,8 @@ import pytest
 
 import perceptrons
 from perceptrons import FeatureTemplates, Perceptron, SequencePerceptron
+from perceptrons.passes.chain import ChainRule
+from perceptrons.passes.rule import CONSTANT
 from perceptrons.sequence import weights
 
 WORDS = [["the", "dog", "runs"], ["a", "cat", "sleeps"], ["the", "cat", "runs"]]
@@ -149,3 +152,21 @@ def test_a_table_of_words_is_a_list_of_sentences_not_a_matrix():
     words = np.array([["the", "dog"], ["a", "cat"]])
     model = SequencePerceptron(templates=FeatureTemplates(["word"])).fit(words, [["D", "N"]] * 2)
     assert model.predict(words) == [["D", "N"]] * 2
+
+
+def test_the_search_takes_memory_for_one_sequence_however_many_there_are():
+    S, Y = [["the", "dog", "runs"] * 10] * 2000, [["D", "N", "V"] * 10] * 2000
+    model = tagger(max_iter=1).fit(S, Y)
+    tokens, _ = model._tokens(S, None)
+    bounds, rule = model._learner.limits(model, stream=True), ChainRule(CONSTANT, 1.0, 1.0, 1.0, 1.0)
+    y, order = np.tile(np.array([0, 1, 2], np.int32), 20_000), np.arange(2000)
+    for work in (
+        lambda: model._learner.label(tokens, "average", bounds.barrier),
+        lambda: model._learner.learn(tokens, y, order, bounds, rule),
+    ):
+        work()  # compiles
+        tracemalloc.start()
+        work()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 4 * 60_000 + 100_000  # a label for each token, and no scores but those of one sequence
