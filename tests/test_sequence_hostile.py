@@ -6,6 +6,8 @@ from types import MappingProxyType
 
 import joblib
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import perceptrons
@@ -170,3 +172,10 @@ def test_the_search_takes_memory_for_one_sequence_however_many_there_are():
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 4 * 60_000 + 100_000  # a label for each token, and no scores but those of one sequence
+
+
+@pytest.mark.parametrize("series", [pd.Series, pl.Series, lambda lists: np.array([*lists, None], object)[:-1]])
+def test_columns_of_lists_are_sequences(series):
+    model = tagger().fit(series(WORDS), series(TAGS))
+    assert model.predict(series(WORDS)) == TAGS
+    assert model.score(series(WORDS), series(TAGS)) == 1.0

@@ -19,7 +19,7 @@ from perceptrons.training.epochs import hold_out
 from perceptrons.training.estimating import Training, unchanged_on_error
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import merge
-from perceptrons.training.targets import Target, read_classes
+from perceptrons.training.targets import numbered
 
 
 class SequencePerceptron(Training, ChainReading, BaseEstimator):
@@ -219,7 +219,7 @@ stop_average_ : arrays
             target = read_labels(y, read.starts, by_sequence=features.kind != "matrix")
             if not first:
                 self._check_can_go_on()
-            target = self._among(target, classes)
+            target = numbered(target, classes, None if first else self._learner.classes)
             bounds = limits(self, target.classes, np.float64, stream=True)
             check_allowed(bounds.barrier, target.codes, read.starts, target.classes, self.allowed)
             if first:
@@ -375,12 +375,3 @@ stop_average_ : arrays
         source = None if self.templates is None else self.templates.source()
         if source != (features.source if features.kind == "templates" else None):
             raise ValueError("The model was begun with other templates: fit it anew.")
-
-    def _among(self, target: Target, classes: Any) -> Target:
-        """The labels of a block, numbered among all known by now."""
-        named = target.classes if classes is None else read_classes(classes)
-        unnamed = ~np.isin(target.classes, named)
-        if unnamed.any():
-            raise ValueError(f"y has the labels {target.classes[unnamed].tolist()}, which are not in classes.")
-        known = self._learner.classes if hasattr(self, "_learner") else named[:0]
-        return target.among(merge(known, named))

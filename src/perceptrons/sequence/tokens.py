@@ -51,6 +51,10 @@ def ones(n: int, dtype: Any = np.float32) -> np.ndarray:
 
 def flat(sequences: Any, name: str = "X") -> tuple[list[Any], np.ndarray]:
     """All tokens, one behind the other, and where each sequence begins."""
+    for plain in ("to_list", "to_pylist"):  # Series of lists, of pandas and polars; arrays of Arrow
+        if hasattr(sequences, plain):
+            sequences = getattr(sequences, plain)()
+            break
     if isinstance(sequences, str | bytes | dict) or not isinstance(sequences, Iterable):
         raise TypeError(f"{name} is {type(sequences).__name__}, not a list of sequences of tokens.")
     sequences = sequences if isinstance(sequences, Sequence | np.ndarray) else list(sequences)
@@ -60,7 +64,7 @@ def flat(sequences: Any, name: str = "X") -> tuple[list[Any], np.ndarray]:
             if isinstance(sequence, str | bytes | dict) or not isinstance(sequence, Sequence | np.ndarray):
                 raise TypeError(
                     f"{name}[{i}] is {_kind(sequence)}, not a sequence: {name} is a list of sequences, each a list of "
-                    "tokens."
+                    f"{'labels' if name == 'y' else 'tokens'}."
                 )
         sequences = [sequence.tolist() if isinstance(sequence, np.ndarray) else sequence for sequence in sequences]
     starts = np.zeros(len(sequences) + 1, np.int64)

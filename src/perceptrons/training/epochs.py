@@ -68,6 +68,10 @@ class Outcome:
     stop_reason: str = ""
     returned_to: float = float("inf")  # the epoch whose weights were kept, if early stopping went back to one
 
+    def count(self, what: str) -> int:
+        """The mistakes or updates, up to the epoch that was returned to."""
+        return sum(row[what] for row in self.history if row["epoch"] <= self.returned_to)
+
 
 def new_row(epoch: int) -> dict[str, Any]:
     """A row of history before its epoch."""

@@ -16,7 +16,7 @@ from perceptrons.training.inputs import Growth, dict_row, plain_row
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import merge
 from perceptrons.training.reading import LabelledReading, Reading
-from perceptrons.training.targets import Target, read_classes, read_target
+from perceptrons.training.targets import Target, numbered, read_target
 
 
 class Training(Reading, ABC):
@@ -110,16 +110,7 @@ class Estimating(Training, LabelledReading):
 
     def _among(self, target: Target, classes: Any) -> Target:
         """The labels of a block, numbered among all classes known by now. classes: as partial_fit was told."""
-        named = target.classes if classes is None else read_classes(classes)
-        if target.form in ("array", "sparse") and len(named) != len(target.classes):
-            raise ValueError(
-                f"y has {len(target.classes)} columns, but classes names {len(named)} labels: an indicator matrix "
-                "has a column for each."
-            )
-        unnamed = ~np.isin(target.classes, named)
-        if unnamed.any():
-            raise ValueError(f"y has the labels {target.classes[unnamed].tolist()}, which are not in classes.")
-        return target.among(merge(self._learner.classes if hasattr(self, "_learner") else named[:0], named))
+        return numbered(target, classes, self._learner.classes if hasattr(self, "_learner") else None)
 
     def _one_target(self, y: Any) -> Target:
         """The label or labels of one example, which the model can go on with; at no cost if the class is known."""

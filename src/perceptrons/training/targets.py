@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.training.inputs import check_range, check_weights, label_weights
-from perceptrons.training.labels import check_labels, distinct
+from perceptrons.training.labels import check_labels, distinct, merge
 
 SETS = {"set": set, "frozenset": frozenset, "tuple": tuple, "list": list}  # forms of label sets
 NO_SETS = (str, bytes, Mapping)  # a dict may say no of a label, as {"spam": 0}: its keys are no label set
@@ -71,6 +71,20 @@ def read_classes(classes: Any) -> np.ndarray:
         return np.unique(check_labels(sorted(classes) if isinstance(classes, set | frozenset) else classes))
     except (ValueError, TypeError) as error:
         raise ValueError(f"classes={classes!r} is not a list of labels: {error}") from error
+
+
+def numbered(target: Target, classes: Any, known: np.ndarray | None) -> Target:
+    """The labels of a block, numbered among all classes known by now. classes: as the user names them, or None."""
+    named = target.classes if classes is None else read_classes(classes)
+    if target.form in ("array", "sparse") and len(named) != len(target.classes):
+        raise ValueError(
+            f"y has {len(target.classes)} columns, but classes names {len(named)} labels: an indicator matrix "
+            "has a column for each."
+        )
+    unnamed = ~np.isin(target.classes, named)
+    if unnamed.any():
+        raise ValueError(f"y has the labels {target.classes[unnamed].tolist()}, which are not in classes.")
+    return target.among(merge(named[:0] if known is None else known, named))
 
 
 def answer(winners: np.ndarray, classes: np.ndarray, form: str) -> Any:
