@@ -1,0 +1,238 @@
+"""`Columns`: which column of a matrix a name has, and which names a column has."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from perceptrons.features.assembling import Found
+from perceptrons.features.auditing import audit, by_column, shown
+from perceptrons.features.local import Names
+from perceptrons.features.stored import check_arrays, check_options
+from perceptrons.features.table import MOST, extended, grown, new_table
+from perceptrons.scan.eight import ROOM
+from perceptrons.scan.murmur import hash_names
+from perceptrons.scan.names import key_names, remember_names
+
+FIRST_SLOTS = 2**10
+
+
+class Columns:
+    """Names of features and the columns they have: numbered in order of coming, or hashed.
+
+    When to use it: to read a model by the names of its features, and to see which names share a column. When not: to
+    turn texts or dicts into matrices, which `HashedText` and `HashedFeatures` do with it.
+
+    Parameters
+    ----------
+    bits : int or None, default=None
+        None: a new name gets the next column. Else its column is the lower bits, 1 to 31, of a hash of it (MurmurHash3
+        of its UTF-8).
+    signed : bool, default=True
+        With bits: a name whose hash has its highest bit set counts negatively, so that names which share a column
+        disturb each other less.
+    seed : int, default=0
+        Of the hash.
+    remember : int, default=2**20
+        With bits: names kept at most, to be shown. What is learned does not depend on it.
+    frozen : bool, default=False
+        Nothing new is remembered or counted; without bits unknown names have no column.
+
+    Attributes
+    ----------
+    n_columns, n_names : int
+        Columns, and names remembered.
+    counts, columns, signs : arrays of shape (n_names,)
+        How often each remembered name came, its column, and the sign that its values have there.
+    forgot : bool
+        Did names come that there was no room to remember?
+
+    Examples
+    --------
+    >>> from perceptrons.features import HashedText
+    >>> columns = HashedText(bits=2).fit(["to be or not to be, that is the question"]).columns_
+    >>> columns.n_names, columns.n_columns
+    (8, 4)
+    >>> columns.name_of(1)
+    ['that', 'is']
+    """
+
+    def __init__(
+        self,
+        bits: int | None = None,
+        signed: bool = True,
+        seed: int = 0,
+        remember: int = 2**20,
+        frozen: bool = False,
+    ):
+        options = {"bits": bits, "signed": signed, "seed": seed, "remember": remember, "frozen": frozen}
+        check_options(options)
+        self.bits = None if bits is None else int(bits)
+        self.signed, self.seed, self.remember = bool(signed), int(seed), int(remember)
+        self.frozen, self.forgot = bool(frozen), False
+        self._table = new_table(FIRST_SLOTS)
+        self._counts, self._columns = (np.zeros(len(self._table.keys), kind) for kind in (np.int64, np.int32))
+
+    @property
+    def n_names(self) -> int:
+        return int(self._table.used[0])
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_names if self.bits is None else 2**self.bits
+
+    @property
+    def counts(self) -> np.ndarray:
+        return self._counts[: self.n_names]
+
+    @property
+    def columns(self) -> np.ndarray:
+        return np.arange(self.n_names) if self.bits is None else self._columns[: self.n_names].astype(np.int64)
+
+    @property
+    def signs(self) -> np.ndarray:
+        """float32 (n_names,): +1, or -1 for a name that counts negatively in its column."""
+        n, signs = self.n_names, np.ones(self.n_names, np.float32)
+        if self.bits is not None and self.signed:
+            hashes = np.empty(n, np.uint32)
+            hash_names(self._table.arena, self._table.ends[: n + 1], self.seed, hashes)
+            signs[hashes >= 2**31] = -1.0
+        return signs
+
+    def as_frozen(self) -> "Columns":
+        """The same columns, to which nothing is added; they share their memory."""
+        other = Columns.__new__(Columns)
+        other.__dict__.update(self.__dict__)
+        other.frozen = True
+        return other
+
+    def find(self, names: Names, hashes: np.ndarray | None = None) -> Found:
+        """Where the names of a piece have their columns.
+
+        hashes: to be used instead of MurmurHash3 of the names, with bits. If not frozen, one thread at a time.
+        """
+        n = len(names.counts)
+        if self.bits is None:
+            if hashes is not None:
+                raise ValueError("Columns(bits=None) does not hash: leave hashes out.")
+            return Found(self._numbers(names), np.ones(n, np.float32))
+        if hashes is None:
+            hashes = np.empty(n, np.uint32)
+            hash_names(names.arena, names.ends, self.seed, hashes)
+        columns = (hashes & np.uint32(2**self.bits - 1)).astype(np.int64)
+        if self.remember and not self.frozen:
+            before = self.n_names
+            numbers = self._numbers(names)
+            new = np.flatnonzero(numbers >= before)
+            self._columns[numbers[new]] = columns[new]
+            self.forgot = self.forgot or bool((numbers < 0).any())
+        signs = np.ones(n, np.float32)
+        if self.signed:
+            signs[hashes >= 2**31] = -1.0
+        return Found(columns, signs)
+
+    def _numbers(self, names: Names) -> np.ndarray:
+        """The number of every name, -1 where it has none; learns new ones unless frozen."""
+        n, n_bytes = len(names.counts), int(names.ends[-1])
+        limit = MOST if self.bits is None else self.remember
+        if not self.frozen:
+            self._make_room(min(n, limit - self.n_names), n_bytes)
+        numbers = np.empty(n, np.int64)
+        with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
+            remember_names(
+                names.arena, names.ends, names.keys, names.counts, self._table, self._counts, limit, not self.frozen,
+                numbers,
+            )  # fmt: skip
+        return numbers
+
+    def _make_room(self, names: int, n_bytes: int) -> None:
+        table, n = self._table, self.n_names
+        if n + names > len(table.keys) or int(table.ends[n]) + n_bytes > len(table.arena):
+            self._table = grown(table, names, n_bytes)
+            for part in ("_counts", "_columns"):
+                longer = extended(getattr(self, part), len(self._table.keys))
+                longer[n:] = 0
+                setattr(self, part, longer)
+
+    def name_of(self, column: int) -> list[str]:
+        """The remembered names of a column, the most frequent first."""
+        if not 0 <= column < self.n_columns:
+            raise ValueError(f"There is no column {column}: there are {self.n_columns}.")
+        numbers = np.flatnonzero(self.columns == column)
+        return self._shown(numbers[np.argsort(-self.counts[numbers], kind="stable")])
+
+    def names(self) -> list[str]:
+        """All remembered names in their order of coming, which without bits is that of the columns."""
+        return self._shown(np.arange(self.n_names))
+
+    def labels(self) -> list[str]:
+        """What to call each column: its names, the most frequent first, or its number if it has none."""
+        labels = [f"#{column}" for column in range(self.n_columns)]
+        for column, numbers in by_column(self.columns, self.counts):
+            labels[column] = " | ".join(self._shown(numbers))
+        return labels
+
+    def audit(self, weights: Any = None, top: int = 20) -> dict[str, Any]:
+        """How names share columns; with weights, one or several a column, which shared columns weigh most.
+
+        Returns
+        -------
+        dict
+            features : names remembered; forgot : were there more?; columns : all; columns_used : those with a name;
+            shared_columns : those with several; features_sharing : the names in these; heaviest : of the shared columns
+            that have a weight other than 0 the `top` with the largest (by size), each as a dict of column, weight and
+            names.
+        """
+        report = audit(self.columns, self.n_columns, weights, top)
+        heaviest = [entry | {"names": self.name_of(entry["column"])} for entry in report.pop("heaviest")]
+        return {"features": self.n_names, "forgot": self.forgot, **report, "heaviest": heaviest}
+
+    def frequent(self, min_count: int) -> "Columns":
+        """Only the names that came so often, numbered anew. Without bits."""
+        kept = np.flatnonzero(self.counts >= min_count)
+        table = self._table
+        lengths = (table.ends[1:] - table.ends[:-1])[kept]
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        at = np.repeat(table.ends[kept] - ends[:-1], lengths) + np.arange(ends[-1])
+        arrays = {"arena": table.arena[at], "ends": ends, "counts": self.counts[kept]}
+        return Columns.from_state(self.state()[0], arrays)
+
+    def state(self, limit: int | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """What a file needs to keep: a dict of plain values and one of arrays.
+
+        limit: only so many names, the first to come. What is there of them does not change but for the counts, so that
+        this is right while another thread finds more.
+        """
+        n = self.n_names if limit is None else min(limit, self.n_names)
+        table = self._table
+        options = {"bits": self.bits, "signed": self.signed, "seed": self.seed, "remember": self.remember}
+        arrays = {"arena": table.arena[: table.ends[n]], "ends": table.ends[: n + 1], "counts": self._counts[:n]}
+        if self.bits is not None:
+            arrays["columns"] = self._columns[:n]
+        return options | {"frozen": self.frozen, "forgot": self.forgot}, {k: v.copy() for k, v in arrays.items()}
+
+    @classmethod
+    def from_state(cls, options: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "Columns":
+        """The columns that had this state. Raises ValueError for what no columns can have had."""
+        check_options(options)
+        arena, ends, counts, homes = check_arrays(arrays, options["bits"], options["remember"])
+        columns = cls(*(options[name] for name in ("bits", "signed", "seed", "remember")))
+        n = len(counts)
+        keys, padded = np.empty(n, np.uint64), np.concatenate([arena, np.zeros(ROOM, np.uint8)])
+        with np.errstate(over="ignore"):
+            key_names(padded, ends, keys)
+        if len(np.unique(columns._numbers(Names(arena, ends, counts, keys)))) != n:
+            raise ValueError("Two of the names are the same.")
+        columns._columns[: len(homes)] = homes
+        columns.frozen, columns.forgot = bool(options["frozen"]), bool(options.get("forgot", False))
+        return columns
+
+    def __getstate__(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        return self.state()
+
+    def __setstate__(self, state: tuple[dict[str, Any], dict[str, np.ndarray]]) -> None:
+        self.__dict__.update(Columns.from_state(*state).__dict__)
+
+    def _shown(self, numbers: np.ndarray) -> list[str]:
+        ends, arena = self._table.ends, self._table.arena
+        return [shown(arena[ends[k] : ends[k + 1]].tobytes()) for k in numbers]

@@ -1,0 +1,1 @@
+"""Compiled loops over bytes: files and texts on their way to rows. Start with `words.py`."""
