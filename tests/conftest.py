@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-SOURCES = sorted([ROOT / "src/perceptrons/rows.py", *(ROOT / "src/perceptrons/passes").glob("*.py")])
+PACKAGE = ROOT / "src/perceptrons"
+SOURCES = sorted([PACKAGE / "rows.py", *(PACKAGE / "passes").glob("*.py"), *(PACKAGE / "scan").glob("*.py")])
 
 # numba's cache does not see edits in other modules, so old code would be tested; see CONTRIBUTING.md
 DIGEST = hashlib.sha256(b"".join(source.read_bytes() for source in SOURCES)).hexdigest()[:16]

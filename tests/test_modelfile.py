@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from safetensors.numpy import save as to_bytes
 
 import perceptrons
@@ -52,11 +53,34 @@ def test_everything_comes_back(combine, k, sparse, path, rng, dtype):
     for name, array in model._learner.weights.arrays.items():
         assert np.array_equal(array, loaded._learner.weights.arrays[name]), name
         assert array.dtype == loaded._learner.weights.arrays[name].dtype
-    for name in ("history_", "n_iter_", "stop_reason_", "converged_", "t_", "n_updates_", "n_features_in_"):
+    assert [row | {"seconds": None} for row in model.history_] == loaded.history_  # the same seed, the same bytes
+    for name in ("n_iter_", "stop_reason_", "converged_", "t_", "n_updates_", "n_features_in_"):
         assert getattr(model, name) == getattr(loaded, name), name
     assert np.array_equal(model.mistakes_, loaded.mistakes_)
     assert np.array_equal(model.classes_, loaded.classes_)
     assert np.array_equal(model.decision_function(X), loaded.decision_function(X))
+
+
+def test_the_same_seed_gives_the_same_bytes(path, rng):
+    X, y = whole_numbers(rng, 60, 5, 3)
+    perceptrons.save(Perceptron(max_iter=3).fit(X, y), path)
+    first = path.read_bytes()
+    perceptrons.save(Perceptron(max_iter=3).fit(X, y), path)
+    assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize("step", ["constant", "arow"])
+def test_idle_columns_are_left_out_and_come_back(step, path, rng):
+    X = sp.random(200, 100_000, 0.0001, format="csr", random_state=1)
+    y = rng.integers(0, 3, 200)
+    model = Perceptron(max_iter=3, step=step).fit(X, y)
+    perceptrons.save(model, path)
+    assert path.stat().st_size < 400_000
+    loaded = perceptrons.load(path)
+    for name, array in model._learner.weights.arrays.items():
+        assert np.array_equal(array, loaded._learner.weights.arrays[name]), name
+    model.partial_fit(X, y)
+    assert np.array_equal(loaded.partial_fit(X, y).coef_last_, model.coef_last_)
 
 
 @pytest.mark.parametrize("labels", [[3, 8], [-1.0, 1.0], [False, True], ["ham", "späm"], np.array(["x", "y"], object)])
@@ -188,6 +212,13 @@ HOSTILE = {
     "parameter missing": lambda h, a: h.pop("parameters"),
     "weights of the wrong shape": lambda h, a: a.update(w=np.zeros((3, 4))),
     "weights of the wrong type": lambda h, a: a.update(w=np.zeros((3, 5), np.int64)),
+    "columns beyond the model": lambda h, a: a.update(live=np.array([0, 1, 2, 3, 9])),
+    "columns out of order": lambda h, a: a.update(live=np.array([0, 2, 1, 3, 4])),
+    "columns of the wrong type": lambda h, a: a.update(live=np.arange(5.0)),
+    "more columns than memory": lambda h, a: (h.update(n_features=2**60), a.update(live=np.arange(5))),
+    "a recipe that is none": lambda h, a: h.update(source=["rm", "-rf"]),
+    "names of other columns": lambda h, a: h.update(columns={"bits": 3}),
+    "progress that is none": lambda h, a: h.update(progress=[["a", "b"]]),
     "weights with nan": lambda h, a: a.update(w=np.full((3, 5), np.nan)),
     "weights missing": lambda h, a: a.pop("w"),
     "bias of the wrong shape": lambda h, a: a.update(b=np.zeros(9)),

@@ -4,14 +4,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from perceptrons.features import HashedFeatures, HashedText
     from perceptrons.kernel import KernelPerceptron
     from perceptrons.linear import Perceptron
     from perceptrons.modelfile import ModelFileError, load, save
+    from perceptrons.modelfile.checkpoint import Checkpoint
     from perceptrons.sequence import FeatureTemplates, SequencePerceptron
     from perceptrons.structured import StructuredPerceptron
 
 __all__ = [
+    "Checkpoint",
     "FeatureTemplates",
+    "HashedFeatures",
+    "HashedText",
     "KernelPerceptron",
     "ModelFileError",
     "Perceptron",
@@ -30,6 +35,9 @@ _HOMES = {
     "FeatureTemplates": "sequence",
     "StructuredPerceptron": "structured",
     "ModelFileError": "modelfile",
+    "Checkpoint": "modelfile.checkpoint",
+    "HashedText": "features",
+    "HashedFeatures": "features",
     "load": "modelfile",
     "save": "modelfile",
 }

@@ -12,14 +12,15 @@ from perceptrons.training.choices import OF_ONE_EXAMPLE, check_choices, check_se
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.estimating import Estimating, unchanged_on_error
 from perceptrons.training.fitting import LinearFit
-from perceptrons.training.inputs import Growth, as_rows, check_matrix, known_part, once_each
+from perceptrons.training.inputs import Growth, as_rows, check_block, check_matrix, known_part, once_each
 from perceptrons.training.labels import merge
 from perceptrons.training.learner import Learner
 from perceptrons.training.reading import WeightsReading
-from perceptrons.training.targets import answer, read_target
+from perceptrons.training.streaming import Streaming
+from perceptrons.training.targets import Target, answer, read_target
 
 
-class Perceptron(Estimating, WeightsReading, ClassifierMixin, BaseEstimator):
+class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEstimator):
     """The perceptron for two or more classes, or several labels an example: online, averaged by default.
 
     Goes through the examples one by one and, when it predicts one wrongly, adds it to the weights of its class and
@@ -122,6 +123,9 @@ class Perceptron(Estimating, WeightsReading, ClassifierMixin, BaseEstimator):
         Did the last epoch ask for no update, so that none will ever? Then the last weights separate the training data;
         the average need not.
     stop_reason_ : {"converged", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed"}
+    progress_, source_, columns_ : list, dict, Columns
+        After `fit_stream`: (examples, mistakes) at 1, 2, 4, ... examples; how the files were read; what the columns
+        stand for, if features have names.
 
     Examples
     --------
@@ -247,22 +251,8 @@ class Perceptron(Estimating, WeightsReading, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        with unchanged_on_error(self):
-            check_choices(self)
-            self._refuse_balanced()
-            first = not hasattr(self, "_learner")
-            dtype = None if first else self._learner.weights.dtype
-            X = check_matrix(self, X, reset=first, dtype=dtype, growth=self._growth())
-            target = read_target(y, X.shape[0], "" if first else self._learner.form)
-            if not first:
-                self._check_can_go_on(target)
-            target = self._among(target, classes)
-            weight, by_label = target.weights(sample_weight, self.class_weight, stream=True)
-            method = method_of(self, target.classes, stream=True)
-            if first:
-                self._begin(target, as_rows(X), X.shape[1])
-        self._learner.meet_classes(target.classes)
-        self._learner.learn_block(self._learner.examples(self._once(as_rows(X)), target, weight, by_label), method)
+        examples, method = self._meet_block(X, y, classes, sample_weight)
+        self._learner.learn_block(examples, method)
         return self
 
     def learn_one(self, x, y):
@@ -359,6 +349,41 @@ class Perceptron(Estimating, WeightsReading, ClassifierMixin, BaseEstimator):
         return tags
 
     # ---- the small steps of learning
+
+    def _meet_block(self, X, y, classes, sample_weight, block="given"):
+        """Examples and method for a block, checked; the model is begun, or has room for what is new in it.
+
+        block: "given" has the columns of the model; "new" of a stream may have more; "checked" was met before.
+        """
+        with unchanged_on_error(self):
+            self._check_again()
+            self._refuse_balanced()
+            first = not hasattr(self, "_learner")
+            dtype = None if first else self._learner.weights.dtype
+            if block == "given":
+                X = check_matrix(self, X, reset=first, dtype=dtype, growth=self._growth())
+            elif first or X.shape[1] >= self._learner.n_features:
+                X = X if block == "checked" and X.dtype == dtype else check_block(self, X, dtype, self._growth())
+            else:
+                raise ValueError(
+                    f"A block has {X.shape[1]} features, but there were {self._learner.n_features} before."
+                )
+            target = y if isinstance(y, Target) else read_target(y, X.shape[0], "" if first else self._learner.form)
+            if not first:
+                self._check_can_go_on(target)
+            target = self._among(target, classes)
+            weight, by_label = target.weights(sample_weight, self.class_weight, stream=True)
+            method = self._method_for(target.classes)
+            if first:
+                self._begin(target, as_rows(X), X.shape[1])
+        self._learner.meet_classes(target.classes)
+        self._learner.meet_features(X.shape[1])
+        return self._learner.examples(self._once(as_rows(X)), target, weight, by_label), method
+
+    def _forget(self):
+        """Be as before the first example."""
+        for name in [name for name in self.__dict__ if name.endswith("_") or name in ("_learner", "_columns")]:
+            del self.__dict__[name]
 
     def _growth(self):
         return Growth(float(self.eta0), self.shrink > 0)

@@ -52,13 +52,24 @@ def save(model: AnyModel, path: str | os.PathLike[str]) -> None:
         raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a model to", str(path.parent))
     if path.exists() and not path.is_file():
         raise ModelFileError(f"{path}: this is a folder or a device, not a file that a model could replace.")
+    write_whole(path, as_bytes(model))
+
+
+def as_bytes(model: AnyModel, **more: Any) -> bytes:
+    """A model as the bytes of its file. more: what else the header is to say."""
+    kind = KINDS[type(model).__name__]
     kind.check_goes_on(model)
     header, arrays = kind.contents(model)
-    write_whole(path, sealed(json.dumps(header, sort_keys=True, allow_nan=False), arrays))
+    return sealed(json.dumps(header | more, sort_keys=True, allow_nan=False), arrays)
 
 
 def load(path: str | os.PathLike[str]) -> AnyModel:
     """Read a model written by `save`. Raises ModelFileError, with the reason, for anything else; runs no code of it."""
+    return load_with_header(path)[0]
+
+
+def load_with_header(path: str | os.PathLike[str]) -> tuple[AnyModel, dict[str, Any]]:
+    """`load`, and all that the header says."""
     path = Path(os.fsdecode(path))
     try:
         with safe_open(path, framework="numpy") as file:
@@ -87,11 +98,13 @@ def load(path: str | os.PathLike[str]) -> AnyModel:
         content = json.loads(header)
         if content["class"] not in KINDS:
             raise ValueError(f"unknown class {content['class']!r}")
-        return KINDS[content["class"]].read(content, arrays)
+        return KINDS[content["class"]].read(content, arrays), content
     except ModelFileError:
         raise
     except UNSOUND as error:
         raise ModelFileError(f"{path}: the contents do not fit together ({error}).") from error
+    except MemoryError as error:
+        raise ModelFileError(f"{path}: the model needs more memory than there is.") from error
 
 
 def sealed(header: str, arrays: dict[str, np.ndarray]) -> bytes:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.features import Columns
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.parts import (
     array_in,
@@ -18,6 +19,7 @@ from perceptrons.modelfile.parts import (
     resume,
     support_arrays,
     support_in,
+    timeless,
 )
 from perceptrons.passes.state import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN
 from perceptrons.training.choices import check_choices, check_several
@@ -29,6 +31,7 @@ from perceptrons.training.votes import Votes
 from perceptrons.training.weights import MATRICES, VECTORS, Weights
 
 ESTIMATOR = Perceptron
+LARGEST_WIDTH = 2**31  # columns: what a file claims must not ask for all memory
 
 
 def check_goes_on(model: Perceptron) -> None:
@@ -48,14 +51,17 @@ def contents(model: Perceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header and the arrays."""
     learner, weights = model._learner, model._learner.weights
     arrays, shape = {}, None
+    live = _live(weights)
     for name, array in weights.arrays.items():
-        arrays[name] = np.ascontiguousarray(array[:, : weights.n_features] if name in MATRICES else array)
+        arrays[name] = np.ascontiguousarray(array[:, live] if name in MATRICES else array)
+    if not isinstance(live, slice):
+        arrays["live"] = live
     if learner.votes is not None:
         support = learner.votes.matrix(weights.n_features)
         arrays |= {"log": learner.votes.log, **support_arrays(support)}
         shape = list(support.shape)
     header = {
-        **header_of(model),
+        **timeless(header_of(model)),
         **classes_of(model),
         **columns_of(model),
         "scheme": learner.scheme,
@@ -64,7 +70,15 @@ def contents(model: Perceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "init": learner.init,
         "updates": learner.updates,
         "support": shape,
+        "source": getattr(model, "source_", None),
+        "progress": getattr(model, "progress_", None),
+        "columns": None,
+        "memory": "C" if weights.arrays["w"].flags.c_contiguous else "F",  # sums round by the order of memory
     }
+    if getattr(model, "columns_", None) is not None:
+        # a checkpoint is written while the reader goes on: names that the model has no weights for are left out
+        header["columns"], named = model.columns_.state(None if model.columns_.bits else learner.n_features)
+        arrays |= {f"columns_{name}": array for name, array in named.items()}
     return header, arrays
 
 
@@ -92,11 +106,57 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     learner.updates = int(header["updates"])
     resume(model, learner, header)
     name_columns(model, header)
+    _read_stream(model, header, arrays)
     return model
+
+
+def _read_stream(model: Perceptron, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """What `fit_stream` left: how files were read, what the columns stand for, how the first epoch went."""
+    if header.get("source") is not None:
+        demand(isinstance(header["source"], dict), "a recipe of reading")
+        model.source_ = header["source"]
+    if header.get("progress") is not None:
+        model.progress_ = [(int(examples), int(mistakes)) for examples, mistakes in header["progress"]]
+    if header.get("columns") is not None:
+        named = {name.removeprefix("columns_"): array for name, array in arrays.items() if name.startswith("columns_")}
+        model.columns_ = Columns.from_state(header["columns"], named)
+        demand(model.columns_.n_columns == model.n_features_in_, "as many columns as features")
+
+
+def _live(weights: Weights) -> Any:
+    """The columns that hold anything: all, or if most do not, their numbers. Hashed features leave most columns idle."""
+    live = np.zeros(weights.n_features, bool)
+    for name in MATRICES:
+        if name in weights.arrays:
+            live |= (weights.arrays[name][:, : weights.n_features] != _idle(name)).any(axis=0)
+    return np.flatnonzero(live) if live.sum() < weights.n_features / 2 else slice(0, weights.n_features)
+
+
+def _idle(name: str) -> int:
+    """What a column holds of which no example has had a value, with a start of zeros."""
+    return 1 if name == "sigma_w" else 0
+
+
+def _spread_out(weights: Weights, live: np.ndarray, n_features: int) -> None:
+    """Put columns in their places among idle ones."""
+    sound = live.dtype == np.int64 and live.ndim == 1 and n_features <= LARGEST_WIDTH
+    demand(sound and bool((np.diff(live) > 0).all()), "different columns in order")
+    demand(not len(live) or (0 <= live[0] and live[-1] < n_features), "columns that the model has")
+    for name in MATRICES:
+        if name in weights.arrays:
+            dense = weights.arrays[name]
+            wide = np.zeros((len(dense), n_features), dense.dtype, order="F")
+            if _idle(name):
+                wide += _idle(name)
+            wide[:, live] = dense
+            weights.arrays[name] = wide
+    weights.n_features = n_features
 
 
 def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> Weights:
     rows, n_features = n_rows(header["scheme"], n_classes), int(header["n_features"])
+    if "live" in arrays:
+        n_features = len(arrays["live"])
     w, b = arrays["w"], arrays["b"]
     demand(w.dtype in (np.float32, np.float64), "weights of float32 or float64")
     parts = {"pocket": "tally" in arrays, "start": "start_w" in arrays, "sigma": "sigma_w" in arrays}
@@ -123,6 +183,10 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
     with np.errstate(over="ignore", invalid="ignore"):
         read = (*weights.average(), *weights.last())
     demand(all(bool(np.isfinite(array).all()) for array in read), "finite weights and averages")
+    if "live" in arrays:
+        _spread_out(weights, arrays["live"], int(header["n_features"]))
+    elif header.get("memory") == "F":
+        weights.arrays |= {name: np.asfortranarray(weights.arrays[name]) for name in MATRICES if name in weights.arrays}
     return weights
 
 

@@ -13,6 +13,7 @@ from perceptrons.passes.state import smallest_scale
 from perceptrons.rows import Dense, Rows, Sparse
 
 SMALLEST_WEIGHT = 1e-12  # below, steps would vanish in rounding
+IN_CACHE = 2**18  # so many numbers are read twice as fast as once by several threads
 LARGEST_WEIGHT = 1e6  # a weight is a number of repetitions; above this a single example could take minutes
 
 
@@ -51,10 +52,24 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, dtype: Any = None, grow
         if "float" in str(error):
             _name_the_cell(X, error)
         raise
+    check_sound(X, growth or Growth(), getattr(estimator, "feature_names_in_", None))
+    return X
+
+
+def check_block(estimator: Any, X: Any, dtype: Any, growth: Growth) -> Any:
+    """`check_matrix` for a block of a stream, which may have more columns than the one before."""
+    if not (sp.issparse(X) and X.format == "csr" and X.dtype in (np.float32, np.float64) and dtype in (None, X.dtype)):
+        return check_matrix(estimator, X, reset=True, dtype=dtype, growth=growth)
+    check_sound(X, growth)
+    estimator.n_features_in_ = X.shape[1]
+    return X
+
+
+def check_sound(X: Any, growth: Growth, names: Any = None) -> None:
+    """Raise ValueError for a matrix of floats whose parts do not fit together, or whose numbers are too large."""
     if sp.issparse(X):
         _check_structure(X)
-    _check_values(X.data if sp.issparse(X) else X, X, growth or Growth(), getattr(estimator, "feature_names_in_", None))
-    return X
+    _check_values(X.data if sp.issparse(X) else X, X, growth, names)
 
 
 def _refuse_kinds(X: Any) -> None:
@@ -185,9 +200,13 @@ def _check_values(values: np.ndarray, X: Any, growth: Growth, names: Any) -> Non
     """Raise ValueError for NaN, infinity, or numbers so large that scores would overflow; one read at memory speed."""
     flat = values.ravel(order="K")
     limit = largest(values.dtype, growth)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if float(flat @ flat) <= limit**2:
+    if len(flat) <= IN_CACHE:  # where a product would wait for the threads of BLAS
+        if max(-float(flat.min(initial=0)), float(flat.max(initial=0))) <= limit:
             return
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if float(flat @ flat) <= limit**2:
+                return
     bad = ~(np.abs(flat) <= limit)
     if not bad.any():
         return  # only the sum of all squares is above the limit

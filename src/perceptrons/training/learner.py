@@ -1,5 +1,6 @@
 """A linear model in the making: weights, votes, classes and counters together. The estimators are thin covers of it."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,16 @@ from perceptrons.rows import Rows, Sparse
 from perceptrons.training.epochs import Outcome
 from perceptrons.training.inputs import Growth, as_numbers, largest
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.learning import PIECE, Examples, check_overflow, judge_last, learn, piece_size, pieces
+from perceptrons.training.learning import (
+    PIECE,
+    Counts,
+    Examples,
+    check_overflow,
+    judge_last,
+    learn,
+    piece_size,
+    pieces,
+)
 from perceptrons.training.method import Method
 from perceptrons.training.problems import class_problems, class_scores, has_problems, label_problems, n_rows, row_places
 from perceptrons.training.targets import Target, same_form
@@ -92,6 +102,11 @@ class Learner:
         self.changed()
 
     @property
+    def decisions(self) -> int:
+        """How many answers there are to an example: one, or one for every binary problem that it is in."""
+        return (self.weights.n_rows if self.scheme != "ovo" else len(self.classes) - 1) if self.has_problems else 1
+
+    @property
     def has_problems(self) -> bool:
         """Are the rows of weights binary problems, each on its own?"""
         return has_problems(self.scheme, len(self.classes))
@@ -148,18 +163,27 @@ class Learner:
 
     def learn_block(self, examples: Examples, method: Method) -> None:
         """One pass over the examples in their order; the pocket is judged on them."""
+        n = len(examples.y)
+        parts = pieces(np.arange(n), piece_size(examples, self.weights, PIECE, method.batch))
+        # for a single example that Ctrl-C would take from the count only, handling signals costs as much as learning
+        with Uninterrupted(n > 1 or self.votes is not None) as hold:
+            for _ in self.learning_block(examples, method, parts):
+                hold.let()
+
+    def learning_block(
+        self, examples: Examples, method: Method, parts: Iterable[np.ndarray]
+    ) -> Iterator[tuple[np.ndarray, Counts]]:
+        """Learn from the examples of a block part by part; the pocket is judged on the block."""
         every = np.arange(len(examples.y))
         taken = np.full(len(every) if self.votes else 0, -1)
         self.weights.forget_judgement()
         self.changed()
-        # for a single example that Ctrl-C would take from the count only, handling signals costs as much as learning
-        with Uninterrupted(len(every) > 1 or self.votes is not None) as hold:
-            for part in pieces(every, piece_size(examples, self.weights, PIECE, method.batch)):
-                counts = learn(self.weights, examples, part, method, judged_on=every, votes=self.votes, taken=taken)
-                self.mistakes += counts.mistakes
-                self.updates += counts.updates
-                hold.let()
-                check_overflow(counts, method, self.weights.dtype)
+        for part in parts:
+            counts = learn(self.weights, examples, part, method, judged_on=every, votes=self.votes, taken=taken)
+            self.mistakes += counts.mistakes
+            self.updates += counts.updates
+            yield part, counts
+            check_overflow(counts, method, self.weights.dtype)
         judge_last(self.weights, examples, every, method.zero_score)
 
     def changed(self) -> None:

@@ -75,6 +75,8 @@ def read_classes(classes: Any) -> np.ndarray:
 
 def numbered(target: Target, classes: Any, known: np.ndarray | None) -> Target:
     """The labels of a block, numbered among all classes known by now. classes: as the user names them, or None."""
+    if classes is None and known is not None and np.array_equal(known, target.classes):
+        return target._replace(classes=known)
     named = target.classes if classes is None else read_classes(classes)
     if target.form in ("array", "sparse") and len(named) != len(target.classes):
         raise ValueError(

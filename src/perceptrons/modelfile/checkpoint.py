@@ -1,0 +1,115 @@
+"""Checkpoints: the model and how far it has come, written now and then, so that a run that was killed can go on."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from perceptrons.linear import Perceptron
+from perceptrons.modelfile import ModelFileError, as_bytes, load_with_header
+
+FREE = frozenset({"verbose", "n_jobs", "max_seconds", "warm_start", "max_iter", "tol"})  # may change when a run goes on
+
+
+class Checkpoint:
+    """Where `fit_stream` saves its state, and how often.
+
+    A checkpoint is a model file: `perceptrons.load` reads it. The one before it is kept as PATH.before, and used if the
+    last one was cut short or damaged.
+
+    Parameters
+    ----------
+    path : path
+    every : float, default=60.0
+        Seconds between two checkpoints; the end of training writes one too.
+    resume : bool, default=False
+        Go on from the checkpoint, if there is one: the model ends as if it had never stopped. Otherwise a file that is
+        there already is an error, so that no run is lost by mistake.
+
+    Attributes
+    ----------
+    complaints : list of str
+        What was wrong with checkpoints that could not be used.
+    resumed : bool
+        Did the run go on from a checkpoint?
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from perceptrons import Checkpoint, Perceptron
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.checkpoint"
+    >>> blocks = [([[0.0], [1.0]], ["no", "yes"])]
+    >>> _ = Perceptron().fit_stream(blocks, epochs=2, checkpoint=Checkpoint(path))
+    >>> longer = Perceptron().fit_stream(blocks, epochs=9, checkpoint=Checkpoint(path, resume=True))
+    >>> longer.n_iter_, longer.stop_reason_
+    (3, 'converged')
+    """
+
+    def __init__(self, path: str | os.PathLike[str], every: float = 60.0, resume: bool = False):
+        if not isinstance(every, int | float) or not every >= 0:
+            raise ValueError(f"every={every!r}: give a number of seconds that is not negative.")
+        self.path, self.every, self.resume = Path(os.path.realpath(os.fsdecode(path))), float(every), resume
+        self.before, self.part = (self.path.with_name(self.path.name + ending) for ending in (".before", ".part"))
+        self.complaints: list[str] = []
+        self.resumed = False
+        self._last = time.monotonic()
+
+    def begin(self, model: Any) -> dict[str, Any] | None:
+        """If there is a checkpoint to go on from, make the model what it was, and return the place."""
+        if type(model) is not Perceptron:
+            raise TypeError(f"Only a Perceptron can be saved now and then, not {type(model).__name__}.")
+        self._last = time.monotonic()
+        if not self.path.parent.is_dir():
+            raise FileNotFoundError(2, "there is no such folder to write checkpoints to", str(self.path.parent))
+        there = [path for path in (self.path, self.before) if path.exists()]
+        if not self.resume and there:
+            raise FileExistsError(
+                17, "is there already: go on from it (resume=True, --resume), or remove it", str(there[0])
+            )
+        for path in there:
+            try:
+                loaded, header = load_with_header(path)
+            except ModelFileError as error:
+                self.complaints.append(str(error))
+                continue
+            if not isinstance(header.get("place"), dict):
+                raise ModelFileError(f"{path}: this is a model, but no checkpoint: nothing says where to go on.")
+            self._compare(model, loaded, path)
+            model.__dict__.update(
+                {name: value for name, value in vars(loaded).items() if name not in model.get_params()}
+            )
+            self.resumed = True
+            return header["place"] | {"path": str(path)}
+        if self.complaints:
+            raise ModelFileError(f"No checkpoint is sound: {' '.join(self.complaints)}")
+        return None
+
+    def due(self) -> bool:
+        """Is it time for another?"""
+        return time.monotonic() - self._last >= self.every
+
+    def write(self, model: Any, place: dict[str, Any]) -> None:
+        """Write the model and how far it has come. The last one becomes the one before it; no file is ever half."""
+        content = as_bytes(model, place={name: value for name, value in place.items() if name != "row"})
+        try:
+            with self.part.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            if self.path.exists():
+                os.replace(self.path, self.before)
+            os.replace(self.part, self.path)
+        except OSError as error:
+            self.part.unlink(missing_ok=True)
+            raise OSError(error.errno, f"{error.strerror}: the last checkpoint is intact", str(self.path)) from error
+        self._last = time.monotonic()
+
+    def _compare(self, model: Any, loaded: Any, path: Path) -> None:
+        """Raise ValueError if the run would not be the same."""
+        known = loaded.get_params()
+        for name, value in model.get_params().items():
+            same = repr(known[name]) == repr(value)
+            if not same and name not in FREE and not (name == "random_state" and not isinstance(value, int)):
+                raise ValueError(
+                    f"{path}: was begun with {name}={known[name]!r}, now it is {value!r}: use the same, or begin anew."
+                )
