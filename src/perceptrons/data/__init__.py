@@ -1,23 +1,47 @@
-"""Tables from files: CSV, svmlight and npz. `read` chooses the reader by the file's name; each has its own module.
+"""Examples from files: `read` a table at once, or `stream` blocks of files of any size. Each format has its module.
 
 Files of tokens in columns are not tables: `conll.py` reads and writes them.
 """
 
 import os
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from perceptrons.data.csvfile import read_csv
 from perceptrons.data.npzfile import read_npz
+from perceptrons.data.packed import packing_of
 from perceptrons.data.svmlight import read_svmlight
 from perceptrons.data.table import DataFileError, Table, Wanted
 
-__all__ = ["FORMATS", "DataFileError", "Table", "read"]
+if TYPE_CHECKING:
+    from perceptrons.data.reader import Reader
+
+__all__ = ["FORMATS", "STREAMS", "DataFileError", "Table", "read", "stream"]
 
 FORMATS = {"csv": read_csv, "tsv": read_csv, "svmlight": read_svmlight, "libsvm": read_svmlight, "npz": read_npz}
 ENDINGS = {
     ".csv": "csv", ".tsv": "tsv", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
     ".txt": "svmlight", ".npz": "npz",
 }  # fmt: skip
+TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
+STREAMS = {
+    "svmlight": "svmlight.SvmlightReader", "libsvm": "svmlight.SvmlightReader", "vw": "vw.VwReader",
+    "text": "labelled.LabelledTextReader", **dict.fromkeys(TABLES, "tables.TableReader"),
+}  # fmt: skip
+STREAM_ENDINGS = {
+    ".vw": "vw", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow",
+    ".ft": "text", ".labelled": "text",
+}  # fmt: skip
+OPTIONS = {  # that only some formats know
+    "zero_based": ("svmlight", "libsvm"),
+    "n_features": ("svmlight", "libsvm"),
+    "text": ("text", *TABLES),
+    "columns": ("vw", "text", *TABLES),
+    "form": ("text",),
+    **dict.fromkeys(("label_column", "text_column", "categories", "numbers", "ignore"), TABLES),
+    **dict.fromkeys(("names", "header"), ("csv", "tsv")),
+}
 
 
 def read(
@@ -76,15 +100,142 @@ def read(
     return FORMATS[format_of(path) if format is None else format](path, wanted)
 
 
+def stream(
+    *paths: str | os.PathLike[str],
+    format: str | None = None,
+    hash_bits: int | None = None,
+    on_error: str = "raise",
+    text_labels: bool = False,
+    need_labels: bool = True,
+    prompt: bool = False,
+    like: Any = None,
+    **options: Any,
+) -> "Reader":
+    """Read files of any size, block by block, in bounded memory.
+
+    Parameters
+    ----------
+    paths : paths
+        Files, patterns such as "part-*.svm.gz", or "-" for standard input; packed by gzip, zstd, xz or bzip2 or not.
+    format : {"svmlight", "libsvm", "vw", "text", "csv", "tsv", "jsonl", "parquet", "arrow"}, optional
+        Otherwise known by the ending of the first file. "text" is fastText's "__label__x text", or a label, a tab and
+        a text. Tables (from "csv" on) need the package pyarrow.
+    hash_bits : int, optional
+        Features to 2^hash_bits columns; 0: none is hashed, names are remembered. Otherwise as is usual for the
+        format: 18 bits for "vw", those of `text` for texts, none for numbered features and tables.
+    on_error : {"raise", "skip"}, default="raise"
+        The first record that is no example raises DataFileError, or such records are skipped and counted:
+        `reader.skipped`, `reader.complaints`.
+    text_labels : bool, default=False
+        Keep labels as strings. Otherwise they are whole numbers if all of the first block look like it.
+    need_labels : bool, default=True
+        Is an example without a label an error?
+    prompt : bool, default=False
+        Give lines as soon as they are there, for a pipe that somebody waits for.
+    like : Perceptron, optional
+        A model that learned by `fit_stream`: files are read as its were, into its columns. What it has no column for
+        is left out, or for numbered features an error.
+    **options
+        Of some formats. svmlight: zero_based, n_features. Tables: label_column, text_column, categories (columns that
+        are categories though they look like numbers), ignore (columns to leave out). Texts: text, a `HashedText` that
+        says how words become features, or its parameters. Of all with named features: columns, the `Columns` of a
+        model that is to predict.
+
+    Returns
+    -------
+    Reader
+        Iterate over it, as often as you like, for blocks with X, y, weight, path and lines; `Perceptron.fit_stream`
+        takes it as it is. `recipe()` has the arguments to read other files alike.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from perceptrons.data import stream
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "points.svm"
+    >>> _ = path.write_text("+1 1:0.5 3:2\\n-1 2:1\\n")
+    >>> for block in stream(path):
+    ...     print(block.X.toarray().tolist(), block.y.tolist())
+    [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [1, -1]
+    """
+    if like is not None:
+        format, hash_bits, options = _alike(like, format, hash_bits, options)
+    if format is None:
+        format = stream_format(paths)
+    if format not in STREAMS:
+        raise ValueError(f"format={format!r}: choose one of {', '.join(STREAMS)}.")
+    if hash_bits is not None and not (isinstance(hash_bits, int) and 0 <= hash_bits <= 31):
+        raise ValueError(f"hash_bits={hash_bits!r}: give a whole number from 1 to 31, or 0 to hash nothing.")
+    chosen = {name: value for name, value in options.items() if value is not None}
+    for name in chosen:
+        if name not in OPTIONS:
+            raise TypeError(f"stream() knows no option {name!r}.")
+        if format not in OPTIONS[name]:
+            raise ValueError(f"{name} says nothing about files of format {format!r}: leave it out.")
+    if isinstance(chosen.get("text"), dict):
+        from perceptrons.features import HashedText
+
+        chosen["text"] = HashedText(**chosen["text"])
+    if STREAMS[format].startswith("tables."):
+        chosen["format"] = format
+    module, name = STREAMS[format].split(".")
+    kind = getattr(import_module(f"perceptrons.data.{module}"), name)
+    reader = kind(
+        paths,
+        hash_bits=hash_bits,
+        on_error=on_error,
+        text_labels=text_labels,
+        need_labels=need_labels,
+        prompt=prompt,
+        **chosen,
+    )
+    given = {name: value for name, value in options.items() if isinstance(value, str | int | float | list)}
+    reader.asked = reader.recipe() | given | {"on_error": on_error, "need_labels": need_labels}
+    return reader
+
+
+def _alike(
+    model: Any, format: str | None, hash_bits: int | None, options: dict[str, Any]
+) -> tuple[str, int | None, dict[str, Any]]:
+    """Format, hash_bits and options to read files for a model as those were read that it learned from."""
+    if getattr(model, "source_", None) is None:
+        raise ValueError("like: this model did not learn by fit_stream, so it does not know how files are read.")
+    recipe = dict(model.source_)
+    format = format or str(recipe["format"])
+    known = {name: value for name, value in recipe.items() if format in OPTIONS.get(name, ()) and value is not None}
+    if getattr(model, "columns_", None) is not None and format in OPTIONS["columns"]:
+        known["columns"] = model.columns_.as_frozen()
+    elif format in OPTIONS["n_features"] and not recipe.get("hash_bits"):
+        known["n_features"] = model.n_features_in_
+    return format, recipe.get("hash_bits") if hash_bits is None else hash_bits, known | options
+
+
+def stream_format(paths: tuple[str | os.PathLike[str], ...]) -> str:
+    """The format that the ending of the first name stands for."""
+    for path in map(Path, paths):
+        known = ENDINGS | STREAM_ENDINGS
+        found = known.get(_ending(path))
+        if found in STREAMS:
+            return found
+        if found is not None:
+            raise DataFileError(path, f"files of format {found} are not read as a stream: give them to read()")
+        break
+    what = "the ending of this name says nothing about the format"
+    raise DataFileError(
+        Path(paths[0]) if paths else Path("-"), f"{what}: choose one of {', '.join(STREAMS)} (--format)"
+    )
+
+
 def format_of(path: Path) -> str:
     """The format that the ending of a file's name stands for."""
-    endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] == ".gz":
-        endings.pop()
-    known = ENDINGS.get(endings[-1]) if endings else None
+    known = ENDINGS.get(_ending(path))
     if known is None:
         raise DataFileError(
             path,
             f"the ending of this name says nothing about the format: choose one of {', '.join(FORMATS)} (--format)",
         )
     return known
+
+
+def _ending(path: Path) -> str:
+    """The ending of a name that says the format, in lower case: that before .gz and the like."""
+    return Path(path.stem if packing_of(path) else path.name).suffix.lower()

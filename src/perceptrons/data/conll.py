@@ -13,7 +13,8 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from perceptrons.data.columnfile import CONLLU, ColumnFile, runs, texts
-from perceptrons.data.packed import BOM, STDIN, as_utf8, packing_of, read_bytes, resolved
+from perceptrons.data.packed import BOM, STDIN, as_utf8, packing_of, resolved
+from perceptrons.data.source import read_bytes
 from perceptrons.data.table import DataFileError, shown
 
 __all__ = ["FORMATS", "ColumnFile", "read_conll"]

@@ -21,7 +21,7 @@ def read_csv(path: Path, wanted: Wanted) -> Table:
     first = next(records, None)
     if first is None:
         raise DataFileError(path, "the file is empty: give a row for each example", 1)
-    header = _header(path, *first)
+    header = header_of(path, *first)
     places, label = _columns(path, header, len(first[1]), first[0], wanted)
     values, labels, lines = array("d"), [], array("q")
     to_number = float if text.isascii() and "_" not in text else number
@@ -87,7 +87,7 @@ def _from(first: Record | None, rest: Iterator[Record]) -> Iterator[Record]:
     yield from rest
 
 
-def _header(path: Path, line: int, cells: list[str]) -> list[str] | None:
+def header_of(path: Path, line: int, cells: list[str]) -> list[str] | None:
     """The names of the columns if the first row is a header: if none of its cells is a number."""
     names = [cell.strip() for cell in cells]
     if any(_is_number(name) for name in names):

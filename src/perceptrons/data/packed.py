@@ -1,17 +1,17 @@
-"""Files as bytes: unpacked if they were packed by gzip, xz or bzip2, and as UTF-8 whatever their encoding."""
+"""How files are packed, by gzip, xz, bzip2 or zstd, and their text as UTF-8 whatever its encoding."""
 
 import bz2
 import codecs
 import gzip
+import io
 import lzma
 import os
 import re
 import sys
-import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 from perceptrons.data.table import DataFileError
 
@@ -25,36 +25,63 @@ class Packing(NamedTuple):
     name: str
     ending: str
     magic: re.Pattern[bytes]
-    unpack: Callable[[bytes], bytes]
+    open: Callable[[Any], Any]  # of a file of packed bytes
     pack: Callable[[bytes], bytes]
 
 
+def _zstandard() -> Any:
+    try:
+        import zstandard
+    except ImportError as error:
+        raise ModuleNotFoundError(
+            "Files packed by zstd need the package zstandard: pip install 'perceptrons[files]'."
+        ) from error
+    return zstandard
+
+
+class ZstdFile(io.RawIOBase):
+    """What zstd packed, frame after frame. The package's own reader takes a file that was cut short for a whole one."""
+
+    def __init__(self, packed: IO[bytes]):
+        self._packed, self._zstandard = packed, _zstandard()
+        self._frame = self._zstandard.ZstdDecompressor().decompressobj()
+        self._kept, self._begun = memoryview(b""), False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._kept:
+            more = self._frame.unused_data if self._frame.eof else b""
+            more = more or self._packed.read(2**17)
+            if not more:
+                if self._begun and not self._frame.eof:
+                    raise EOFError("the last frame is not whole")
+                return 0
+            if self._frame.eof:
+                self._frame = self._zstandard.ZstdDecompressor().decompressobj()
+            self._begun = True
+            try:
+                self._kept = memoryview(self._frame.decompress(more))
+            except self._zstandard.ZstdError as error:
+                raise EOFError(str(error)) from error
+        n = min(len(buffer), len(self._kept))
+        buffer[:n], self._kept = self._kept[:n], self._kept[n:]
+        return n
+
+
 PACKINGS = (
-    Packing("gzip", ".gz", re.compile(rb"\x1f\x8b"), gzip.decompress, partial(gzip.compress, mtime=0)),
-    Packing("xz", ".xz", re.compile(rb"\xfd7zXZ\x00"), lzma.decompress, lzma.compress),
+    Packing("gzip", ".gz", re.compile(rb"\x1f\x8b"), gzip.open, partial(gzip.compress, mtime=0)),
+    Packing("xz", ".xz", re.compile(rb"\xfd7zXZ\x00"), lzma.open, lzma.compress),
     # more than its "BZh", with which a text may begin
-    Packing("bzip2", ".bz2", re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), bz2.decompress, bz2.compress),
+    Packing("bzip2", ".bz2", re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), bz2.open, bz2.compress),
+    Packing("zstd", ".zst", re.compile(rb"\x28\xb5\x2f\xfd"), ZstdFile, lambda text: _zstandard().compress(text)),
 )
 
 
 def packing_of(path: Path) -> Packing | None:
     """The packing that the ending of a name stands for."""
     return next((packing for packing in PACKINGS if packing.ending == path.suffix.lower()), None)
-
-
-def read_bytes(path: Path) -> bytes:
-    """The whole file, or all of STDIN, unpacked if the name or the first bytes say that it is packed."""
-    if path == STDIN and sys.stdin is None:
-        raise DataFileError(path, "standard input is closed: give a file, or something to read")
-    content = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
-    packing = next((known for known in PACKINGS if known.magic.match(content)), packing_of(path))
-    if packing is None:
-        return content
-    try:
-        return packing.unpack(content)
-    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
-        what = f"not a whole {packing.name} file: pack it again, or drop the {packing.ending} of its name"
-        raise DataFileError(path, what) from error
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:

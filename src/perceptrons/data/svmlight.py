@@ -1,20 +1,145 @@
-"""svmlight (libsvm) text: a line per example, "label index:value index:value ... # comment"."""
+"""svmlight (libsvm) text: a line per example, "label index:value index:value ... # comment". Compiled: `scan/`."""
 
 import re
-from array import array
+import threading
+from numbers import Integral
 from pathlib import Path
-from typing import NoReturn
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.data.reader import Bad, Parsed, Reader, Texts, texts_of
+from perceptrons.data.source import PIECE, Piece
 from perceptrons.data.table import LARGEST, DataFileError, Table, Wanted, as_labels, is_label, shown
-from perceptrons.data.text import NUMBER, read_text, what_is_wrong
+from perceptrons.data.text import NUMBER, what_is_wrong
+from perceptrons.features.local import Workspace, local_names
+from perceptrons.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 
-LINE = re.compile(r"\s*([^\s:,]+)((?:\s+\d+:[-+.\deE]+)*+)\s*", re.ASCII)
 QUERY = re.compile(r"(?<!\S)qid:\S*")
 PAIR = re.compile(r"(?<!\S)(\d+):(\S+)", re.ASCII)
 LARGEST_INDEX = 2**26  # a weight for each: more would not fit in memory; hash the features to fewer columns
+COUNTED = "index {}, but the first lines count from 1: if this file counts from 0, give zero_based=True (--zero-based)"
+NONE = np.empty(0, np.intp)
+TOO_LARGE = f"index {{}} is too large (at most {LARGEST_INDEX}): number the features anew, or hash them (--hash-bits)"
+
+
+class SvmlightReader(Reader):
+    """Reads svmlight files. Repeated indices both stand, and so add up.
+
+    zero_based: do indices count from 0? None: they do if a 0 occurs in the first block, and else count from 1, as
+    columns count from 0. hash_bits: column = index modulo 2^hash_bits, as in Vowpal Wabbit.
+    """
+
+    format = "svmlight"
+
+    def __init__(
+        self,
+        paths: tuple[Any, ...],
+        *,
+        zero_based: bool | None = None,
+        hash_bits: int | None = None,
+        n_features: int | None = None,
+        **shared: Any,
+    ):
+        super().__init__(paths, **shared)
+        if zero_based not in (None, True, False):
+            raise ValueError(f"zero_based={zero_based!r}: give True, False or None.")
+        if n_features is not None and (not isinstance(n_features, Integral) or n_features < 0):
+            raise ValueError(f"n_features={n_features!r}: give a whole number that is not negative.")
+        self.hash_bits, self._fixed = hash_bits, n_features
+        self._asked = True if hash_bits else zero_based
+        self._rooms = threading.local()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.zero_based = self._asked
+        self.n_features = 2**self.hash_bits if self.hash_bits else self._fixed or 0
+
+    def recipe(self) -> dict[str, Any]:
+        return {
+            "format": self.format,
+            "zero_based": self.zero_based,
+            "hash_bits": self.hash_bits,
+            "text_labels": self.text_labels,
+        }
+
+    def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        return {"zero_based": self.zero_based, "n_features": self.n_features}, {}
+
+    def know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self.zero_based, self.n_features = facts["zero_based"], int(facts["n_features"])
+
+    def _parse(self, piece: Piece) -> Parsed:
+        if not hasattr(self._rooms, "words"):
+            self._rooms.words = Workspace()
+        found = self._room(piece.size, np.int32)
+        if (counts := scan_svmlight(piece.content, piece.size, found))[0] < 0:
+            found = self._room(piece.size, np.int64)
+            counts = scan_svmlight(piece.content, piece.size, found)
+        n_lines, n_rows, n_values, n_bad, n_open = counts
+        values, columns, starts = found.values[:n_values], found.columns[:n_values], found.starts[: n_rows + 1].copy()
+        lines = found.lines[:n_rows].copy()
+        begin, end = np.ascontiguousarray(found.labels[:n_rows].T)
+        numbers, names = local_names(piece.content, begin, end, self._rooms.words)
+        for place, first, last in found.opened[:n_open].tolist():
+            values[place] = float(piece.content[first:last].tobytes())
+        huge = np.flatnonzero(~(np.abs(values) <= LARGEST)) if n_open else NONE
+        bad = [
+            Bad(line, *_wrong(piece.content[first:last].tobytes())) for line, first, last in found.bad[:n_bad].tolist()
+        ]
+        return Parsed(n_lines, lines, Texts(numbers, texts_of(names)), (values, columns, starts, huge), None, bad)
+
+    def _room(self, size: int, index_type: Any) -> Found:
+        """Room for what a piece may hold: for the values always new, for all else kept from piece to piece.
+
+        Memory that is never touched costs nothing, and so what was found need not be copied.
+        """
+        kept = getattr(self._rooms, "kept", None)
+        if kept is None or len(kept[-1]) <= size // 4:
+            values, lines = max(size, PIECE) // 4 + 1, max(size, PIECE) + 1  # a line may be empty
+            kept = self._rooms.kept = (
+                np.empty(lines + 1, np.int32),
+                np.empty((lines, 2), np.int64),
+                np.empty(lines, np.int64),
+                np.empty((lines, 3), np.int64),
+                np.empty((values, 3), np.int64),
+            )
+        return Found(np.empty(size // 4 + 1), np.empty(size // 4 + 1, index_type), *kept)
+
+    def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
+        _, columns, _, huge = parsed.rows
+        if self.zero_based is None and len(columns):
+            self.zero_based = int(columns.min()) == 0 and _count_from_zero(parsed)
+        least = 0 if self.zero_based else 1
+        most, beyond = LARGEST_INDEX, TOO_LARGE
+        if self._fixed is not None:
+            most = self._fixed - 1 + least
+            beyond = (
+                f"index {{}}, but the model has features {least} to {most}: remove it, or train on data that have it"
+            )
+        outside = NONE
+        if len(columns) and not self.hash_bits and not least <= int(columns.min()) <= int(columns.max()) <= most:
+            outside = np.flatnonzero((columns < least) | (columns > most))
+        unfit = {}
+        for place in np.union1d(huge, outside)[::-1].tolist():  # backwards, so that the first of a row stays
+            row, pair = _pair(parsed, piece, place)
+            if columns[place] > most or columns[place] < least:
+                what = (beyond if columns[place] > most else COUNTED).format(pair[1])
+            else:
+                what = what_is_wrong(pair[2])
+            unfit[row] = what, pair.start() + 1
+        return unfit
+
+    def _matrix(self, parsed: Parsed) -> Any:
+        values, columns, starts, _ = parsed.rows
+        if self.hash_bits:
+            columns = (columns & (self.n_features - 1)).astype(np.int32, copy=False)
+        elif not self.zero_based:
+            columns -= 1
+        if self._fixed is None and not self.hash_bits:
+            self.n_features = max(self.n_features, min(int(columns.max(initial=-1)) + 1, LARGEST_INDEX + 1))
+        return sp.csr_matrix((values, columns, starts), shape=(len(starts) - 1, self.n_features), copy=False)
 
 
 def read_svmlight(path: Path, wanted: Wanted) -> Table:
@@ -23,63 +148,50 @@ def read_svmlight(path: Path, wanted: Wanted) -> Table:
     Indices count from 1, unless a 0 occurs. A file that counts from 0 names its features "0", "1", ..., so that a model
     trained on it knows how to read a file in which no 0 occurs.
     """
-    text_lines = read_text(path).split("\n")
-    values, columns, starts = array("d"), array("q"), array("q", [0])
-    labels, lines = [], array("q")
-    for number, text in enumerate(text_lines, 1):
-        line = _example(text)
-        if not line or line.isspace():
-            continue
-        match = LINE.fullmatch(line)
-        if match is None or not is_label(match[1]):
-            _refuse(path, number, line)
-        pairs = match[2].replace(":", " ").split()
-        try:
-            columns.extend(map(int, pairs[0::2]))
-            values.extend(map(float, pairs[1::2]))
-        except (ValueError, OverflowError):
-            _refuse(path, number, line)
-        starts.append(len(values))
-        labels.append(match[1])
-        lines.append(number)
-    if not lines:
+    shared: dict[str, Any] = {"on_error": "raise", "text_labels": True, "need_labels": True}
+    blocks = list(SvmlightReader((path,), zero_based=True, **shared))
+    if not blocks:
         raise DataFileError(path, "there is no example in the file: give a line for each", 1)
-    data, indices, indptr = (np.array(part) for part in (values, columns, starts))
-
-    def refuse_pair(bad: np.ndarray, why: str | None = None) -> None:
-        """Raise the error for the first pair that is bad, if any is."""
-        if bad.any():
-            place = int(np.argmax(bad))
-            row = int(np.searchsorted(indptr, place, side="right")) - 1
-            pair = list(PAIR.finditer(text_lines[lines[row] - 1]))[place - indptr[row]]
-            what = why or what_is_wrong(pair[2])
-            raise DataFileError(path, what.format(pair[1]), lines[row], pair.start() + 1)
-
-    refuse_pair(~(np.abs(data) <= LARGEST))
-    refuse_pair(indices > LARGEST_INDEX, f"index {{}} is too large (at most {LARGEST_INDEX}): number the features anew")
-    names = wanted.feature_names
+    names, indices = wanted.feature_names, np.concatenate([block.X.indices for block in blocks])
     from_zero = bool(names and names[0] == "0") or (len(indices) > 0 and int(indices.min()) == 0)
     indices -= 0 if from_zero else 1
     width = int(indices.max(initial=-1)) + 1
     if wanted.n_features is not None:
-        range_ = f"0 to {wanted.n_features - 1}" if from_zero else f"1 to {wanted.n_features}"
-        refuse_pair(
-            indices >= wanted.n_features,
-            f"index {{}}, but the model has features {range_}: remove it, or train on data that have it",
-        )
+        if width > wanted.n_features:  # once more, for the error that names the place
+            list(SvmlightReader((path,), zero_based=from_zero, n_features=wanted.n_features, **shared))
         width = wanted.n_features
     if not width:
-        raise DataFileError(path, "no line has a feature: write them as index:value behind the label", lines[0])
-    X = sp.csr_matrix((data, indices, indptr), shape=(len(lines), width))
+        where = int(np.concatenate([block.lines for block in blocks])[0])
+        raise DataFileError(path, "no line has a feature: write them as index:value behind the label", where)
+    starts = np.cumsum([0, *(n for block in blocks for n in np.diff(block.X.indptr).tolist())])
+    X = sp.csr_matrix(
+        (np.concatenate([block.X.data for block in blocks]), indices, starts), shape=(len(starts) - 1, width)
+    )
     X.sum_duplicates()
     return Table(
         X=X,
-        y=as_labels(labels, wanted.text_labels),
+        y=as_labels([label for block in blocks for label in np.asarray(block.y).tolist()], wanted.text_labels),
         feature_names=[str(index) for index in range(width)] if from_zero else None,
         label_name=None,
         path=path,
-        lines=np.frombuffer(lines, dtype=np.int64),
+        lines=np.concatenate([block.lines for block in blocks]),
     )
+
+
+def _count_from_zero(parsed: Parsed) -> bool:
+    """Does an index of 0 stand in an example that will not be skipped for its label?"""
+    _, columns, starts, _ = parsed.rows
+    rows = np.searchsorted(starts, np.flatnonzero(columns == 0), side="right") - 1
+    assert parsed.labels is not None
+    return any(is_label(parsed.labels.distinct[number]) for number in np.unique(parsed.labels.numbers[rows]))
+
+
+def _pair(parsed: Parsed, piece: Piece, place: int) -> tuple[int, re.Match[str]]:
+    """The row of a value, and the pair of index and value as it is written in its line."""
+    starts = parsed.rows[2]
+    row = int(np.searchsorted(starts, place, side="right")) - 1
+    line = piece.content[: piece.size].tobytes().split(b"\n")[parsed.lines[row]].decode("utf-8", "replace")
+    return row, list(PAIR.finditer(_example(line)))[place - starts[row]]
 
 
 def _example(text: str) -> str:
@@ -88,29 +200,30 @@ def _example(text: str) -> str:
     return QUERY.sub(lambda match: " " * len(match[0]), line) if "qid:" in line else line
 
 
-def _refuse(path: Path, line: int, text: str) -> NoReturn:
-    """Raise the error for the first word of the line that is wrong."""
-    label, *pairs = re.finditer(r"\S+", text)
-    what = None
-    if ":" in label[0]:
-        what = "the label is missing: start the line with it (0 will do if you only predict)"
-    elif "," in label[0]:
-        what = f"{shown(label[0])} has a comma: give one label a line; are these comma-separated values (--format csv)?"
-    elif not is_label(label[0]):
-        what = f"{shown(label[0])} is no label: give one, or remove the line"
-    if what is not None:
-        raise DataFileError(path, what, line, label.start() + 1)
+def _wrong(content: bytes) -> tuple[str, int]:
+    """What is wrong with a line, and the place, from 1, of the first word that is."""
+    try:
+        text = _example(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        what = f"byte 0x{content[error.start]:02x} is not UTF-8 text"
+        return f"{what}: save the file as UTF-8, or give its real --format", error.start + 1
+    label, *pairs = list(re.finditer(r"\S+", text)) or [re.search("$", text)]
+    if not label[0] or ":" in label[0]:
+        return "the label is missing: start the line with it (0 will do if you only predict)", label.start() + 1
+    if "," in label[0]:
+        what = f"{shown(label[0])} has a comma: give one label a line"
+        return f"{what}; are these comma-separated values (--format csv)?", label.start() + 1
     for pair in pairs:
         index, colon, value = pair[0].partition(":")
         if not colon or ":" in value:
             what = f"{shown(pair[0])} is not of the form index:value: mend or remove it"
         elif not (index.isascii() and index.isdecimal()):
             what = f"{shown(index)} is not an index: use whole numbers from 1 (or 0)"
-        elif len(index) > 18:
-            what = f"index {index[:20]} is too large (at most {LARGEST_INDEX}): number the features anew"
-        elif not NUMBER.fullmatch(value):
+        elif len(index) > INDEX_DIGITS or int(index) > LARGEST_NUMBER:
+            what = f"index {index[:20]} is too large (more than 64 bits): number the features anew"
+        elif not NUMBER.fullmatch(value) or not abs(float(value)) <= LARGEST:
             what = what_is_wrong(value)
         else:
             continue
-        raise DataFileError(path, what, line, pair.start() + 1)
-    raise DataFileError(path, "not of the form label index:value index:value ...: mend or remove the line", line)
+        return what, pair.start() + 1
+    return "not of the form label index:value index:value ...: mend or remove the line", 1

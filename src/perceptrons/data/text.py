@@ -1,10 +1,10 @@
 """Text files as strings, and the numbers in them: what is not exactly a number is an error, never a 0."""
 
-import gzip
 import re
-import zlib
 from pathlib import Path
 
+from perceptrons.data.packed import BOM
+from perceptrons.data.source import read_bytes
 from perceptrons.data.table import LARGEST, DataFileError, shown
 
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
@@ -12,16 +12,8 @@ NOT_FINITE = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.IGNORECASE)
 
 
 def read_text(path: Path) -> str:
-    """The whole file, unzipped if its name ends in .gz, without a byte order mark."""
-    content = path.read_bytes()
-    if path.suffix.lower() == ".gz":
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataFileError(
-                path, "not a whole gzip file: compress it again, or drop the .gz of its name"
-            ) from error
-    content = content.removeprefix(b"\xef\xbb\xbf")
+    """The whole file, unpacked if it is packed, without a byte order mark."""
+    content = read_bytes(path).removeprefix(BOM)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,0 +1,157 @@
+"""Texts with labels, a line each: fastText's "__label__x some text", or a label, a tab and a text.
+
+Compiled: `scan/labelled.py` finds label and text, `scan/words.py` cuts the text into words.
+"""
+
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from perceptrons.data.reader import Bad, Parsed, Reader, Texts, texts_of
+from perceptrons.data.source import Piece
+from perceptrons.data.table import shown
+from perceptrons.features import Columns, HashedText
+from perceptrons.features.assembling import assemble
+from perceptrons.features.local import Workspace, cut_text, local_names
+from perceptrons.scan.labelled import PREFIX, Found, scan_labelled
+
+SPACES = b" \t\n\v\f\r\0"
+LABEL = re.compile(rb"(?<![^ \t-\r\0])__label__([^ \t-\r\0]*)")
+IN_WORDS, BEFORE_TAB = FORMS = ("fasttext", "tab")
+
+
+class LabelledTextReader(Reader):
+    """Reads lines of text in UTF-8 that have a label each.
+
+    text: how words become features, or its parameters. hash_bits: instead of the bits of `text`, 0 for a column for
+    every word. columns: those of a model that is to predict. form: "fasttext" if labels are words that begin with
+    __label__, anywhere in the line, one a line; "tab" if they stand before a tab; None for what the first line says.
+    Without need_labels a line may be a text and no more; a block has labels if all its lines have.
+    """
+
+    format = "text"
+
+    def __init__(
+        self,
+        paths: tuple[Any, ...],
+        *,
+        text: HashedText | dict[str, Any] | None = None,
+        hash_bits: int | None = None,
+        columns: Columns | None = None,
+        form: str | None = None,
+        **shared: Any,
+    ):
+        super().__init__(paths, **shared)
+        if form not in (None, *FORMS):
+            raise ValueError(f"form={form!r}: choose 'fasttext' or 'tab', or None to see by the first line.")
+        self.text = clone(text) if isinstance(text, HashedText) else HashedText(**(text or {}))
+        if hash_bits is not None:
+            self.text.set_params(bits=hash_bits or None)
+        if columns is not None:
+            if hash_bits is not None and hash_bits != (columns.bits or 0):
+                raise ValueError(f"hash_bits={hash_bits}, but the columns are of {columns.bits or 0} bits.")
+            self.text.set_params(bits=columns.bits, signed=columns.signed, seed=columns.seed)
+        elif self.text.bits is None and self.text.min_count > 1:
+            raise ValueError("min_count counts words in all texts, and they are read once: leave it out.")
+        self._rule = self.text.rule()
+        self._given, self._asked = columns, form
+        self._rooms = threading.local()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.form = self._asked
+        self.columns = self.text.new_columns() if self._given is None else self._given
+        self.n_features = self.columns.n_columns
+
+    def recipe(self) -> dict[str, Any]:
+        text = {name: _plain(value) for name, value in self.text.get_params().items()}
+        return {"format": self.format, "form": self.form, "text": text, "text_labels": self.text_labels}
+
+    def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        facts, arrays = super().known()
+        return facts | {"form": self.form}, arrays
+
+    def know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        super().know(facts, arrays)
+        self.form, self.n_features = facts["form"], 0 if self.columns is None else self.columns.n_columns
+
+    def _pieces(self) -> Iterator[Piece]:
+        for piece in super()._pieces():
+            if self.form is None:
+                begins = piece.content[: piece.size].tobytes().lstrip(SPACES)
+                if begins:
+                    self.form = IN_WORDS if begins.startswith(PREFIX.tobytes()) else BEFORE_TAB
+            yield piece
+
+    def _parse(self, piece: Piece) -> Parsed:
+        if not hasattr(self._rooms, "words"):
+            self._rooms.words, self._rooms.labels = Workspace(), Workspace()
+        n_lines = int(np.count_nonzero(piece.content[: piece.size] == 10))
+        found = Found(*(np.empty((n_lines, k) if k > 1 else n_lines, np.int64) for k in (2, 2, 1, 3, 2)))
+        in_words = self.form == IN_WORDS
+        with np.errstate(over="ignore"):  # NumPy would warn where nothing is compiled
+            _, n_rows, n_bad, n_unlabelled, n_inside = scan_labelled(
+                piece.content, piece.size, in_words, self.need_labels, found
+            )
+        labels = None
+        if not n_unlabelled:
+            begin, end = np.ascontiguousarray(found.labels[:n_rows].T)
+            numbers, names = local_names(piece.content, begin, end, self._rooms.labels)
+            labels = Texts(numbers, texts_of(names))
+        content = piece.content
+        if n_inside:
+            content = content.copy()
+            for first, last in found.inside[:n_inside].tolist():
+                content[first:last] = SPACES[0]
+        begin, end = np.ascontiguousarray(found.texts[:n_rows].T)
+        local = cut_text(content, begin, end, self._rule, self._rooms.words)
+        bad = [
+            Bad(line, *_wrong(piece.content[first:last].tobytes(), in_words))
+            for line, first, last in found.bad[:n_bad].tolist()
+        ]
+        return Parsed(n_lines, found.lines[:n_rows], labels, local, None, bad)
+
+    def _matrix(self, parsed: Parsed) -> Any:
+        assert self.columns is not None
+        found = self.columns.find(parsed.rows.names)
+        self.n_features = self.columns.n_columns
+        return assemble(parsed.rows, found, self.n_features, self.text.values, self.text.norm)
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON has it."""
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _wrong(line: bytes, in_words: bool) -> tuple[str, int]:
+    """What is wrong with a line, and the column, counted from 1."""
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = len(line[: error.start].decode("utf-8")) + 1
+        return f"byte 0x{line[error.start]:02x} is not UTF-8 text: save the file as UTF-8, or remove the line", place
+    labels = list(LABEL.finditer(line))
+    if in_words:
+        if len(labels) > 1:
+            names = f"{shown(labels[0][0].decode())} and {shown(labels[1][0].decode())}"
+            what = f"{len(labels)} labels, {names}: several labels an example are not read here, give one"
+            return what, _column(line, labels[1].start())
+        if labels:
+            return "__label__ without a name: write the label behind it, or remove the line", _column(
+                line, labels[0].start()
+            )
+        return "there is no label, a word that begins with __label__: give one, or remove the line", 1
+    if b"\t" in line:
+        return "there is no label before the tab: give one, or remove the line", 1
+    hint = "fasttext form, give form='fasttext'" if labels else "write the label, a tab and the text"
+    return f"there is no tab between a label and a text: {hint}", 1
+
+
+def _column(line: bytes, place: int) -> int:
+    return len(line[:place].decode("utf-8")) + 1

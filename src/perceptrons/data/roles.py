@@ -1,0 +1,175 @@
+"""What the columns of a table are, label, numbers, categories or texts: settled by the first block, found by name."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from perceptrons.data.table import DataFileError, listed, shown
+
+USUAL_LABELS = ("label", "y", "target", "class")
+
+
+class Asked(NamedTuple):
+    """What the caller of `TableReader` said of the columns; see there."""
+
+    label: str | None
+    texts: list[str] | str | None
+    numbers: list[str] | None
+    categories: list[str]
+    ignore: list[str]
+    names: list[str] | None
+    header: bool | None
+    need_labels: bool
+    closed: bool  # have features that are not named here no column, so that nobody need look at them?
+
+
+class Roles(NamedTuple):
+    """What the columns are, by name."""
+
+    label: str | None
+    numbers: list[str]
+    categories: list[str]
+    texts: list[str]
+    complete: bool  # has every record of the first block every number?
+
+    def as_feature(self, number: str) -> str:
+        """What a number is called as a feature: beside words "height=", as "height" is a word."""
+        return f"{number}=" if self.texts else number
+
+    @property
+    def number_names(self) -> list[str]:
+        return [self.as_feature(name) for name in self.numbers]
+
+    @property
+    def only_numbers(self) -> bool:
+        return self.complete and bool(self.numbers) and not self.categories and not self.texts
+
+
+class Layout(NamedTuple):
+    """Where the columns lie in a file; places count from 0."""
+
+    names: list[str]
+    label: int | None
+    numbers: list[int]
+    categories: list[int]
+    texts: list[int]
+    form: Any = None  # the format's own
+
+    def used(self) -> list[int]:
+        """All places that are looked at."""
+        return sorted({*self.numbers, *self.categories, *self.texts, *([] if self.label is None else [self.label])})
+
+
+class Origin(NamedTuple):
+    """A file, for messages."""
+
+    path: Path
+    line: int | None = None
+    header: bool = True
+
+    def error(self, what: str, place: int = 0) -> DataFileError:
+        return DataFileError(self.path, what, self.line, place + 1)
+
+
+def settle(
+    origin: Origin,
+    names: list[str],
+    asked: Asked,
+    is_number: Callable[[list[int]], list[bool]],
+    labels: list[str],
+) -> Roles:
+    """Decide what columns of these names are.
+
+    is_number: for columns at these places, by what they hold. labels: columns that may be the label if none is named,
+    the likeliest last.
+    """
+    texts = text_columns(names, asked)
+    if asked.numbers is not None:
+        label = _label(origin, names, asked, labels, {*asked.numbers, *asked.categories, *texts})
+        return Roles(label, list(asked.numbers), list(asked.categories), texts, True)
+    _all_there(origin, names, [*texts, *asked.categories, *asked.ignore])
+    label = _label(origin, names, asked, labels, {*asked.categories, *asked.ignore, *texts})
+    if label in texts:
+        raise origin.error(f"column {shown(str(label))} cannot be both label and text: name one of them otherwise")
+    others, told = {label, *asked.ignore, *texts}, set(asked.categories)
+    features = [place for place, name in enumerate(names) if name not in others]
+    undecided = [place for place in features if names[place] not in told]
+    numbers = {place for place, number in zip(undecided, is_number(undecided), strict=True) if number}
+    roles = Roles(
+        label,
+        [names[place] for place in features if place in numbers],
+        [names[place] for place in features if place not in numbers],
+        texts,
+        True,
+    )
+    _check_names(origin, roles)
+    return roles
+
+
+def _check_names(origin: Origin, roles: Roles) -> None:
+    """No two columns may make features of one name."""
+    categories = set(roles.categories)
+    for name in (*roles.numbers, *roles.categories):
+        for place, letter in enumerate(name):
+            if letter == "=" and name[:place] in categories:
+                both = f"{shown(name[:place])} and {shown(name)}"
+                raise origin.error(f"columns {both} could make features of the same name: rename one")
+
+
+def locate(origin: Origin, names: list[str], roles: Roles, asked: Asked, form: Any = None) -> Layout:
+    """Where the columns of these roles are in another file."""
+    place_of = {name: place for place, name in enumerate(names)}
+    label = None if roles.label is None else place_of.get(roles.label)
+    missing = [name for name in (*roles.numbers, *roles.categories, *roles.texts) if name not in place_of]
+    if label is None and asked.need_labels:
+        missing += ["the label" if roles.label is None else roles.label]
+    if missing and not origin.header:
+        what = f"there is no header, so where are {listed(missing)}? Give one, or as many columns as in training"
+        raise origin.error(what)
+    if missing:
+        raise origin.error(f"there is no column {listed(missing)}, but there was when the columns were settled: add it")
+    if not roles.numbers and not roles.categories and not roles.texts:
+        raise origin.error("there is only one column: give a label and at least one feature, separated by commas")
+    numbers, categories, texts = (
+        [place_of[name] for name in part] for part in (roles.numbers, roles.categories, roles.texts)
+    )
+    return Layout(names, label, numbers, categories, texts, form)
+
+
+def text_columns(names: list[str], asked: Asked) -> list[str]:
+    """The columns of text: one name, a list, or several separated by commas."""
+    if isinstance(asked.texts, str):
+        return [asked.texts] if asked.texts in names else [name.strip() for name in asked.texts.split(",")]
+    return list(asked.texts or [])
+
+
+def likely_labels(names: list[str]) -> list[str]:
+    """The names of columns, those last that labels usually have."""
+    return [name for name in names if name not in USUAL_LABELS] + [
+        name for name in reversed(USUAL_LABELS) if name in names
+    ]
+
+
+def _all_there(origin: Origin, names: list[str], wanted: list[str]) -> None:
+    for name in wanted:
+        if name not in names:
+            raise origin.error(f"no column is called {shown(name)}: there are {listed(names)}")
+
+
+def _label(origin: Origin, names: list[str], asked: Asked, labels: list[str], taken: set[str]) -> str | None:
+    if asked.label is None:
+        free = [name for name in labels if name not in taken]
+        return free[-1] if free and (asked.numbers is None or asked.need_labels) else None
+    if asked.label in names:
+        return asked.label
+    if asked.label.isascii() and asked.label.isdecimal() and 1 <= int(asked.label) <= len(names):
+        return names[int(asked.label) - 1]
+    if not asked.need_labels or asked.numbers is not None:
+        return asked.label
+    if not origin.header:
+        what = (
+            f"there is no header, so no column is called {shown(asked.label)}: give its number, from 1 to {len(names)}"
+        )
+    else:
+        what = f"no column is called {shown(asked.label)}: there are {listed(names)}"
+    raise origin.error(what)

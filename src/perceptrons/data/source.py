@@ -1,0 +1,199 @@
+"""Where bytes come from: files, patterns of names, standard input, packed or not; cut into pieces of whole lines.
+
+The cut depends on the bytes alone: a file, a pipe and a packed file of the same text give the same pieces.
+"""
+
+import glob
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.data.packed import BOM, PACKINGS, STDIN, packing_of
+from perceptrons.data.table import DataFileError
+from perceptrons.scan.eight import ROOM
+
+PIECE = 2**20  # bytes: small enough for the cache, large enough that Python's time for each does not count
+LONGEST_LINE = 2**28
+BROKEN = (EOFError, zlib.error, lzma.LZMAError)
+
+
+class Piece(NamedTuple):
+    """Whole lines of one file: content[:size] ends with a newline, and ROOM bytes follow it."""
+
+    path: Path
+    content: np.ndarray  # uint8
+    size: int
+    first: bool  # does it begin the file?
+
+
+class Identity(NamedTuple):
+    """What tells that a file is still the one it was."""
+
+    size: int
+    changed: int
+
+
+def find_files(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
+    """The files that names and patterns stand for; "-" is STDIN. The matches of a pattern are sorted."""
+    if not paths:
+        raise ValueError("There is nothing to read: give at least one file, or - for standard input.")
+    files: list[Path] = []
+    for given in (os.fspath(path) for path in paths):
+        if given == "-":
+            files.append(STDIN)
+        elif glob.has_magic(given) and not os.path.lexists(given):
+            found = sorted(name for name in glob.glob(given, recursive=True) if not os.path.isdir(name))
+            if not found:
+                raise DataFileError(Path(given), "no file has such a name: mend the pattern")
+            files += map(Path, found)
+        else:
+            files.append(Path(given))
+    if files.count(STDIN) > 1:
+        raise ValueError("Standard input can be read only once: give - once.")
+    return files
+
+
+def identity(path: Path) -> Identity | None:
+    """Size and time of change; None for what has none, as a pipe."""
+    if path == STDIN:
+        return None
+    status = path.stat()
+    return Identity(status.st_size, status.st_mtime_ns)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of a file, unpacked as they are read. A file that is not whole, or changes meanwhile, is an error."""
+    if path == STDIN:
+        if sys.stdin is None:
+            raise DataFileError(path, "standard input is closed: give a file, or something to read")
+        with _unpacked(path, _standard_input()) as file:
+            yield file
+        return
+    with path.open("rb", buffering=0) as raw:
+        before = os.fstat(raw.fileno())
+        with _unpacked(path, raw) as file:
+            yield file
+            if file.read(1):
+                return  # the reader stopped early, and what comes behind is not its business
+        after = os.fstat(raw.fileno())
+        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+            raise DataFileError(path, "the file changed while it was read: read it again when it is complete")
+
+
+def _standard_input() -> Any:
+    """Unbuffered where it can be: a thread that waits for more would else hold a lock that ending the program needs."""
+    try:
+        return io.FileIO(sys.stdin.fileno(), closefd=False)
+    except io.UnsupportedOperation:
+        return sys.stdin.buffer
+
+
+@contextmanager
+def _unpacked(path: Path, raw: Any) -> Iterator[Any]:
+    begins = _Beginning(raw)
+    packing = next((known for known in PACKINGS if known.magic.match(begins.peek())), packing_of(path))
+    if packing is None:
+        yield begins
+        return
+    try:
+        with packing.open(io.BufferedReader(begins, PIECE)) as file:
+            yield file
+    except (OSError, *BROKEN) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk's, not the packing's
+            raise
+        what = f"not a whole {packing.name} file: pack it again, or drop the {packing.ending} of its name"
+        raise DataFileError(path, what) from error
+
+
+class _Beginning(io.RawIOBase):
+    """A stream whose first bytes were looked at, as a stream from its beginning; it cannot seek."""
+
+    def __init__(self, raw: Any):
+        self._raw = raw
+        self._kept = b""
+        while len(self._kept) < 16 and b"\n" not in self._kept and (more := raw.read(16 - len(self._kept))):
+            self._kept += more  # a line is enough to see that nothing is packed
+
+    def peek(self) -> bytes:
+        return self._kept
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._kept:
+            if hasattr(self._raw, "readinto1"):  # a pipe gives what is there
+                return self._raw.readinto1(buffer)
+            return self._raw.readinto(buffer)
+        n = min(len(buffer), len(self._kept))
+        buffer[:n], self._kept = self._kept[:n], self._kept[n:]
+        return n
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file, unpacked."""
+    with opened(path) as file:
+        return file.read()
+
+
+def pieces(path: Path, prompt: bool = False) -> Iterator[Piece]:
+    """Cut a file into the longest runs of whole lines within PIECE bytes, at least one line each.
+
+    prompt: give whole lines as soon as they are there, for a pipe that somebody types into; the cut then depends on
+    when they came.
+    """
+    with opened(path) as file:
+        rest, first, ended = np.empty(0, np.uint8), True, False
+        while len(rest) or not ended:
+            content, size, ended = _filled(file, rest, PIECE, ended, prompt)
+            while not (cut := _behind_last_line(content, min(size, PIECE)) or _behind_first_line(content, size)):
+                if not size:
+                    return
+                if size >= LONGEST_LINE:
+                    raise DataFileError(path, f"a line of more than {LONGEST_LINE:,} bytes: is this a file of lines?")
+                content, size, ended = _filled(file, content[:size], 2 * size, ended, prompt)
+            rest = content[cut:size]
+            begin = len(BOM) if first and content[: len(BOM)].tobytes() == BOM else 0
+            if cut > begin:
+                yield Piece(path, content[begin:], cut - begin, first)
+            first = False
+
+
+def _filled(file: Any, rest: np.ndarray, room: int, ended: bool, prompt: bool) -> tuple[np.ndarray, int, bool]:
+    """The rest and what comes behind it, up to `room` bytes in all; its size, and whether the file ends there."""
+    size = len(rest)
+    content = np.empty(max(room, size) + 1 + ROOM, np.uint8)
+    content[:size] = rest
+    memory = content.data
+    while size < room and not ended:
+        n = file.readinto(memory[size:room])
+        ended = not n
+        size += n or 0
+        if prompt and 10 in content[size - (n or 0) : size]:
+            break
+    if ended and size and content[size - 1] != 10:  # no newline behind the last line
+        content[size] = 10
+        size += 1
+    return content, size, ended
+
+
+def _behind_last_line(content: np.ndarray, size: int) -> int:
+    """The place behind the last newline, 0 if there is none."""
+    for begin in range((size - 1) // 65536 * 65536, -1, -65536):  # most lines are short: look at the end first
+        place = content[begin : min(begin + 65536, size)].tobytes().rfind(b"\n")
+        if place >= 0:
+            return begin + place + 1
+    return 0
+
+
+def _behind_first_line(content: np.ndarray, size: int) -> int:
+    return content[:size].tobytes().find(b"\n") + 1

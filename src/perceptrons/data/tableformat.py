@@ -1,0 +1,30 @@
+"""What the formats of tables have in common; `TableReader` asks one of them for pieces, layouts and cells."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+
+from perceptrons.data.cells import Cells
+from perceptrons.data.roles import Asked, Layout, Roles
+from perceptrons.data.source import Piece
+
+
+class TableFormat(ABC):
+    """A format of tables. One instance serves all files of a reader, once."""
+
+    names: list[str] | None = None  # of the columns of the first file, where a file may be without names
+
+    @abstractmethod
+    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+        """Cut a file into pieces of whole records, of bounded size."""
+
+    @abstractmethod
+    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+        """What the columns are, unless it is settled, and where they are in the file that begins with this piece.
+
+        Where the piece does not tell, the next one is asked: roles are None then, or the layout if no name is known.
+        """
+
+    @abstractmethod
+    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
+        """Read a piece; runs in several threads at once."""

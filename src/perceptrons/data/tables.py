@@ -1,0 +1,277 @@
+"""Tables by pyarrow: CSV, TSV, JSON Lines, Parquet and Arrow; numbers by name, categories one-hot, texts as words."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from perceptrons.data.cells import Named, to_rows
+from perceptrons.data.packed import STDIN
+from perceptrons.data.reader import Parsed, Reader
+from perceptrons.data.roles import Asked, Layout, Roles
+from perceptrons.data.source import Piece
+from perceptrons.data.table import DataFileError
+from perceptrons.data.tableformat import TableFormat
+from perceptrons.features import Columns, HashedText
+from perceptrons.features.assembling import Found, assemble, assemble_values
+from perceptrons.features.local import Local, Names, Workspace, local_names
+
+
+class TableReader(Reader):
+    """Reads tables, in which columns have names and an example is a row, or an object of JSON on a line.
+
+    What a column is, the first block decides: a number is a feature with the name of its column; strings, truth values
+    and categories are features "column=value" of value 1, one for each value, an empty one too. In CSV a column is of
+    numbers if more than half of its cells that are not empty are, in JSON if more than half of its values are; a cell
+    that does not fit is a bad record there and later. Dates, lists and bytes are refused.
+
+    X is an array if all features are numbers and none is hashed (float32 if all columns are), otherwise a CSR matrix:
+    of float32 with texts or hashing, else of float64 without the zeros, numbers in the first columns.
+
+    Parameters
+    ----------
+    paths : tuple of paths
+    format : {"csv", "tsv", "jsonl", "parquet", "arrow"}
+        "arrow" is the file format (Feather) or the stream.
+    label_column : str or int, optional
+        Name of the column with the labels, or its number from 1. Otherwise the last one that is not named below; but
+        "label", "y", "target" or "class" if there is such a column and the format is not CSV or TSV.
+    text_column : str or list of str, optional
+        Columns of text; several names have commas between them. The texts of a row are one text, its words features
+        by the rules of `text`. Numbers are then called "column=", as "column" is a word.
+    categories, ignore : lists of str, optional
+        Columns that are categories whatever they look like; columns to leave out.
+    numbers : list of str, optional
+        Columns of numbers. If given, nothing is left to decide: other columns that are named nowhere are left out.
+    names : list of str, optional
+        CSV: what the columns are called in a file without a header. Otherwise "1", "2", ..., or as in the first file.
+    header : bool, optional
+        CSV: does the first row hold names? Otherwise it does if none of its cells is a number.
+    text : HashedText or dict, optional
+        How texts become features, or its parameters.
+    hash_bits : int, optional
+        Features to 2^hash_bits columns; 0 to remember names. Otherwise as `text` says; without texts none is hashed.
+    columns : Columns, optional
+        Those of a model that is to predict.
+    **shared
+        As every `Reader` has them.
+
+    Notes
+    -----
+    A file may have its columns in any order and more of them; those that are missing are an error. Spaces around a cell
+    of CSV do not count. The column of "file:line:column" is the number of the cell, in JSON of the character; lines of
+    Parquet and Arrow are rows.
+
+    JSON: keys are columns, "a.b" for b within a; lists of strings are categories of which a record may have several; a
+    number or category that a record lacks is 0 (but null is a missing number, or an empty category). A key that the
+    first block has not is taken by what each value is, unless X is an array: then it is a bad record.
+    """
+
+    def __init__(
+        self,
+        paths: tuple[Any, ...],
+        *,
+        format: str,
+        label_column: str | int | None = None,
+        text_column: str | list[str] | None = None,
+        categories: list[str] | None = None,
+        ignore: list[str] | None = None,
+        numbers: list[str] | None = None,
+        names: list[str] | None = None,
+        header: bool | None = None,
+        text: HashedText | dict[str, Any] | None = None,
+        hash_bits: int | None = None,
+        columns: Columns | None = None,
+        **shared: Any,
+    ):
+        super().__init__(paths, **shared)
+        self.format, self._form = format, _table_format(format)
+        if format == "parquet" and STDIN in self.files:
+            raise DataFileError(STDIN, "Parquet is not read from standard input: give the file, or pipe Arrow's stream")
+        self._text = _text(text, bool(text_column))
+        self._rule = None if self._text is None else self._text.rule()
+        self._given, self.hash_bits = columns, _bits(hash_bits, self._text, columns)
+        self._wanted = Asked(
+            None if label_column is None else str(label_column),
+            text_column or None,
+            numbers,
+            categories or [],
+            ignore or [],
+            names,
+            header,
+            self.need_labels,
+            columns is not None and columns.frozen and columns.bits is None,
+        )
+        self._rooms = threading.local()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._form = _table_format(self.format)
+        self._roles: Roles | None = None
+        self._dense, self._number_names = False, number_names([])
+        columns = self._given
+        if columns is None and self._text is not None:
+            columns = Columns(self.hash_bits or None, self._text.signed, self._text.seed)
+        self._take(columns or Columns(self.hash_bits or None))
+
+    def _take(self, columns: Columns) -> None:
+        self.columns, self.n_features = columns, columns.n_columns
+
+    def recipe(self) -> dict[str, Any]:
+        wanted, roles = self._wanted, self._roles
+        text = None if self._text is None else self._text.get_params() | {"bits": self.hash_bits or None}
+        recipe = {
+            "format": self.format,
+            "label_column": wanted.label if roles is None else roles.label,
+            "text_column": wanted.texts if roles is None else roles.texts or None,
+            "categories": wanted.categories if roles is None else roles.categories,
+            "numbers": wanted.numbers if roles is None else roles.numbers,
+            "ignore": wanted.ignore,
+            "text": text,
+            "hash_bits": self.hash_bits,
+            "text_labels": self.text_labels,
+        }
+        if self.format in ("csv", "tsv"):
+            recipe |= {"names": self._form.names or wanted.names, "header": wanted.header}
+        return recipe
+
+    def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        assert self.columns is not None
+        facts, arrays = self.columns.state()
+        return {"columns": facts, "roles": self._roles and self._roles._asdict(), "names": self._form.names}, arrays
+
+    def know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self._take(Columns.from_state(facts["columns"], arrays))
+        self._roles = facts["roles"] and Roles(**facts["roles"])
+        self._form.names = facts["names"]
+
+    # ---- pieces to blocks
+
+    def _pieces(self) -> Iterator[Piece]:
+        for path in self.files:
+            self._identity(path)
+            layout = None
+            for piece in self._form.pieces(path, self.prompt):
+                if layout is None or self._roles is None:
+                    settled = self._roles is not None
+                    self._roles, layout = self._form.look(piece, self._wanted, self._roles)
+                    if not settled and self._roles is not None:
+                        self._settle(self._roles)
+                placed = Placed(*piece)
+                placed.roles, placed.layout = self._roles, layout
+                yield placed
+
+    def _settle(self, roles: Roles) -> None:
+        """Now it is known what the columns are: will rows be arrays?"""
+        assert self.columns is not None
+        names = roles.number_names
+        self._dense = roles.only_numbers and self.columns.bits is None
+        if self._given is not None:
+            self._dense = (
+                self._dense and self.columns.n_columns == len(names) and set(self.columns.names()) == set(names)
+            )
+        self._number_names = number_names(names)
+
+    def _parse(self, piece: Piece) -> Parsed:
+        assert isinstance(piece, Placed)
+        cells = self._form.cells(piece, piece.roles, piece.layout)
+        if piece.roles is None or piece.layout is None:
+            return Parsed(cells.n_lines, cells.lines, None, None, None, cells.bad)
+        if not hasattr(self._rooms, "words"):
+            self._rooms.words = Workspace()
+        column = (piece.layout.label or 0) + 1
+        return to_rows(cells, column, self._rule, self._rooms.words, self._dense, self.need_labels)
+
+    def _matrix(self, parsed: Parsed) -> Any:
+        columns, rows = self.columns, parsed.rows
+        assert columns is not None
+        if rows is None or not len(parsed.lines):
+            return np.empty((0, columns.n_columns))
+        if rows.named is None:
+            counts = np.full(rows.values.shape[1], len(rows.values))
+            places = columns.find(self._number_names._replace(counts=counts)).columns
+            X = rows.values if (np.diff(places) == 1).all() else rows.values[:, np.argsort(places)]
+        else:
+            X = self._sparse(rows.named, rows.words, columns)
+        self.n_features = columns.n_columns
+        return X
+
+    def _sparse(self, named: Named, words: Local | None, columns: Columns) -> Any:
+        found = columns.find(named.names)
+        if words is None:
+            if columns.bits is not None:
+                return assemble_values(*named[:3], found, columns.n_columns)
+            return float64_rows(named, found, columns.n_columns)
+        assert self._text is not None
+        of_words = columns.find(words.names)
+        X = assemble(words, of_words, columns.n_columns, self._text.values, self._text.norm)
+        return X + assemble_values(*named[:3], found, columns.n_columns) if len(named.numbers) else X
+
+
+class Placed(Piece):
+    """A piece, and what was known of the columns when it was cut."""
+
+    roles: Roles | None
+    layout: Layout | None
+
+
+def float64_rows(named: Named, found: Found, n_columns: int) -> Any:
+    """Rows of features whose columns are their own; those without a column are dropped."""
+    places, amounts, starts = found.columns[named.numbers], named.amounts, named.starts
+    known = places >= 0
+    if not known.all():
+        starts = np.concatenate([[0], np.cumsum(known)])[starts]
+        places, amounts = places[known], amounts[known]
+    shape = (len(starts) - 1, n_columns)
+    return sp.csr_matrix((amounts, places.astype(np.int32), starts.astype(np.int32)), shape=shape, copy=False)
+
+
+def number_names(names: list[str]) -> Names:
+    """Names as `Columns` takes them."""
+    encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+    ends = np.cumsum([0, *map(len, encoded)])
+    return local_names(np.frombuffer(b"".join(encoded), np.uint8), ends[:-1], ends[1:], Workspace())[1]
+
+
+def _table_format(format: str) -> TableFormat:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        what = f"Files of format {format!r} need the package pyarrow: pip install 'perceptrons[files]'."
+        raise ModuleNotFoundError(what) from error
+    if format in ("csv", "tsv"):
+        from perceptrons.data.csvtable import CsvTable
+
+        return CsvTable(format == "tsv")
+    if format == "jsonl":
+        from perceptrons.data.jsontable import JsonTable
+
+        return JsonTable()
+    if format in ("parquet", "arrow"):
+        from perceptrons.data.arrowtable import ArrowTable
+
+        return ArrowTable(format)
+    raise ValueError(f"format={format!r}: choose one of csv, tsv, jsonl, parquet, arrow.")
+
+
+def _text(text: HashedText | dict[str, Any] | None, wanted: bool) -> HashedText | None:
+    """How texts become features; None where there are none."""
+    if not wanted:
+        if text is not None:
+            raise ValueError("text says how words become features, but there is no text: name its text_column.")
+        return None
+    text = HashedText(**text) if isinstance(text, dict) else text or HashedText()
+    if text.min_count > 1:
+        raise ValueError("min_count needs all texts before the first is learned: leave it out for a stream.")
+    return text
+
+
+def _bits(hash_bits: int | None, text: HashedText | None, columns: Columns | None) -> int:
+    """Bits of the columns' numbers, 0 if nothing is hashed."""
+    if columns is None:
+        return hash_bits if hash_bits is not None else (0 if text is None else text.bits or 0)
+    if hash_bits is not None and hash_bits != (columns.bits or 0):
+        raise ValueError(f"hash_bits={hash_bits}, but the columns are of {columns.bits or 0} bits.")
+    return columns.bits or 0
