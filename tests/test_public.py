@@ -8,8 +8,8 @@ import perceptrons
 
 def test_the_public_names_are_these():
     assert perceptrons.__all__ == [
-        "FeatureTemplates", "KernelPerceptron", "ModelFileError", "Perceptron", "SequencePerceptron",
-        "StructuredPerceptron", "load", "save",
+        "Checkpoint", "FeatureTemplates", "HashedFeatures", "HashedText", "KernelPerceptron", "ModelFileError",
+        "Perceptron", "SequencePerceptron", "StructuredPerceptron", "load", "save",
     ]  # fmt: skip
     assert all(hasattr(perceptrons, name) for name in perceptrons.__all__)
     assert perceptrons.__version__

@@ -64,8 +64,8 @@ class Program(TyperGroup):
             code = complain(f"{error.filename}: {error.strerror or error}", BAD_INPUT)
         except MemoryError:
             code = complain("There is not enough memory for these data.", BAD_INPUT)
-        except KeyboardInterrupt:
-            code = complain("Interrupted.", INTERRUPTED)
+        except KeyboardInterrupt as error:
+            code = complain(str(error) or "Interrupted.", INTERRUPTED)
         raise typer.Exit(code)
 
 

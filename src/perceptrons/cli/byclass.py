@@ -10,7 +10,6 @@ from perceptrons.cli.screen import plain
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
-    from perceptrons.data import Table
 
 SHAPES = {"--cost": '{"true class": {"answer": cost}}', "--class-weight": 'balanced, {"class": weight}'}
 
@@ -39,14 +38,14 @@ def read_by_class(option: str, given: str) -> dict[str, Any]:
     raise BadInputError(f"{option} {plain(given, 60)}: {what}: give {SHAPES[option]}, or a file with it.")
 
 
-def name_classes(model: "AnyModel", table: "Table") -> None:
-    """Let the costs and class weights of a model speak of the classes in the table, or refuse them."""
+def name_classes(model: "AnyModel", labels: Any) -> None:
+    """Let the costs and class weights of a model speak of the classes among the labels, or refuse them."""
     import numpy as np
 
     from perceptrons.training.inputs import check_weights
     from perceptrons.training.method import cost_matrix
 
-    classes, codes = np.unique(np.asarray(table.y), return_inverse=True)
+    classes, codes = np.unique(np.asarray(labels), return_inverse=True)
     known = {str(label): label for label in classes.tolist()}
     if not is_kernel(model):
         with refusing(ValueError, RecursionError, about="--cost"):

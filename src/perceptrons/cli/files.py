@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 def read_table(path: Path, format: DataFormat | None, label_column: str | None, **wanted: Any) -> "Table":
     """Examples from a file."""
-    from perceptrons.data import DataFileError, read
+    from perceptrons.data import FORMATS, DataFileError, read
 
+    if format is not None and format not in FORMATS:
+        raise BadInputError(f"--format {format}: files of this format are only read as streams, not here.")
     with refusing(DataFileError), refusing_to_open(path):
         return read(path, format=None if format is None else format.value, label_column=label_column, **wanted)
 

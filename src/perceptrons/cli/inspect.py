@@ -5,8 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perceptrons.cli import options
+from perceptrons.cli.columns import (
+    audit,
+    hashing_in_words,
+    listed_names,
+    names_of,
+    shared_in_words,
+    show_collisions,
+    source_in_words,
+)
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.files import feature_names, is_kernel, is_tagger, load_any, several_labels
+from perceptrons.cli.files import is_kernel, is_tagger, load_any, several_labels
 from perceptrons.cli.screen import as_json, count, grid, heading, listed, plain, screen
 from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
 from perceptrons.cli.tag.inside import inspect_tagger
@@ -29,6 +38,9 @@ def inspect(
     label: Annotated[
         str | None, typer.Option("--class", metavar="LABEL", help="Only this class, or the pair 'A vs B'.")
     ] = None,
+    collisions: Annotated[
+        bool, typer.Option("--collisions", help="Of hashed features: columns that several share and that carry weight.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Show what a model was trained with, what it has seen, why it stopped, and its most telling weights.
@@ -43,13 +55,20 @@ def inspect(
     if not rows:
         known = listed(fitted.classes_.tolist())
         raise BadInputError(f"--class {label}: the model has no such class, only {known}.")
+    hashing = None if is_kernel(fitted) else audit(fitted, rows, top)
+    if collisions and hashing is None:
+        raise BadInputError(f"{model}: its features are not hashed, so none share a column: leave --collisions out.")
     if json:
         inside = {"support": top_support(fitted, rows, top)} if is_kernel(fitted) else {
             "weights": top_by_row(fitted, rows, top)}  # fmt: skip
-        print(as_json({"model": str(model), **_facts(fitted), **inside}), end="")
+        print(as_json({"model": str(model), **_facts(fitted), "hashing": hashing, **inside}), end="")
         return
     console = screen()
-    _show_facts(fitted, console)
+    _show_facts(fitted, hashing, rows, console)
+    if collisions:
+        assert hashing is not None
+        show_collisions(hashing, console)
+        return
     (_show_support if is_kernel(fitted) else _show_weights)(fitted, rows, top, console)
     console.print(f"\n{NOT_PROBABILITIES}")
 
@@ -62,7 +81,7 @@ def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: Any) 
         console.print(heading(f"Most telling of each class ({kind}); all of one: --class LABEL"))
     else:
         console.print(heading(f"Most telling of A vs B ({kind}; + for B); all of one: --class 'A vs B'"))
-    show_rows(rows, feature_names(model), top, SHOWN_ROWS, console, where_more=MORE)
+    show_rows(rows, names_of(model), top, SHOWN_ROWS, console, where_more=MORE)
 
 
 def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: Any) -> None:
@@ -78,7 +97,6 @@ def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: Any) 
 
 
 def _facts(model: "AnyModel") -> dict[str, Any]:
-    names = feature_names(model)
     return {
         "kind": type(model).__name__,
         "parameters": model.get_params(),
@@ -86,7 +104,8 @@ def _facts(model: "AnyModel") -> dict[str, Any]:
         "classes": model.classes_.tolist(),
         "several_labels": several_labels(model),
         "n_features": model.n_features_in_,
-        "feature_names": names,
+        "feature_names": listed_names(model),
+        "source": getattr(model, "source_", None),
         "examples_seen": model.t_,
         "updates": model.n_updates_,
         "n_mistakes": model.n_mistakes_,
@@ -97,9 +116,9 @@ def _facts(model: "AnyModel") -> dict[str, Any]:
     }
 
 
-def _show_facts(model: "AnyModel", console: Any) -> None:
+def _show_facts(model: "AnyModel", hashing: dict[str, Any] | None, rows: list["Row"], console: Any) -> None:
     labels = model.classes_.tolist()
-    names = feature_names(model)
+    names = listed_names(model)
     features = f"{model.n_features_in_:,}"
     if names:
         some = names if len(names) <= 5 else [*names[:3], "...", names[-1]]
@@ -109,6 +128,9 @@ def _show_facts(model: "AnyModel", console: Any) -> None:
     kernel = []
     if is_kernel(model):
         kernel = [("kernel", kernel_in_words(model)), ("keeps", support_in_words(model))]
+    read = [("reads", source_in_words(model.source_))] if hasattr(model, "source_") else []
+    if hashing is not None:
+        read += [("hashing", hashing_in_words(hashing)), ("shared", shared_in_words(hashing, rows))]
     table = grid(("", "left"), ("", "left"))
     table.columns[0].style = "dim"
     table.columns[1].no_wrap = False
@@ -118,6 +140,7 @@ def _show_facts(model: "AnyModel", console: Any) -> None:
         ("settings", settings(model) or "all as by default"),
         ("classes", f"{len(labels)}: {listed(labels, 12)}"),
         ("features", features),
+        *read,
         ("learned", f"{count(model.n_iter_, 'epoch')}, {mistakes}{count(model.n_updates_, 'update')}{apart(model)}, "
                     f"{count(round(model.t_), 'example')} seen"),
         ("stopped", why_it_stopped(model)),

@@ -1,21 +1,31 @@
 """`perceptrons predict`: a label per line, fit for pipes; scores if wanted."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import typer
 
 from perceptrons.cli import options
+from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import check_output, load_model, read_for, refusing_to_open, scored, several_labels, winners
-from perceptrons.cli.screen import as_json, plain
+from perceptrons.cli.screen import as_json
 from perceptrons.cli.wording import NOT_PROBABILITIES
 
 
 def predict(
     model: options.Model,
-    data: options.Data,
+    data: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="DATA",
+            readable=False,
+            show_default=False,
+            help="Files, patterns such as 'part-*.svm', or - for stdin, which is read if something is piped into it.",
+        ),
+    ] = None,
     scores: Annotated[
         bool, typer.Option("--scores", help="Add the scores, separated by tabs, below a heading. Not probabilities.")
     ] = False,
@@ -24,40 +34,64 @@ def predict(
     ] = None,
     format: options.Format = None,
     label_column: options.LabelColumn = None,
-    json: options.Json = False,
+    text_column: options.TextColumn = None,
+    on_error: options.OnError = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON for machines: an object a line for streams, else one for all.")
+    ] = False,
 ) -> None:
-    """Print the class of every example in DATA, one a line; several labels with commas. DATA needs no labels."""
-    check_output(output, model, data)
+    """Print the class of every example in DATA, one a line; several labels with commas. DATA needs no labels.
+
+    A model that learned from a stream answers line by line as they come, at constant memory.
+    """
+    from perceptrons.cli.stream.answering import matrices_of, write_answers
+    from perceptrons.cli.stream.options import STDIN
+    from perceptrons.cli.stream.reading import Reading, refuse_skipping, say_skipped, stream_for, whole_files
+
+    check_output(output, model, *(data or []))
     fitted = load_model(model, instead="predict")
-    table = read_for(fitted, data, format, label_column, need_labels=False)
-    classes = fitted.classes_.tolist()
-    points = scored(fitted, table.X)
-    several = several_labels(fitted)
-    labels = [[classes[k] for k in won.nonzero()[0]] if several else classes[won] for won in winners(fitted, points)]
-    if json:
-        content: dict[str, Any] = {"model": str(model), "data": str(data), "classes": classes, "predictions": labels}
-        if scores:
-            content |= {"scores": points.tolist(), "note": NOT_PROBABILITIES}
-        text = as_json(content)
+    if not data:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise BadInputError("perceptrons predict: DATA is missing: give a file, or pipe something into it.")
+        if format is None and getattr(fitted, "source_", None) is None:
+            raise BadInputError("perceptrons predict: DATA is missing: give a file, or pipe some in and give --format.")
+        data = [STDIN]
+    how = Reading(format, False, label_column, text_column, skip=on_error == "skip", prompt=STDIN in data)
+    reader = stream_for(fitted, data, how)
+    if reader is not None:
+        matrices: Iterable[Any] = matrices_of(reader)
     else:
-        text = "".join(f"{line}\n" for line in _lines(classes, labels, points.tolist() if scores else None))
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        with refusing_to_open(output):
-            output.write_text(text, encoding="utf-8")
+        refuse_skipping(on_error)
+        matrices = [read_for(fitted, path, format, label_column, need_labels=False).X for path in whole_files(data)]
+    with written(output) as out:
+        if json and reader is None and len(data) == 1:
+            out.write(_one_object(fitted, model, data[0], matrices, scores))
+        else:
+            write_answers(fitted, matrices, out, scores, json)
+    if reader is not None:
+        say_skipped(reader)
 
 
-def _lines(classes: list[Any], labels: list[Any], points: list[Any] | None) -> Iterator[str]:
-    """Labels, or a heading and a line of label and scores each; with two classes the score of the second one."""
-    if points is None:
-        yield from (_word(label) for label in labels)
+@contextmanager
+def written(path: Path | None) -> Iterator[IO[str]]:
+    """Where answers go."""
+    if path is None:
+        yield sys.stdout
         return
-    several = bool(points) and isinstance(points[0], list)
-    yield "\t".join(["label", *(f"score of {_word(label)}" for label in (classes if several else classes[-1:]))])
-    for label, row in zip(labels, points, strict=True):
-        yield "\t".join([_word(label), *(f"{point:.6g}" for point in (row if several else [row]))])
+    with refusing_to_open(path), path.open("w", encoding="utf-8") as file:
+        yield file
 
 
-def _word(label: Any) -> str:
-    return ",".join(plain(one, at_most=sys.maxsize) for one in (label if isinstance(label, list) else [label]))
+def _one_object(model: Any, path: Path, data: Path, matrices: Iterable[Any], scores: bool) -> str:
+    """All answers in one JSON object."""
+    classes = model.classes_.tolist()
+    labels, points = [], []
+    for X in matrices:
+        here = scored(model, X)
+        points += here.tolist()
+        several = several_labels(model)
+        labels += [[classes[k] for k in won.nonzero()[0]] if several else classes[won] for won in winners(model, here)]
+    content: dict[str, Any] = {"model": str(path), "data": str(data), "classes": classes, "predictions": labels}
+    if scores:
+        content |= {"scores": points, "note": NOT_PROBABILITIES}
+    return as_json(content)

@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.screen import count, grid, heading, percent, plain
+from perceptrons.cli.errors import BadInputError
+from perceptrons.cli.screen import count, grid, heading, listed, percent, plain
 
 if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
 
 MANY = 20  # classes; above this many the tables show the worst
+MOST_UNKNOWN = 1000  # labels; above this many they are no classes
 
 
 @dataclass
@@ -61,23 +63,61 @@ class Quality:
         return sorted((pair for pair in pairs if pair[2]), key=lambda pair: -pair[2])
 
 
+class Tally:
+    """True labels against answers, counted as they come. Labels that the model does not know are mistakes."""
+
+    def __init__(self, classes: "np.ndarray"):
+        self.labels = classes.tolist()
+        self.known = len(self.labels)
+        self._whole = classes.dtype.kind in "iu"
+        self._places = {key: k for k, label in enumerate(self.labels) for key in (str(label), label)}
+        self._rows: list[Any] = []
+
+    def add(self, labels: "np.ndarray", codes: "np.ndarray", answers: "np.ndarray") -> None:
+        """codes: the number of each example's label among the labels. answers: the number of the class answered."""
+        import numpy as np
+
+        table = np.bincount(codes * self.known + answers, minlength=len(labels) * self.known)
+        for label, row in zip(labels.tolist(), table.reshape(-1, self.known), strict=True):
+            if row.any():
+                place = self._place(label)
+                self._rows += [np.zeros(self.known, np.int64) for _ in range(len(self._rows), place + 1)]
+                self._rows[place] += row
+        if len(self.labels) > self.known + MOST_UNKNOWN:
+            raise BadInputError(
+                f"There are more than {MOST_UNKNOWN:,} labels that the model does not know, such as "
+                f"{listed(self.labels[-3:])}: name the right column with --label-column."
+            )
+
+    def _place(self, label: Any) -> int:
+        """The number of a label; one that came never before gets the next."""
+        from perceptrons.data.table import WHOLE
+
+        if self._whole and isinstance(label, str) and WHOLE.fullmatch(label):
+            label = int(label.partition(".")[0])  # +1 is 1
+        place = self._places.get(label, self._places.get(str(label)))
+        if place is None:
+            place = self._places[label] = len(self.labels)
+            self.labels.append(label)
+        return place
+
+    def quality(self) -> Quality:
+        """What was counted so far."""
+        import numpy as np
+
+        confusion = np.zeros((len(self.labels), len(self.labels)), np.int64)
+        for place, row in enumerate(self._rows):
+            confusion[place, : self.known] = row
+        return Quality(self.labels, self.known, confusion)
+
+
 def measure(classes: "np.ndarray", y: Any, predicted: "np.ndarray") -> Quality:
-    """Compare labels with the numbers of the predicted classes; labels that the model does not know are mistakes."""
+    """Compare labels with the numbers of the predicted classes."""
     import numpy as np
 
-    labels = classes.tolist()
-    number = {str(label): k for k, label in enumerate(labels)} | {label: k for k, label in enumerate(labels)}
-    here, codes = np.unique(y, return_inverse=True)
-    places = []
-    for label in here.tolist():
-        k = number.get(label, number.get(str(label)))
-        if k is None:
-            k = len(labels)
-            labels.append(label)
-        places.append(k)
-    confusion = np.zeros((len(labels), len(labels)), dtype=np.int64)
-    np.add.at(confusion, (np.array(places)[codes], predicted), 1)
-    return Quality(labels, len(classes), confusion)
+    tally = Tally(classes)
+    tally.add(*np.unique(y, return_inverse=True), predicted)
+    return tally.quality()
 
 
 def beside(quality: Quality) -> str:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perceptrons.cli.columns import names_of
 from perceptrons.cli.digits import pictures
-from perceptrons.cli.files import feature_names, is_kernel, scored, winners
+from perceptrons.cli.files import is_kernel, scored, winners
 from perceptrons.cli.quality import Quality, beside, measure
 from perceptrons.cli.screen import bar, count, grid, heading, percent
 from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
@@ -140,7 +141,7 @@ def show_weights(run: Run, console: "Console") -> None:
     rows = rows_of(model, mirrored=False)
     title = {"class": " of each class", "pair": " of each pair: those above 0 speak for its second"}[rows[0].thing]
     console.print(heading("Most telling weights" + title * (len(rows) > 1)))
-    show_rows(rows, feature_names(model), 6 if len(rows) == 1 else 3, ROWS, console)
+    show_rows(rows, names_of(model), 6 if len(rows) == 1 else 3, ROWS, console)
     picture = pictures(model, console) if run.data is None else None
     if picture is not None:
         console.print(heading("Weights as pictures: shades speak for the digit, dots against it"))

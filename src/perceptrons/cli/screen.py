@@ -1,6 +1,7 @@
 """How things look on a screen: consoles, bars, counts, labels; and JSON for machines."""
 
 import json
+import sys
 from typing import Any
 
 from rich.console import Console
@@ -47,6 +48,11 @@ def plain(label: Any, at_most: int = 28) -> str:
     """A label or name as a piece of one line: control characters escaped, cut if long."""
     text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(label))
     return text if len(text) <= at_most else text[: at_most - 3] + "..."
+
+
+def label_word(label: Any) -> str:
+    """A label, or several with commas, whole, as a line for programs."""
+    return ",".join(plain(one, at_most=sys.maxsize) for one in (label if isinstance(label, list) else [label]))
 
 
 def listed(labels: list[Any], at_most: int = 10) -> str:

@@ -1,6 +1,5 @@
 """`perceptrons train`: learn from a file, or from scikit-learn's digits, test, save and say how it went."""
 
-import shlex
 import sys
 from contextlib import nullcontext
 from enum import StrEnum
@@ -11,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perceptrons.cli import kernels, options
+from perceptrons.cli.again import command
 from perceptrons.cli.byclass import file_of, name_classes, read_by_class
 from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, read_table, save_model
 from perceptrons.cli.screen import as_json, plain, screen
+from perceptrons.cli.stream import options as of_streams
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
@@ -37,12 +38,12 @@ def whole_or_all(text: str) -> int | str:
 
 def train(
     data: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Argument(
             metavar="DATA",
             readable=False,
             show_default=False,
-            help="CSV, svmlight or .npz file; none: scikit-learn's digits.",
+            help="A file; or several, patterns such as 'part-*.svm', - for stdin; none: scikit-learn's digits.",
         ),
     ] = None,
     output: Annotated[
@@ -50,6 +51,8 @@ def train(
     ] = None,
     format: options.Format = None,
     label_column: options.LabelColumn = None,
+    text_column: options.TextColumn = None,
+    on_error: options.OnError = None,
     test: Annotated[
         Path | None, typer.Option("--test", metavar="FILE", readable=False, help="Test on this file.")
     ] = None,
@@ -122,21 +125,35 @@ def train(
         bool, Stop("--early-stopping", help="Stop when held-out training examples get no better.")
     ] = False,
     max_seconds: Annotated[float | None, Stop("--max-seconds", metavar="S", help="Stop after this time.")] = None,
+    epochs: of_streams.Epochs = None,
+    classes: of_streams.Classes = None,
+    hash_bits: of_streams.HashBits = None,
+    words: of_streams.WordGrams = None,
+    chars: of_streams.CharGrams = None,
+    categories: of_streams.Categories = None,
+    ignore: of_streams.Ignore = None,
+    text_labels: of_streams.TextLabels = False,
+    zero_based: of_streams.ZeroBased = False,
+    checkpoint: of_streams.CheckpointFile = None,
+    every: of_streams.Every = None,
+    resume: of_streams.Resume = False,
+    cache: of_streams.KeptCache = None,
+    example: of_streams.Example = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show a live bar while learning.")] = False,
     json: options.Json = False,
 ) -> None:
     """Train a perceptron, test it on examples it has not seen, and say how it went.
 
-    Without DATA it learns scikit-learn's handwritten digits.
-    """
-    if test is not None and test_share is not None:
-        raise BadInputError("--test and --test-share exclude each other: give a test file, or a share to hold out.")
-    if test is not None and data is None:
-        raise BadInputError("--test needs DATA: the digits are tested on examples held out.")
-    check_output(output, data, test, file_of(cost), file_of(class_weight))
-    from perceptrons.cli.report import Run, show, summary
+    Without DATA it learns scikit-learn's handwritten digits. One csv, tsv, svmlight or npz file is read whole.
 
+    Several files, patterns, - (stdin), other formats and any option for streams make it learn while it reads.
+    """
+    asked = of_streams.Asked(
+        example, epochs, classes, hash_bits, text_column, words, chars, categories, ignore, text_labels, zero_based,
+        on_error, cache, checkpoint, every, resume,
+    )  # fmt: skip
+    files = data or []
     rule = {
         "combine": combine, "step": step, "eta0": eta0, "C": C, "margin": margin, "shrink": shrink,
         "batch_size": batch_size, "multiclass": multiclass, "cost": cost, "class_weight": class_weight,
@@ -145,6 +162,18 @@ def train(
         "kernel": kernel, "gamma": gamma, "degree": degree, "coef0": coef0, "budget": budget, "on_full": on_full,
         "cache_size": cache_size,
     }  # fmt: skip
+    why_stream = of_streams.why_stream(files, format, asked)
+    if why_stream is None:
+        if test is not None and test_share is not None:
+            raise BadInputError("--test and --test-share exclude each other: give a test file, or a share to hold out.")
+        if test is not None and not files:
+            raise BadInputError("--test needs DATA: the digits are tested on examples held out.")
+    else:
+        of_streams.refuse_others(
+            why_stream, {"test_share": test_share, "max_iter": max_iter, "tol": tol, "early_stopping": early_stopping},
+            of_kernel, class_weight,
+        )  # fmt: skip
+    check_output(output, *files, test, file_of(cost), file_of(class_weight))
     kernels.check_sides(rule, of_kernel, no_intercept)
     chosen = {**rule, **of_kernel, "max_iter": max_iter, "tol": tol, "max_seconds": max_seconds}
     given = {name: getattr(value, "value", value) for name, value in chosen.items() if value is not None}
@@ -156,26 +185,27 @@ def train(
         given["class_weight"] = read_by_class("--class-weight", class_weight)
     given |= {
         "early_stopping": early_stopping, "random_state": seed, "shuffle": not no_shuffle,
-        "verbose": verbose and not quiet,
+        "verbose": verbose and not quiet and why_stream is None,
     }  # fmt: skip
     model = kernels.new_model(given, fit_intercept=not no_intercept)
-    table, held_out, split = tables(data, test, 0.2 if test_share is None else test_share, seed, format, label_column)
-    name_classes(model, table)
+    said = {"format": format, "label_column": label_column, "test": test, "test_share": test_share, **rule, **of_kernel}
+    if why_stream is not None:
+        from perceptrons.cli.stream.training import Order, train_stream
+
+        said |= {"max_seconds": max_seconds, "no_shuffle": no_shuffle, "no_intercept": no_intercept}
+        train_stream(
+            Order(model, files, format, label_column, test, asked, output, said, quiet, verbose and not quiet, json)
+        )
+        return
+    from perceptrons.cli.report import Run, show, summary
+
+    path = files[0] if files else None
+    table, held_out, split = tables(path, test, 0.2 if test_share is None else test_share, seed, format, label_column)
+    name_classes(model, table.y)
     learn(model, table, waiting=not (quiet or json or verbose))
     if output is not None:
         save_model(model, output)
-    asked = {
-        "format": format,
-        "label_column": label_column,
-        "test": test,
-        "test_share": test_share,
-        **rule,
-        **of_kernel,
-    }
-    words = ["perceptrons", "train"] + [str(data)] * (data is not None)
-    for name, value in asked.items():
-        words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
-    run = Run(model, table, held_out, split, data, output, shlex.join(words))
+    run = Run(model, table, held_out, split, path, output, command(files, said))
     if json:
         print(as_json(summary(run)), end="")
     elif not quiet:

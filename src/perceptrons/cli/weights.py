@@ -3,7 +3,8 @@
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perceptrons.cli.files import feature_names, is_kernel, several_labels
+from perceptrons.cli.columns import ColumnNames, FromZero, names_of
+from perceptrons.cli.files import is_kernel, several_labels
 from perceptrons.cli.screen import bar, count, grid, plain, signed
 
 if TYPE_CHECKING:
@@ -15,12 +16,23 @@ if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
 
 
+Names = list[str] | ColumnNames | FromZero | None
+
+
 class Weight(NamedTuple):
-    """One weight: of which feature, and its column counted from 0."""
+    """One weight: of which feature, and its column counted from 0; others: features that share the column."""
 
     feature: str
     column: int
     weight: float
+    others: tuple[str, ...] = ()
+
+    def shown(self, at_most: int) -> str:
+        more = f" +{len(self.others)} more" if self.others else ""
+        return plain(self.feature, at_most - len(more)) + more
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: value for name, value in self._asdict().items() if name != "others" or value}
 
 
 class Row(NamedTuple):
@@ -68,29 +80,45 @@ def rows_of(model: "AnyModel", mirrored: bool = True) -> list[Row]:
     return [Row((label,), None, *row) for label, *row in zip(classes, coef, b, strict=True)]
 
 
-def top(row: Row, names: list[str] | None, n: int) -> list[Weight]:
+def top(row: Row, names: Names, n: int) -> list[Weight]:
     """The n weights farthest from 0, the farthest first; none that are 0."""
+    places = heaviest(row.weights, n)
+    if isinstance(names, ColumnNames):  # a feature may count negatively in its column: its weight is the opposite then
+        return [
+            Weight(called.names[0], place, called.signs[0] * float(row.weights[place]), tuple(called.names[1:]))
+            for place, called in zip(places, names.called(places), strict=True)
+        ]
+    return [Weight(name_of(names, place), place, float(row.weights[place])) for place in places]
+
+
+def heaviest(weights: "np.ndarray", n: int) -> list[int]:
+    """The places of the n numbers farthest from 0, the farthest first; none that are 0."""
     import numpy as np
 
-    places = np.argsort(-np.abs(row.weights), kind="stable")[:n].tolist()
-    return [Weight(name_of(names, place), place, float(row.weights[place])) for place in places if row.weights[place]]
+    sizes = np.abs(weights)
+    places = np.flatnonzero(sizes)
+    if len(places) > n:
+        least = np.partition(sizes[places], -n)[-n]
+        places = places[sizes[places] >= least]
+    return places[np.argsort(-sizes[places], kind="stable")][:n].tolist()
 
 
-def name_of(names: list[str] | None, column: int) -> str:
+def name_of(names: list[str] | FromZero | None, column: int) -> str:
     """How a feature is called: by its name, or by its column as files count them, from 1."""
     if names is None:
         return f"column {column + 1}"
-    return f"column {names[column]}" if names[column].isdecimal() else names[column]
+    name = names[column]
+    return f"column {name}" if name.isdecimal() else name
 
 
 def top_by_row(model: "Perceptron", rows: list[Row], n: int) -> list[dict[str, Any]]:
     """The top weights of every row, for machines."""
-    names = feature_names(model)
+    names = names_of(model)
     return [
         {
             row.thing: row.classes[0] if row.thing == "class" else list(row.classes),
             "intercept": row.bias,
-            "weights": [weight._asdict() for weight in top(row, names, n)],
+            "weights": [weight.as_json() for weight in top(row, names, n)],
         }
         for row in rows
     ]
@@ -98,7 +126,7 @@ def top_by_row(model: "Perceptron", rows: list[Row], n: int) -> list[dict[str, A
 
 def show_rows(
     rows: list[Row],
-    names: list[str] | None,
+    names: Names,
     n: int,
     at_most: int,
     console: "Console",
@@ -122,7 +150,7 @@ def _bars(row: Row, weights: list[Weight], titles: tuple[str, str], console: "Co
     for weight in weights:
         speaks = f"for {positive}" if weight.weight > 0 else negative
         length = bar(abs(weight.weight / weights[0].weight), 16, console)
-        table.row(plain(weight.feature, 32), signed(weight.weight), length, speaks)
+        table.row(weight.shown(32), signed(weight.weight), length, speaks)
     return table
 
 
@@ -134,7 +162,7 @@ def _lines(rows: list[Row], tops: list[list[Weight]], console: "Console") -> "Ta
     for place in range(max(len(weights) for weights in tops)):
         # a column pair needs its longest name, its longest weight and the gaps before them
         here = [weights[place] for weights in tops if place < len(weights)]
-        room -= 4 + max(len(plain(weight.feature, 24)) for weight in here)
+        room -= 4 + max(len(weight.shown(24)) for weight in here)
         room -= max(len(signed(weight.weight)) for weight in here)
         if room < 0 and fitting:
             break
@@ -143,6 +171,6 @@ def _lines(rows: list[Row], tops: list[list[Weight]], console: "Console") -> "Ta
     for title, weights in lines:
         cells: list[Any] = []
         for weight in weights[:fitting]:
-            cells += [plain(weight.feature, 24), signed(weight.weight)]
+            cells += [weight.shown(24), signed(weight.weight)]
         table.row(title, *cells)
     return table

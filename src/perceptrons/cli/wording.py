@@ -49,11 +49,21 @@ def why_it_stopped(model: "AnyModel | SequencePerceptron") -> str:
         "tol": f"The averaged {learned} settled: over an epoch they changed by less than {settled} of their size.",
         "early_stopping": f"Accuracy on held-out training {things} had not improved for {waited} epochs, "
         f"so the {learned} are those of epoch {best_epoch(model)}.",
-        "max_iter": f"All {model.max_iter:,} epochs allowed were used{still}.",
+        "max_iter": f"{_all_epochs(model)}{still}.",
         "max_seconds": f"The time allowed was over ({model.max_seconds or 0:g} seconds).",
         "interrupted": "It was interrupted.",
     }
     return sentences.get(model.stop_reason_, f"The reason given is {model.stop_reason_!r}.")
+
+
+def _all_epochs(model: "AnyModel | SequencePerceptron") -> str:
+    if not hasattr(model, "progress_"):
+        return f"All {model.max_iter:,} epochs allowed were used"
+    return (
+        "The data were read once, as asked"
+        if model.n_iter_ == 1
+        else f"All {model.n_iter_:,} epochs asked for are done"
+    )
 
 
 def best_epoch(model: "AnyModel | SequencePerceptron") -> int:

@@ -5,9 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.data.reader import Bad, Parsed, Texts
+from perceptrons.data.roles import Layout
 from perceptrons.data.table import is_label, shown
 from perceptrons.features.local import Local, Names, Workspace, cut_text, local_names
 from perceptrons.scan.words import Rule
+
+LARGEST_NARROW = 1e30
 
 
 class Coded(NamedTuple):
@@ -82,29 +85,44 @@ class Rows(NamedTuple):
     words: Local | None
 
 
-def to_rows(
-    cells: Cells,
-    column: int,
-    rule: Rule | None,
-    workspace: Workspace,
-    dense: bool,
-    need_labels: bool,
-) -> Parsed:
-    """What a reader makes of the cells; rows with a fault are left out. column: that of the labels, from 1."""
+class Shape(NamedTuple):
+    """What rows are wanted."""
+
+    dense: bool  # arrays
+    narrow: bool  # of float32, in which features may share columns
+    need_labels: bool
+
+
+def to_rows(cells: Cells, layout: Layout, shape: Shape, rule: Rule | None, workspace: Workspace) -> Parsed:
+    """What a reader makes of the cells; rows with a fault are left out."""
+    column = (layout.label or 0) + 1
     if cells.labels is not None:
-        cells = cells._replace(labels=_checked(cells.labels, column, cells.faults, need_labels))
-    for part in cells.further if dense else ():
+        cells = cells._replace(labels=_checked(cells.labels, column, cells.faults, shape.need_labels))
+    for part in cells.further if shape.dense else ():
         for row, code in zip(part.rows.tolist(), part.codes.tolist(), strict=True):
             what = "comes here for the first time: name it under numbers or categories, or leave it out (ignore)"
             cells.faults.add(row, 1, f"key {shown(part.names[code])} {what}")
+    if shape.narrow:
+        _find_large(cells, layout)
     bad = list(cells.bad)
     if cells.faults.rows:
         bad += [Bad(int(cells.lines[row]), what, column) for row, (column, what) in cells.faults.rows.items()]
         cells = _without(cells, cells.faults)
-    named = None if dense else name_features(cells, workspace)
+    named = None if shape.dense else name_features(cells, workspace)
     words = None if cells.texts is None or rule is None else cut_text(*cells.texts, rule, workspace)
     labels = None if cells.labels is None else _occurring(cells.labels, column)
     return Parsed(cells.n_lines, cells.lines, labels, Rows(cells.numbers, named, words), None, bad)
+
+
+def _find_large(cells: Cells, layout: Layout) -> None:
+    """Numbers that float32 cannot hold, or not together with others."""
+    what = f"is too large (at most {LARGEST_NARROW:.0e} where features are hashed or words): scale the values"
+    for row, place in np.argwhere(np.abs(cells.numbers) > LARGEST_NARROW).tolist():
+        column = layout.numbers[place] + 1 if layout.numbers else 1
+        cells.faults.add(row, column, f"{shown(str(cells.numbers[row, place]))} {what}")
+    for part in cells.further:
+        for at in np.flatnonzero(np.abs(part.amounts) > LARGEST_NARROW).tolist():
+            cells.faults.add(int(part.rows[at]), 1, f"{shown(str(part.amounts[at]))} {what}")
 
 
 def _occurring(labels: Coded, column: int) -> Texts:
@@ -201,10 +219,10 @@ def _numbered(
     """
     begun, codes = [], []
     for rows, of_rows, all_names in columns:
-        first = np.full(len(all_names) + 1, -1)
-        first[of_rows[::-1]] = rows[::-1]  # of several the last one stays
-        codes.append(np.flatnonzero(first[:-1] >= 0))
-        begun.append(first[codes[-1]])
+        row_of = np.full(len(all_names) + 1, -1)
+        row_of[of_rows[::-1]] = rows[::-1]  # of several the last one stays
+        codes.append(np.flatnonzero(row_of[:-1] >= 0))
+        begun.append(row_of[codes[-1]])
     column = np.repeat(np.arange(len(columns)), [len(part) for part in codes])
     order = np.lexsort((column, np.concatenate([np.empty(0, np.int64), *begun])))
     texts = [columns[c][2][code] for c, part in enumerate(codes) for code in part.tolist()]

@@ -1,5 +1,6 @@
-"""Comma-separated values by pyarrow: straight to floats where all cells are sound, else by strings, to find faults."""
+"""Comma-separated values: plain ones by compiled code, all others by pyarrow, as strings, to find what is wrong."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from perceptrons.data.arrowcells import coded, one_chunk, strings, values_of
 from perceptrons.data.cells import Cells, Coded, Faults, no_cells
 from perceptrons.data.csvfile import header_of
 from perceptrons.data.csvpieces import OPEN, Records, csv_pieces, records_of
+from perceptrons.data.csvplain import Plain, read_plain
 from perceptrons.data.packed import BOM
 from perceptrons.data.reader import Bad
 from perceptrons.data.roles import Asked, Layout, Origin, Roles, locate, settle
@@ -20,13 +22,13 @@ from perceptrons.data.source import Piece
 from perceptrons.data.table import LARGEST, DataFileError, shown
 from perceptrons.data.tableformat import TableFormat
 from perceptrons.data.text import what_is_wrong
+from perceptrons.features.local import Workspace
 
 SPACES = r"[ \t\n\r\f\v]*"
 NUMBER = rf"^{SPACES}[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?{SPACES}$"
 FILLED = r"[^ \t\n\r\f\v]"
 NUMBER_WORD = rf"(?i)^{SPACES}[+-]?(nan|inf|infinity){SPACES}$"
 MAKE_NUMBERS = "turn text into numbers first"  # what other readers say
-ENCODED = pa.dictionary(pa.int32(), pa.string())
 
 
 class Form(NamedTuple):
@@ -44,6 +46,7 @@ class CsvTable(TableFormat):
     def __init__(self, tabs: bool):
         self._tabs = tabs
         self._forms: dict[Path, Form] = {}
+        self._rooms = threading.local()
 
     def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
         for piece, delimiter in csv_pieces(path, self._tabs, prompt):
@@ -64,9 +67,14 @@ class CsvTable(TableFormat):
         if roles is None:
             if asked.numbers is None and not rows.any():
                 return None, layout
-            columns = _columns(piece, records, rows, layout, dict.fromkeys(range(len(form.names)), pa.binary()))
-            is_number = lambda places: [_is_number(columns[place]) for place in places]  # noqa: E731
-            roles = settle(origin, form.names, asked, is_number, form.names)
+
+            def are_numbers(places: list[int]) -> list[bool]:
+                if self._read_plain(piece, layout._replace(numbers=places)) is not None:
+                    return [True] * len(places)
+                columns = _columns(piece, records, rows, layout, dict.fromkeys(places, pa.binary()))
+                return [_is_number(columns[place]) for place in places]
+
+            roles = settle(origin, form.names, asked, are_numbers, form.names)
         self.names = self.names or form.names
         return roles, locate(origin, form.names, roles, asked, form)
 
@@ -99,6 +107,10 @@ class CsvTable(TableFormat):
         return [str(number + 1) for number in range(width)]
 
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
+        if roles is not None and layout is not None:
+            cells = self._plain_cells(piece, roles, layout)
+            if cells is not None:
+                return cells
         records = records_of(piece, self._forms[piece.path].delimiter)
         bad = []
         if records.whole < piece.size:
@@ -110,11 +122,31 @@ class CsvTable(TableFormat):
             bad.append(_wrong_width(int(records.lines[place]), int(records.cells[place]), len(layout.names)))
         if roles is None:
             return no_cells(records.n_lines, bad)
-        read = _read_floats(piece, records, rows, layout) or _read_texts(piece, records, rows, layout)
-        numbers, coded_ones, texts, label, faults = read
+        numbers, coded_ones, texts, label, faults = _read_texts(piece, records, rows, layout)
         categories = dict(zip(roles.categories, coded_ones, strict=True))
         lines = records.lines[rows]
         return Cells(records.n_lines, lines, numbers, roles.number_names, categories, [], texts, label, faults, bad)
+
+    def _plain_cells(self, piece: Piece, roles: Roles, layout: Layout) -> Cells | None:
+        """The cells of a piece in which all are plain."""
+        plain = self._read_plain(piece, layout)
+        if plain is None:
+            return None
+        n_lines, lines, numbers, coded_ones, texts, labels = plain
+        categories = dict(zip(roles.categories, coded_ones, strict=True))
+        return Cells(n_lines, lines, numbers, roles.number_names, categories, [], texts, labels, Faults(), [])
+
+    def _read_plain(self, piece: Piece, layout: Layout) -> Plain | None:
+        begin = line = 0
+        if _is_headed(piece, layout):
+            records = records_of(piece, layout.form.delimiter)
+            header = int(np.argmax(records.cells > 0))
+            if header + 1 == len(records.begins):
+                return None
+            begin, line = int(records.begins[header + 1]), int(records.lines[header + 1])
+        if not hasattr(self._rooms, "words"):
+            self._rooms.words = Workspace()
+        return read_plain(piece, begin, line, layout, self._rooms.words)
 
 
 Read = tuple[np.ndarray, list[Coded], Any, Coded | None, Faults]
@@ -147,24 +179,6 @@ def _data_rows(piece: Piece, records: Records, layout: Layout) -> np.ndarray:
 def _wrong_width(line: int, cells: int, width: int) -> Bad:
     what = f"{cells} cell{'s' if cells > 1 else ''} here, but {width} in the first row: every row needs the same number"
     return Bad(line, f"{what}; a comma within a cell needs quotes around it", min(cells, width) + 1)
-
-
-def _read_floats(piece: Piece, records: Records, rows: np.ndarray, layout: Layout) -> Read | None:
-    """Read a piece in which every cell is sound; None for others."""
-    kinds = dict.fromkeys(layout.used(), ENCODED)
-    kinds |= dict.fromkeys(layout.numbers, pa.float64()) | dict.fromkeys(layout.texts, pa.string())
-    try:
-        columns = _columns(piece, records, rows, layout, kinds)
-    except pa.ArrowInvalid:
-        return None
-    numbers = np.empty((len(records.lines[rows]), len(layout.numbers)))
-    for place, column in enumerate(layout.numbers):
-        numbers[:, place] = values_of(columns[column])
-    if not (np.abs(numbers) <= LARGEST).all():
-        return None
-    categories = [coded(columns[place], strip=True) for place in layout.categories]
-    label = None if layout.label is None else coded(columns[layout.label])
-    return numbers, categories, strings([columns[place] for place in layout.texts]), label, Faults()
 
 
 def _read_texts(piece: Piece, records: Records, rows: np.ndarray, layout: Layout) -> Read:
@@ -231,7 +245,7 @@ def _cells_of(piece: Piece, records: Records, record: int, delimiter: str) -> li
 
 def _columns(piece: Piece, records: Records, rows: np.ndarray, layout: Layout, kinds: dict[int, Any]) -> dict[int, Any]:
     """The columns at these places, as these types of Arrow."""
-    if not rows.any():
+    if not rows.any() or not kinds:
         return {place: pa.array([], kind) for place, kind in kinds.items()}
     content = piece.content[: records.whole]
     if not rows.all():

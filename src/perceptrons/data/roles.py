@@ -38,7 +38,7 @@ class Roles(NamedTuple):
 
     @property
     def number_names(self) -> list[str]:
-        return [self.as_feature(name) for name in self.numbers]
+        return [self.as_feature(name) for name in self.numbers] if self.texts else self.numbers
 
     @property
     def only_numbers(self) -> bool:

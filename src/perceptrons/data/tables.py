@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.cells import Named, to_rows
+from perceptrons.data.cells import Named, Shape, to_rows
 from perceptrons.data.packed import STDIN
 from perceptrons.data.reader import Parsed, Reader
 from perceptrons.data.roles import Asked, Layout, Roles
@@ -181,8 +181,10 @@ class TableReader(Reader):
             return Parsed(cells.n_lines, cells.lines, None, None, None, cells.bad)
         if not hasattr(self._rooms, "words"):
             self._rooms.words = Workspace()
-        column = (piece.layout.label or 0) + 1
-        return to_rows(cells, column, self._rule, self._rooms.words, self._dense, self.need_labels)
+        assert self.columns is not None
+        narrow = self.columns.bits is not None or self._text is not None
+        shape = Shape(self._dense, narrow, self.need_labels)
+        return to_rows(cells, piece.layout, shape, self._rule, self._rooms.words)
 
     def _matrix(self, parsed: Parsed) -> Any:
         columns, rows = self.columns, parsed.rows

@@ -7,7 +7,7 @@ from perceptrons.data.packed import BOM
 from perceptrons.data.source import read_bytes
 from perceptrons.data.table import LARGEST, DataFileError, shown
 
-NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+NUMBER = re.compile(r"\s*+[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?\s*+", re.ASCII)  # never looks back
 NOT_FINITE = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.IGNORECASE)
 
 

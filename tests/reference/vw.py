@@ -1,0 +1,147 @@
+"""Vowpal Wabbit's text format, hash and plain update, slow and plain.
+
+"[label [importance [base]]] ['tag]|namespace[:scale] feature[:value] ... |namespace ...". A tag is a word that touches
+the first "|", or the last word before it if that begins with an apostrophe.
+"""
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+LARGEST = 1e13
+SMALLEST_IMPORTANCE, LARGEST_IMPORTANCE = 1e-12, 1e6
+LONGEST_NAMESPACE = 255
+
+
+class Example(NamedTuple):
+    label: bytes | None
+    importance: float
+    tag: bytes
+    features: list  # of (name, hash, value)
+
+
+def murmur3_32(data, seed):
+    """The 32-bit hash of bytes (Appleby 2011)."""
+    mask = 0xFFFFFFFF
+
+    def turned(x, bits):
+        return (x << bits | x >> (32 - bits)) & mask
+
+    h = seed & mask
+    for begin in range(0, len(data), 4):
+        part = data[begin : begin + 4]
+        k = int.from_bytes(part, "little") * 0xCC9E2D51 & mask
+        h ^= turned(k, 15) * 0x1B873593 & mask
+        if len(part) == 4:
+            h = (turned(h, 13) * 5 + 0xE6546B64) & mask
+    h ^= len(data)
+    h = (h ^ h >> 16) * 0x85EBCA6B & mask
+    h = (h ^ h >> 13) * 0xC2B2AE35 & mask
+    return h ^ h >> 16
+
+
+def vw_hash(name, seed):
+    """Digits are a number, added to the seed; all else is hashed. Spaces and control characters at the ends go."""
+    name = name.strip(bytes(range(33)))
+    if re.fullmatch(rb"[0-9]*", name):
+        return int(name or b"0") + seed
+    return murmur3_32(name, seed)
+
+
+def number(text, largest=LARGEST):
+    if not NUMBER.fullmatch(text) or abs(float(text)) > largest:
+        raise ValueError(text)
+    return float(text)
+
+
+def is_word(value):
+    """Can this be the value of a feature whose values are words, and for VW too?
+
+    It reads "nano" as a number that is none, and behind it the letter o; and "e5", or "e", as 0.
+    """
+    begins = re.match(rb"[A-Za-z_\x80-\xff]", value)
+    return bool(begins) and not re.match(rb"(?i)nan|inf", value) and not re.fullmatch(rb"[eE]-?[0-9]*", value)
+
+
+def read_line(line):
+    """The example that a line without its newline is; None for a blank one. What is refused raises ValueError."""
+    line = line.rstrip(b"\r")
+    if not line.strip(b" \t"):
+        return None
+    if b"\r" in line or b"|" not in line:
+        raise ValueError(line)
+    head, _, body = line.partition(b"|")
+    label, importance, tag = read_head(head)
+    features = []
+    parts = body.split(b"|")
+    for place, part in enumerate(parts):
+        features += read_namespace(part, place + 1 == len(parts))
+    return Example(label, importance, tag, features)
+
+
+def read_head(head):
+    words = [word for word in head.split(b" ") if word]
+    tag = words.pop() if words and (words[-1].startswith(b"'") or not head.endswith(b" ")) else b""
+    tag = tag.removeprefix(b"'")
+    if b"\t" in head or len(words) > 3:
+        raise ValueError(head)
+    if not words:
+        return None, 1.0, tag
+    if re.search(rb"[:,\x00-\x1f\x7f]", words[0]):
+        raise ValueError(head)
+    importance = number(words[1], LARGEST_IMPORTANCE) if len(words) > 1 else 1.0
+    if importance < 0 or 0 < importance < SMALLEST_IMPORTANCE or (len(words) > 2 and number(words[2]) != 0):
+        raise ValueError(head)
+    return words[0], importance, tag
+
+
+def read_namespace(part, last):
+    """The features behind one "|"; the default namespace has no name, and the hash 0."""
+    words = re.split(rb"[ \t]+", part)
+    namespace, colon, scale = words[0].partition(b":")
+    if len(namespace) > LONGEST_NAMESPACE or (colon and not namespace):
+        raise ValueError(part)
+    seed = vw_hash(namespace, 0)
+    scale = number(scale) if colon else 1.0
+    features, unnamed = [], 0
+    for place, word in enumerate(words[1:], 2):
+        if not word:
+            continue
+        name, colon, value = word.partition(b":")
+        if colon and is_word(value):
+            if place == len(words) and not last:
+                raise ValueError(part)  # "a:red|b": VW takes "red|b" for the value
+            features.append((shown(namespace, word), vw_hash(value, vw_hash(name, seed)), 1.0))
+            continue
+        amount = (number(value) if colon else 1.0) * scale
+        if abs(amount) > LARGEST:
+            raise ValueError(part)
+        if name:
+            shown_name, h = shown(namespace, name), vw_hash(name, seed)
+        else:
+            shown_name, h = shown(namespace, b":%d" % unnamed), seed + unnamed
+            unnamed += 1
+        if np.float32(amount) != 0:
+            features.append((shown_name, h, amount))
+    return features
+
+
+def shown(namespace, feature):
+    """The name for people: "namespace^feature"; where nothing else has the same, "feature" in the default namespace."""
+    if not namespace:
+        return b"^" + feature if b"^" in feature else feature
+    return namespace.replace(b"^", b"|") + b"^" + feature
+
+
+def plain_pass(examples, width, rate):
+    """VW's --sgd --noconstant --loss_function logistic --power_t 0: w += rate importance y / (1 + exp(y w·x)) x.
+
+    An example is its label, 1 or -1, its importance, its columns and its values.
+    """
+    w = np.zeros(width)
+    for y, importance, columns, x in examples:
+        step = rate * importance * y / (1 + np.exp(y * (w[columns] @ x)))
+        np.add.at(w, columns, step * x)
+    return w
