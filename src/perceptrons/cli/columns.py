@@ -30,7 +30,7 @@ class ColumnNames:
 
     def __init__(self, columns: "Columns"):
         self.columns = columns
-        self._arrays: dict[str, np.ndarray] | None = None
+        self._signs: np.ndarray | None = None
 
     def called(self, places: list[int]) -> list[Called]:
         """How these columns are called; one that nobody is remembered for, by its number from 1."""
@@ -48,23 +48,9 @@ class ColumnNames:
         ]
 
     def _names(self, numbers: list[int]) -> Called:
-        import numpy as np
-
-        from perceptrons.features.auditing import shown
-        from perceptrons.scan.murmur import hash_names
-
-        if self._arrays is None:
-            self._arrays = self.columns.state()[1]
-        arena, ends = self._arrays["arena"], self._arrays["ends"].tolist()
-        texts = [arena[ends[number] : ends[number + 1]].tobytes() for number in numbers]
-        signs = [1] * len(texts)
-        if self.columns.bits is not None and self.columns.signed:
-            hashes = np.empty(len(texts), np.uint32)
-            places = np.cumsum([0, *map(len, texts)])
-            with np.errstate(over="ignore"):
-                hash_names(np.frombuffer(b"".join(texts), np.uint8), places, self.columns.seed, hashes)
-            signs = np.where(hashes >= 2**31, -1, 1).tolist()
-        return Called([shown(text) for text in texts], signs)
+        if self._signs is None:
+            self._signs = self.columns.signs
+        return Called(self.columns.names(numbers), self._signs[numbers].astype(int).tolist())
 
 
 class FromZero:

@@ -12,7 +12,7 @@ from perceptrons.data.table import LARGEST
 from perceptrons.features.local import Workspace, local_names
 from perceptrons.scan.csvrows import UNUSED, Found, scan_rows
 
-NEWLINE, RETURN = 10, 13
+NEWLINE, RETURN, QUOTE = 10, 13, 34
 OPEN_NUMBERS = 1024  # that are left to Python in a piece at most
 
 
@@ -46,21 +46,22 @@ def read_plain(piece: Piece, begin: int, line: int, layout: Layout, workspace: W
         np.empty((OPEN_NUMBERS, 4), np.int64),
     )
     delimiter = ord(layout.form.delimiter)
-    n, n_lines, n_open = scan_rows(piece.content, begin, piece.size, line, delimiter, targets, found)
+    text = piece.content.copy() if QUOTE in content else piece.content  # doubled quotes are made one
+    n, n_lines, n_open = scan_rows(text, begin, piece.size, line, delimiter, targets, found)
     if n < 0:
         return None
     for row, column, first, last in found.opened[:n_open].tolist():
-        found.values[row, column] = value = float(content[first:last].tobytes())
+        found.values[row, column] = value = float(text[first:last].tobytes())
         if not abs(value) <= LARGEST:
             return None
     spans = [(found.begins[k, :n], found.ends[k, :n]) for k in range(len(others))]
     n_coded = len(others) - len(layout.texts)
     try:
-        coded = [_coded(content, *span, workspace) for span in spans[:n_coded]]
+        coded = [_coded(text, *span, workspace) for span in spans[:n_coded]]
     except UnicodeDecodeError:
         return None
     labels = None if layout.label is None else coded.pop()
-    texts = Strings(content, *spans[-1]) if layout.texts else None
+    texts = Strings(text, *spans[-1]) if layout.texts else None
     return Plain(n_lines, found.lines[:n], found.values[:n], coded, texts, labels)
 
 

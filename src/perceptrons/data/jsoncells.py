@@ -46,6 +46,24 @@ class Distinct:
         return Coded(self.codes, list(self.number_of))
 
 
+class Entries:
+    """Features of which a row has any number, in order of coming."""
+
+    def __init__(self) -> None:
+        self.rows, self.codes, self.amounts = list[int](), list[int](), list[float]()
+        self.number_of: dict[str, int] = {}
+
+    def add(self, row: int, name: str, amount: float) -> None:
+        self.rows.append(row)
+        self.codes.append(self.number_of.setdefault(name, len(self.number_of)))
+        self.amounts.append(amount)
+
+    def further(self) -> Further:
+        return Further(
+            np.array(self.rows), np.array(self.codes, np.int32), np.array(self.amounts), list(self.number_of)
+        )
+
+
 class Collector:
     """Cells row by row."""
 
@@ -57,8 +75,8 @@ class Collector:
         self.categories = {} if known.sparse else {name: Distinct(n) for name in roles.categories}
         self.texts = [[""] * n for _ in roles.texts]
         self.labels = Distinct(n)
-        self.number_of: dict[str, int] = {}  # names of further features
-        self.further: list[tuple[int, int, float]] = []
+        self.lists = {name: Entries() for name in roles.categories}
+        self.others = Entries()
         named = ((NUMBER, roles.numbers), (CATEGORY, roles.categories), (TEXT, roles.texts))
         self.role_of = {name: (role, place) for role, names in named for place, name in enumerate(names)}
         self.role_of |= dict.fromkeys(known.ignore, (IGNORED, 0))
@@ -76,12 +94,12 @@ class Collector:
                 if role == IGNORED or (role is None and self.known.closed):
                     continue
                 if twice or name in seen:
-                    raise MisfitError("stands twice: remove one")
+                    raise MisfitError("it stands twice: remove one")
                 seen.add(name)
                 self._put(row, name, role, place, value)
         except MisfitError as error:
             column = record.text.find(json.dumps(path[-1], ensure_ascii=False)) + 1
-            self.faults.add(row, column or 1, f"key {shown('.'.join(path))} {error}")
+            self.faults.add(row, column or 1, f"key {shown('.'.join(path))}: {error}")
         label = self.known.roles.label
         if self.known.need_labels and label not in seen and row not in self.faults.rows:
             self.faults.add(row, 1, f"there is no label, key {shown(str(label))}: give one, or remove the record")
@@ -90,9 +108,9 @@ class Collector:
         if role == NUMBER and not self.known.sparse:
             self.numbers[row, place] = _number(value)
         elif role == CATEGORY and isinstance(value, list):
-            self._put_further(row, name, value)
+            _put_list(self.lists[name], row, name, value)
         elif role == CATEGORY and self.known.sparse:
-            self._add(row, f"{name}={_text(value)}", 1.0)
+            self.others.add(row, f"{name}={_text(value)}", 1.0)
         elif role == CATEGORY:
             self.categories[name].add(row, _text(value))
         elif role == TEXT:
@@ -100,34 +118,21 @@ class Collector:
         elif role == LABEL:
             text = _text(value).strip()
             if self.known.need_labels and not is_label(text):
-                raise MisfitError(f"holds {shown(text)}, which is no label: give one, or remove the record")
+                raise MisfitError(f"{shown(text)} is no label: give one, or remove the record")
             self.labels.add(row, text)
         elif role == NUMBER or (isinstance(value, int | float) and not isinstance(value, bool)):
-            self._add(row, self.known.roles.as_feature(name), _number(value))
+            self.others.add(row, self.known.roles.as_feature(name), _number(value))
         elif value is not None:
-            self._put_further(row, name, value if isinstance(value, list) else [value])
-
-    def _put_further(self, row: int, name: str, values: list[Any]) -> None:
-        if any(kind_of(value) not in ("string", "bool", "null") for value in values):
-            raise MisfitError(f"holds a list of other things than strings: {ELSE}")
-        for text in dict.fromkeys(_text(value) for value in values):
-            self._add(row, f"{name}={text}", 1.0)
-
-    def _add(self, row: int, name: str, amount: float) -> None:
-        self.further.append((row, self.number_of.setdefault(name, len(self.number_of)), amount))
+            _put_list(self.others, row, name, value if isinstance(value, list) else [value])
 
     def cells(self, n_lines: int, lines: Iterable[int], bad: list[Any]) -> Cells:
-        further = []
-        if self.further:
-            rows, codes, amounts = zip(*self.further, strict=True)
-            further = [Further(np.array(rows), np.array(codes, np.int32), np.array(amounts), list(self.number_of))]
         return Cells(
             n_lines,
             np.fromiter(lines, np.int64),
             self.numbers,
             self.number_names,
             {name: column.coded() for name, column in self.categories.items()},
-            further,
+            [entries.further() for entries in (*self.lists.values(), self.others) if entries.rows],
             strings([pa.array(texts, pa.string()) for texts in self.texts]),
             None if self.known.roles.label is None else self.labels.coded(),
             self.faults,
@@ -137,15 +142,22 @@ class Collector:
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | None):
-        raise MisfitError(f"holds {shown(str(value))}, which {NOT_A_NUMBER}")
+        raise MisfitError(f"{shown(str(value))} {NOT_A_NUMBER}")
     text = "" if value is None else repr(value)
     if value is None or not abs(value) <= LARGEST:
-        raise MisfitError(f"has no value: {what_is_wrong(text)}")
+        raise MisfitError(what_is_wrong(text))
     return float(value)
 
 
 def _text(value: Any) -> str:
     text = written(value)
     if text is None:
-        raise MisfitError(f"holds {shown(str(value))}: {ELSE}")
+        raise MisfitError(f"{shown(str(value))} is no text: {ELSE}")
     return text
+
+
+def _put_list(entries: Entries, row: int, name: str, values: list[Any]) -> None:
+    if any(kind_of(value) not in ("string", "bool", "null") for value in values):
+        raise MisfitError(f"a list of other things than strings: {ELSE}")
+    for text in dict.fromkeys(_text(value) for value in values):
+        entries.add(row, f"{name}={text}", 1.0)

@@ -73,10 +73,11 @@ class SvmlightReader(Reader):
     def _parse(self, piece: Piece) -> Parsed:
         if not hasattr(self._rooms, "words"):
             self._rooms.words = Workspace()
-        found = self._room(piece.size, np.int32)
-        if (counts := scan_svmlight(piece.content, piece.size, found))[0] < 0:
-            found = self._room(piece.size, np.int64)
-            counts = scan_svmlight(piece.content, piece.size, found)
+        with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
+            found = self._room(piece.size, np.int32)
+            if (counts := scan_svmlight(piece.content, piece.size, found))[0] < 0:
+                found = self._room(piece.size, np.int64)
+                counts = scan_svmlight(piece.content, piece.size, found)
         n_lines, n_rows, n_values, n_bad, n_open = counts
         values, columns, starts = found.values[:n_values], found.columns[:n_values], found.starts[: n_rows + 1].copy()
         lines = found.lines[:n_rows].copy()
@@ -207,9 +208,11 @@ def _wrong(content: bytes) -> tuple[str, int]:
     except UnicodeDecodeError as error:
         what = f"byte 0x{content[error.start]:02x} is not UTF-8 text"
         return f"{what}: save the file as UTF-8, or give its real --format", error.start + 1
-    label, *pairs = list(re.finditer(r"\S+", text)) or [re.search("$", text)]
-    if not label[0] or ":" in label[0]:
-        return "the label is missing: start the line with it (0 will do if you only predict)", label.start() + 1
+    words = list(re.finditer(r"\S+", text))
+    if not words or ":" in words[0][0]:
+        place = words[0].start() + 1 if words else len(text) + 1
+        return "the label is missing: start the line with it (0 will do if you only predict)", place
+    label, *pairs = words
     if "," in label[0]:
         what = f"{shown(label[0])} has a comma: give one label a line"
         return f"{what}; are these comma-separated values (--format csv)?", label.start() + 1

@@ -95,7 +95,8 @@ class Columns:
         n, signs = self.n_names, np.ones(self.n_names, np.float32)
         if self.bits is not None and self.signed:
             hashes = np.empty(n, np.uint32)
-            hash_names(self._table.arena, self._table.ends[: n + 1], self.seed, hashes)
+            with np.errstate(over="ignore"):
+                hash_names(self._table.arena, self._table.ends[: n + 1], self.seed, hashes)
             signs[hashes >= 2**31] = -1.0
         return signs
 
@@ -161,9 +162,9 @@ class Columns:
         numbers = np.flatnonzero(self.columns == column)
         return self._shown(numbers[np.argsort(-self.counts[numbers], kind="stable")])
 
-    def names(self) -> list[str]:
-        """All remembered names in their order of coming, which without bits is that of the columns."""
-        return self._shown(np.arange(self.n_names))
+    def names(self, numbers: Any = None) -> list[str]:
+        """All remembered names in their order of coming, which without bits is that of the columns; or some of them."""
+        return self._shown(np.arange(self.n_names) if numbers is None else np.asarray(numbers))
 
     def labels(self) -> list[str]:
         """What to call each column: its names, the most frequent first, or its number if it has none."""

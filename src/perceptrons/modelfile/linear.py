@@ -124,7 +124,7 @@ def _read_stream(model: Perceptron, header: dict[str, Any], arrays: dict[str, np
 
 
 def _live(weights: Weights) -> Any:
-    """The columns that hold anything: all, or if most do not, their numbers. Hashed features leave most columns idle."""
+    """The columns that hold anything: all, or if most do not, as with hashed features, their numbers."""
     live = np.zeros(weights.n_features, bool)
     for name in MATRICES:
         if name in weights.arrays:
@@ -141,7 +141,7 @@ def _spread_out(weights: Weights, live: np.ndarray, n_features: int) -> None:
     """Put columns in their places among idle ones."""
     sound = live.dtype == np.int64 and live.ndim == 1 and n_features <= LARGEST_WIDTH
     demand(sound and bool((np.diff(live) > 0).all()), "different columns in order")
-    demand(not len(live) or (0 <= live[0] and live[-1] < n_features), "columns that the model has")
+    demand(not len(live) or (live[0] >= 0 and live[-1] < n_features), "columns that the model has")
     for name in MATRICES:
         if name in weights.arrays:
             dense = weights.arrays[name]

@@ -30,13 +30,26 @@ def is_blank(byte):
     return byte in (SPACE, TAB)
 
 
-@inlined
-def quoted_end(content, p, end):
-    """The place of the quote that ends the cell whose first quote is at p; `end` if there is none."""
-    p += np.uint64(1)
-    while p < end and content[p] != QUOTE:
-        p += np.uint64(1)
-    return p
+@compiled
+def unquote(content, p, end):
+    """Read the cell whose first quote is at p, and make one quote of every two in it.
+
+    Changes content; returns where the text ends, the place behind the last quote, 0 if there is none, and the newlines.
+    """
+    one = np.uint64(1)
+    p += one
+    last, newlines = p, 0
+    while p < end:
+        byte = content[p]
+        p += one
+        if byte == QUOTE:
+            if content[p] != QUOTE:
+                return last, p, newlines
+            p += one
+        newlines += byte == NEWLINE
+        content[last] = byte
+        last += one
+    return last, np.uint64(0), newlines
 
 
 @compiled
@@ -44,7 +57,7 @@ def scan_rows(content, begin, n_bytes, line, delimiter, targets, found):
     """Read all rows of content[begin:n_bytes], which ends with a newline and has ROOM bytes behind it.
 
     targets: for each column of the file that of `values` it belongs to, UNUSED, or UNUSED - 1 - k for other column k.
-    line: that of the beginning. Changes found; returns the numbers of rows, of lines up to the end, and of numbers left
+    line: that of the beginning. Changes found, and content where quotes are doubled; returns the numbers of rows, of lines up to the end, and of numbers left
     open; rows are -1 if a row is not plain.
     """
     one, p, end = np.uint64(1), np.uint64(begin), np.uint64(n_bytes)
@@ -83,14 +96,11 @@ def scan_rows(content, begin, n_bytes, line, delimiter, targets, found):
             else:
                 first = p
                 if content[p] == QUOTE:
-                    p = quoted_end(content, p, end)
-                    if p == end:
+                    last, p, newlines = unquote(content, first, end)
+                    if p == 0:
                         return -1, line, n_open
-                    for q in range(first, p):
-                        line += content[q] == NEWLINE
                     first += one
-                    last = p
-                    p += one
+                    line += newlines
                 else:
                     while content[p] != delimiter and content[p] != NEWLINE and content[p] != RETURN:
                         p += one

@@ -53,8 +53,8 @@ def ends(content, p):
 def scan_svmlight(content, n_bytes, found):
     """Read all lines. The text is content[:n_bytes], ends with a newline, and has ROOM bytes behind it.
 
-    Changes found; returns the numbers of lines, rows, values, bad lines and values left open. The first is -1 if an index
-    needs more bits than columns have.
+    Changes found; returns the numbers of lines, rows, values, bad lines and values left open. The first is -1 if an
+    index needs more bits than columns have.
     """
     one, end, p = np.uint64(1), np.uint64(n_bytes), np.uint64(0)
     n_lines, rows, n, n_bad, n_open = 0, np.uint64(0), np.uint64(0), 0, 0

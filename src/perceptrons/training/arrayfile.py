@@ -8,6 +8,8 @@ import mmap
 import os
 import tempfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -44,8 +46,8 @@ class ArrayFile:
             file: Any = tempfile.TemporaryFile(prefix="perceptrons-")  # noqa: SIM115 (closed by close)
             temporary = None
         else:
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".perceptrons-")
-            file = os.fdopen(handle, "w+b")
+            temporary = f"{path}.part"  # always the same: a run that was killed leaves one at most
+            file = open(temporary, "w+b")  # noqa: SIM115
         file.write(MAGIC)
         return cls(file, path, temporary, [], len(MAGIC))
 
@@ -77,8 +79,15 @@ class ArrayFile:
 
     def append(self, arrays: dict[str, np.ndarray], facts: dict[str, Any] | None = None) -> None:
         """Write a record. facts: small things to be had from `facts` without reading it."""
-        try:
+        with self._named():
             self._append(arrays, facts or {})
+            self._file.flush()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors of the disk name the file."""
+        try:
+            yield
         except OSError as error:
             raise OSError(error.errno, error.strerror, self._where) from error
 
@@ -105,7 +114,6 @@ class ArrayFile:
         record = self._index[number]
         if not record["size"]:
             return {name: np.empty(shape, dtype) for name, (_, dtype, shape) in record["arrays"].items()}
-        self._file.flush()
         begin = record["begin"] // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
         end = record["begin"] + record["size"]
         if os.fstat(self._file.fileno()).st_size < end:
@@ -126,18 +134,21 @@ class ArrayFile:
     def close(self, notes: dict[str, Any] | None = None) -> None:
         """The end. notes: a new file with a name is kept, with these; without them it is removed."""
         if self._temporary is None:
-            self._file.close()
+            with suppress(OSError):  # what could not be written is not wanted any more
+                self._file.close()
             return
         assert self._path is not None
         try:
             if notes is not None:
-                text = json.dumps({"records": self._index, "notes": notes}, sort_keys=True).encode()
-                self._file.write(text + np.array([self._size, len(text), zlib.crc32(text)], "<i8").tobytes())
-                self._file.flush()
-                os.fsync(self._file.fileno())
-                os.replace(self._temporary, self._path)
+                with self._named():
+                    text = json.dumps({"records": self._index, "notes": notes}, sort_keys=True).encode()
+                    self._file.write(text + np.array([self._size, len(text), zlib.crc32(text)], "<i8").tobytes())
+                    self._file.flush()
+                    os.fsync(self._file.fileno())
+                    os.replace(self._temporary, self._path)
         finally:
-            self._file.close()
+            with suppress(OSError):
+                self._file.close()
             if os.path.exists(self._temporary):
                 os.unlink(self._temporary)
             self._temporary = None

@@ -79,7 +79,7 @@ class Streaming:
         >>> blocks = [([[0.0], [1.0]], ["no", "yes"]), ([[0.2], [0.9]], ["no", "yes"])]
         >>> model = Perceptron(shuffle=False).fit_stream(blocks, epochs=3)
         >>> model.predict([[0.95]]).tolist(), model.progress_
-        (['yes'], [(1, 1), (2, 2), (4, 3)])
+        (['yes'], [(1, 1), (2, 2), (4, 4)])
         """
         if not isinstance(epochs, Integral) or isinstance(epochs, bool) or epochs < 1:
             raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1.")
