@@ -126,6 +126,18 @@ def sentence_files(name: str) -> tuple[Path, Path]:
     return _path(train), _path(test)
 
 
+def newsgroup_messages() -> dict[str, list[tuple[str, str]]]:
+    """20 newsgroups as they are, headers and all: texts with their groups, those to "train" and those to "test" on."""
+    documents: dict[str, list[tuple[str, str]]] = {"train": [], "test": []}
+    with tarfile.open(_path("20news-bydate/20news-bydate.tar.bz2")) as archive:
+        for member in archive:
+            if member.isfile():
+                folder, group, _ = member.name.split("/")
+                text = archive.extractfile(member).read().decode("latin-1")
+                documents[folder.rpartition("-")[2]].append((text, group))
+    return documents
+
+
 def shuffled(split: Split, rows: int | None = None) -> Split:
     """The same set with its training rows in one seeded random order, or with the first so many of that order."""
     order = np.random.default_rng(SEED).permutation(len(split.y_train))[:rows]
@@ -216,13 +228,7 @@ def _arff(file: str, labels: list[str]) -> tuple[np.ndarray, np.ndarray]:
 
 def _newsgroups():
     """The official split by date, headers kept (the harder score is without them), in a seeded random order."""
-    documents = {"train": [], "test": []}
-    with tarfile.open(_path("20news-bydate/20news-bydate.tar.bz2")) as archive:
-        for member in archive:
-            if member.isfile():
-                folder, group, _ = member.name.split("/")
-                text = archive.extractfile(member).read().decode("latin-1")
-                documents[folder.rpartition("-")[2]].append((text, group))
+    documents = newsgroup_messages()
     np.random.default_rng(SEED).shuffle(documents["train"])  # the archive is sorted by group
     return _tfidf(*zip(*documents["train"], strict=True), *zip(*documents["test"], strict=True))
 

@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parent / "results"
 ROOT = Path(__file__).parent.parent
 PACKAGES = (
     "numpy", "scipy", "scikit-learn", "numba", "river", "vowpalwabbit", "liblinear-official", "torch",
-    "python-crfsuite", "nltk",
+    "python-crfsuite", "nltk", "fasttext-wheel", "pandas", "pyarrow",
 )  # fmt: skip
 
 

@@ -36,6 +36,7 @@ STREAM_ENDINGS = {
 OPTIONS = {  # that only some formats know
     "zero_based": ("svmlight", "libsvm"),
     "n_features": ("svmlight", "libsvm"),
+    "dtype": ("svmlight", "libsvm"),
     "text": ("text", *TABLES),
     "columns": ("vw", "text", *TABLES),
     "form": ("text",),
@@ -136,10 +137,10 @@ def stream(
         A model that learned by `fit_stream`: files are read as its were, into its columns. What it has no column for
         is left out, or for numbered features an error.
     **options
-        Of some formats. svmlight: zero_based, n_features. Tables: label_column, text_column, categories (columns that
-        are categories though they look like numbers), ignore (columns to leave out). Texts: text, a `HashedText` that
-        says how words become features, or its parameters. Of all with named features: columns, the `Columns` of a
-        model that is to predict.
+        Of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, at half the
+        memory). Tables: label_column, text_column, categories (columns that are categories though they look like
+        numbers), ignore (columns to leave out). Texts: text, a `HashedText` that says how words become features, or
+        its parameters. Of all with named features: columns, the `Columns` of a model that is to predict.
 
     Returns
     -------

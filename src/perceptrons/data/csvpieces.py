@@ -1,5 +1,6 @@
 """Files of comma-separated values in pieces of whole records: a quoted cell may go over many lines."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from perceptrons.scan.records import Found, scan_records
 
 LONGEST_RECORD = 2**26  # bytes: quotes that are still open then were opened by mistake
 NEWLINE, RETURN, QUOTE = 10, 13, 34
+BLANK_LINES = re.compile(rb"(?:[ \t]*[\r\n])*")
 OPEN = f"quotes are opened, but not closed within {LONGEST_RECORD:,} bytes or to the end of the file"
 
 
@@ -37,9 +39,10 @@ def records_of(piece: Piece, delimiter: str) -> Records:
 
 
 def delimiter_of(piece: Piece, tabs: bool) -> str:
-    """What separates cells, by the first line that is not empty: a comma (a tab if `tabs`), or else ; or a tab."""
-    text = piece.content[: piece.size].tobytes().lstrip(b"\r\n")
-    line = text[: text.find(b"\n") + 1].decode("utf-8", "replace")
+    """What separates cells, by the first line that is not blank: a comma (a tab if `tabs`), or else ; or a tab."""
+    text = piece.content[: piece.size].tobytes()
+    begin = BLANK_LINES.match(text).end()  # type: ignore[union-attr]
+    line = text[begin : text.find(b"\n", begin) + 1].decode("utf-8", "replace")
     usual = "\t" if tabs else ","
     return usual if usual in line else next((other for other in ",;\t" if other in line), usual)
 
@@ -47,9 +50,8 @@ def delimiter_of(piece: Piece, tabs: bool) -> str:
 def csv_pieces(path: Path, tabs: bool, prompt: bool = False) -> Iterator[tuple[Piece, str]]:
     """The pieces of a file, joined where a quoted cell goes on, and what separates their cells.
 
-    The first has two records at least, a header and what is below it, unless the file has fewer. The cut depends on
-    the bytes alone. Quotes that are never closed are in the last piece, and an error behind it: nobody knows how much
-    of what they swallow was meant.
+    The first has a record at least, unless the file has none. The cut depends on the bytes alone. Quotes that are never
+    closed are in the last piece, and an error behind it: nobody knows how much of what they swallow was meant.
     """
     kept: Piece | None = None
     delimiter, begun, is_open = "", False, False
@@ -57,11 +59,11 @@ def csv_pieces(path: Path, tabs: bool, prompt: bool = False) -> Iterator[tuple[P
         if kept is not None:
             piece = _joined(kept, piece)
         kept, is_open, whole = None, False, piece.size
-        delimiter = delimiter or delimiter_of(piece, tabs)
+        delimiter = delimiter if begun else delimiter_of(piece, tabs)
         if not begun or QUOTE in piece.content[: piece.size]:
             records = records_of(piece, delimiter)
             is_open = records.whole < piece.size
-            begun = begun or len(records.begins) > 1
+            begun = begun or bool(records.cells.any())
             whole = records.whole if begun else 0
         if whole < piece.size:
             kept = Piece(path, piece.content[whole:], piece.size - whole, piece.first and not whole)

@@ -47,7 +47,8 @@ def read_plain(piece: Piece, begin: int, line: int, layout: Layout, workspace: W
     )
     delimiter = ord(layout.form.delimiter)
     text = piece.content.copy() if QUOTE in content else piece.content  # doubled quotes are made one
-    n, n_lines, n_open = scan_rows(text, begin, piece.size, line, delimiter, targets, found)
+    with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
+        n, n_lines, n_open = scan_rows(text, begin, piece.size, line, delimiter, targets, found)
     if n < 0:
         return None
     for row, column, first, last in found.opened[:n_open].tolist():

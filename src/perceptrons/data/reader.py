@@ -213,7 +213,7 @@ class Labels:
             if not text
             else f"{shown(text)} is no label: give one, or remove the record"
             for number, text in enumerate(texts)
-            if not is_label(text) or not _is_text(text)
+            if not is_label(text) or not is_text(text)
         }
         sound = [text for number, text in enumerate(texts) if number not in wrong]
         if self._whole is None and sound:
@@ -232,7 +232,7 @@ class Labels:
         return labels, wrong
 
 
-def _is_text(text: str) -> bool:
+def is_text(text: str) -> bool:
     """UTF-8, and without NUL, which NumPy's strings drop at the end."""
     if "\0" in text:
         return False

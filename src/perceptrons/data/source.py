@@ -17,10 +17,11 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.packed import BOM, PACKINGS, STDIN, packing_of
+from perceptrons.data.spare import Spare
 from perceptrons.data.table import DataFileError
 from perceptrons.scan.eight import ROOM
 
-PIECE = 2**20  # bytes: small enough for the cache, large enough that Python's time for each does not count
+PIECE = 2**21  # bytes: small enough for the cache, large enough that Python's time for each does not count
 LONGEST_LINE = 2**28
 BROKEN = (EOFError, zlib.error, lzma.LZMAError)
 
@@ -152,15 +153,15 @@ def pieces(path: Path, prompt: bool = False) -> Iterator[Piece]:
     when they came.
     """
     with opened(path) as file:
-        rest, first, ended = np.empty(0, np.uint8), True, False
+        rest, first, ended, spare = np.empty(0, np.uint8), True, False, Spare()
         while len(rest) or not ended:
-            content, size, ended = _filled(file, rest, PIECE, ended, prompt)
+            content, size, ended = _filled(file, rest, PIECE, ended, prompt, spare)
             while not (cut := _behind_last_line(content, min(size, PIECE)) or _behind_first_line(content, size)):
                 if not size:
                     return
                 if size >= LONGEST_LINE:
                     raise DataFileError(path, f"a line of more than {LONGEST_LINE:,} bytes: is this a file of lines?")
-                content, size, ended = _filled(file, content[:size], 2 * size, ended, prompt)
+                content, size, ended = _filled(file, content[:size], 2 * size, ended, prompt, Spare())
             rest = content[cut:size]
             begin = len(BOM) if first and content[: len(BOM)].tobytes() == BOM else 0
             if cut > begin:
@@ -168,10 +169,12 @@ def pieces(path: Path, prompt: bool = False) -> Iterator[Piece]:
             first = False
 
 
-def _filled(file: Any, rest: np.ndarray, room: int, ended: bool, prompt: bool) -> tuple[np.ndarray, int, bool]:
+def _filled(
+    file: Any, rest: np.ndarray, room: int, ended: bool, prompt: bool, spare: Spare
+) -> tuple[np.ndarray, int, bool]:
     """The rest and what comes behind it, up to `room` bytes in all; its size, and whether the file ends there."""
     size = len(rest)
-    content = np.empty(max(room, size) + 1 + ROOM, np.uint8)
+    content = spare.take(max(room, size) + 1 + ROOM, np.uint8)
     content[:size] = rest
     memory = content.data
     while size < room and not ended:

@@ -41,9 +41,9 @@ class TableReader(Reader):
     text_column : str or list of str, optional
         Columns of text; several names have commas between them. The texts of a row are one text, its words features
         by the rules of `text`. Numbers are then called "column=", as "column" is a word.
-    categories, ignore : lists of str, optional
+    categories, ignore : str or list of str, optional
         Columns that are categories whatever they look like; columns to leave out.
-    numbers : list of str, optional
+    numbers : str or list of str, optional
         Columns of numbers. If given, nothing is left to decide: other columns that are named nowhere are left out.
     names : list of str, optional
         CSV: what the columns are called in a file without a header. Otherwise "1", "2", ..., or as in the first file.
@@ -67,6 +67,18 @@ class TableReader(Reader):
     JSON: keys are columns, "a.b" for b within a; lists of strings are categories of which a record may have several; a
     number or category that a record lacks is 0 (but null is a missing number, or an empty category). A key that the
     first block has not is taken by what each value is, unless X is an array: then it is a bad record.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from perceptrons.data import stream
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "points.csv"
+    >>> _ = path.write_text("height,color,kind\\n1.5,red,tall\\n0.5,blue,flat\\n")
+    >>> reader = stream(path)
+    >>> [(block.X.toarray().tolist(), block.y.tolist()) for block in reader]
+    [([[1.5, 1.0, 0.0], [0.5, 0.0, 1.0]], ['tall', 'flat'])]
+    >>> reader.columns.names()
+    ['height', 'color=red', 'color=blue']
     """
 
     def __init__(
@@ -76,9 +88,9 @@ class TableReader(Reader):
         format: str,
         label_column: str | int | None = None,
         text_column: str | list[str] | None = None,
-        categories: list[str] | None = None,
-        ignore: list[str] | None = None,
-        numbers: list[str] | None = None,
+        categories: str | list[str] | None = None,
+        ignore: str | list[str] | None = None,
+        numbers: str | list[str] | None = None,
         names: list[str] | None = None,
         header: bool | None = None,
         text: HashedText | dict[str, Any] | None = None,
@@ -96,9 +108,9 @@ class TableReader(Reader):
         self._wanted = Asked(
             None if label_column is None else str(label_column),
             text_column or None,
-            numbers,
-            categories or [],
-            ignore or [],
+            None if numbers is None else _listed(numbers),
+            _listed(categories),
+            _listed(ignore),
             names,
             header,
             self.need_labels,
@@ -256,6 +268,11 @@ def _table_format(format: str) -> TableFormat:
 
         return ArrowTable(format)
     raise ValueError(f"format={format!r}: choose one of csv, tsv, jsonl, parquet, arrow.")
+
+
+def _listed(names: str | list[str] | None) -> list[str]:
+    """Names in a list; in a string they have commas between them."""
+    return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names or [])
 
 
 def _text(text: HashedText | dict[str, Any] | None, wanted: bool) -> HashedText | None:

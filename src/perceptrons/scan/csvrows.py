@@ -57,8 +57,8 @@ def scan_rows(content, begin, n_bytes, line, delimiter, targets, found):
     """Read all rows of content[begin:n_bytes], which ends with a newline and has ROOM bytes behind it.
 
     targets: for each column of the file that of `values` it belongs to, UNUSED, or UNUSED - 1 - k for other column k.
-    line: that of the beginning. Changes found, and content where quotes are doubled; returns the numbers of rows, of lines up to the end, and of numbers left
-    open; rows are -1 if a row is not plain.
+    line: that of the beginning. Changes found, and content where quotes are doubled; returns the numbers of rows, of
+    lines up to the end, and of numbers left open; rows are -1 if a row is not plain.
     """
     one, p, end = np.uint64(1), np.uint64(begin), np.uint64(n_bytes)
     values, begins, ends, lines, opened = found  # once: each access by name would count references

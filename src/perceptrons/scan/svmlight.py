@@ -26,10 +26,10 @@ class Found(NamedTuple):
     opened: np.ndarray  # int64 (values, 3): values left to `float`: their place, and where they are written
 
 
-@inlined
-def is_space(byte):
-    """Within a line, that is."""
-    return byte == 32 or byte == 9 or byte == 13 or byte == 11 or byte == 12
+WORD, SPACE, END = range(3)
+KINDS = np.zeros(256, np.uint8)  # of a byte within a line: of a word, between words, or behind the last
+KINDS[[9, 11, 12, 13, 32]] = SPACE
+KINDS[[NEWLINE, HASH]] = END
 
 
 @inlined
@@ -41,12 +41,6 @@ def is_query(content, p):
         and content[p + np.uint64(2)] == 100
         and content[p + np.uint64(3)] == COLON
     )
-
-
-@inlined
-def ends(content, p):
-    """Does a word end here?"""
-    return is_space(content[p]) or content[p] == NEWLINE or content[p] == HASH
 
 
 @compiled
@@ -63,20 +57,22 @@ def scan_svmlight(content, n_bytes, found):
     starts[0] = 0
     while p < end:
         begin, sound, was, was_open = p, True, n, n_open
-        while is_space(content[p]):
+        while KINDS[content[p]] == SPACE:
             p += one
         label = p
-        while not ends(content, p):
+        while KINDS[content[p]] == WORD:
             sound = sound and content[p] != COLON and content[p] != COMMA
             p += one
         label_end = p
         while sound:
-            while is_space(content[p]):
+            while KINDS[content[p]] == SPACE:
                 p += one
-            if ends(content, p):
-                break
-            if is_query(content, p):
-                while not ends(content, p):
+            if not is_digit(content[p]):  # one question for most words
+                if KINDS[content[p]] == END:
+                    break
+                if not is_query(content, p):
+                    sound = False
+                while KINDS[content[p]] == WORD:
                     p += one
                 continue
             word = load(content, p)
@@ -95,7 +91,7 @@ def scan_svmlight(content, n_bytes, found):
             p += one
             value_begin = p
             value, p, how = number(content, p)
-            if how == BAD or not ends(content, p) or not abs(value) <= LARGEST:
+            if how == BAD or KINDS[content[p]] == WORD or not abs(value) <= LARGEST:
                 sound = False
                 break
             if how == OPEN:

@@ -13,7 +13,7 @@ from perceptrons.passes.state import smallest_scale
 from perceptrons.rows import Dense, Rows, Sparse
 
 SMALLEST_WEIGHT = 1e-12  # below, steps would vanish in rounding
-IN_CACHE = 2**18  # so many numbers are read twice as fast as once by several threads
+IN_CACHE = 2**20  # so many numbers are read twice as fast as once by several threads
 LARGEST_WEIGHT = 1e6  # a weight is a number of repetitions; above this a single example could take minutes
 
 

@@ -1,0 +1,170 @@
+"""Tables of any bytes: what is read is what the plain versions read, every other record is counted, nothing crashes."""
+
+import io
+import json
+import random
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perceptrons.data import DataFileError, source
+from perceptrons.data.tables import TableReader
+from tests.reference import tables as reference
+
+SHARED = {"on_error": "skip", "text_labels": True, "need_labels": True}
+CSV_BITS = [
+    b",", b",", b",", b"\n", b"\n", b"\n", b"\r\n", b"\r", b'"', b'""', b" ", b"\t", b";", b"1", b"2.5", b"-3e2",
+    b"+.5", b"nan", b"inf", b"1e400", b"1e101", b"0x10", b"1_000", b"x", b"red", b"\xc3\xa9", b"\xff", b"\x00",
+    b"\xef\xbb\xbf", b"1,a,b\n", b'1,"a\n",b\n',
+]  # fmt: skip
+JSON_BITS = [
+    b'{"n": 1, "c": "x", "label": "y"}', b'{"n":2.5,"c":"x","label":1}', b"\n", b"\n", b"\n", b"\r\n", b"{", b"}", b"[",
+    b"]", b",", b":", b'"', b"null", b"true", b'"n"', b'"c"', b'"label"', b'"z"', b"1", b"-2.5e3", b"1e999", b"NaN",
+    b"Infinity", b"\\ud800", b"\\u00e9", b"\xff", b"\xc3\xa9", b'"x"', b" ", b"\x00", b'["x", "y"]', b'{"label": "a"}',
+    b'{"label": 1, "z": {"n": 3}}',
+]  # fmt: skip
+
+
+@pytest.fixture(params=[40, 2**20], ids=["small pieces", "one piece"])
+def piece(request, monkeypatch):
+    monkeypatch.setattr(source, "PIECE", request.param)
+
+
+def examples_of(reader):
+    """What was read as the plain versions give it, and the lines complained of."""
+    found = []
+    for block in reader:
+        names = reader.columns.names()
+        X = block.X.toarray()
+        for row, line, label in zip(X, block.lines.tolist(), block.y.tolist(), strict=True):
+            marks = [names[column].partition("=")[2] for column in np.flatnonzero(row[1:]) + 1]
+            found.append(reference.Example(line, float(row[0]), marks[0] if marks else None, label))
+            assert set(row[1:].tolist()) <= {0.0, 1.0}
+            assert len(marks) <= 1
+    return found
+
+
+def complained(reader):
+    return [int(complaint.split(":")[1]) for complaint in reader.complaints]
+
+
+@given(st.lists(st.sampled_from(CSV_BITS) | st.binary(max_size=3), max_size=40).map(b"".join))
+@settings(deadline=None, max_examples=150)
+def read_csv_as_the_plain_version(path, content):
+    path.write_bytes(content)
+    reader = TableReader((path,), format="csv", header=False, numbers=["1"], categories=["2"], label_column=3, **SHARED)
+    examples, bad, open_line = reference.csv_examples(content)
+    narrow = reference.width_of(content) in (1, 2)
+    if open_line is not None or narrow:
+        with pytest.raises(DataFileError, match="not closed" if not narrow else "no column|no header|not closed"):
+            examples_of(reader)
+        return
+    assert examples_of(reader) == examples
+    assert reader.skipped == len(bad)
+    assert complained(reader) == bad[:10]
+
+
+def test_csv_of_any_bytes_is_read_as_the_plain_version_reads_it(tmp_path, piece):
+    read_csv_as_the_plain_version(tmp_path / "any.csv")
+
+
+def known_columns(path, values):
+    """Columns of a model that knows the number n and these values of c."""
+    path.write_text("".join(json.dumps({"n": 1, "c": value, "label": "a"}) + "\n" for value in values))
+    reader = TableReader((path,), format="jsonl", **SHARED)
+    assert sum(len(block.lines) for block in reader) == len(values)
+    reader.columns.frozen = True
+    return reader.recipe() | {"columns": reader.columns}
+
+
+@given(st.lists(st.sampled_from(JSON_BITS) | st.binary(max_size=2), max_size=30).map(b"".join))
+@settings(deadline=None, max_examples=150)
+def read_json_as_the_plain_version(path, recipe, content):
+    path.write_bytes(content)
+    reader = TableReader((path,), **SHARED | recipe)
+    found = examples_of(reader)
+    examples, bad = reference.json_examples(content)
+    known = {name.partition("=")[2] for name in recipe["columns"].names()[1:]}
+    assert found == [
+        example._replace(category=example.category if example.category in known else None) for example in examples
+    ]
+    assert reader.skipped == len(bad)
+    assert complained(reader) == bad[:10]
+
+
+def test_json_of_any_bytes_is_read_as_the_plain_version_reads_it(tmp_path, piece):
+    recipe = known_columns(tmp_path / "known.jsonl", ["x", "", "y", "true", "1"])
+    read_json_as_the_plain_version(tmp_path / "any.jsonl", recipe | {"text_labels": True})
+
+
+@given(st.lists(st.sampled_from(CSV_BITS + JSON_BITS) | st.binary(max_size=3), max_size=40).map(b"".join))
+@settings(deadline=None, max_examples=60)
+def read_or_refuse(path, format, options, content):
+    path.write_bytes(content)
+    reader = TableReader((path,), format=format, **SHARED | options)
+    try:
+        blocks = list(reader)
+    except DataFileError:
+        return
+    for block in blocks:
+        assert np.isfinite(block.X.data if sp.issparse(block.X) else block.X).all()
+        assert block.X.shape[0] == len(block.lines)
+        assert (np.diff(block.lines) > 0).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"hash_bits": 3, "need_labels": False}, {"text_column": "n"}], ids=str)
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "arrow"])
+def test_any_bytes_are_read_or_refused(tmp_path, format, options):
+    read_or_refuse(tmp_path / "any", format, options)
+
+
+def parquet(table):
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(table, sink, row_group_size=50)
+    return sink.getvalue()
+
+
+def arrow(table, kind):
+    sink = io.BytesIO()
+    with getattr(pa.ipc, f"new_{kind}")(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=40)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "file", "stream"])
+def test_broken_parquet_and_arrow_is_read_or_refused(tmp_path, kind):
+    table = pa.table(
+        {
+            "a": np.arange(100.0),
+            "c": pa.array([f"v{k % 7}" for k in range(100)]).dictionary_encode(),
+            "s": [f"text {k}" for k in range(100)],
+            "tags": [["p", "q"][: k % 3] for k in range(100)],
+            "label": ["x", "y"] * 50,
+        }
+    )
+    whole = parquet(table) if kind == "parquet" else arrow(table, kind)
+    rng, path, refused = random.Random(1), tmp_path / "a", 0
+    for _ in range(80):
+        content = bytearray(whole)
+        if rng.random() < 0.3:
+            del content[rng.randrange(len(content)) :]
+        for _ in range(rng.randrange(1, 4)):
+            if content:
+                content[rng.randrange(len(content))] = rng.randrange(256)
+        path.write_bytes(content)
+        reader = TableReader((path,), format="parquet" if kind == "parquet" else "arrow", text_column="s", **SHARED)
+        try:
+            rows = sum(len(block.lines) for block in reader)
+        except DataFileError as error:
+            complaint = str(error)
+        else:
+            complaint = ""
+            assert rows + reader.skipped == 100
+        refused += complaint != ""
+        assert "\n" not in complaint
+    assert refused > 30
