@@ -132,7 +132,8 @@ def rehearse(folder: Path, short: Path, as_vw: Pair, texts: Pair, tables: dict[s
     small_vw = bigfiles.head(as_vw.train, folder / "short.vw", MILLION)
     small_text = bigfiles.head(texts.train, folder / "short.txt", MILLION)
     for one, path in (
-        (readers.ours(2), short), (readers.ours(2, reading=FLOAT32), short), (readers.ours(format="vw"), small_vw), (readers.vw(), small_vw),
+        (readers.ours(2), short), (readers.ours(2, reading=FLOAT32), short),
+        (readers.ours(format="vw"), small_vw), (readers.vw(), small_vw),
         (readers.sklearn_svmlight(), short), *((readers.ours(), path) for path in tables.values()),
         *((readers.ours(format="text", **options), small_text) for options in TEXTS.values()),
     ):  # fmt: skip
