@@ -500,11 +500,11 @@ def test_a_block_is_the_longest_run_of_whole_lines_in_a_piece(tmp_path_factory, 
     assert widths == highest.tolist()[: len(widths)]
 
 
-def test_blocks_are_of_about_a_megabyte(write):
-    assert source.PIECE == 2**20
+def test_blocks_are_of_about_two_megabytes(write):
+    assert source.PIECE == 2**21
     line = b"1 " + b" ".join(b"%d:%d" % (k, k) for k in range(1, 1000)) + b"\n"
-    content = line * (2 * 2**20 // len(line) + 9)
-    cut = [piece.count(b"\n") for piece in reference.pieces(content, 2**20)]
+    content = line * (2 * 2**21 // len(line) + 9)
+    cut = [piece.count(b"\n") for piece in reference.pieces(content, 2**21)]
     assert [block.X.shape[0] for block in stream(write(content))] == cut
     assert len(cut) == 3
 

@@ -1,0 +1,80 @@
+"""Options of `stream` that all formats share or svmlight alone has: precision, reading as a model's files were read."""
+
+import numpy as np
+import pytest
+
+import perceptrons
+from perceptrons import Perceptron
+from perceptrons.data import source, stream
+from perceptrons.data.spare import Spare
+
+
+@pytest.fixture
+def svm(tmp_path, monkeypatch):
+    """A file of some blocks."""
+    monkeypatch.setattr(source, "PIECE", 200)
+    lines = [f"{'spam' if n % 3 else 'ham'} 1:{n / 7} {n % 5 + 2}:{1 / (n + 1)!r}" for n in range(60)]
+    path = tmp_path / "a.svm"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_float32_is_float64_rounded_and_stays_so_in_the_weights(svm):
+    for single, double in zip(stream(svm, dtype="float32"), stream(svm), strict=True):
+        assert (single.X.dtype, double.X.dtype) == (np.float32, np.float64)
+        assert np.array_equal(single.X.data, double.X.data.astype(np.float32))
+    model = Perceptron().fit_stream(stream(svm, dtype="float32"), epochs=3)
+    assert model.coef_.dtype == np.float32
+    assert model.source_["dtype"] == "float32"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int", np.float32])
+def test_other_precisions_are_refused(svm, dtype):
+    with pytest.raises(ValueError, match="give 'float32' or 'float64'"):
+        stream(svm, dtype=dtype)
+
+
+def test_blocks_that_are_kept_stay_what_they_are_though_memory_is_used_again(svm):
+    kept = list(stream(svm))
+    values = [block.X.data.copy() for block in kept]
+    list(stream(svm))
+    assert len(kept) > 5
+    for block, value in zip(kept, values, strict=True):
+        assert np.array_equal(block.X.data, value)
+
+
+def test_memory_is_taken_again_only_when_nobody_has_a_part_of_it():
+    spare = Spare()
+    first = spare.take(10, np.float64)
+    part = first[3:5]
+    place = first.ctypes.data
+    del first
+    assert spare.take(10, np.float64).ctypes.data != place
+    del part
+    assert spare.take(10, np.float64).ctypes.data == place
+    assert spare.take(10, np.int32).dtype == np.int32
+
+
+@pytest.mark.parametrize(("name", "text", "options"), [
+    ("a.svm", "1 0:1 2:3\n-1 1:1\n1 2:2\n-1 1:2\n", {}),
+    ("a.svm", "1 5:1 99999999999:3\n-1 1:1\n", {"hash_bits": 5}),
+    ("a.vw", "1 |w free cash\n-1 |w see you\n1 |w free\n", {}),
+    ("a.ft", "spam\tfree cash now\nham\tsee you\nspam\tfree\n", {}),
+    ("a.ft", "spam\tfree cash now\nham\tsee you\nspam\tfree\n", {"hash_bits": 0}),
+    ("a.csv", "height,colour,kind\n1.5,red,a\n2,blue,b\n1,red,a\n", {}),
+])  # fmt: skip
+def test_a_saved_model_reads_new_files_as_its_own_were(tmp_path, name, text, options):
+    path = tmp_path / name
+    path.write_text(text)
+    model = Perceptron().fit_stream(stream(path, **options), epochs=9)
+    perceptrons.save(model, tmp_path / "model")
+    loaded = perceptrons.load(tmp_path / "model")
+    (block,) = stream(path, like=loaded)
+    assert block.X.shape[1] == loaded.n_features_in_
+    assert loaded.predict(block.X).tolist() == block.y.tolist()
+
+
+def test_a_model_that_knows_no_files_reads_none(svm):
+    model = Perceptron().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="did not learn by fit_stream"):
+        stream(svm, like=model)
