@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import perceptrons
-from perceptrons import Perceptron
+from perceptrons import Checkpoint, Perceptron
 from perceptrons.data import source, stream
 from perceptrons.data.spare import Spare
 
@@ -74,7 +74,36 @@ def test_a_saved_model_reads_new_files_as_its_own_were(tmp_path, name, text, opt
     assert loaded.predict(block.X).tolist() == block.y.tolist()
 
 
+@pytest.mark.parametrize("source", [
+    {}, {"format": "evil"}, {"format": ["text"]}, {"format": "text", "text": 5},
+    {"format": "text", "text": {"evil": 1}},
+    {"format": "svmlight", "zero_based": "no"}, {"format": "svmlight", "hash_bits": "8"}, {"format": "csv", "names": 7},
+])  # fmt: skip
+def test_a_recipe_that_makes_no_sense_is_one_line(svm, source, run, tmp_path):
+    model = Perceptron().fit_stream(stream(svm))
+    model.source_ = source
+    perceptrons.save(model, tmp_path / "model")
+    with pytest.raises(ValueError, match=r"."):
+        list(stream(svm, like=perceptrons.load(tmp_path / "model")))
+    code, _, err = run("predict", tmp_path / "model", svm)
+    assert (code, len(err.splitlines())) == (2, 1), err
+
+
 def test_a_model_that_knows_no_files_reads_none(svm):
     model = Perceptron().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="did not learn by fit_stream"):
         stream(svm, like=model)
+
+
+def test_an_interruption_within_a_block_leaves_the_checkpoint_of_the_block_before(svm, tmp_path):
+    def interrupt(now):
+        if now["mark"] and now["examples"] == 32:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "run.checkpoint"
+    with pytest.raises(KeyboardInterrupt):
+        Perceptron().fit_stream(stream(svm), epochs=2, checkpoint=Checkpoint(path, every=0), watch=interrupt)
+    resumed = Perceptron().fit_stream(stream(svm), epochs=2, checkpoint=Checkpoint(path, resume=True))
+    never_stopped = Perceptron().fit_stream(stream(svm), epochs=2)
+    assert np.array_equal(resumed.coef_, never_stopped.coef_)
+    assert resumed.progress_ == never_stopped.progress_

@@ -172,23 +172,21 @@ def stream(
             raise TypeError(f"stream() knows no option {name!r}.")
         if format not in OPTIONS[name]:
             raise ValueError(f"{name} says nothing about files of format {format!r}: leave it out.")
-    if isinstance(chosen.get("text"), dict):
-        from perceptrons.features import HashedText
-
-        chosen["text"] = HashedText(**chosen["text"])
     if STREAMS[format].startswith("tables."):
         chosen["format"] = format
-    module, name = STREAMS[format].split(".")
-    kind = getattr(import_module(f"perceptrons.data.{module}"), name)
-    reader = kind(
-        paths,
-        hash_bits=hash_bits,
-        on_error=on_error,
-        text_labels=text_labels,
-        need_labels=need_labels,
-        prompt=prompt,
-        **chosen,
-    )
+    shared = {"on_error": on_error, "text_labels": text_labels, "need_labels": need_labels, "prompt": prompt}
+    try:
+        if isinstance(chosen.get("text"), dict):
+            from perceptrons.features import HashedText
+
+            chosen["text"] = HashedText(**chosen["text"])
+        module, name = STREAMS[format].split(".")
+        kind = getattr(import_module(f"perceptrons.data.{module}"), name)
+        reader = kind(paths, hash_bits=hash_bits, **shared, **chosen)
+    except TypeError as error:
+        if like is None:
+            raise
+        raise ValueError(f"What the model says about reading files makes no sense ({error}).") from error
     given = {name: value for name, value in options.items() if isinstance(value, str | int | float | list)}
     reader.asked = reader.recipe() | given | {"on_error": on_error, "need_labels": need_labels}
     return reader
@@ -201,7 +199,7 @@ def _alike(
     if getattr(model, "source_", None) is None:
         raise ValueError("like: this model did not learn by fit_stream, so it does not know how files are read.")
     recipe = dict(model.source_)
-    format = format or str(recipe["format"])
+    format = format or str(recipe.get("format"))
     known = {name: value for name, value in recipe.items() if format in OPTIONS.get(name, ()) and value is not None}
     if getattr(model, "columns_", None) is not None and format in OPTIONS["columns"]:
         known["columns"] = model.columns_.as_frozen()

@@ -116,6 +116,7 @@ class StreamFit:
             raise ValueError("A cache can be kept only of files: read them by perceptrons.data.stream.")
         self.cache: Cache | None = None
         self.read = False  # does the reader know its files, or is all that is known in the checkpoint?
+        self.within = False  # a block: learned in part, so that nothing could go on from here
         self.outcome = Outcome()
 
     # ---- the loop
@@ -152,6 +153,7 @@ class StreamFit:
                 with Uninterrupted():
                     self._learn(block, began)
                     place["blocks"] += 1
+                    self.within = False
                     row["seconds"] = time.perf_counter() - began
                     self._tell(mark=False)
                     if self.checkpoint is not None and self.checkpoint.due():
@@ -172,6 +174,7 @@ class StreamFit:
         examples, method = self.model._meet_block(X, block.target, self.classes, block.weight, kind)
         if not place["blocks"]:
             self.outcome.history.append(row)
+        self.within = True
         learner = self.model._learner
         n = len(examples.y)
         order = shuffled(n, learner.rng) if self.model.shuffle else np.arange(n)
@@ -319,7 +322,7 @@ class StreamFit:
             return
         self.model._learner.changed()
         self._describe(self.outcome)
-        if self.checkpoint is not None and self.outcome.stop_reason != "failed":
+        if self.checkpoint is not None and self.outcome.stop_reason != "failed" and not self.within:
             self.place["done"] = self.outcome.stop_reason in ("converged", "max_iter")
             self.checkpoint.write(self.model, self.place | {"about": self.about})
 

@@ -136,21 +136,8 @@ def stream_for(model: "AnyModel", data: Sequence[Path], how: Reading) -> "Reader
 
 def reader_for(model: "Perceptron", data: Sequence[Path], how: Reading) -> "Reader":
     """What a model that learned from a stream is to answer, read as that was."""
-    from perceptrons.data import OPTIONS
-
     format = format_for(model, data[0], how.format)
-    recipe = {**model.source_, **how.columns()}
-    wanted = {name: value for name, value in recipe.items() if value is not None and format in OPTIONS.get(name, ())}
-    for name in how.columns():
-        if name not in wanted:
-            raise BadInputError(f"{option(name)} says nothing about files of format {format}: leave it out.")
-    columns = getattr(model, "columns_", None)
-    if columns is not None:
-        columns.frozen = True
-        wanted["columns"] = columns
-    elif format in OPTIONS["n_features"] and not recipe.get("hash_bits"):
-        wanted["n_features"] = model.n_features_in_
-    return _open(data, format, wanted, wanted.pop("text", {}), hash_bits=recipe.get("hash_bits"), **how.shared())
+    return _open(data, format, how.columns(), {}, like=model, **how.shared())
 
 
 def whole_files(data: Sequence[Path]) -> list[Path]:
@@ -165,7 +152,7 @@ def format_for(model: "Perceptron", path: Path, format: "DataFormat | None") -> 
     """The format to read a file in: as asked, or as the model learned; other kinds of tables by their names."""
     if format is not None:
         return format.value
-    learned, named = str(model.source_["format"]), format_by_name(path)
+    learned, named = str(model.source_.get("format")), format_by_name(path)
     return named if named in TABLES and learned in TABLES else learned
 
 
