@@ -179,6 +179,17 @@ def test_a_cache_of_labels_that_are_words_and_columns_that_come_late_is_right(tm
         same(Perceptron().fit_stream(stream(path), epochs=5, cache=kept), plain, blocks[-1].X)
 
 
+@pytest.mark.parametrize("hash_bits", [None, 0])
+def test_a_kept_cache_of_texts_keeps_their_names(tmp_path, kept, hash_bits):
+    path = tmp_path / "texts.ft"
+    path.write_text("".join(f"__label__{'ab'[i % 2]} word {'ab'[i % 2] * 2} {i}\n" for i in range(300)))
+    plain = Perceptron().fit_stream(stream(path, hash_bits=hash_bits), epochs=3)
+    for _ in range(2):  # written, and read
+        model = Perceptron().fit_stream(stream(path, hash_bits=hash_bits), epochs=3, cache=kept)
+        assert np.array_equal(model.coef_, plain.coef_)
+        assert model.columns_.names() == plain.columns_.names()
+
+
 def test_bad_records_are_skipped_again_from_a_kept_cache(svm, kept, data):
     lines = svm.read_text().splitlines()
     svm.write_text("\n".join(["1 1:x", *lines[:30], "x y", *lines[30:]]))

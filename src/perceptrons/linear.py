@@ -232,7 +232,8 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         learner.meet_classes(target.classes)
         learner.weights.forget_judgement()
         examples = learner.examples(self._once(as_rows(X)), target, weight, by_label)
-        self._run(LinearFit(learner, examples, method, self.combine, train, held_out), X.shape[0], train, held_out)
+        fit = LinearFit(learner, examples, method, self.combine, train, held_out)
+        self._run(fit, X.shape[0], train, held_out is not None)
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):

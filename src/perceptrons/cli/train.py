@@ -12,6 +12,7 @@ import typer
 from perceptrons.cli import kernels, options
 from perceptrons.cli.again import command
 from perceptrons.cli.byclass import file_of, name_classes, read_by_class
+from perceptrons.cli.cluster import options as of_clusters
 from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, read_table, save_model
 from perceptrons.cli.screen import as_json, plain, screen
@@ -139,6 +140,10 @@ def train(
     resume: of_streams.Resume = False,
     cache: of_streams.KeptCache = None,
     example: of_streams.Example = None,
+    dask: of_clusters.Dask = None,
+    workers: of_clusters.Workers = None,
+    shards: of_clusters.Shards = None,
+    mixing: of_clusters.Mixing = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show a live bar while learning.")] = False,
     json: options.Json = False,
@@ -148,10 +153,12 @@ def train(
     Without DATA it learns scikit-learn's handwritten digits. One csv, tsv, svmlight or npz file is read whole.
 
     Several files, patterns, - (stdin), other formats and any option for streams make it learn while it reads.
+
+    With --workers or --dask it learns from files in shards, on many processes or machines, and mixes the weights.
     """
     asked = of_streams.Asked(
         example, epochs, classes, hash_bits, text_column, words, chars, categories, ignore, text_labels, zero_based,
-        on_error, cache, checkpoint, every, resume,
+        on_error, cache, checkpoint, every, resume, dask, workers, shards, mixing,
     )  # fmt: skip
     files = data or []
     rule = {
@@ -193,9 +200,13 @@ def train(
         from perceptrons.cli.stream.training import Order, train_stream
 
         said |= {"max_seconds": max_seconds, "no_shuffle": no_shuffle, "no_intercept": no_intercept}
-        train_stream(
-            Order(model, files, format, label_column, test, asked, output, said, quiet, verbose and not quiet, json)
-        )
+        order = Order(model, files, format, label_column, test, asked, output, said, quiet, verbose and not quiet, json)
+        if asked.on_cluster:
+            from perceptrons.cli.cluster.training import train_on_cluster
+
+            train_on_cluster(order)
+        else:
+            train_stream(order)
         return
     from perceptrons.cli.report import Run, show, summary
 

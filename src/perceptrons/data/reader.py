@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.packed import STDIN
-from perceptrons.data.source import Identity, Piece, find_files, identity, pieces
+from perceptrons.data.source import Identity, Piece, Share, find_files, identity, pieces
 from perceptrons.data.table import WHOLE, DataFileError, is_label, shown
 from perceptrons.features import Columns
 from perceptrons.features.local import Names
@@ -74,6 +74,7 @@ class Reader(ABC):
     columns: Columns | None = None  # names of the features, where they have names
     n_features: int = 0  # as far as known
     asked: dict[str, Any]  # the recipe before anything was read
+    share: Share | None = None  # how much of every file is read, where several readers divide them; None: all
 
     def __init__(
         self, paths: tuple[Any, ...], *, on_error: str, text_labels: bool, need_labels: bool, prompt: bool = False
@@ -150,7 +151,7 @@ class Reader(ABC):
             if path == STDIN and path in self._seen:
                 raise DataFileError(path, "standard input was read already, and can be only once: keep a cache")
             self._identity(path)
-            yield from pieces(path, self.prompt)
+            yield from pieces(path, self.prompt, self.share)
 
     def _identity(self, path: Path) -> Identity | None:
         now = identity(path)
@@ -177,15 +178,19 @@ class Reader(ABC):
         if unfit or error is not None:
             keep = np.setdiff1d(np.arange(len(lines)), list(unfit))
             if error is not None:
-                keep = keep[lines[keep] < error.line]
+                keep = keep[lines[keep] < (error.line or 0) - self._lines_before(piece.path)]
             X, lines, weight, codes = (None if part is None else part[keep] for part in (X, lines, weight, codes))
         block = Block(X, codes, classes, weight, piece.path, lines) if X.shape[0] else None
         return block, error
 
+    def _lines_before(self, path: Path) -> int:
+        """Lines of the file that others read. Known only where something is wrong, as counting takes a reading."""
+        return 0 if self.share is None else self.share.lines_before(path)
+
     def _complain(self, piece: Piece, bad: list[Bad], line: int) -> DataFileError | None:
         """Count bad records, or give the error for the first."""
         for one in bad:
-            error = DataFileError(piece.path, one.what, line + one.line, one.column)
+            error = DataFileError(piece.path, one.what, line + one.line + self._lines_before(piece.path), one.column)
             if self.on_error == "raise":
                 return error
             self.skipped += 1

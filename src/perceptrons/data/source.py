@@ -70,8 +70,49 @@ def identity(path: Path) -> Identity | None:
     return Identity(status.st_size, status.st_mtime_ns)
 
 
+class Share(NamedTuple):
+    """The part-th of so many parts of a file, which it is cut into by bytes, at ends of lines."""
+
+    part: int  # from 0
+    parts: int
+
+    def within(self, path: Path) -> tuple[int, int]:
+        """Where the share of a file begins and ends."""
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            begin, end = (_line_from(file, size * part // self.parts) for part in (self.part, self.part + 1))
+        return begin, end
+
+    def lines_before(self, path: Path) -> int:
+        """How many lines of the file come before the share."""
+        left, lines = self.within(path)[0], 0
+        with path.open("rb") as file:
+            while left:
+                content = file.read(min(left, PIECE))
+                lines, left = lines + content.count(b"\n"), left - len(content)
+        return lines
+
+
+def _line_from(file: IO[bytes], offset: int) -> int:
+    """Where the first line begins that begins at this offset or behind it."""
+    if not offset:
+        return 0
+    file.seek(offset - 1)
+    line = file.readline()
+    return offset - 1 + len(line)
+
+
+def can_be_shared(path: Path) -> bool:
+    """Is it a plain file, of which any part can be read?"""
+    if path == STDIN or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        start = file.read(16)
+    return packing_of(path) is None and not any(known.magic.match(start) for known in PACKINGS)
+
+
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path, share: Share | None = None) -> Iterator[IO[bytes]]:
     """The bytes of a file, unpacked as they are read. A file that is not whole, or changes meanwhile, is an error."""
     if path == STDIN:
         if sys.stdin is None:
@@ -81,7 +122,8 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         return
     with path.open("rb", buffering=0) as raw:
         before = os.fstat(raw.fileno())
-        with _unpacked(path, raw) as file:
+        source: Any = _unpacked(path, raw) if share is None else _Within(raw, *share.within(path))
+        with source as file:
             yield file
             if file.read(1):
                 return  # the reader stopped early, and what comes behind is not its business
@@ -140,19 +182,35 @@ class _Beginning(io.RawIOBase):
         return n
 
 
+class _Within(io.RawIOBase):
+    """The bytes of a file from one place to another."""
+
+    def __init__(self, raw: Any, begin: int, end: int):
+        self._raw, self._left = raw, end - begin
+        raw.seek(begin)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        n = self._raw.readinto(memoryview(buffer)[: self._left]) or 0
+        self._left -= n
+        return n
+
+
 def read_bytes(path: Path) -> bytes:
     """The whole file, unpacked."""
     with opened(path) as file:
         return file.read()
 
 
-def pieces(path: Path, prompt: bool = False) -> Iterator[Piece]:
+def pieces(path: Path, prompt: bool = False, share: Share | None = None) -> Iterator[Piece]:
     """Cut a file into the longest runs of whole lines within PIECE bytes, at least one line each.
 
     prompt: give whole lines as soon as they are there, for a pipe that somebody types into; the cut then depends on
-    when they came.
+    when they came. share: only that much of the file.
     """
-    with opened(path) as file:
+    with opened(path, share) as file:
         rest, first, ended, spare = np.empty(0, np.uint8), True, False, Spare()
         while len(rest) or not ended:
             content, size, ended = _filled(file, rest, PIECE, ended, prompt, spare)

@@ -132,6 +132,16 @@ class Columns:
             signs[hashes >= 2**31] = -1.0
         return Found(columns, signs)
 
+    def add(self, other: "Columns") -> np.ndarray:
+        """Get to know the names of another that was made with the same options; returns the number each has here."""
+        table, n, before = other._table, other.n_names, self.n_names
+        ends = table.ends[: n + 1]
+        numbers = self._numbers(Names(table.arena[: ends[-1]], ends, other.counts, table.keys[:n]))
+        new = np.flatnonzero(numbers >= before)
+        self._columns[numbers[new]] = other._columns[new]
+        self.forgot = self.forgot or other.forgot or bool((numbers < 0).any())
+        return numbers
+
     def _numbers(self, names: Names) -> np.ndarray:
         """The number of every name, -1 where it has none; learns new ones unless frozen."""
         n, n_bytes = len(names.counts), int(names.ends[-1])

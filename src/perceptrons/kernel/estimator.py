@@ -209,7 +209,7 @@ converged_, stop_reason_
             fit = SweepFit(Sweep(*examples, cache_bytes=cache, taken=taken, averages=averages), self.combine, held_out)
         else:
             fit = StreamFit(Stream(*examples, taken=taken), self.combine, held_out)
-        self._run(fit, len(points), train, held_out)
+        self._run(fit, len(points), train, held_out is not None)
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from a block of examples: one pass in the given order, from where the model is.

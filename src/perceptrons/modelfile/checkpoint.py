@@ -7,12 +7,13 @@ from typing import Any
 
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import ModelFileError, as_bytes, load_with_header
+from perceptrons.sequence import SequencePerceptron
 
 FREE = frozenset({"verbose", "n_jobs", "max_seconds", "warm_start", "max_iter", "tol"})  # may change when a run goes on
 
 
 class Checkpoint:
-    """Where `fit_stream` saves its state, and how often.
+    """Where `fit_stream` and `perceptrons.distributed.fit` save their state, and how often.
 
     A checkpoint is a model file: `perceptrons.load` reads it. The one before it is kept as PATH.before, and used if the
     last one was cut short or damaged.
@@ -56,8 +57,10 @@ class Checkpoint:
 
     def begin(self, model: Any) -> dict[str, Any] | None:
         """If there is a checkpoint to go on from, make the model what it was, and return the place."""
-        if type(model) is not Perceptron:
-            raise TypeError(f"Only a Perceptron can be saved now and then, not {type(model).__name__}.")
+        if type(model) not in (Perceptron, SequencePerceptron):
+            raise TypeError(
+                f"Only a Perceptron or a SequencePerceptron can be saved now and then, not {type(model).__name__}."
+            )
         self._last = time.monotonic()
         if not self.path.parent.is_dir():
             raise FileNotFoundError(2, "there is no such folder to write checkpoints to", str(self.path.parent))
@@ -74,6 +77,8 @@ class Checkpoint:
                 continue
             if not isinstance(header.get("place"), dict):
                 raise ModelFileError(f"{path}: this is a model, but no checkpoint: nothing says where to go on.")
+            if type(loaded) is not type(model):
+                raise ModelFileError(f"{path}: is a checkpoint of a {type(loaded).__name__}: give one to go on with.")
             self._compare(model, loaded, path)
             model.__dict__.update(
                 {name: value for name, value in vars(loaded).items() if name not in model.get_params()}
@@ -108,8 +113,15 @@ class Checkpoint:
         """Raise ValueError if the run would not be the same."""
         known = loaded.get_params()
         for name, value in model.get_params().items():
-            same = repr(known[name]) == repr(value)
+            if hasattr(value, "get_params"):
+                continue  # its own parameters are among these
+            same = repr(_listed(known[name])) == repr(_listed(value))
             if not same and name not in FREE and not (name == "random_state" and not isinstance(value, int)):
                 raise ValueError(
                     f"{path}: was begun with {name}={known[name]!r}, now it is {value!r}: use the same, or begin anew."
                 )
+
+
+def _listed(value: Any) -> Any:
+    """A tuple as the list that a file makes of it."""
+    return list(value) if isinstance(value, tuple) else value

@@ -42,7 +42,11 @@ def header_of(model: Any, /, **instead: Any) -> dict[str, Any]:
 def timeless(header: dict[str, Any]) -> dict[str, Any]:
     """A header without the seconds that training took: the same seed gives the same one."""
     report = header["report"]
-    return header | {"report": report | {"history_": [row | {"seconds": None} for row in report["history_"]]}}
+    history = [row | {"seconds": None} for row in report["history_"]]
+    for row in history:
+        if "shards" in row:
+            row["shards"] = {name: values for name, values in row["shards"].items() if name != "seconds"}
+    return header | {"report": report | {"history_": history}}
 
 
 def classes_of(model: Any) -> dict[str, Any]:
@@ -176,8 +180,16 @@ def _report(report: dict[str, Any]) -> dict[str, Any]:
     history, n_iter, reason, converged = (report[name] for name in REPORT)
     demand(isinstance(history, list) and n_iter == len(history) and type(n_iter) is int, "a row of history per epoch")
     for row in history:
-        demand(isinstance(row, dict) and row.keys() == new_row(0).keys(), "rows of history with all their columns")
-        plain = [value for name, value in row.items() if value is not None or name in ("epoch", "examples", "mistakes")]
+        demand(isinstance(row, dict), "rows of history")
+        shards = row.get("shards", {})
+        demand(isinstance(shards, dict) and all(isinstance(part, list) for part in shards.values()), "lists of shards")
+        demand(row.keys() - {"shards"} == new_row(0).keys(), "rows of history with all their columns")
+        plain = [
+            value
+            for name, value in row.items()
+            if name != "shards" and (value is not None or name in ("epoch", "examples", "mistakes"))
+        ]
+        plain += [value for part in shards.values() for value in part]
         demand(all(isinstance(value, int | float) for value in plain), "numbers in the history")
     demand(reason in REASONS and converged == (reason == "converged"), "a known reason for stopping")
     scored = [row["validation_accuracy"] is not None for row in history]

@@ -172,3 +172,14 @@ def judge(pocket, model, mistakes):
         pocket.w[:] = scale * model.w
         pocket.b[:] = scale * model.b
         tally[BEST_RUN], tally[BEST_MISTAKES], tally[JUDGED] = tally[RUN], mistakes, KEPT
+
+
+@compiled
+def find_moved(w, late, v, found):
+    """Which features (rows of w, late and v) an update since v, when late was 0, has reached?  Changes found."""
+    for j in range(w.shape[0]):
+        found[j] = False
+        for k in range(w.shape[1]):
+            if late[j, k] != 0.0 or w[j, k] != v[j, k]:
+                found[j] = True
+                break

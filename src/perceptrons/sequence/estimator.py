@@ -192,7 +192,7 @@ stop_average_ : arrays
             tokens = self._meet(read, target.classes, anew=True)
             bounds = learner.limits(self, stream=False)
             fit = ChainFit(learner, tokens, target.codes, bounds, rule_of(self), self.combine, held_out)
-            self._run(fit, n, train, held_out)
+            self._run(fit, n, train, held_out is not None)
         return self
 
     def partial_fit(self, X, y, classes=None, lengths=None):

@@ -188,7 +188,7 @@ class StructuredPerceptron(Training, BaseEstimator):
                 alike = np.zeros(n, np.intp)
                 train, held_out = hold_out(alike, None, self.validation_fraction, self._learner.seed)
             fit = OutputFit(self._learner, examples, ask, self._rule(), self.combine, held_out)
-            self._run(fit, n, train, held_out)
+            self._run(fit, n, train, held_out is not None)
         return self
 
     def partial_fit(self, X, y):

@@ -22,7 +22,7 @@ def covered_start(model: Perceptron, examples: Examples, coef_init: Any, interce
     if not isinstance(model, Perceptron):
         raise TypeError(f"The bound is about a perceptrons.Perceptron, not a {type(model).__name__}.")
     learner = model._fitted()
-    _refuse_parameters(model, learner)
+    refuse_parameters(model, learner)
     if learner.classes.tolist() != examples.classes.tolist():
         raise ValueError(
             f"The model knows the classes {learner.classes[:10].tolist()}, y has {examples.classes[:10].tolist()}: "
@@ -104,7 +104,7 @@ def most_updates(bound: "Bound", start: np.ndarray, eta: float, margin: float) -
     return math.floor((b * (1 + 1e-12)) ** 2)
 
 
-def _refuse_parameters(model: Perceptron, learner: Learner) -> None:
+def refuse_parameters(model: Perceptron, learner: Learner) -> None:
     several = len(learner.classes) > 2
     for wrong, what, why in (
         (learner.form != "single", "several labels", "every label is a problem apart, with a bound of its own"),

@@ -94,7 +94,7 @@ class ArrayFile:
     def _append(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         begin = self._pad()
         places, checksum = {}, 0
-        for name, array in arrays.items():
+        for name, array in sorted(arrays.items()):  # as JSON will have them, for the checksum
             array = np.ascontiguousarray(array)
             offset = self._pad() - begin
             content = array.data.cast("B") if array.size else b""

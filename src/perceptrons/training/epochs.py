@@ -91,7 +91,7 @@ def run_epochs(
     trainee: Trainee,
     plan: Plan,
     *,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None,
     epochs_before: int,
     n: int,
     train: np.ndarray | None,
@@ -100,9 +100,9 @@ def run_epochs(
 ) -> None:
     """Train until a rule says stop. n: examples; train: which of them to learn from (None: all).
 
-    The generator of orders is part of the model, so that a resumed training goes on with the next. The model ends as
-    the best epoch left it if examples were held out, else as the last one did. outcome is filled as training goes,
-    so that it is right also after an interruption.
+    The generator of orders is part of the model, so that a resumed training goes on with the next; None: the trainee
+    has orders of its own. The model ends as the best epoch left it if examples were held out, else as the last one did.
+    outcome is filled as training goes, so that it is right also after an interruption.
     """
     n = n if train is None else len(train)
     began = time.perf_counter()
@@ -111,9 +111,7 @@ def run_epochs(
         trainee.change()
     with Progress(plan.verbose, plan.max_iter, n) as progress, Uninterrupted() as hold:
         for epoch in range(epochs_before + 1, epochs_before + plan.max_iter + 1):
-            order = shuffled(n, rng) if plan.shuffle else np.arange(n)
-            if train is not None:
-                order = train[order]
+            order = visiting_order(n, train, plan.shuffle, rng)
             epoch_began = time.perf_counter()
             row = new_row(epoch)
             outcome.history.append(row)
@@ -153,10 +151,20 @@ def run_epochs(
             outcome.returned_to = best.epoch
 
 
-def hold_out(codes: np.ndarray, weight: np.ndarray | None, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def visiting_order(n: int, train: np.ndarray | None, shuffle: bool, rng: np.random.Generator | None) -> np.ndarray:
+    """The order of an epoch over n examples, those of `train` if they are not all; empty without a generator."""
+    if rng is None:
+        return np.empty(0, np.intp)
+    order = shuffled(n, rng) if shuffle else np.arange(n)
+    return order if train is None else train[order]
+
+
+def hold_out(
+    codes: np.ndarray, weight: np.ndarray | None, fraction: float, seed: int, *where: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Two sorted sets of examples, to train on and to score on: of every class about the same share, never all of it.
 
-    Examples of weight 0 are in neither.
+    Examples of weight 0 are in neither. where: which part of the data this is, if it is one of several.
     """
     order = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
     counts = np.bincount(codes[order])
@@ -170,7 +178,7 @@ def hold_out(codes: np.ndarray, weight: np.ndarray | None, fraction: float, seed
     quota = np.minimum(share.astype(int), spare)
     for code in np.argsort(quota - share, kind="stable"):  # what rounding left over goes where most is missing
         quota[code] += min(spare[code] - quota[code], 1, total - quota.sum())
-    order = np.random.default_rng([seed, len(order)]).permutation(order)
+    order = np.random.default_rng([seed, len(order), *(where if any(where) else ())]).permutation(order)
     held_out = np.zeros(len(codes), bool)
     for code, size in enumerate(quota):
         held_out[order[codes[order] == code][:size]] = True

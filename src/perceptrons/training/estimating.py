@@ -18,6 +18,8 @@ from perceptrons.training.labels import merge
 from perceptrons.training.reading import LabelledReading, Reading
 from perceptrons.training.targets import Target, numbered, read_target
 
+MIXED = ("n_shards_", "mixing_", "mixing_bound_")  # how a model was trained on a cluster
+
 
 class Training(Reading, ABC):
     """The steps of every estimator: when to stop, how it went, which parameters were checked."""
@@ -41,18 +43,24 @@ class Training(Reading, ABC):
             verbose=bool(self.verbose),
         )
 
-    def _run(self, trainee: Trainee, n: int, train: np.ndarray | None, held_out: np.ndarray | None) -> Outcome:
-        """Train, and whatever happens, say in the end how it went."""
-        learner, outcome = self._learner, Outcome()
+    def _run(
+        self, trainee: Trainee, n: int, train: np.ndarray | None, held_out: bool, *, plan: Plan | None = None,
+        orders: bool = True, outcome: Outcome | None = None,
+    ) -> Outcome:  # fmt: skip
+        """Train, and whatever happens, say in the end how it went.
+
+        orders: by the model's generator, otherwise the trainee has its own. outcome: what is filled as training goes.
+        """
+        learner, outcome = self._learner, outcome or Outcome()
         try:
             run_epochs(
                 trainee,
-                self._plan(),
-                rng=learner.rng,
+                plan or self._plan(),
+                rng=learner.rng if orders else None,
                 epochs_before=learner.epochs,
                 n=n,
                 train=train,
-                held_out=held_out is not None,
+                held_out=held_out,
                 outcome=outcome,
             )
         except BaseException as error:
@@ -60,12 +68,16 @@ class Training(Reading, ABC):
             raise
         finally:
             with Uninterrupted():
+                if outcome.history and not outcome.history[-1]["examples"]:
+                    outcome.history.pop()  # of an epoch that was given up before anything was learned
                 learner.trained(outcome)
                 self._tell(outcome)
         return outcome
 
     def _tell(self, outcome: Outcome | None) -> None:
         """Set the attributes that say how training went; of a model that only met blocks they say nothing yet."""
+        for name in MIXED:  # perceptrons.distributed sets them anew
+            self.__dict__.pop(name, None)
         self.history_ = [] if outcome is None else outcome.history
         self.n_iter_ = len(self.history_)
         self.stop_reason_ = None if outcome is None else outcome.stop_reason

@@ -270,6 +270,8 @@ class StreamFit:
     # ---- going on, and telling
 
     def _go_on(self, place: dict[str, Any]) -> None:
+        if "blocks" not in place:
+            raise ValueError(f"{place['path']}: is a checkpoint of a run on a cluster: go on there, or begin anew.")
         if place["about"] != self.about:
             what = _difference(place["about"], self.about)
             raise ValueError(f"{place['path']}: {what}: give what it was begun with, or begin anew.")

@@ -10,12 +10,16 @@ from perceptrons.modelfile.checkpoint import Checkpoint
 class SpokenCheckpoint(Checkpoint):
     """A checkpoint of the command line. quiet: it says nothing after all."""
 
+    kind = "blocks"  # what the place of such a run says
+
     def __init__(self, path: Any, every: float, resume: bool, watching: Watching, quiet: bool):
         super().__init__(path, every, resume)
         self._watching, self._quiet = watching, quiet
 
     def begin(self, model: Any) -> dict[str, Any] | None:
         place = super().begin(model)
+        if place is not None and self.kind not in place:
+            return place  # of another kind of run, which is refused
         if place is not None:
             self._watching.go_on()
         if self.resume and not self._quiet:

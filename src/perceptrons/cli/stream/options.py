@@ -60,7 +60,8 @@ def seconds(text: str) -> float:
 
 
 Epochs = Annotated[
-    int | None, Option("--epochs", metavar="N", min=1, help="Passes over the data; otherwise 1, for --example 5.")
+    int | None,
+    Option("--epochs", metavar="N", min=1, help="Passes over the data; otherwise 1; for --example and clusters 5."),
 ]
 Classes = Annotated[
     str | None, Option("--classes", metavar="A,B,...", help="All classes that may come; otherwise as they come.")
@@ -129,6 +130,14 @@ class Asked:
     checkpoint: Path | None = None
     every: Any = None
     resume: bool = False
+    dask: str | None = None
+    workers: int | None = None
+    shards: int | None = None
+    mixing: StrEnum | None = None
+
+    @property
+    def on_cluster(self) -> bool:
+        return self.dask is not None or self.workers is not None
 
     def given(self) -> dict[str, Any]:
         """Only what was asked, by its name."""
@@ -141,6 +150,9 @@ class Asked:
         for name in ("every", "resume"):
             if name in self.given() and self.checkpoint is None:
                 raise BadInputError(f"--{name} needs --checkpoint FILE: without one, nothing is saved on the way.")
+        for name in ("shards", "mixing"):
+            if name in self.given() and not self.on_cluster:
+                raise BadInputError(f"--{name} is for clusters: give --dask ADDRESS or --workers N too.")
 
 
 def option(name: str) -> str:

@@ -100,11 +100,11 @@ def show(run: StreamRun, console: "Console") -> None:
     last = run.progress[-1]
     wrong = f"{last['mistakes']:,} of {last['examples']:,} wrong before they were learned from"
     console.print(f"Progressive error {percent(last['error'], 2)} ({wrong})", markup=False)
-    _show_skipped(run.reader, console)
+    show_skipped(run.reader, console)
     if run.test is not None:
         quality, reader = run.test
         console.print(f"Test accuracy {percent(quality.accuracy)} ({beside(quality)})", markup=False, style="bold")
-        _show_skipped(reader, console)
+        show_skipped(reader, console)
     title = {"class": " of each class", "pair": " of each pair: those above 0 speak for its second"}[rows[0].thing]
     console.print(heading("Most telling weights" + title * (len(rows) > 1)))
     show_rows(rows, names_of(model), 10 if len(rows) == 1 else 3, ROWS, console)
@@ -116,7 +116,7 @@ def show(run: StreamRun, console: "Console") -> None:
         console.print(f"      {why}", markup=False, style="dim")
 
 
-def _show_skipped(reader: "Reader", console: "Console") -> None:
+def show_skipped(reader: "Reader", console: "Console") -> None:
     if reader.skipped:
         console.print(f"{skipped_in_words(reader)}", style="yellow", markup=False, soft_wrap=True)
         for complaint in reader.complaints[1:COMPLAINTS]:

@@ -56,7 +56,7 @@ class Order:
 
 def train_stream(order: Order) -> None:
     """Learn from files, or from the example that was named."""
-    _check(order)
+    check(order)
     example: AbstractContextManager[sms.Parts | None] = sms.sms() if order.asked.example else nullcontext()
     with example as parts:
         if parts is None:
@@ -97,7 +97,7 @@ def _run(order: Order, again: Callable[..., str], title: list[str] | None = None
     run = StreamRun(
         model=order.model,
         reader=reader,
-        test=None if order.test is None or (order.quiet and not order.json) else _test(order, order.test),
+        test=None if order.test is None or (order.quiet and not order.json) else test(order, order.test),
         output=order.output,
         checkpoint=checkpoint,
         example=None if order.asked.example is None else order.asked.example.value,
@@ -111,7 +111,7 @@ def _run(order: Order, again: Callable[..., str], title: list[str] | None = None
         show(run, screen())
 
 
-def _check(order: Order) -> None:
+def check(order: Order) -> None:
     asked = order.asked
     asked.check()
     if asked.example is not None:
@@ -134,7 +134,7 @@ def _check(order: Order) -> None:
             raise BadInputError(f"{name} needs --classes here, since a stream tells its classes only as they come.")
 
 
-def _classes(order: Order) -> "np.ndarray | None":
+def named_classes(order: Order) -> "np.ndarray | None":
     """The classes that were named, as the reader will give them; costs and weights then speak of these."""
     from perceptrons.data.table import as_labels
 
@@ -160,7 +160,7 @@ def _checkpoint(order: Order, watching: Watching) -> "SpokenCheckpoint | None":
 
 
 def _learn(order: Order, reader: "Reader", watching: Watching, checkpoint: "SpokenCheckpoint | None") -> None:
-    classes = _classes(order)
+    classes = named_classes(order)
     try:
         watching.start()
         with refusing_stream():
@@ -181,7 +181,7 @@ def _learn(order: Order, reader: "Reader", watching: Watching, checkpoint: "Spok
         watching.erase()
 
 
-def _test(order: Order, test: Path) -> tuple["Quality", "Reader"]:
+def test(order: Order, test: Path) -> tuple["Quality", "Reader"]:
     from perceptrons.cli.stream.answering import measure_stream
 
     reader = reader_for(order.model, [test], Reading(None, need_labels=True, skip=order.asked.on_error == "skip"))

@@ -1,0 +1,263 @@
+"""What one mix costs by weights, shards and classes, and from that, on paper, an epoch on a cluster of any size.
+
+On paper an epoch of S shards, each on a worker of its own, takes
+
+    t(S) = P / S + a + c S + N (b g(S) + 2 e)
+
+P: seconds that one core needs for a pass over all data. a: of an epoch with nothing to do. c: of every shard, since one
+client and one scheduler ask for it. N: weights. b: of a weight that moved, from the worker to the sum, g(S) of which
+follow each other: `FAN` at every level of the tree. e: of a weight whether it moved or not, where two workers share it.
+They are fitted to epochs with next to nothing to learn from, on 2 workers, where t = a + c S + S (b moved + e N).
+"""
+
+import logging
+import math
+import time
+from statistics import median
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import scipy.sparse as sp
+from distributed import Client
+from scipy.optimize import nnls
+
+from benchmarks import results
+from benchmarks.memory import MB, resident
+from perceptrons import Perceptron
+from perceptrons.distributed import fit
+from perceptrons.distributed.fitting import FAN, MixedFit
+
+EPOCHS, WARM = 6, 1
+WEIGHTS = (10**4, 10**5, 10**6, 10**7)  # with 2 shards and 2 classes
+SHARDS = (2, 4, 8, 16, 32, 64)  # with 10^5 weights, and with few
+MANY_SHARDS = (100, 1000)  # to check, not to fit
+MIX_CLASSES = (2, 20, 200)  # with 10^6 weights and 2 shards
+FEW = 100  # weights
+TOUCHED = 60  # features that a shard has, where moves are sparse
+IN_PROCESS = (10, 30, 100)  # workers that are threads of one process
+PREDICTED = (1, 10, 100, 1000)  # workers
+
+
+def on_workers(client: Client, X: Any, y: np.ndarray, chunks: int) -> tuple[Any, Any]:
+    """The rows as dask arrays, whose chunks of consecutive ones already lie on the workers."""
+    import dask.array as da
+    from dask import delayed
+
+    cuts = np.linspace(0, X.shape[0], chunks + 1).astype(int)
+    blocks = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+    rows, labels = (client.scatter([whole[a:b] for a, b in blocks], hash=False) for whole in (X, y))
+
+    def joined(parts: list[Any], whole: Any) -> Any:
+        shapes = [(b - a, *whole.shape[1:]) for a, b in blocks]
+        made = zip(map(delayed, parts), shapes, strict=True)
+        return da.concatenate([da.from_delayed(part, shape, meta=whole[:0]) for part, shape in made])
+
+    return joined(rows, X), joined(labels, y)
+
+
+# ---- measured
+
+
+def costs(client: Client, quick: bool) -> list[dict[str, Any]]:
+    """Epochs with next to nothing to learn from, on processes of this machine."""
+    weights, shards, classes, many = (
+        (WEIGHTS[:2], SHARDS[:3], MIX_CLASSES[:2], (20,)) if quick else (WEIGHTS, SHARDS, MIX_CLASSES, MANY_SHARDS)
+    )
+    large = 10**4 if quick else 10**6
+    asked = [("weights", n, 2, 2, dense) for dense in (True, False) for n in weights]
+    asked += [("shards", n, 2, s, True) for n in (FEW, 10**5) for s in shards]
+    asked += [("classes", large, k, 2, True) for k in classes]
+    asked += [("many", FEW, 2, s, True) for s in many]
+    one_mix(client, FEW, 2, 2, True)  # compiled, imported
+    return [{"about": about} | one_mix(client, *rest) for about, *rest in asked]
+
+
+def one_mix(client: Client, weights: int, classes: int, shards: int, dense: bool) -> dict[str, Any]:
+    """The median epoch, where every shard has one row twice, with two labels: there is always an update.
+
+    dense: all weights move; otherwise those of few features, different ones in every shard.
+    """
+    d = weights // (1 if classes == 2 else classes)
+    rng = np.random.default_rng(0)
+    if dense:
+        X: Any = np.repeat(rng.standard_normal((shards, d), dtype=np.float32), 2, axis=0)
+    else:
+        few = min(TOUCHED, d // 2)
+        columns = np.concatenate([np.sort(rng.choice(d, few, replace=False)) for _ in range(shards)])
+        values, starts = np.ones(len(columns), np.float32), np.arange(shards + 1) * few
+        X = sp.csr_matrix((values, columns, starts), (shards, d))[np.repeat(np.arange(shards), 2)]
+    y = np.tile([0, 1], shards)
+    spent: dict[str, list[float]] = {"sending": [], "adding": []}
+    with (
+        patch.object(MixedFit, "_submit", clocked(MixedFit._submit, spent["sending"])),
+        patch.object(MixedFit, "_take", clocked(MixedFit._take, spent["adding"])),
+    ):
+        data, options = on_workers(client, X, y, shards), {"shards": shards, "epochs": EPOCHS}
+        model = fit(Perceptron(), *data, client, classes=range(classes), **options)
+    seconds = median(row["seconds"] for row in model.history_[WARM:])
+    steps = {name: median(times[WARM:]) for name, times in spent.items()}
+    moved = weights if dense else min(TOUCHED, d // 2) * (1 if classes == 2 else classes)
+    return {
+        "weights": weights, "moved": moved, "classes": classes, "shards": shards, "seconds": seconds, **steps,
+        "workers": seconds - sum(steps.values()),
+    }  # fmt: skip
+
+
+def clocked(work: Any, spent: list[float]) -> Any:
+    def timed_work(*arguments: Any) -> Any:
+        began = time.perf_counter()
+        try:
+            return work(*arguments)
+        finally:
+            spent.append(time.perf_counter() - began)
+
+    return timed_work
+
+
+def many_workers(quick: bool) -> list[dict[str, Any]]:
+    """Dask's own cluster within one process: as many workers as asked, each with a shard of next to nothing."""
+    found = []
+    logger = logging.getLogger("distributed")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        for workers in IN_PROCESS[:1] if quick else IN_PROCESS:
+            began, before = time.perf_counter(), resident()
+            options = {"processes": False, "threads_per_worker": 1, "memory_limit": 0}
+            with Client(n_workers=workers, dashboard_address="127.0.0.1:0", **options) as client:
+                client.wait_for_workers(workers)
+                start = time.perf_counter() - began
+                row = one_mix(client, FEW, 2, workers, True)
+                found.append(row | {"workers_in_process": workers, "start": start, "memory": resident() - before})
+    finally:
+        logger.setLevel(level)
+    return found
+
+
+# ---- on paper
+
+
+def model_of(found: dict[str, Any]) -> dict[str, Any]:
+    """a, b, c and e by least squares of relative errors, none below 0; what they say of larger clusters."""
+    rows = [row for row in found["mixing"] if row["about"] != "many"]
+    table = np.array([[1, row["shards"], *(row["shards"] * row[of] for of in ("moved", "weights"))] for row in rows])
+    seconds = np.array([row["seconds"] for row in rows])
+    scale = 1 / table.max(axis=0)
+    answer = nnls(table * scale / seconds[:, None], np.ones(len(rows)))[0] * scale
+    a, c, b, e = answer.tolist()
+    errors = np.abs(table @ answer / seconds - 1)
+    numbers = {"a": a, "b": b, "c": c, "e": e, "error": float(np.median(errors)), "worst": float(errors.max())}
+    predicted = []
+    for k, speed in found["speed"].items():
+        weights = 50_000 * (1 if int(k) == 2 else int(k))
+        for rows_times in (1, 100, 10_000):
+            whole = min(row["best"] for name, row in speed.items() if name.startswith("Perceptron.fit")) * rows_times
+            best = quickest(numbers, whole, weights)
+            predicted.append({
+                "classes": int(k), "rows": found["rows"] * rows_times, "pass": whole, "weights": weights,
+                "epochs": {str(s): epoch(numbers, whole, weights, s) for s in PREDICTED},
+                "best": best, "best_epoch": epoch(numbers, whole, weights, best), "even": even(numbers, whole, weights),
+            })  # fmt: skip
+    checks = [row for row in found["mixing"] if row["about"] == "many"] + found["many"]
+    checked = [
+        {
+            "shards": row["shards"], "in_process": row.get("workers_in_process", 0), "measured": row["seconds"],
+            "predicted": overhead(numbers, row["weights"], row["shards"]),
+        }
+        for row in checks
+    ]  # fmt: skip
+    return {**numbers, "predicted": predicted, "checked": checked}
+
+
+def chain(shards: int) -> int:
+    """g: moves that are added up one after another on the way to the common weights."""
+    if shards <= FAN:
+        return shards
+    return FAN + chain(math.ceil(shards / FAN))
+
+
+def overhead(numbers: dict[str, float], weights: int, shards: int) -> float:
+    """Seconds of an epoch outside the passes, every shard on a worker of its own."""
+    if shards == 1:
+        return numbers["a"]
+    each = numbers["b"] * chain(shards) + 2 * numbers["e"]
+    return numbers["a"] + numbers["c"] * shards + weights * each
+
+
+def epoch(numbers: dict[str, float], whole: float, weights: int, shards: int) -> float:
+    return whole / shards + overhead(numbers, weights, shards)
+
+
+def quickest(numbers: dict[str, float], whole: float, weights: int) -> int:
+    """The number of shards with the shortest epoch."""
+    candidates = np.unique(np.geomspace(1, 10**5, 2000).astype(int)).tolist()
+    return min(candidates, key=lambda s: epoch(numbers, whole, weights, s))
+
+
+def even(numbers: dict[str, float], whole: float, weights: int) -> int:
+    """The largest number of shards whose pass takes as long as the rest of the epoch."""
+    candidates = np.unique(np.geomspace(1, 10**5, 2000).astype(int)).tolist()
+    return max((s for s in candidates if whole / s >= overhead(numbers, weights, s)), default=1)
+
+
+# ---- in words
+
+
+def describe_costs(found: dict[str, Any]) -> str:
+    lines = [
+        [
+            f"{row['weights']:,}", f"{row['moved']:,}", row["classes"], row["shards"],
+            *(milliseconds(row[name]) for name in ("seconds", "sending", "workers", "adding")),
+        ]
+        for row in found["mixing"]
+    ]  # fmt: skip
+    head = ["weights", "moved by a shard", "classes", "shards", "epoch, ms", "sending", "workers", "adding up"]
+    return (
+        f"{results.table(head, lines)}\n\nOn 2 worker processes, every shard one row twice, float32: the median of "
+        f"{EPOCHS - WARM} epochs after {WARM}. Sending: the common weights to the workers, and a task a shard. "
+        "Workers: until all moves are here, with the time to find out what moved and to add up where shards are more "
+        f"than {FAN}. Adding up: what came here, and the new common weights. A weight that moved travels as 16 bytes."
+    )
+
+
+def describe_model(found: dict[str, Any]) -> str:
+    m = found["model"]
+    checks = [
+        [
+            row["shards"], f"{row['in_process']}, in one process" if row["in_process"] else "2 processes",
+            milliseconds(row["measured"]), milliseconds(row["predicted"]),
+        ]
+        for row in m["checked"]
+    ]  # fmt: skip
+    lines = [
+        [
+            row["classes"], f"{row['rows']:,}", seconds(row["pass"]),
+            *(seconds(row["epochs"][str(s)]) for s in PREDICTED[1:]),
+            f"{row['even']:,}", f"{row['best']:,}", seconds(row["best_epoch"]),
+        ]
+        for row in m["predicted"]
+    ]  # fmt: skip
+    workers = [f"{s:,} workers, s" for s in PREDICTED[1:]]
+    head = ["classes", "rows", "one core, s", *workers, "half is mixing at", "best at", "s there"]
+    started = found["many"][-1]
+    return (
+        f"a = {1000 * m['a']:.3g} ms, c = {1000 * m['c']:.3g} ms a shard, b = {1e9 * m['b']:.3g} ns a weight and move, "
+        f"e = {1e9 * m['e']:.3g} ns a weight; they miss the measured epochs by {100 * m['error']:.0f}% (median) and "
+        f"{100 * m['worst']:.0f}% (at most).\n\n"
+        f"{results.table(['shards', 'workers', 'measured, ms', 'on paper, ms'], checks)}\n\nEpochs that the fit has "
+        f"not seen, with {FEW} weights and nothing to do. {started['workers_in_process']} workers in one process took "
+        f"{started['start']:.0f} s to start and {started['memory'] / MB:.0f} MB; one thread of Python does for all of "
+        "them what otherwise as many machines do, so this is more than a cluster takes.\n\n"
+        f"{results.table(head, lines)}\n\nSeconds per epoch on paper, for rows like those of the table of speeds, as "
+        "many shards as workers, a network as quick as that between processes here, and no worker slower than others. "
+        "Half is mixing: with so many workers the pass takes as long as all the rest."
+    )
+
+
+def milliseconds(value: float) -> str:
+    return f"{1000 * value:.3g}" if value < 0.1 else f"{1000 * value:.0f}"
+
+
+def seconds(value: float) -> str:
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"

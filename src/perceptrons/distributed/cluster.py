@@ -1,0 +1,107 @@
+"""The cluster: the caller's client, or a local cluster for as long as it is needed; and what to say where it fails."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+PACKAGE = "perceptrons"
+TRIES = 20  # of what failed because a worker died
+PATIENCE = 10.0  # seconds without a scheduler before it is given up
+SMALL = 2**22  # bytes that travel with tasks, through the scheduler; more go straight to the workers, once for all
+MISSING = "perceptrons.distributed needs Dask, which is not installed: pip install 'perceptrons[dask]'."
+
+
+class ClusterError(RuntimeError):
+    """The cluster failed in a way that Dask cannot mend. The estimator has the last mixed weights."""
+
+
+def need_dask() -> None:
+    """Raise ImportError that says what to install, if Dask is not there."""
+    try:
+        import dask  # noqa: F401
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise ImportError(MISSING) from error
+
+
+@contextmanager
+def connected(client: Any) -> Iterator[Any]:
+    """The given client, or that of the place where this is called, or one of a local cluster that ends with it."""
+    need_dask()
+    from distributed import Client, get_client
+
+    if client is not None:
+        if not isinstance(client, Client):
+            raise TypeError(f"client={client!r}: give a distributed.Client, or None for a local cluster.")
+        if client.asynchronous:
+            raise TypeError("client is asynchronous: give one that waits, distributed.Client(..., asynchronous=False).")
+        yield client
+        return
+    try:
+        current = get_client()
+    except ValueError:
+        current = None
+    if current is not None:
+        yield current
+        return
+    with local_cluster(None) as cluster, Client(cluster) as client:
+        yield client
+
+
+def local_cluster(workers: int | None) -> Any:
+    """A scheduler and worker processes on this machine, by default as many as it has cores, with one thread each."""
+    need_dask()
+    from distributed import LocalCluster
+
+    return LocalCluster(
+        n_workers=workers or len(os.sched_getaffinity(0)), threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    )
+
+
+def check_installed(client: Any) -> None:
+    """Raise ClusterError for a cluster without this package, which would end its workers; waits for the first."""
+    client.wait_for_workers(1)
+    places = {"the scheduler": client.run_on_scheduler(find_spec, PACKAGE)}
+    places |= {f"the worker {address}": found for address, found in client.run(find_spec, PACKAGE).items()}
+    for place, found in places.items():
+        if found is None:
+            raise ClusterError(
+                f"{client.scheduler.address}: {place} has no package {PACKAGE}: install it there, as it is here, and "
+                "start the cluster anew."
+            )
+
+
+def threads_of(client: Any) -> int:
+    """How many threads the cluster has by now."""
+    return sum(client.nthreads().values())
+
+
+def sent(client: Any, value: Any, size: int, copies: int) -> Any:
+    """What to give to so many tasks for a value of so many bytes: itself, or if it is large, what was sent ahead."""
+    return value if size * copies <= SMALL else scattered(client, value, broadcast=True)
+
+
+def scattered(client: Any, value: Any, broadcast: bool = False) -> Any:
+    """The value, sent to a worker or to all. A worker that dies meanwhile is no reason to fail."""
+    for left in reversed(range(TRIES)):
+        try:
+            return client.scatter([value], broadcast=broadcast, hash=False)[0]
+        except (OSError, KeyError, ValueError) as error:  # of Dask's own, where a worker goes that was just there
+            check_scheduler(client, error)
+            if not left:
+                raise ClusterError(f"Nothing can be sent to the workers: {error!r}") from error
+            time.sleep(0.1)
+    raise AssertionError
+
+
+def check_scheduler(client: Any, error: BaseException | None = None) -> None:
+    """Raise ClusterError if the scheduler has gone away and does not come back. error: what made one ask."""
+    until = time.monotonic() + PATIENCE
+    while client.status != "running":
+        if client.status in ("closed", "closing") or time.monotonic() > until:
+            where = getattr(client.scheduler, "address", None) or "an address not known any more"
+            raise ClusterError(f"The connection to the scheduler at {where} is lost.") from error
+        time.sleep(0.1)

@@ -1,0 +1,414 @@
+"""`fit`: iterative parameter mixing over the shards of a Dask cluster."""
+
+import copy
+import json
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from perceptrons.distributed import tasks
+from perceptrons.distributed.cluster import TRIES, ClusterError, check_installed, check_scheduler, connected, sent
+from perceptrons.distributed.mixing import Move, mix, shares, start_of, total, view, write_out
+from perceptrons.distributed.rows import Begun
+from perceptrons.distributed.shards import Shards
+from perceptrons.linear import Perceptron
+from perceptrons.modelfile.checkpoint import Checkpoint
+from perceptrons.sequence import SequencePerceptron
+from perceptrons.training.epochs import Counts, Outcome
+from perceptrons.training.estimating import unchanged_on_error
+from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.weights import Weights
+
+MIXINGS = ("mistakes", "uniform")
+FAN = 8  # moves that are added up at a time; more shards make a tree
+TICK = 0.1  # seconds between two looks at Ctrl-C, the clock and the cluster
+
+Watch = Callable[[dict[str, Any]], None]
+
+
+class MixedFit:
+    """The model on this side and its shards on the workers, as the loop in `training/epochs.py` trains them."""
+
+    def __init__(
+        self, estimator: Any, data: Shards, begun: Begun, mixing: str, outcome: Outcome, before: dict[str, Any],
+        checkpoint: Checkpoint | None, watch: Watch | None,
+    ):  # fmt: skip
+        self.estimator, self.data, self.begun, self.mixing, self.outcome = estimator, data, begun, mixing, outcome
+        self.client, self.learner, self.watch = data.client, estimator._learner, watch
+        self.checkpoint, self.earlier = checkpoint, before["history"]  # rows of a run that this one goes on with
+        seed, epochs = self.learner.seed, self.learner.epochs
+        self.orders: list[dict[str, Any]] = before["orders"] or [
+            self.learner.rng.bit_generator.state
+            if not i
+            else np.random.default_rng([seed, i, epochs]).bit_generator.state
+            for i in range(len(data))
+        ]
+        self.alone = len(data) == 1
+        if not self.alone:
+            write_out(self.learner.weights)
+        self._futures: list[Any] = []
+
+    # ---- the epoch
+
+    def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        """One pass over every shard, and the mix. While workers work, counts of nothing: Ctrl-C and clocks go on."""
+        self._save_if_due()
+        began = time.perf_counter()
+        for left in reversed(range(TRIES)):
+            try:
+                self._submit()
+                yield from self._waiting(self._futures)
+                results = self.client.gather(self._futures)
+                break
+            except CancelledError as error:
+                self.data.mend(error, left)
+        self._futures = []
+        reports = self._take(results)
+        self.orders = [report.orders for report in reports]
+        self.learner.rng.bit_generator.state = self.orders[0]
+        row = self.outcome.history[-1]
+        row["shards"] = {
+            name: [getattr(report, name) for report in reports]
+            for name in ("examples", "mistakes", "updates", "seconds")
+        } | {"weights": shares(reports, self.mixing == "uniform")}
+        self._tell(len(self.data), time.perf_counter() - began)
+        yield Counts(
+            *(sum(getattr(report, name) for report in reports) for name in ("examples", "mistakes", "updates", "loss"))
+        )
+
+    def _submit(self) -> None:
+        """Ask for the passes over all shards, and for their sums where there are many."""
+        weights = self.learner.weights
+        start: Any = weights if self.alone else start_of(weights)
+        size = sum(part.nbytes for part in view(weights)[:4]) if self.alone else start.nbytes
+        start = sent(self.client, start, size, len(self.data))
+        first, uniform = not self._epochs_before, self.mixing == "uniform"
+        passes = [self._pass(start, number, first, uniform) for number in range(len(self.data))]
+        self.passes = passes
+        while len(passes) > FAN:
+            groups = [passes[i : i + FAN] for i in range(0, len(passes), FAN)]
+            passes = [self.client.submit(total, group, pure=False) for group in groups]
+        self._futures = passes
+
+    def _pass(self, start: Any, number: int, first: bool, uniform: bool) -> Any:
+        """The pass over a shard: one task, or one for every block of it, each going on where the last one ended."""
+        parts, orders, submit = self.data.parts[number], self.orders[number], self.client.submit
+        name = f"perceptrons-pass-{number}"
+        if len(parts) == 1:
+            return submit(tasks.whole_pass, start, orders, parts[0], first, uniform, pure=False, key=_key(name))
+        places = np.arange(len(parts))
+        if self.begun.common.shuffle and not first:
+            rng = np.random.default_rng()
+            rng.bit_generator.state = orders
+            places, orders = rng.permutation(len(parts)), rng.bit_generator.state
+        running = submit(tasks.first_block, start, orders, parts[places[0]], first, pure=False, key=_key(name))
+        for place in places[1:].tolist():
+            running = submit(tasks.next_block, running, parts[place], first, pure=False, key=_key(name))
+        return running if self.alone else submit(tasks.finish, running, start, uniform, pure=False)
+
+    def _take(self, results: list[Any]) -> tuple[Any, ...]:
+        """Make the results the common weights; returns the reports of all shards."""
+        weights = self.learner.weights
+        with Uninterrupted():
+            if self.alone:
+                running = results[0]
+                _copy(weights, running.weights)
+                reports: tuple[Any, ...] = (running.report,)
+            else:
+                move: Move = total(results)
+                mix(weights, move)
+                reports = move.reports
+            self.learner.changed()
+        return reports
+
+    # ---- waiting for a cluster that may fail
+
+    def _waiting(self, futures: list[Any]) -> Iterator[Counts]:
+        from distributed import TimeoutError, wait
+
+        began = time.perf_counter()
+        while True:
+            try:
+                wait(futures, timeout=TICK)
+                return
+            except TimeoutError:
+                check_scheduler(self.client)
+                self._tell(sum(future.status == "finished" for future in self.passes), time.perf_counter() - began)
+                yield Counts(0, 0, 0, 0.0)
+
+    def give_up(self) -> None:
+        """Whatever is still asked of the workers is not wanted any more."""
+        for future in self._futures:
+            future.release()
+        self._futures, self.passes = [], []
+
+    # ---- what the loop asks
+
+    def end_epoch(self) -> None:
+        """Nothing: the mix was the end."""
+
+    def accuracy(self) -> float:
+        """On what the shards hold out, computed where it is."""
+        w = copy.deepcopy(self.learner.weights)
+        predicting = self.learner.predicting(self.estimator.combine)
+        now = view(w)
+        now.w[:], now.rest[:] = _tall(w, predicting[0]), predicting[1]
+        if isinstance(w, Weights):
+            w.arrays["clock"][:, 2] = 1.0
+        found = [(share, n) for share, n in self.data.ask(tasks.accuracy, start_of(w)) if n]
+        if len(found) == 1:
+            return found[0][0]
+        return sum(share * n for share, n in found) / sum(n for _, n in found)
+
+    def norm(self) -> float:
+        return self.begun.fit.norm()
+
+    def change(self) -> float:
+        return self.begun.fit.change()
+
+    def settled(self, row: dict[str, Any]) -> bool:
+        return self.begun.fit.settled(row)
+
+    def snapshot(self) -> Any:
+        return self.begun.fit.snapshot()
+
+    def restore(self, snapshot: Any) -> None:
+        self.begun.fit.restore(snapshot)
+
+    # ---- telling and saving
+
+    @property
+    def _epochs_before(self) -> int:
+        """Epochs before the present one, since the start of this run or of the one it goes on with."""
+        return len(self.earlier) + len(self.outcome.history) - 1
+
+    def _tell(self, done: int, seconds: float) -> None:
+        if self.watch is not None:
+            row = self.outcome.history[-1]
+            counts = (
+                {name: row["shards"][name] for name in ("examples", "mistakes", "updates")} if "shards" in row else {}
+            )
+            told = {"epoch": row["epoch"], "shards": len(self.data), "done": done, "seconds": seconds}
+            self.watch(told | counts | self.begun.skipped)
+
+    def _save_if_due(self) -> None:
+        if self.checkpoint is not None and len(self.outcome.history) > 1 and self.checkpoint.due():
+            self.save(Outcome(self.outcome.history[:-1]), done=False)
+
+    def save(self, outcome: Outcome, done: bool, ended: bool = False) -> None:
+        """Write a checkpoint of the model as it is after these epochs. ended: they are counted already."""
+        assert self.checkpoint is not None
+        model = copy.copy(self.estimator)
+        model._learner = copy.copy(self.learner)
+        if not ended:
+            model._learner.trained(outcome)
+        model._tell(Outcome(self.earlier + outcome.history, outcome.stop_reason, outcome.returned_to))
+        self.checkpoint.write(model, self.place(done))
+
+    def place(self, done: bool) -> dict[str, Any]:
+        return {
+            "shards": len(self.data), "mixing": self.mixing, "orders": self.orders, "done": done,
+            "about": json.loads(json.dumps(self.begun.about)),
+        }  # fmt: skip
+
+
+def _key(name: str) -> str:
+    from dask.base import tokenize
+
+    return f"{name}-{tokenize(object())}"
+
+
+def _tall(weights: Any, w: np.ndarray) -> np.ndarray:
+    return w.T if isinstance(weights, Weights) else w
+
+
+def _copy(mine: Any, theirs: Any) -> None:
+    """Make weights what others are, where they are in memory."""
+    if isinstance(mine, Weights):
+        for name, array in theirs.arrays.items():
+            np.copyto(mine.arrays[name], array)
+        return
+    for name in ("w", "late_w", "arcs", "late_arcs", "t"):
+        np.copyto(getattr(mine, name)[: len(getattr(theirs, name))], getattr(theirs, name))
+
+
+def fit(
+    estimator, X, y=None, client=None, mixing="mistakes", *, shards=None, epochs=None, sample_weight=None, classes=None,
+    lengths=None, checkpoint=None, watch=None, **reading,
+):  # fmt: skip
+    """Train on a Dask cluster: every epoch each shard makes a pass from the common weights, and the results are mixed.
+
+    When to use it: data that are on a cluster, or too many for one machine or one core. When not: data that one core
+    passes over in a second or two; averaged weights then come cheaper from `fit`. docs/scaling.md says what it costs.
+
+    Parameters
+    ----------
+    estimator : Perceptron or SequencePerceptron
+        Any but combine="vote" or "pocket" and step="arow". Its max_iter, tol, early_stopping and max_seconds count as
+        in `fit`; each shard holds out examples of its own, and they are scored where they are.
+    X, y : dask arrays; dask dataframe and series; local arrays; or X file names, which the workers read
+        Partitions and files stay where they are; local arrays are dealt to the shards at random. For a
+        SequencePerceptron: a dask bag of (tokens, labels), files of tokens in columns, or X and y as in its `fit`.
+    client : distributed.Client, optional
+        Of any cluster. None: the current one, otherwise a local cluster which ends with the call.
+    mixing : {"mistakes", "uniform"}, default="mistakes"
+        Shards count by the updates they made in the epoch, which keeps the bound on the number of epochs that one
+        machine has; or all the same.
+    shards : int, optional
+        The result depends on it, on the seed and on nothing else of the cluster. None: as many as the cluster has
+        threads, at most as many as there are partitions or files. A shard of several partitions takes one after
+        another, and need not fit in memory.
+    epochs : int, optional
+        So many at most, and `max_iter` and `tol` do not count; as in `fit_stream`.
+    sample_weight, classes, lengths : as in `fit`, `fit_stream` and `SequencePerceptron.fit`
+    checkpoint : perceptrons.Checkpoint, optional
+        Where the mixed weights are saved now and then, and when the scheduler is lost; a later run, on another cluster
+        if need be, goes on from there.
+    watch : function, optional
+        Is called several times a second with a dict: epoch, shards, done (shards that have ended their pass), seconds;
+        at the end of an epoch also examples, mistakes and updates, a number a shard; if bad records of files were
+        skipped, also skipped (how many) and complaints (some of them).
+    **reading
+        For files: as `perceptrons.data.stream` takes them; for files of tokens: label, the number of the label's column
+        (-1, the last), and as `perceptrons.data.conll.read_conll` takes them.
+
+    Returns
+    -------
+    estimator
+        Fitted. Rows of `history_` have a dict more, "shards": examples, mistakes, updates, seconds and weights (the
+        shares in the mix), a list each with a number a shard. `mixing_bound_` has the theorem's bound on the epochs
+        beside those made, if the run converged and the theorem covers it, else None. `n_shards_`, `mixing_`.
+
+    Raises
+    ------
+    ClusterError
+        The scheduler or data on workers were lost. The estimator has the last mixed weights.
+
+    Examples
+    --------
+    >>> import distributed, numpy as np, perceptrons
+    >>> from perceptrons.distributed import fit
+    >>> X, y = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 1.0], [3.0, 2.0]]), ["up", "up", "down", "down"]
+    >>> with distributed.Client(processes=False, n_workers=2, dashboard_address="127.0.0.1:0") as client:
+    ...     model = fit(perceptrons.Perceptron(), X, y, client, shards=2)
+    >>> model.stop_reason_, model.score(X, y), [len(row["shards"]["mistakes"]) for row in model.history_][:2]
+    ('converged', 1.0, [2, 2])
+    """
+    if mixing not in MIXINGS:
+        raise ValueError(f"mixing={mixing!r}: choose 'mistakes' or 'uniform'.")
+    if epochs is not None and (not isinstance(epochs, Integral) or isinstance(epochs, bool) or epochs < 1):
+        raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1, or None.")
+    if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
+        raise TypeError(f"checkpoint={checkpoint!r}: give a perceptrons.Checkpoint(path).")
+    if checkpoint is not None and estimator.early_stopping:
+        raise ValueError("early_stopping does not go with a checkpoint: it would have to hold the best epoch too.")
+    case = _case(estimator)
+    case.check(estimator)
+    with connected(client) as client:
+        check_installed(client)
+        Run(estimator, case, client, mixing, None if epochs is None else int(epochs), checkpoint, watch).run(
+            X, y, shards, sample_weight=sample_weight, classes=classes, lengths=lengths, reading=reading
+        )
+    return estimator
+
+
+def _case(estimator: Any) -> Any:
+    from perceptrons.distributed import chains, rows
+
+    if type(estimator) is Perceptron:
+        return rows
+    if type(estimator) is SequencePerceptron:
+        return chains
+    raise TypeError(
+        f"Only a Perceptron or a SequencePerceptron can be mixed, not {type(estimator).__name__}: the weights of "
+        "others do not add up."
+    )
+
+
+class Run:
+    """One call of `fit`."""
+
+    def __init__(
+        self, estimator: Any, case: Any, client: Any, mixing: str, epochs: int | None, checkpoint: Checkpoint | None,
+        watch: Watch | None,
+    ):  # fmt: skip
+        self.estimator, self.case, self.client, self.mixing = estimator, case, client, mixing
+        self.epochs, self.checkpoint, self.watch = epochs, checkpoint, watch
+        self.outcome = Outcome()
+
+    def run(self, X: Any, y: Any, shards: int | None, **more: Any) -> None:
+        from distributed import KilledWorker
+
+        model = self.estimator
+        with unchanged_on_error(model):
+            place = None if self.checkpoint is None else self.checkpoint.begin(model)
+            warm = place is not None or (model.warm_start and hasattr(model, "_learner"))
+            if not warm:
+                _forget(model)
+            if place is not None and shards is None:
+                shards = place.get("shards")
+            data, begun = self.case.begun(self.client, model, X, y, shards, warm=warm, **more)
+            before: dict[str, Any] = {"history": [], "orders": None}
+            if place is not None:
+                before = self._go_on(place, len(data), begun.about)
+            data.prepare(begun.common, begun.mappings)
+        mixed = MixedFit(model, data, begun, self.mixing, self.outcome, before, self.checkpoint, self.watch)
+        plan = model._plan()._replace(max_iter=max(1, self._rest(len(before["history"]))))
+        plan = plan if self.epochs is None else plan._replace(tol=None)
+        over = place is not None and place["done"]
+        if over and (model.converged_ or self._rest(len(before["history"])) < 1):
+            self._describe(len(data))
+            return
+        try:
+            try:
+                model._run(mixed, data.n, None, bool(begun.held_out), plan=plan, orders=False, outcome=self.outcome)
+            finally:
+                with Uninterrupted():
+                    self._end(mixed)
+            if self.case.bound is not None:
+                model.mixing_bound_ = self.case.bound(model, data)
+        except KilledWorker as error:
+            raise ClusterError(f"{error} Perhaps its memory is too small for a shard: ask for more shards.") from error
+        finally:
+            if self.client.status == "running":
+                data.forget()
+
+    def _describe(self, shards: int) -> None:
+        self.estimator.n_shards_, self.estimator.mixing_, self.estimator.mixing_bound_ = shards, self.mixing, None
+
+    def _rest(self, done: int) -> int:
+        return int(self.epochs or self.estimator.max_iter) - done
+
+    def _go_on(self, place: dict[str, Any], shards: int, about: Any) -> dict[str, Any]:
+        path = place["path"]
+        if "orders" not in place:
+            raise ValueError(f"{path}: is a checkpoint of a run on one machine: go on there, or begin anew.")
+        for name, now in (("shards", shards), ("mixing", self.mixing)):
+            if place[name] != now:
+                raise ValueError(
+                    f"{path}: was begun with {name}={place[name]!r}, now it is {now!r}: use the same, or begin anew."
+                )
+        if place["about"] != json.loads(json.dumps(about)):
+            raise ValueError(f"{path}: was begun with other data: give what it was begun with, or begin anew.")
+        return {"history": [dict(row) for row in self.estimator.history_], "orders": place["orders"]}
+
+    def _end(self, mixed: MixedFit) -> None:
+        model, reason = self.estimator, self.outcome.stop_reason
+        mixed.give_up()
+        history = mixed.earlier + self.outcome.history
+        model._tell(Outcome(history, reason, self.outcome.returned_to))
+        self._describe(len(mixed.data))
+        if hasattr(model, "source_") and history:  # as after fit_stream
+            model.progress_ = [(history[0]["examples"], history[0]["mistakes"])]
+        if self.checkpoint is not None and history:
+            mixed.save(self.outcome, done=reason in ("converged", "max_iter", "tol"), ended=True)
+
+
+def _forget(model: Any) -> None:
+    """Be as before the first example."""
+    for name in [name for name in vars(model) if name.endswith("_") or name in ("_learner", "_columns")]:
+        del model.__dict__[name]

@@ -1,0 +1,232 @@
+"""Iterative parameter mixing: what passes over shards made of common weights, added up, and the weights they mix to.
+
+Every epoch each shard makes one pass from the common weights v and ends at v_i, after k_i updates. The common weights
+become v + sum_i mu_i (v_i - v) with mu_i = k_i / sum k, or 1 / shards (McDonald, Hall and Mann 2010). The average stays
+what it is on one machine: the mean of the weights after every visit, on whichever shard.
+
+Weights of all kinds are seen here as a tall matrix, a row a feature, and the rest: biases, or the arcs of a chain.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.passes.state import CLOCK, FADED, MASS, SCALE, SEEN, find_moved
+from perceptrons.sequence.weights import ChainWeights
+from perceptrons.training.weights import Weights
+
+AnyWeights = Weights | ChainWeights
+
+
+class View(NamedTuple):
+    """Weights scale * w and scale * rest; their sum over the visits seen is mass * w - late (see passes/state.py)."""
+
+    w: np.ndarray  # (features, outputs)
+    late: np.ndarray
+    rest: np.ndarray  # its last axis is the outputs too
+    late_rest: np.ndarray
+    seen: np.ndarray  # (1,), or one an output
+    mass: np.ndarray
+    scale: np.ndarray
+
+
+def view(weights: AnyWeights) -> View:
+    """The arrays of the weights themselves, not copies."""
+    d = weights.n_features
+    if isinstance(weights, ChainWeights):
+        t = weights.t
+        return View(weights.w[:d], weights.late_w[:d], weights.arcs, weights.late_arcs, t, t, np.ones(1))
+    a = weights.arrays
+    clock = a["clock"]
+    return View(
+        a["w"][:, :d].T, a["late_w"][:, :d].T, a["b"], a["late_b"], clock[:, SEEN], clock[:, MASS], clock[:, SCALE]
+    )
+
+
+class Start(NamedTuple):
+    """Common weights on their way to a shard: without their average, and without features whose weights are all 0."""
+
+    kind: type
+    shape: tuple[int, int]
+    columns: np.ndarray | None  # the features that have weights; None: all
+    w: np.ndarray
+    rest: np.ndarray
+    own_clocks: bool  # has every output its own?
+    one: float  # the constant feature of a linear model
+    order: str  # of the matrix in memory
+
+    @property
+    def nbytes(self) -> int:
+        return self.w.nbytes + self.rest.nbytes
+
+    def begin(self) -> AnyWeights:
+        """Weights to learn from here on."""
+        dtype = self.w.dtype
+        if self.kind is ChainWeights:
+            chain = ChainWeights(*self.shape, dtype)
+            self._write(chain.w)
+            chain.arcs[:] = self.rest
+            return chain
+        tall = np.empty(self.shape, dtype, order="C" if self.order == "F" else "F")
+        if self.columns is not None:
+            tall[:] = 0
+        self._write(tall)
+        weights = Weights(tall.T, self.rest.copy(), intercept=self.one > 0)
+        if self.own_clocks:
+            weights.own_clocks()
+        return weights
+
+    @property
+    def tall(self) -> np.ndarray:
+        """All weights, a row a feature; not to be changed."""
+        if self.columns is None:
+            return self.w
+        tall = np.zeros(self.shape, self.w.dtype)
+        self._write(tall)
+        return tall
+
+    def _write(self, tall: np.ndarray) -> None:
+        tall[slice(None) if self.columns is None else self.columns] = self.w
+
+
+def start_of(weights: AnyWeights) -> Start:
+    """The common weights, to be sent."""
+    w, _, rest, _, seen, *_ = view(weights)
+    used = np.flatnonzero(w.any(axis=1))
+    columns = None if 2 * len(used) > len(w) else used
+    linear = isinstance(weights, Weights)
+    return Start(
+        type(weights),
+        w.shape,
+        columns,
+        w.copy() if columns is None else w[columns],
+        rest.copy(),
+        linear and len(seen) > 1,
+        weights.one if isinstance(weights, Weights) else 0.0,
+        "F" if linear and w.flags.c_contiguous else "C",
+    )
+
+
+class Report(NamedTuple):
+    """How the pass over a shard went."""
+
+    examples: int
+    mistakes: int
+    updates: int
+    loss: float
+    seconds: float
+    orders: dict[str, Any]  # the state of the shard's generator
+
+
+class Move(NamedTuple):
+    """What the passes over some shards came to. Sums are over shards; v are the common weights, v_i a shard's."""
+
+    weight: float  # sum of k_i
+    idle: int  # shards without an update: they move the weights only where all are
+    columns: np.ndarray | None  # the features that moved, sorted; None: all
+    step: np.ndarray  # sum of k_i (v_i - v); where all are idle, of v_i - v
+    drift: np.ndarray  # sum over visits of the weights after each, minus v
+    rest_step: np.ndarray
+    rest_drift: np.ndarray
+    seen: np.ndarray  # visits by weight, by clock
+    t: float
+    reports: tuple[Report, ...]
+
+
+def move_of(start: Start, weights: AnyWeights, report: Report, uniform: bool) -> Move:
+    """What the pass over one shard, from start to these weights, came to."""
+    v, now = start.tall, view(weights)
+    k = 1.0 if uniform else float(report.updates)
+    columns = None
+    if (now.scale == 1).all():
+        found = np.empty(len(v), np.bool_)
+        find_moved(now.w, now.late, v, found)
+        columns = np.flatnonzero(found)
+        columns = None if 2 * len(columns) > len(v) else columns
+    which = slice(None) if columns is None else columns
+    step, drift = _moved(v[which], now.w[which], now.late[which], now)
+    rest_step, rest_drift = _moved(start.rest, now.rest, now.late_rest, now)
+    step, rest_step = step * (k or 1.0), rest_step * (k or 1.0)
+    t = float(weights.arrays["t"][0]) if isinstance(weights, Weights) else float(weights.t[0])
+    return Move(k, int(k == 0), columns, step, drift, rest_step, rest_drift, now.seen.astype(np.float64), t, (report,))
+
+
+def _moved(v: np.ndarray, w: np.ndarray, late: np.ndarray, now: View) -> tuple[np.ndarray, np.ndarray]:
+    v = v.astype(np.float64)
+    return now.scale * w - v, now.mass * w - late - now.seen * v
+
+
+def total(moves: Sequence[Move]) -> Move:
+    """The moves of several groups of shards as one; the order of the groups decides how sums are rounded."""
+    if len(moves) == 1:
+        return moves[0]
+    busy = [move for move in moves if move.weight > 0]
+    pulling = busy or list(moves)
+    columns = None
+    if all(move.columns is not None for move in moves):
+        columns = np.unique(np.concatenate([move.columns for move in moves]))
+    height = len(columns) if columns is not None else max(len(m.step) for m in moves if m.columns is None)
+    width = moves[0].step.shape[1]
+    step, drift = np.zeros((height, width)), np.zeros((height, width))
+    for move in moves:
+        which: Any = slice(None) if move.columns is None else move.columns
+        if columns is not None:
+            which = np.searchsorted(columns, which)
+        drift[which] += move.drift
+        if move.weight > 0 or not busy:
+            step[which] += move.step
+    return Move(
+        sum(move.weight for move in moves),
+        sum(move.idle for move in moves),
+        columns,
+        step,
+        drift,
+        sum((move.rest_step for move in pulling[1:]), pulling[0].rest_step),
+        sum((move.rest_drift for move in moves[1:]), moves[0].rest_drift),
+        sum((move.seen for move in moves[1:]), moves[0].seen),
+        sum(move.t for move in moves),
+        tuple(report for move in moves for report in move.reports),
+    )
+
+
+def mix(weights: AnyWeights, move: Move) -> None:
+    """Move the common weights and their average, in place."""
+    write_out(weights)
+    now = view(weights)
+    shards = move.weight or float(move.idle)
+    seen = now.seen + move.seen
+    which = slice(None) if move.columns is None else move.columns
+    for w, late, columns, step, drift in (
+        (now.w, now.late, which, move.step, move.drift),
+        (now.rest, now.late_rest, slice(None), move.rest_step, move.rest_drift),
+    ):
+        before = w[columns].astype(np.float64)
+        w[columns] = before + step / shards
+        late[columns] += seen * (w[columns] - before) - drift
+    if isinstance(weights, ChainWeights):
+        weights.t += move.t
+    else:
+        weights.arrays["clock"][:, SEEN] = weights.arrays["clock"][:, MASS] = seen
+        weights.arrays["t"] += move.t
+
+
+def write_out(weights: AnyWeights) -> None:
+    """Weights that were shrunk by their scale alone, with the scale multiplied out. Changes weights."""
+    if isinstance(weights, ChainWeights) or weights.unscaled:
+        return
+    now = view(weights)
+    for w, late in ((now.w, now.late), (now.rest, now.late_rest)):
+        visited = now.mass * w - late
+        w *= now.scale.astype(w.dtype)
+        late[:] = now.seen * w - visited
+    clock = np.zeros((len(now.seen), CLOCK))
+    clock[:, SEEN] = clock[:, MASS] = now.seen
+    clock[:, SCALE] = clock[:, FADED] = 1.0
+    weights.arrays["clock"] = clock
+
+
+def shares(reports: Sequence[Report], uniform: bool) -> list[float]:
+    """mu of every shard."""
+    k = np.array([1.0 if uniform else report.updates for report in reports], np.float64)
+    return (k / k.sum() if k.any() else np.full(len(k), 1 / len(k))).tolist()

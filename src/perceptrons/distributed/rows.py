@@ -1,0 +1,180 @@
+"""A `Perceptron` about to learn from shards: what all their parts have in common, and the model begun."""
+
+import copy
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from perceptrons.distributed.bound import bound_of_run
+from perceptrons.distributed.parts import Common, Facts, together
+from perceptrons.distributed.shards import Shards, are_files, is_collection, of_arrays, of_collection, of_files
+from perceptrons.linear import Perceptron
+from perceptrons.training.choices import check_choices, method_of
+from perceptrons.training.fitting import LinearFit
+from perceptrons.training.inputs import as_rows
+from perceptrons.training.labels import merge
+from perceptrons.training.learner import Learner
+from perceptrons.training.learning import Examples
+from perceptrons.training.targets import Target, read_classes
+from perceptrons.training.weights import Weights
+
+COMPLAINTS = 10  # about records that were skipped, so many are told
+
+
+class Begun(NamedTuple):
+    """All that training from shards needs: what their parts are told, and the model on this side."""
+
+    common: Any
+    mappings: Sequence[Any]  # one a shard, or none
+    fit: Any  # the model without examples, for norms and the like
+    held_out: bool  # are examples held out to score on?
+    about: Any  # what tells whether the data are others now
+    skipped: dict[str, Any]  # how many bad records of files were, and some complaints; empty if none
+
+
+def check(estimator: Perceptron) -> None:
+    """Raise ValueError for parameters that do not go with mixing."""
+    check_choices(estimator)
+    if estimator.combine in ("vote", "pocket"):
+        raise ValueError(
+            f"combine={estimator.combine!r} cannot be mixed: its weight vectors belong to one sequence of examples. "
+            "Use combine='average' or 'last'."
+        )
+    if estimator.step == "arow":
+        raise ValueError("step='arow' cannot be mixed: its variances belong to one sequence of examples. Use 'pa1'.")
+
+
+bound = bound_of_run
+
+
+def data_of(
+    client: Any, estimator: Perceptron, X: Any, y: Any, weight: Any, shards: int | None, reading: dict[str, Any]
+) -> Shards:
+    """The data as shards, whatever they are."""
+    if are_files(X):
+        if y is not None or weight is not None:
+            raise ValueError("X names files, which have labels and weights in them: leave y and sample_weight out.")
+        return of_files(client, X, shards, reading)
+    if reading:
+        raise TypeError(f"fit() knows no option {next(iter(reading))!r}; options of reading go with file names only.")
+    if is_collection(X):
+        return of_collection(client, estimator, X, y, weight, shards)
+    return of_arrays(client, estimator, X, y, weight, shards)
+
+
+def shards_again(client: Any, model: Perceptron, X: Any, y: Any, reading: dict[str, Any]) -> Shards:
+    """The data that a model was fitted on, ready to be looked at once more."""
+    data = data_of(client, model, X, y, None, model.n_shards_, reading)
+    found = reduce(together, [part for shard in data.facts() for part in shard])
+    learner = model._learner
+    if not np.isin(found.classes, learner.classes).all() or found.n_features > learner.n_features:
+        raise ValueError("These are not the data that the model was fitted on: they have other classes or features.")
+    method = method_of(model, learner.classes, stream=False)
+    data.prepare(Common(_bare(learner), learner.n_features, learner.dtype, method, None, 0.0, False), ())
+    return data
+
+
+def begun(
+    client: Any, estimator: Perceptron, X: Any, y: Any, shards: int | None, *, warm: bool, sample_weight: Any,
+    classes: Any, lengths: Any, reading: dict[str, Any],
+) -> tuple[Shards, Begun]:  # fmt: skip
+    """The shards of the data, and the model begun."""
+    if lengths is not None:
+        raise ValueError("lengths says how long sequences are, and a Perceptron has none: leave it out.")
+    data = data_of(client, estimator, X, y, sample_weight, shards, reading)
+    return data, begin_model(estimator, data.facts(), classes, warm)
+
+
+def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, warm: bool) -> Begun:
+    """Begin the model, or make room in it, for what the parts have together."""
+    every = [part for shard in facts for part in shard]
+    found = reduce(together, every)
+    if not found.n:
+        raise ValueError("There is no example in the data.")
+    if every[0].about is None and len({part.n_features for part in every}) > 1:
+        widths = sorted({part.n_features for part in every})
+        raise ValueError(f"Partitions have different numbers of features, {widths[0]} and {widths[-1]}.")
+    known, by_class = found.classes, found.by_class
+    if classes is not None:
+        named = read_classes(classes)
+        unnamed = ~np.isin(known, named)
+        if unnamed.any():
+            raise ValueError(f"y has the labels {known[unnamed].tolist()}, which are not in classes.")
+        known = merge(known, named)
+    several = found.form != "single"
+    if len(known) < 2 and not several:
+        raise ValueError(f"y has only one class, {known.tolist()[0]!r}: a classifier needs at least two.")
+    columns, mappings = _columns([shard[0] for shard in facts])
+    d = found.n_features if columns is None else columns.n_columns
+    indicator = np.zeros((0, len(known)), bool) if several else None
+    target = Target(found.form, known, np.empty(0, np.int32), indicator)
+    if warm:
+        estimator._check_can_go_on(target)
+        target = target.among(merge(estimator._learner.classes, known))
+    dtype = estimator._learner.dtype if warm else found.dtype
+    method = method_of(estimator, target.classes, stream=False)
+    weights = _class_weights(estimator, found, by_class, several)
+    rows = as_rows(sp.csr_matrix((0, d), dtype=dtype) if found.sparse else np.empty((0, d), dtype))
+    if not warm:
+        estimator._begin(target, rows, d)
+    learner = estimator._learner
+    if warm and d < learner.n_features and every[0].about is not None:
+        d = learner.n_features
+    if warm and d != learner.n_features and every[0].about is None:
+        raise ValueError(f"X has {d} features, but the model has {learner.n_features}.")
+    learner.meet_classes(target.classes)
+    learner.meet_features(d)
+    estimator.n_features_in_ = d
+    if found.names is not None:
+        estimator.feature_names_in_ = found.names
+    examples = learner.examples(
+        rows, target, None, None if not several or weights is None else np.ones((len(known), 2))
+    )
+    if every[0].recipe is not None:
+        estimator.source_, estimator.columns_ = every[0].recipe, columns
+    fraction = float(estimator.validation_fraction) if estimator.early_stopping else 0.0
+    common = Common(_bare(learner), d, np.dtype(dtype), method, weights, fraction, bool(estimator.shuffle))
+    empty = Examples(rows, examples.y, None, examples.problems)
+    about = [[[part.n, part.n_features, _labels(part), part.about] for part in shard] for shard in facts]
+    fit = LinearFit(learner, empty, method, estimator.combine, None, None)
+    skipped = {"skipped": found.skipped, "complaints": found.complaints[:COMPLAINTS]} if found.skipped else {}
+    return Begun(common, mappings, fit, estimator.early_stopping, about, skipped)
+
+
+def _labels(part: Facts) -> list[Any]:
+    return [part.classes.tolist(), part.by_class.tolist()]
+
+
+def _bare(learner: Learner) -> Learner:
+    """The learner without its weights: classes, scheme and rows are all that examples depend on."""
+    n = learner.weights.n_rows
+    none = Weights(np.zeros((n, 0), learner.dtype), np.zeros(n, learner.dtype), intercept=learner.weights.one > 0)
+    return Learner(none, None, learner.classes, learner.scheme, learner.form, learner.init, learner.seed)
+
+
+def _class_weights(estimator: Perceptron, found: Facts, by_class: np.ndarray, several: bool) -> Any:
+    """class_weight, with "balanced" worked out over all shards."""
+    if estimator.class_weight != "balanced":
+        return estimator.class_weight
+    if several:
+        raise ValueError("class_weight='balanced' does not go with several labels here: give the weights as a dict.")
+    present = by_class > 0
+    weights = by_class.sum() / (present.sum() * np.where(present, by_class, 1))
+    return {
+        label: float(weight) if there else 0.0
+        for label, weight, there in zip(found.classes.tolist(), weights, present, strict=True)
+    }
+
+
+def _columns(shards: list[Facts]) -> tuple[Any, Sequence[Any]]:
+    """The columns of all shards, and for each where its own are among them; nothing where features have no names."""
+    if shards[0].columns is None:
+        return None, ()
+    columns, mappings = copy.deepcopy(shards[0].columns), [None]
+    for shard in shards[1:]:
+        numbers = columns.add(shard.columns)
+        mappings.append(numbers if columns.bits is None else None)
+    return columns, mappings
