@@ -158,7 +158,7 @@ def test_options_of_reading_reach_the_workers(run, cluster, folder, tmp_path, da
 
 def test_the_live_line_goes_to_stderr(run, cluster, folder, monkeypatch):
     monkeypatch.setattr("perceptrons.cli.stream.progress.OFTEN", 0)
-    monkeypatch.setattr("perceptrons.distributed.fitting.TICK", 0.0001)
+    monkeypatch.setattr("perceptrons.distributed.mixedfit.TICK", 0.0001)
     options = ["--dask", cluster.address, "--epochs", 30, "--json", "--verbose"]
     code, out, err = run("train", folder / "part-*.svm", *options)
     assert code == 0

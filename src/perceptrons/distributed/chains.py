@@ -114,6 +114,11 @@ class ChainPart:
             zeros = np.zeros(self.n, np.intp)
             self.train, self.held_out = hold_out(zeros, None, common.fraction, common.learner.seed, *where)
 
+    def __sizeof__(self) -> int:
+        """For Dask, which moves what is small, and spills what is large."""
+        rows = self.tokens.rows
+        return rows.columns.nbytes + rows.starts.nbytes + self.codes.nbytes
+
     @property
     def n_train(self) -> int:
         return self.n if self.train is None else len(self.train)

@@ -125,6 +125,12 @@ class RowsPart:
             self.examples = common.examples(raw.X, raw.target, raw.weight)
             self.train, self.held_out = common.split(self.examples, target, raw.where)
 
+    def __sizeof__(self) -> int:
+        """For Dask, which moves what is small, and spills what is large."""
+        if not self.counts:
+            return 0
+        return sum(a.nbytes for a in (*self.examples.rows, self.examples.y, self.examples.weight) if a is not None)
+
     @property
     def n_train(self) -> int:
         return self.n if not self.counts or self.train is None else len(self.train)
@@ -170,6 +176,10 @@ class FilesPart:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_cache": None}
+
+    def __sizeof__(self) -> int:
+        """For Dask: large enough not to be moved without need, though in memory it is not."""
+        return 2**26
 
     def facts(self) -> Facts:
         return self._facts

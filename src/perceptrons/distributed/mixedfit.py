@@ -1,0 +1,233 @@
+"""`MixedFit`: an epoch over all shards and the mix at its end, as the loop over epochs takes them."""
+
+import copy
+import json
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from typing import Any
+
+import numpy as np
+
+from perceptrons.distributed import tasks
+from perceptrons.distributed.cluster import TRIES, check_scheduler, sent
+from perceptrons.distributed.mixing import Move, mix, shares, start_of, total, view, write_out
+from perceptrons.distributed.rows import Begun
+from perceptrons.distributed.shards import Shards
+from perceptrons.modelfile.checkpoint import Checkpoint
+from perceptrons.passes.state import SCALE
+from perceptrons.training.epochs import Counts, Outcome
+from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.weights import Weights
+
+FAN = 8  # moves that are added up at a time; more shards make a tree
+TICK = 0.1  # seconds between two looks at Ctrl-C, the clock and the cluster
+
+Watch = Callable[[dict[str, Any]], None]
+
+
+class MixedFit:
+    """The model on this side and its shards on the workers, as the loop in `training/epochs.py` trains them."""
+
+    def __init__(
+        self, estimator: Any, data: Shards, begun: Begun, mixing: str, outcome: Outcome, before: dict[str, Any],
+        checkpoint: Checkpoint | None, watch: Watch | None,
+    ):  # fmt: skip
+        self.estimator, self.data, self.begun, self.mixing, self.outcome = estimator, data, begun, mixing, outcome
+        self.client, self.learner, self.watch = data.client, estimator._learner, watch
+        self.checkpoint, self.earlier = checkpoint, before["history"]  # rows of a run that this one goes on with
+        seed, epochs = self.learner.seed, self.learner.epochs
+        self.orders: list[dict[str, Any]] = before["orders"] or [
+            self.learner.rng.bit_generator.state
+            if not i
+            else np.random.default_rng([seed, i, epochs]).bit_generator.state
+            for i in range(len(data))
+        ]
+        self.alone = len(data) == 1
+        if not self.alone:
+            write_out(self.learner.weights)
+        self._futures: list[Any] = []
+
+    # ---- the epoch
+
+    def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        """One pass over every shard, and the mix. While workers work, counts of nothing: Ctrl-C and clocks go on."""
+        self._save_if_due()
+        began = time.perf_counter()
+        for left in reversed(range(TRIES)):
+            try:
+                self._submit()
+                yield from self._waiting(self._futures)
+                results = self.client.gather(self._futures)
+                break
+            except CancelledError as error:
+                self.data.mend(error, left)
+        self._futures = []
+        reports = self._take(results)
+        self.orders = [report.orders for report in reports]
+        self.learner.rng.bit_generator.state = self.orders[0]
+        row = self.outcome.history[-1]
+        row["shards"] = {
+            name: [getattr(report, name) for report in reports]
+            for name in ("examples", "mistakes", "updates", "seconds")
+        } | {"weights": shares(reports, self.mixing == "uniform")}
+        seconds = time.perf_counter() - began
+        yield Counts(
+            *(sum(getattr(report, name) for report in reports) for name in ("examples", "mistakes", "updates", "loss"))
+        )
+        self._tell(len(self.data), seconds)
+
+    def _submit(self) -> None:
+        """Ask for the passes over all shards, and for their sums where there are many."""
+        weights = self.learner.weights
+        start: Any = weights if self.alone else start_of(weights)
+        size = sum(part.nbytes for part in view(weights)[:4]) if self.alone else start.nbytes
+        start = sent(self.client, start, size, len(self.data))
+        first, uniform = not self._epochs_before, self.mixing == "uniform"
+        passes = [self._pass(start, number, first, uniform) for number in range(len(self.data))]
+        self.passes = passes
+        while len(passes) > FAN:
+            groups = [passes[i : i + FAN] for i in range(0, len(passes), FAN)]
+            passes = [self.client.submit(total, group, pure=False) for group in groups]
+        self._futures = passes
+
+    def _pass(self, start: Any, number: int, first: bool, uniform: bool) -> Any:
+        """The pass over a shard: one task, or one for every block of it, each going on where the last one ended."""
+        parts, orders, submit = self.data.parts[number], self.orders[number], self.client.submit
+        name = f"perceptrons-pass-{number}"
+        if len(parts) == 1:
+            return submit(tasks.whole_pass, start, orders, parts[0], first, uniform, pure=False, key=_key(name))
+        places = np.arange(len(parts))
+        if self.begun.common.shuffle and not first:
+            rng = np.random.default_rng()
+            rng.bit_generator.state = orders
+            places, orders = rng.permutation(len(parts)), rng.bit_generator.state
+        running = submit(tasks.first_block, start, orders, parts[places[0]], first, pure=False, key=_key(name))
+        for place in places[1:].tolist():
+            running = submit(tasks.next_block, running, parts[place], first, pure=False, key=_key(name))
+        return running if self.alone else submit(tasks.finish, running, start, uniform, pure=False)
+
+    def _take(self, results: list[Any]) -> tuple[Any, ...]:
+        """Make the results the common weights; returns the reports of all shards."""
+        weights = self.learner.weights
+        with Uninterrupted():
+            if self.alone:
+                running = results[0]
+                _copy(weights, running.weights)
+                reports: tuple[Any, ...] = (running.report,)
+            else:
+                move: Move = total(results)
+                mix(weights, move)
+                reports = move.reports
+            self.learner.changed()
+        return reports
+
+    # ---- waiting for a cluster that may fail
+
+    def _waiting(self, futures: list[Any]) -> Iterator[Counts]:
+        from distributed import TimeoutError, wait
+
+        began = time.perf_counter()
+        while True:
+            try:
+                wait(futures, timeout=TICK)
+                return
+            except TimeoutError:
+                check_scheduler(self.client)
+                self._tell(sum(future.status == "finished" for future in self.passes), time.perf_counter() - began)
+                yield Counts(0, 0, 0, 0.0)
+
+    def give_up(self) -> None:
+        """Whatever is still asked of the workers is not wanted any more."""
+        for future in self._futures:
+            future.release()
+        self._futures, self.passes = [], []
+
+    # ---- what the loop asks
+
+    def end_epoch(self) -> None:
+        """Nothing: the mix was the end."""
+
+    def accuracy(self) -> float:
+        """On what the shards hold out, computed where it is."""
+        w = copy.deepcopy(self.learner.weights)
+        predicting = self.learner.predicting(self.estimator.combine)
+        now = view(w)
+        now.w[:], now.rest[:] = _tall(w, predicting[0]), predicting[1]
+        if isinstance(w, Weights):
+            w.arrays["clock"][:, SCALE] = 1.0
+        found = [(share, n) for share, n in self.data.ask(tasks.accuracy, start_of(w)) if n]
+        if len(found) == 1:
+            return found[0][0]
+        return sum(share * n for share, n in found) / sum(n for _, n in found)
+
+    def norm(self) -> float:
+        return self.begun.fit.norm()
+
+    def change(self) -> float:
+        return self.begun.fit.change()
+
+    def settled(self, row: dict[str, Any]) -> bool:
+        return self.begun.fit.settled(row)
+
+    def snapshot(self) -> Any:
+        return self.begun.fit.snapshot()
+
+    def restore(self, snapshot: Any) -> None:
+        self.begun.fit.restore(snapshot)
+
+    # ---- telling and saving
+
+    @property
+    def _epochs_before(self) -> int:
+        """Epochs before the present one, since the start of this run or of the one it goes on with."""
+        return len(self.earlier) + len(self.outcome.history) - 1
+
+    def _tell(self, done: int, seconds: float) -> None:
+        if self.watch is not None:
+            row = self.outcome.history[-1]
+            counts = (
+                {name: row["shards"][name] for name in ("examples", "mistakes", "updates")} if "shards" in row else {}
+            )
+            told = {"epoch": row["epoch"], "shards": len(self.data), "done": done, "seconds": seconds}
+            self.watch(told | counts | self.begun.skipped)
+
+    def _save_if_due(self) -> None:
+        if self.checkpoint is not None and len(self.outcome.history) > 1 and self.checkpoint.due():
+            self.save(Outcome(self.outcome.history[:-1]), done=False)
+
+    def save(self, outcome: Outcome, done: bool, ended: bool = False) -> None:
+        """Write a checkpoint of the model as it is after these epochs. ended: they are counted already."""
+        assert self.checkpoint is not None
+        model = copy.copy(self.estimator)
+        model._learner = copy.copy(self.learner)
+        if not ended:
+            model._learner.trained(outcome)
+        model._tell(Outcome(self.earlier + outcome.history, outcome.stop_reason, outcome.returned_to))
+        self.checkpoint.write(model, self.place(done))
+
+    def place(self, done: bool) -> dict[str, Any]:
+        return {
+            "shards": len(self.data), "mixing": self.mixing, "orders": self.orders, "done": done,
+            "about": json.loads(json.dumps(self.begun.about)),
+        }  # fmt: skip
+
+
+def _key(name: str) -> str:
+    from dask.base import tokenize
+
+    return f"{name}-{tokenize(object())}"
+
+
+def _tall(weights: Any, w: np.ndarray) -> np.ndarray:
+    return w.T if isinstance(weights, Weights) else w
+
+
+def _copy(mine: Any, theirs: Any) -> None:
+    """Make weights what others are, where they are in memory."""
+    if isinstance(mine, Weights):
+        for name, array in theirs.arrays.items():
+            np.copyto(mine.arrays[name], array)
+        return
+    for name in ("w", "late_w", "arcs", "late_arcs", "t"):
+        np.copyto(getattr(mine, name)[: len(getattr(theirs, name))], getattr(theirs, name))
