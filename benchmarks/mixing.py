@@ -26,7 +26,7 @@ from benchmarks import results
 from benchmarks.memory import MB, resident
 from perceptrons import Perceptron
 from perceptrons.distributed import fit
-from perceptrons.distributed.fitting import FAN, MixedFit
+from perceptrons.distributed.mixedfit import FAN, MixedFit
 
 EPOCHS, WARM = 6, 1
 WEIGHTS = (10**4, 10**5, 10**6, 10**7)  # with 2 shards and 2 classes

@@ -381,11 +381,6 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         self._learner.meet_features(X.shape[1])
         return self._learner.examples(self._once(as_rows(X)), target, weight, by_label), method
 
-    def _forget(self):
-        """Be as before the first example."""
-        for name in [name for name in self.__dict__ if name.endswith("_") or name in ("_learner", "_columns")]:
-            del self.__dict__[name]
-
     def _growth(self):
         return Growth(float(self.eta0), self.shrink > 0)
 

@@ -128,7 +128,7 @@ class Run:
             place = None if self.checkpoint is None else self.checkpoint.begin(model)
             warm = place is not None or (model.warm_start and hasattr(model, "_learner"))
             if not warm:
-                _forget(model)
+                model._forget()
             if place is not None and shards is None:
                 shards = place.get("shards")
             data, begun = self.case.begun(self.client, model, X, y, shards, warm=warm, **more)
@@ -186,9 +186,3 @@ class Run:
             model.progress_ = [(history[0]["examples"], history[0]["mistakes"])]
         if self.checkpoint is not None and history:
             mixed.save(self.outcome, done=reason in ("converged", "max_iter", "tol"), ended=True)
-
-
-def _forget(model: Any) -> None:
-    """Be as before the first example."""
-    for name in [name for name in vars(model) if name.endswith("_") or name in ("_learner", "_columns")]:
-        del model.__dict__[name]

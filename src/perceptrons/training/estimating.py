@@ -83,6 +83,11 @@ class Training(Reading, ABC):
         self.stop_reason_ = None if outcome is None else outcome.stop_reason
         self.converged_ = self.stop_reason_ == "converged"
 
+    def _forget(self) -> None:
+        """Be as before the first example."""
+        for name in [name for name in self.__dict__ if name.endswith("_") or name in ("_learner", "_columns")]:
+            del self.__dict__[name]
+
     def _seed(self) -> int:
         """random_state as a whole number; drawn once where it is not one."""
         if isinstance(self.random_state, Integral):

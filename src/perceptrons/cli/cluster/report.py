@@ -4,12 +4,11 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.columns import audit, hashing_in_words, names_of
-from perceptrons.cli.quality import beside
-from perceptrons.cli.screen import count, heading, listed, percent
+from perceptrons.cli.columns import audit, hashing_in_words
+from perceptrons.cli.screen import count, listed
 from perceptrons.cli.stream import report as of_streams
-from perceptrons.cli.stream.report import ROWS, StreamRun
-from perceptrons.cli.weights import rows_of, show_rows
+from perceptrons.cli.stream.report import StreamRun
+from perceptrons.cli.weights import rows_of
 from perceptrons.cli.wording import settings, why_it_stopped
 
 if TYPE_CHECKING:
@@ -56,20 +55,7 @@ def show(run: ClusterRun, console: "Console") -> None:
     features = count(model.n_features_in_, "feature") if hashing is None else hashing_in_words(hashing)
     classes = model.classes_.tolist()
     console.print(f"{features[0].upper()}{features[1:]}; {len(classes)} classes: {listed(classes, 6)}", markup=False)
-    of_streams.show_skipped(run.reader, console)
-    if run.test is not None:
-        quality, reader = run.test
-        console.print(f"Test accuracy {percent(quality.accuracy)} ({beside(quality)})", markup=False, style="bold")
-        of_streams.show_skipped(reader, console)
-    title = {"class": " of each class", "pair": " of each pair: those above 0 speak for its second"}[rows[0].thing]
-    console.print(heading("Most telling weights" + title * (len(rows) > 1)))
-    show_rows(rows, names_of(model), 10 if len(rows) == 1 else 3, ROWS, console)
-    if run.output is not None:
-        console.print(f"\nSaved as {run.output}", markup=False, soft_wrap=True)
-    console.print(heading("What to try next"))
-    for line, why in suggestions(run):
-        console.print(f"  {line}", markup=False, soft_wrap=True, style="cyan")
-        console.print(f"      {why}", markup=False, style="dim")
+    of_streams.show_result(run, rows, suggestions(run), console)
 
 
 def suggestions(run: ClusterRun) -> list[tuple[str, str]]:

@@ -16,8 +16,7 @@ from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, save_model
 from perceptrons.cli.screen import as_json, screen
 from perceptrons.cli.stream import training as of_streams
-from perceptrons.cli.stream.progress import UnreadError
-from perceptrons.cli.stream.reading import check_files, refusing_stream
+from perceptrons.cli.stream.reading import check_files
 from perceptrons.cli.stream.training import Order, name_of
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ EPOCHS = 5
 
 def train_on_cluster(order: Order) -> None:
     """Learn on the workers, save, test, and say how it went."""
+    from perceptrons.cli.cluster.keeping import MixedCheckpoint
     from perceptrons.cli.cluster.report import ClusterRun, show, summary
 
     data = _checked(order)
@@ -42,7 +42,7 @@ def train_on_cluster(order: Order) -> None:
         live=order.verbose or (sys.stderr.isatty() and said),
         needed=order.output is not None or order.asked.checkpoint is not None,
     )
-    checkpoint = _checkpoint(order, watching)
+    checkpoint: Any = None if order.asked.checkpoint is None else MixedCheckpoint.asked(order, watching)
     with connected(order.asked, order.verbose) as client:
         scheduler = client.scheduler.address
         if said:
@@ -90,17 +90,6 @@ def _checked(order: Order) -> ByWorkers:
     return data
 
 
-def _checkpoint(order: Order, watching: MixingWatch) -> "MixedCheckpoint | None":
-    from perceptrons.cli.cluster.keeping import MixedCheckpoint
-
-    asked = order.asked
-    if asked.checkpoint is None:
-        return None
-    return MixedCheckpoint(
-        asked.checkpoint, 60.0 if asked.every is None else asked.every, asked.resume, watching, order.quiet
-    )
-
-
 def _learn(
     order: Order, data: ByWorkers, epochs: int, client: Any, watching: MixingWatch, checkpoint: "MixedCheckpoint | None"
 ) -> None:
@@ -109,27 +98,13 @@ def _learn(
     asked = order.asked
     mixing = {} if asked.mixing is None else {"mixing": asked.mixing.value}
     classes = of_streams.named_classes(order)
-    try:
-        watching.start()
-        with refusing_stream(), _refusing_lost(order, checkpoint):
-            client.wait_for_workers(1)
-            watching.meet(client.nthreads(), asked.shards)
-            fit(
-                order.model, data.files, client=client, shards=asked.shards, epochs=epochs, classes=classes,
-                checkpoint=checkpoint, watch=watching, **mixing, **data.how,
-            )  # fmt: skip
-        watching.end()
-    except UnreadError:
-        assert watching.unread is not None
-        raise watching.unread from None
-    except KeyboardInterrupt:
-        if checkpoint is None or not checkpoint.path.exists():
-            raise
-        raise KeyboardInterrupt(
-            f"Interrupted. It is saved in {asked.checkpoint}: the same command with --resume goes on from there."
-        ) from None
-    finally:
-        watching.erase()
+    with of_streams.watched(watching, checkpoint, asked.checkpoint), _refusing_lost(order, checkpoint):
+        client.wait_for_workers(1)
+        watching.meet(client.nthreads(), asked.shards)
+        fit(
+            order.model, data.files, client=client, shards=asked.shards, epochs=epochs, classes=classes,
+            checkpoint=checkpoint, watch=watching, **mixing, **data.how,
+        )  # fmt: skip
 
 
 @contextmanager

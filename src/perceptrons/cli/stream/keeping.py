@@ -16,6 +16,13 @@ class SpokenCheckpoint(Checkpoint):
         super().__init__(path, every, resume)
         self._watching, self._quiet = watching, quiet
 
+    @classmethod
+    def asked(cls, order: Any, watching: Watching) -> "SpokenCheckpoint":
+        """As the user asked for it."""
+        asked = order.asked
+        every = 60.0 if asked.every is None else asked.every
+        return cls(asked.checkpoint, every, asked.resume, watching, order.quiet)
+
     def begin(self, model: Any) -> dict[str, Any] | None:
         place = super().begin(model)
         if place is not None and self.kind not in place:

@@ -100,6 +100,11 @@ def show(run: StreamRun, console: "Console") -> None:
     last = run.progress[-1]
     wrong = f"{last['mistakes']:,} of {last['examples']:,} wrong before they were learned from"
     console.print(f"Progressive error {percent(last['error'], 2)} ({wrong})", markup=False)
+    show_result(run, rows, suggestions(run, hashing), console)
+
+
+def show_result(run: Any, rows: list[Any], tries: list[tuple[str, str]], console: "Console") -> None:
+    """What was skipped, how good the model is, its weights, where it is, and what to try next."""
     show_skipped(run.reader, console)
     if run.test is not None:
         quality, reader = run.test
@@ -107,11 +112,11 @@ def show(run: StreamRun, console: "Console") -> None:
         show_skipped(reader, console)
     title = {"class": " of each class", "pair": " of each pair: those above 0 speak for its second"}[rows[0].thing]
     console.print(heading("Most telling weights" + title * (len(rows) > 1)))
-    show_rows(rows, names_of(model), 10 if len(rows) == 1 else 3, ROWS, console)
+    show_rows(rows, names_of(run.model), 10 if len(rows) == 1 else 3, ROWS, console)
     if run.output is not None:
         console.print(f"\nSaved as {run.output}", markup=False, soft_wrap=True)
     console.print(heading("What to try next"))
-    for line, why in suggestions(run, hashing):
+    for line, why in tries:
         console.print(f"  {line}", markup=False, soft_wrap=True, style="cyan")
         console.print(f"      {why}", markup=False, style="dim")
 

@@ -2,8 +2,8 @@
 
 import sys
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,6 +69,7 @@ def train_stream(order: Order) -> None:
 
 def _run(order: Order, again: Callable[..., str], title: list[str] | None = None) -> None:
     """Learn, save, test, and say how it went. title: what the data are, if the files do not say it."""
+    from perceptrons.cli.stream.keeping import SpokenCheckpoint
     from perceptrons.cli.stream.report import StreamRun, show, summary
 
     if order.test is not None:
@@ -86,7 +87,7 @@ def _run(order: Order, again: Callable[..., str], title: list[str] | None = None
         live=order.verbose or (sys.stderr.isatty() and not (order.quiet or order.json)),
         needed=order.output is not None or order.asked.checkpoint is not None,
     )
-    checkpoint = _checkpoint(order, watching)
+    checkpoint = None if order.asked.checkpoint is None else SpokenCheckpoint.asked(order, watching)
     began = time.perf_counter()
     _learn(order, reader, watching, checkpoint)
     seconds = time.perf_counter() - began
@@ -148,25 +149,21 @@ def named_classes(order: Order) -> "np.ndarray | None":
     return classes
 
 
-def _checkpoint(order: Order, watching: Watching) -> "SpokenCheckpoint | None":
-    from perceptrons.cli.stream.keeping import SpokenCheckpoint
-
-    asked = order.asked
-    if asked.checkpoint is None:
-        return None
-    return SpokenCheckpoint(
-        asked.checkpoint, 60.0 if asked.every is None else asked.every, asked.resume, watching, order.quiet
-    )
-
-
 def _learn(order: Order, reader: "Reader", watching: Watching, checkpoint: "SpokenCheckpoint | None") -> None:
     classes = named_classes(order)
+    with watched(watching, checkpoint, order.asked.checkpoint):
+        order.model.fit_stream(
+            reader, order.epochs, classes=classes, cache=order.asked.cache, checkpoint=checkpoint, watch=watching
+        )
+
+
+@contextmanager
+def watched(watching: Watching, checkpoint: "SpokenCheckpoint | None", path: Path | None) -> Iterator[None]:
+    """Somebody looks on while it learns, who may leave or interrupt it. path: of the checkpoint, as it was given."""
     try:
         watching.start()
         with refusing_stream():
-            order.model.fit_stream(
-                reader, order.epochs, classes=classes, cache=order.asked.cache, checkpoint=checkpoint, watch=watching
-            )
+            yield
         watching.end()
     except UnreadError:
         assert watching.unread is not None
@@ -175,7 +172,7 @@ def _learn(order: Order, reader: "Reader", watching: Watching, checkpoint: "Spok
         if checkpoint is None or not checkpoint.path.exists():
             raise
         raise KeyboardInterrupt(
-            f"Interrupted. It is saved in {order.asked.checkpoint}: the same command with --resume goes on from there."
+            f"Interrupted. It is saved in {path}: the same command with --resume goes on from there."
         ) from None
     finally:
         watching.erase()
