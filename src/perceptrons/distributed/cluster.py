@@ -1,11 +1,12 @@
 """The cluster: the caller's client, or a local cluster for as long as it is needed; and what to say where it fails."""
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
+
+from perceptrons.training.threads import cores
 
 PACKAGE = "perceptrons"
 TRIES = 20  # of what failed because a worker died
@@ -56,9 +57,13 @@ def local_cluster(workers: int | None) -> Any:
     need_dask()
     from distributed import LocalCluster
 
-    return LocalCluster(
-        n_workers=workers or len(os.sched_getaffinity(0)), threads_per_worker=1, dashboard_address="127.0.0.1:0"
-    )
+    try:
+        return LocalCluster(n_workers=workers or cores(), threads_per_worker=1, dashboard_address="127.0.0.1:0")
+    except RuntimeError as error:
+        raise ClusterError(
+            f"A local cluster cannot be started ({error}). Its workers import the program that starts them: what it "
+            "does must stand under `if __name__ == '__main__':`."
+        ) from error
 
 
 def check_installed(client: Any) -> None:
