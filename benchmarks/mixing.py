@@ -250,6 +250,7 @@ def describe_model(found: dict[str, Any]) -> str:
     workers = [f"{s:,} workers, s" for s in PREDICTED[1:]]
     head = ["classes", "rows", "one core, s", *workers, "half is mixing at", "best at", "s there"]
     started = found["many"][-1]
+    beyond = max(row["measured"] / row["predicted"] for row in m["checked"] if not row["in_process"])
     return (
         f"a = {1000 * m['a']:.3g} ms, c = {1000 * m['c']:.3g} ms a shard, b = {1e9 * m['b']:.3g} ns a weight and move, "
         f"e = {1e9 * m['e']:.3g} ns a weight; they miss the measured epochs by {100 * m['error']:.0f}% (median) and "
@@ -257,7 +258,9 @@ def describe_model(found: dict[str, Any]) -> str:
         f"{results.table(['shards', 'workers', 'measured, ms', 'on paper, ms'], checks)}\n\nEpochs that the fit has "
         f"not seen, with {FEW} weights and nothing to do. {started['workers_in_process']} workers in one process took "
         f"{started['start']:.0f} s to start and {started['memory'] / MB:.0f} MB; one thread of Python does for all of "
-        "them what otherwise as many machines do, so this is more than a cluster takes.\n\n"
+        "them what otherwise as many machines do, so this is likely more than a cluster takes. With 2 processes the "
+        f"measured epochs are up to {beyond:.1f} times those on paper, so the times below for many workers may be as "
+        "much too short.\n\n"
         f"{results.table(head, lines)}\n\nSeconds per epoch on paper, for rows like those of the table of speeds, as "
         "many shards as workers, a network as quick as that between processes here, and no worker slower than others. "
         "Half is mixing: with so many workers the pass takes as long as all the rest."

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+import perceptrons
 from perceptrons import FeatureTemplates, Perceptron, SequencePerceptron
 from perceptrons.data import DataFileError, stream
 from perceptrons.data.source import Share
-from perceptrons.distributed import decision_function, fit, mixing_bound, predict, score
+from perceptrons.distributed import ClusterError, decision_function, fit, mixing_bound, predict, score
 from perceptrons.features import HashedText
 
 da = pytest.importorskip("dask.array")
@@ -141,7 +142,120 @@ def test_a_tagger_learns_from_files_of_tokens(client, tmp_path):
         fit(SequencePerceptron(templates=FeatureTemplates()), names, client=client, shards=4)
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_tables_of_numbers_are_learned_in_several_shards(ending, client, data, tmp_path):
+    X, y = data
+    frames = [pd.DataFrame(X[part::2], columns=list("abcd")).assign(label=y[part::2]) for part in range(2)]
+    write = {
+        "csv": lambda frame, path: frame.to_csv(path, index=False),
+        "parquet": lambda frame, path: frame.to_parquet(path),
+        "jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True, double_precision=15),
+    }[ending]
+    names = [str(tmp_path / f"{part}.{ending}") for part in range(2)]
+    for frame, name in zip(frames, names, strict=True):
+        write(frame, name)
+    model = fit(Perceptron(), names, client=client, shards=2, epochs=5, label_column="label")
+    sizes = tuple(len(frame) for frame in frames)
+    rows = np.vstack([frame[list("abcd")].to_numpy() for frame in frames])
+    labels = np.concatenate([frame["label"].to_numpy(str) for frame in frames])
+    again = fit(
+        Perceptron(), da.from_array(rows, (sizes, 4)), da.from_array(labels, (sizes,)), client, shards=2, epochs=5
+    )
+    assert np.allclose(model.coef_, again.coef_)
+    other = pd.DataFrame(X[:50, ::-1], columns=list("dcba")).assign(label=y[:50])  # its columns in another order
+    write(other, str(tmp_path / f"2.{ending}"))
+    three = fit(Perceptron(), [*names, str(tmp_path / f"2.{ending}")], client=client, shards=3, epochs=5,
+                label_column="label")  # fmt: skip
+    reader = stream(str(tmp_path / f"2.{ending}"), like=three)
+    right = np.concatenate([three.predict(block.X) == block.y for block in reader])
+    assert right.mean() > 0.9
+
+
+def test_a_model_that_goes_on_does_not_take_features_for_others(client, data, tmp_path):
+    X, y = data
+    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    model = fit(Perceptron(warm_start=True, max_iter=2), frame, y, client, shards=2)
+    before = model.coef_
+    with pytest.raises(ValueError, match="feature names should match"):
+        fit(model, frame[["b", "a"]], y, client, shards=2)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert np.array_equal(model.coef_, before)
+    (tmp_path / "one.ft").write_text("__label__pos good nice\n__label__neg bad awful\n" * 20)
+    (tmp_path / "two.ft").write_text("__label__neg zzz\n__label__pos yyy\n" * 20)
+    model = fit(Perceptron(warm_start=True), str(tmp_path / "one.ft"), client=client, shards=1, epochs=2, hash_bits=0)
+    with pytest.raises(ValueError, match="like=model"):
+        fit(model, str(tmp_path / "two.ft"), client=client, shards=1, epochs=1, hash_bits=0)
+    fit(model, str(tmp_path / "one.ft"), client=client, shards=1, epochs=1, hash_bits=0)
+    assert model.columns_.n_names == model.n_features_in_ == 4
+
+
+def test_blocks_too_small_to_hold_examples_out_hold_out_none(client, data):
+    X, y = data
+    sizes = ((300, 299, 1), 4)
+    model = fit(Perceptron(early_stopping=True), da.from_array(X, sizes), da.from_array(y, sizes[:1]), client, shards=3)
+    assert model.stop_reason_ == "early_stopping"
+    assert model.history_[0]["shards"]["examples"] == [270, 269, 1]
+    with pytest.raises(ValueError, match="held out"):
+        fit(Perceptron(early_stopping=True), X[:3], ["a", "b", "c"], client, shards=3)
+
+
+def test_what_counts_for_nothing_is_refused(client, data):
+    X, y = data
+    for wrong in ({"left": 0, "middle": 0, "right": 0}, {"elsewhere": 2}):
+        with pytest.raises(ValueError, match="weight"):
+            fit(Perceptron(class_weight=wrong), X, y, client, shards=2)
+    chunks = da.from_array(X, (300, 4)), da.from_array(y, 300)
+    with pytest.raises(ValueError, match="weights are zero"):
+        fit(Perceptron(), *chunks, client, sample_weight=da.zeros(600, chunks=300))
+
+
 # ---- where data are
+
+
+def test_no_cache_is_left_behind(data, tmp_path):
+    X, y = data
+    scratch = tmp_path / "scratch"
+    for name, labels in (("two.svm", y[:300] == "left"), ("one.svm", np.ones(300))):
+        lines = (f"{int(label)} " + " ".join(f"{j + 1}:{value}" for j, value in enumerate(row)) for row, label in
+                 zip(X, labels, strict=False))  # fmt: skip
+        (tmp_path / name).write_text("\n".join(lines))
+    with distributed.Client(
+        processes=False, n_workers=1, local_directory=str(scratch), dashboard_address=":0"
+    ) as client:
+        fit(Perceptron(), str(tmp_path / "two.svm"), client=client, shards=2, epochs=3)
+        with pytest.raises(ValueError, match="only one class"):
+            fit(Perceptron(), str(tmp_path / "one.svm"), client=client, shards=2)
+        assert not list(scratch.rglob("perceptrons-*"))
+
+
+def test_within_a_task_it_keeps_nobody_waiting(data):
+    X, y = data
+
+    def job():
+        return fit(Perceptron(max_iter=3, tol=None), X, y, shards=2).n_iter_
+
+    with distributed.Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
+        assert client.submit(job, pure=False).result(timeout=60) == 3
+
+
+def test_a_client_that_is_closed_is_said_to_be(data):
+    client = distributed.Client(processes=False, n_workers=1, dashboard_address=":0")
+    client.close()
+    with pytest.raises(ClusterError, match="closed"):
+        fit(Perceptron(), *data, client)
+
+
+def test_several_labels_are_answered_lazily_in_their_form(client, data):
+    X, _ = data
+    flags = np.stack([X[:, 0] > 0, X[:, 1] > 0], axis=1).astype(int)
+    lazy = da.from_array(X, chunks=(250, 4))
+    some = lazy[da.from_array(np.arange(600) >= 250, chunks=250)]  # the first chunk is empty
+    model = Perceptron(max_iter=3).fit(X, flags)
+    assert np.array_equal(predict(model, some).compute(), model.predict(X[250:]))
+    assert np.array_equal(decision_function(model, some).compute(), model.decision_function(X[250:]))
+    sets = [tuple(label for label, flag in zip("ab", row, strict=True) if flag) for row in flags]
+    model = Perceptron(max_iter=3).fit(X, sets)
+    assert predict(model, lazy).compute().tolist() == model.predict(X)
 
 
 def incoming(client):
@@ -187,7 +301,7 @@ def test_predictions_and_scores_are_lazy_and_those_of_the_model(client, data):
     assert predict(model, frame).compute().tolist() == model.predict(X).tolist()
 
 
-def test_the_bound_is_computed_anew_for_a_model(client):
+def test_the_bound_is_computed_anew_for_a_model(client, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     u = np.array([1.0, -1.0, 0.5])
@@ -200,6 +314,13 @@ def test_the_bound_is_computed_anew_for_a_model(client):
     assert f"{again.epochs:,} possible" in again.explain()
     with pytest.raises(ValueError, match=r"does not separate|other classes"):
         mixing_bound(model, X, 1 - y, client)
+    perceptrons.save(model, tmp_path / "model")
+    assert vars(mixing_bound(perceptrons.load(tmp_path / "model"), X, y, client)) == vars(again)
+    weight = np.where(np.arange(len(y)) % 2, 0.5, 1.5)
+    weight[-1] = 1.0 if len(y) % 2 else weight[-1]
+    assert fit(Perceptron(), X, y, client, shards=3, sample_weight=weight).mixing_bound_ is None
+    with pytest.raises(TypeError, match="Perceptron"):
+        mixing_bound(SequencePerceptron(), X, y, client)
     with pytest.raises(ValueError, match="converged"):
         mixing_bound(fit(Perceptron(max_iter=1), X, y, client, shards=3), X, y, client)
 

@@ -99,13 +99,21 @@ def mixing_bound(model: Perceptron, X: Any, y: Any = None, client: Any = None, *
     """
     from perceptrons.distributed.rows import shards_again
 
+    if not isinstance(model, Perceptron):
+        raise TypeError(f"The bound is about a Perceptron, not about {type(model).__name__}.")
     _check_covered(model)
     with connected(client) as client:
-        return of_shards(model, shards_again(client, model, X, y, reading))
+        data = shards_again(client, model, X, y, reading)
+        try:
+            return of_shards(model, data)
+        finally:
+            data.forget()
 
 
-def bound_of_run(model: Perceptron, data: Shards) -> MixingBound | None:
+def bound_of_run(model: Perceptron, data: Shards, weighted: bool) -> MixingBound | None:
     """The bound for what `fit` just did, or None where the theorem does not cover it."""
+    if weighted:
+        return None
     try:
         _check_covered(model)
     except ValueError:
@@ -119,7 +127,7 @@ def bound_of_run(model: Perceptron, data: Shards) -> MixingBound | None:
 def _check_covered(model: Perceptron) -> None:
     learner, history = model._fitted(), model.history_
     refuse_parameters(model, learner)
-    if model.stop_reason_ != "converged" or not all("shards" in row for row in history):
+    if model.stop_reason_ != "converged" or not history or not all("shards" in row for row in history):
         raise ValueError("The bound is about a run of perceptrons.distributed.fit that converged, and this is none.")
     if learner.init != "zeros" or learner.epochs != len(history):
         raise ValueError("The bound is about a run that began from zeros.")
@@ -142,15 +150,17 @@ def of_shards(model: Perceptron, data: Shards) -> MixingBound:
     )
     bound = (Fraction(R) ** 2 + demanded) / Fraction(float(gamma)) ** 2
     shards = [row["shards"] for row in model.history_]
-    mixing = "uniform" if model.mixing_ == "uniform" else "mistakes"
+    S = len(shards[0]["updates"])
+    even = all(row["weights"] == [1 / S] * S for row in shards)  # a file does not say it otherwise
+    mixing = getattr(model, "mixing_", "uniform" if even else "mistakes")
     return MixingBound(
-        epochs=math.floor(bound * (len(data) if mixing == "uniform" else 1)),
+        epochs=math.floor(bound * (S if mixing == "uniform" else 1)),
         made=sum(row["updates"] > 0 for row in model.history_),
         at_most=float(bound),
         sum=sum(mu * k for row in shards for mu, k in zip(row["weights"], row["updates"], strict=True)),
         radius=R,
         margin=float(gamma),
-        shards=len(data),
+        shards=S,
         mixing=mixing,
     )
 

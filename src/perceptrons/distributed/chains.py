@@ -10,11 +10,13 @@ import scipy.sparse as sp
 
 from perceptrons.distributed.cluster import scattered
 from perceptrons.distributed.mixing import AnyWeights
+from perceptrons.distributed.parts import aligned
 from perceptrons.distributed.rows import Begun
 from perceptrons.distributed.shards import (
     Shards,
     are_files,
     check_room,
+    computed,
     dealt,
     found_files,
     how_many,
@@ -79,8 +81,9 @@ class Numbered(NamedTuple):
     where: tuple[int, int]
 
     def ready(self, common: ChainCommon, _: Any) -> "ChainPart":
-        values = ones(len(self.columns), common.learner.dtype) if self.values is None else self.values
-        return ChainPart(Tokens(Sparse(values, self.columns, self.ends), self.starts), self.codes, self.where, common)
+        values = ones(len(self.columns), common.learner.dtype) if self.values is None else aligned(self.values)
+        rows = Sparse(values, aligned(self.columns), aligned(self.ends))
+        return ChainPart(Tokens(rows, aligned(self.starts)), aligned(self.codes), self.where, common)
 
 
 def numbered(tokens: Tokens, codes: np.ndarray, which: np.ndarray | None, where: tuple[int, int]) -> Numbered:
@@ -109,10 +112,13 @@ class ChainPart:
     def __init__(self, tokens: Tokens, codes: np.ndarray, where: tuple[int, int], common: ChainCommon):
         self.tokens, self.codes, self.common = tokens, codes, common
         self.n = len(tokens.starts) - 1
-        self.train, self.held_out = None, None
+        self.train: np.ndarray | None = None
+        self.held_out: np.ndarray | None = None
         if common.fraction:
-            zeros = np.zeros(self.n, np.intp)
-            self.train, self.held_out = hold_out(zeros, None, common.fraction, common.learner.seed, *where)
+            self.held_out = np.empty(0, np.intp)
+            if self.n > 1:  # of a lone one nothing can be held out; others will do
+                zeros = np.zeros(self.n, np.intp)
+                self.train, self.held_out = hold_out(zeros, None, common.fraction, common.learner.seed, *where)
 
     def __sizeof__(self) -> int:
         """For Dask, which moves what is small, and spills what is large."""
@@ -131,6 +137,8 @@ class ChainPart:
     def accuracy(self, weights: AnyWeights) -> tuple[float, float]:
         """The share of the held-out tokens that these weights label right, and how many there are."""
         assert self.held_out is not None
+        if not len(self.held_out):
+            return 0.0, 0.0
         return self._fit(weights).accuracy(), float(np.diff(self.tokens.starts)[self.held_out].sum())
 
     def _fit(self, weights: AnyWeights) -> ChainFit:
@@ -199,14 +207,14 @@ def _of_workers(
             )
         from dask import delayed
 
-        blocks = X.to_delayed()
+        blocks = X.to_delayed(optimize_graph=False)
         number = how_many(client, shards, len(blocks), "partitions")
         make = delayed(_from_pairs, pure=False)
         asked = [
             [make(blocks[b], plain, features, (i, place)) for place, b in enumerate(group.tolist())]
             for i, group in enumerate(np.array_split(np.arange(len(blocks)), number))
         ]
-        parts = [client.compute(shard) for shard in asked]
+        parts = computed(client, asked)
     data = Shards(client, parts)
     facts = data.facts()
     every = [part for shard in facts for part in shard]
@@ -307,4 +315,4 @@ def _with_model(estimator: Any, common: ChainCommon, about: Any) -> Begun:
     fit = ChainFit(
         estimator._learner, empty, np.empty(0, np.int32), common.bounds, common.rule, estimator.combine, None
     )
-    return Begun(common, (), fit, bool(estimator.early_stopping), about, {})
+    return Begun(common, (), fit, bool(estimator.early_stopping), about, {}, False)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
@@ -10,6 +11,7 @@ from perceptrons.training.threads import cores
 
 PACKAGE = "perceptrons"
 TRIES = 20  # of what failed because a worker died
+NO_WORKER = 600  # seconds to wait for the first
 PATIENCE = 10.0  # seconds without a scheduler before it is given up
 SMALL = 2**22  # bytes that travel with tasks, through the scheduler; more go straight to the workers, once for all
 MISSING = "perceptrons.distributed needs Dask, which is not installed: pip install 'perceptrons[dask]'."
@@ -32,24 +34,48 @@ def need_dask() -> None:
 def connected(client: Any) -> Iterator[Any]:
     """The given client, or that of the place where this is called, or one of a local cluster that ends with it."""
     need_dask()
-    from distributed import Client, get_client
+    from distributed import Client, get_client, get_worker, worker_client
 
+    if client is None:
+        try:
+            get_worker()
+        except ValueError:
+            pass
+        else:  # within a task, which must not keep the others waiting
+            with worker_client() as client:
+                yield client
+            return
+        try:
+            client = get_client()
+        except ValueError:
+            client = None
     if client is not None:
         if not isinstance(client, Client):
             raise TypeError(f"client={client!r}: give a distributed.Client, or None for a local cluster.")
         if client.asynchronous:
             raise TypeError("client is asynchronous: give one that waits, distributed.Client(..., asynchronous=False).")
+        if client.status != "running":
+            raise ClusterError(f"client is {client.status}: give one that is connected to a cluster.")
         yield client
-        return
-    try:
-        current = get_client()
-    except ValueError:
-        current = None
-    if current is not None:
-        yield current
         return
     with local_cluster(None) as cluster, Client(cluster) as client:
         yield client
+
+
+@contextmanager
+def cluster_errors() -> Iterator[None]:
+    """What Dask says where a cluster fails, as a ClusterError."""
+    from distributed import KilledWorker
+    from distributed.client import ClosedClientError
+    from distributed.comm import CommClosedError
+    from distributed.core import RPCClosed
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise ClusterError(f"{error} Perhaps its memory is too small for a shard: ask for more shards.") from error
+    except (CancelledError, ClosedClientError, CommClosedError, RPCClosed) as error:
+        raise ClusterError(f"The cluster is lost: {error}") from error
 
 
 def local_cluster(workers: int | None) -> Any:
@@ -68,7 +94,10 @@ def local_cluster(workers: int | None) -> Any:
 
 def check_installed(client: Any) -> None:
     """Raise ClusterError for a cluster without this package, which would end its workers; waits for the first."""
-    client.wait_for_workers(1)
+    try:
+        client.wait_for_workers(1, timeout=NO_WORKER)
+    except TimeoutError as error:
+        raise ClusterError(f"No worker has come to the cluster in {NO_WORKER} seconds: start some.") from error
     places = {"the scheduler": client.run_on_scheduler(find_spec, PACKAGE)}
     places |= {f"the worker {address}": found for address, found in client.run(find_spec, PACKAGE).items()}
     for place, found in places.items():
@@ -89,11 +118,18 @@ def sent(client: Any, value: Any, size: int, copies: int) -> Any:
     return value if size * copies <= SMALL else scattered(client, value, broadcast=True)
 
 
+def is_near(client: Any) -> bool | None:
+    """Can workers be reached without the scheduler between, for certain? None: Dask decides."""
+    from distributed import LocalCluster
+
+    return True if isinstance(client.cluster, LocalCluster) else None
+
+
 def scattered(client: Any, value: Any, broadcast: bool = False) -> Any:
     """The value, sent to a worker or to all. A worker that dies meanwhile is no reason to fail."""
     for left in reversed(range(TRIES)):
         try:
-            return client.scatter([value], broadcast=broadcast, hash=False)[0]
+            return client.scatter([value], broadcast=broadcast, hash=False, direct=is_near(client))[0]
         except (OSError, KeyError, ValueError) as error:  # of Dask's own, where a worker goes that was just there
             check_scheduler(client, error)
             if not left:

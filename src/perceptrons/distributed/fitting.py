@@ -4,8 +4,10 @@ import json
 from numbers import Integral
 from typing import Any
 
-from perceptrons.distributed.cluster import ClusterError, check_installed, connected
+from perceptrons.distributed.cluster import check_installed, cluster_errors, connected
 from perceptrons.distributed.mixedfit import MixedFit, Watch
+from perceptrons.distributed.rows import Begun
+from perceptrons.distributed.shards import Shards
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.checkpoint import Checkpoint
 from perceptrons.sequence import SequencePerceptron
@@ -84,11 +86,13 @@ def fit(
         raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1, or None.")
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
         raise TypeError(f"checkpoint={checkpoint!r}: give a perceptrons.Checkpoint(path).")
+    if watch is not None and not callable(watch):
+        raise TypeError(f"watch={watch!r}: give a function of a dict.")
+    case = _case(estimator)
     if checkpoint is not None and estimator.early_stopping:
         raise ValueError("early_stopping does not go with a checkpoint: it would have to hold the best epoch too.")
-    case = _case(estimator)
     case.check(estimator)
-    with connected(client) as client:
+    with connected(client) as client, cluster_errors():
         check_installed(client)
         Run(estimator, case, client, mixing, None if epochs is None else int(epochs), checkpoint, watch).run(
             X, y, shards, sample_weight=sample_weight, classes=classes, lengths=lengths, reading=reading
@@ -121,8 +125,6 @@ class Run:
         self.outcome = Outcome()
 
     def run(self, X: Any, y: Any, shards: int | None, **more: Any) -> None:
-        from distributed import KilledWorker
-
         model = self.estimator
         with unchanged_on_error(model):
             place = None if self.checkpoint is None else self.checkpoint.begin(model)
@@ -132,30 +134,35 @@ class Run:
             if place is not None and shards is None:
                 shards = place.get("shards")
             data, begun = self.case.begun(self.client, model, X, y, shards, warm=warm, **more)
-            before: dict[str, Any] = {"history": [], "orders": None}
-            if place is not None:
-                before = self._go_on(place, len(data), begun.about)
-            data.prepare(begun.common, begun.mappings)
+            try:
+                before: dict[str, Any] = {"history": [], "orders": None}
+                if place is not None:
+                    before = self._go_on(place, len(data), begun.about)
+                data.prepare(begun.common, begun.mappings)
+            except BaseException:
+                data.forget()
+                raise
+        try:
+            self._train(data, begun, place, before)
+        finally:
+            data.forget()
+
+    def _train(self, data: Shards, begun: Begun, place: dict[str, Any] | None, before: dict[str, Any]) -> None:
+        model = self.estimator
         mixed = MixedFit(model, data, begun, self.mixing, self.outcome, before, self.checkpoint, self.watch)
         plan = model._plan()._replace(max_iter=max(1, self._rest(len(before["history"]))))
         plan = plan if self.epochs is None else plan._replace(tol=None)
         over = place is not None and place["done"]
         if over and (model.converged_ or self._rest(len(before["history"])) < 1):
             self._describe(len(data))
-            return
-        try:
+        else:
             try:
                 model._run(mixed, data.n, None, bool(begun.held_out), plan=plan, orders=False, outcome=self.outcome)
             finally:
                 with Uninterrupted():
                     self._end(mixed)
-            if self.case.bound is not None:
-                model.mixing_bound_ = self.case.bound(model, data)
-        except KilledWorker as error:
-            raise ClusterError(f"{error} Perhaps its memory is too small for a shard: ask for more shards.") from error
-        finally:
-            if self.client.status == "running":
-                data.forget()
+        if self.case.bound is not None:
+            model.mixing_bound_ = self.case.bound(model, data, begun.weighted)
 
     def _describe(self, shards: int) -> None:
         self.estimator.n_shards_, self.estimator.mixing_, self.estimator.mixing_bound_ = shards, self.mixing, None

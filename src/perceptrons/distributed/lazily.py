@@ -30,10 +30,12 @@ def predict(model: Any, X: Any) -> Any:
     _check(model)
     if isinstance(model, SequencePerceptron):
         return _bag(X).map_partitions(_predict_list, _sent(model))
-    several = model._fitted().form != "single"
-    dtype: Any = np.dtype(int) if several else model.classes_.dtype
-    width = len(model.classes_) if model._learner.form in ("array", "sparse") else 0
-    return _by_block(model, X, _predict, dtype, width)
+    form = model._fitted().form
+    if form == "single":
+        return _by_block(model, X, _predict, model.classes_.dtype, 0)
+    if form in ("array", "sparse"):
+        return _by_block(model, X, _predict, np.dtype(np.intp), len(model.classes_))
+    return _by_block(model, X, _predict, np.dtype(object), 0)
 
 
 def decision_function(model: Any, X: Any) -> Any:
@@ -114,16 +116,22 @@ def _by_block(model: Any, X: Any, work: Any, dtype: np.dtype, width: int) -> Any
 
 
 def _predict(model: Any, X: Any) -> Any:
+    form = model._learner.form
     if not X.shape[0]:
-        return model.classes_[:0]
+        return np.empty((0, len(model.classes_)), np.intp) if form in ("array", "sparse") else model.classes_[:0]
     predicted = model.predict(X)
-    return predicted.toarray() if hasattr(predicted, "toarray") else np.asarray(predicted)
+    if isinstance(predicted, list):  # label sets, which NumPy must not make a matrix of
+        answers = np.empty(len(predicted), object)
+        for row, labels in enumerate(predicted):
+            answers[row] = labels
+        return answers
+    return predicted.toarray() if hasattr(predicted, "toarray") else predicted
 
 
 def _scores(model: Any, X: Any) -> np.ndarray:
     if not X.shape[0]:
         n = len(model.classes_)
-        return np.empty((0, n) if n > 2 else 0, model._learner.dtype)
+        return np.empty((0, n) if n > 2 or model._learner.scheme == "labels" else 0, model._learner.dtype)
     return model.decision_function(X)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.distributed import tasks
-from perceptrons.distributed.cluster import TRIES, check_scheduler, sent
+from perceptrons.distributed.cluster import TRIES, check_scheduler, is_near, sent
 from perceptrons.distributed.mixing import Move, mix, shares, start_of, total, view, write_out
 from perceptrons.distributed.rows import Begun
 from perceptrons.distributed.shards import Shards
@@ -58,7 +58,7 @@ class MixedFit:
             try:
                 self._submit()
                 yield from self._waiting(self._futures)
-                results = self.client.gather(self._futures)
+                results = self.client.gather(self._futures, direct=is_near(self.client))
                 break
             except CancelledError as error:
                 self.data.mend(error, left)

@@ -42,6 +42,7 @@ class Facts(NamedTuple):
     columns: Any = None  # of files: the names of their features
     skipped: int = 0
     complaints: tuple[str, ...] = ()
+    weighted: bool = False  # do examples have weights?
 
 
 class Common(NamedTuple):
@@ -64,6 +65,7 @@ class Common(NamedTuple):
         target = target.among(self.learner.classes)
         weights, by_label = target.weights(weight, self.class_weight, stream=True)
         rows = as_rows(widened(X, self.n_features).astype(self.dtype, copy=False))
+        rows = type(rows)(*map(aligned, rows))
         rows = rows if self.method.step == "constant" else once_each(rows)
         return self.learner.examples(rows, target, weights, by_label)
 
@@ -71,7 +73,15 @@ class Common(NamedTuple):
         """Which examples to learn from, and which to score on; None: all, and none."""
         if not self.fraction:
             return None, None
-        return hold_out(target.codes, examples.weight, self.fraction, self.learner.seed, *where)
+        try:
+            return hold_out(target.codes, examples.weight, self.fraction, self.learner.seed, *where)
+        except ValueError:  # too small a block; others will do
+            return None, np.empty(0, np.intp)
+
+
+def aligned(array: np.ndarray) -> np.ndarray:
+    """The array where compiled loops read it at full speed: what came over a wire may begin at any byte."""
+    return array if array.flags.aligned else array.copy()
 
 
 class Raw(NamedTuple):
@@ -88,7 +98,8 @@ class Raw(NamedTuple):
         weight = None if self.weight is None else np.asarray(self.weight, np.float64)
         by_class = np.bincount(target.codes, weights=weight, minlength=len(target.classes)).astype(np.float64)
         sparse = sp.issparse(self.X)
-        return Facts(n, self.X.shape[1], target.classes, by_class, target.form, self.X.dtype, sparse, self.names)
+        found = Facts(n, self.X.shape[1], target.classes, by_class, target.form, self.X.dtype, sparse, self.names)
+        return found._replace(weighted=weight is not None)
 
     def ready(self, common: Common, _: Any) -> "RowsPart":
         return RowsPart(self, common)
@@ -157,6 +168,8 @@ class RowsPart:
 def measured(fit: LinearFit, examples: Examples) -> tuple[float, float]:
     held_out = fit.held_out
     assert held_out is not None
+    if not len(held_out):
+        return 0.0, 0.0
     total = float(len(held_out) if examples.weight is None else examples.weight[held_out].sum())
     return fit.accuracy(), total
 
@@ -191,12 +204,17 @@ class FilesPart:
         return part
 
     @property
+    def n(self) -> int:
+        return self._facts.n
+
+    @property
     def n_train(self) -> int:
         assert self.common is not None
         if not self.common.fraction:
             return self._facts.n
         blocks = enumerate(self._examples(np.arange(self._open().n_blocks)))
-        return sum(len(self.common.split(*block, (self.shard, number))[0]) for number, block in blocks)
+        splits = [(self.common.split(*block, (self.shard, number)), len(block[0].y)) for number, block in blocks]
+        return sum(n if train is None else len(train) for (train, _), n in splits)
 
     def visits(self, weights: AnyWeights, rng: np.random.Generator, first: bool) -> Iterator[Counts]:
         """Learn from all blocks once, as `fit_stream` does: in their order at first, then in a random one."""
@@ -205,7 +223,7 @@ class FilesPart:
         order = np.arange(n) if first or not shuffle else rng.permutation(n)
         for fit, _ in self._fits(weights, order):
             n = len(fit.judged_on)
-            train = fit.judged_on if self.common.fraction else None
+            train = fit.judged_on if fit.held_out is not None and len(fit.held_out) else None
             yield from fit.visit(visiting_order(n, train, shuffle, rng))
 
     def accuracy(self, weights: AnyWeights) -> tuple[float, float]:
@@ -226,10 +244,7 @@ class FilesPart:
     def _examples(self, order: np.ndarray) -> Iterator[tuple[Examples, Target]]:
         assert self.common is not None
         for block in self._open().reading(order):
-            X = block.X
-            if self.mapping is not None:
-                shape = (X.shape[0], self.common.n_features)
-                X = sp.csr_matrix((X.data, self.mapping[X.indices], X.indptr), shape=shape)
+            X = block.X if self.mapping is None else moved(block.X, self.mapping, self.common.n_features)
             target = block.target.among(self.common.learner.classes)
             yield self.common.examples(X, block.target, block.weight), target
 
@@ -258,7 +273,9 @@ class FilesPart:
         if self._cache is None:
             reopened = Cache.reopen(self.path, self.token)
             if reopened is None:
-                self._read()
+                again = self._read()
+                if (again.about, again.n) != (self._facts.about, self._facts.n):
+                    raise ValueError(f"{', '.join(map(str, self.files))}: changed since training began: begin anew.")
                 reopened = Cache.reopen(self.path, self.token)
                 assert reopened is not None
             self._cache = reopened[0]
@@ -269,6 +286,15 @@ class FilesPart:
         if self._cache is not None:
             self._cache.file.close()
         self.path.unlink(missing_ok=True)
+
+
+def moved(X: Any, places: np.ndarray, n_features: int) -> Any:
+    """X with its columns at other places among so many."""
+    if sp.issparse(X):
+        return sp.csr_matrix((X.data, places[X.indices], X.indptr), shape=(X.shape[0], n_features))
+    wider = np.zeros((X.shape[0], n_features), X.dtype)
+    wider[:, places[: X.shape[1]]] = X
+    return wider
 
 
 def together(one: Facts, other: Facts) -> Facts:
@@ -291,4 +317,5 @@ def together(one: Facts, other: Facts) -> Facts:
         sparse=one.sparse or other.sparse,
         skipped=one.skipped + other.skipped,
         complaints=one.complaints + other.complaints,
+        weighted=one.weighted or other.weighted,
     )

@@ -14,7 +14,7 @@ from perceptrons.distributed.shards import Shards, are_files, is_collection, of_
 from perceptrons.linear import Perceptron
 from perceptrons.training.choices import check_choices, method_of
 from perceptrons.training.fitting import LinearFit
-from perceptrons.training.inputs import as_rows
+from perceptrons.training.inputs import as_rows, check_weights
 from perceptrons.training.labels import merge
 from perceptrons.training.learner import Learner
 from perceptrons.training.learning import Examples
@@ -33,6 +33,7 @@ class Begun(NamedTuple):
     held_out: bool  # are examples held out to score on?
     about: Any  # what tells whether the data are others now
     skipped: dict[str, Any]  # how many bad records of files were, and some complaints; empty if none
+    weighted: bool  # do examples have weights?
 
 
 def check(estimator: Perceptron) -> None:
@@ -67,13 +68,21 @@ def data_of(
 
 def shards_again(client: Any, model: Perceptron, X: Any, y: Any, reading: dict[str, Any]) -> Shards:
     """The data that a model was fitted on, ready to be looked at once more."""
-    data = data_of(client, model, X, y, None, model.n_shards_, reading)
-    found = reduce(together, [part for shard in data.facts() for part in shard])
     learner = model._learner
-    if not np.isin(found.classes, learner.classes).all() or found.n_features > learner.n_features:
-        raise ValueError("These are not the data that the model was fitted on: they have other classes or features.")
-    method = method_of(model, learner.classes, stream=False)
-    data.prepare(Common(_bare(learner), learner.n_features, learner.dtype, method, None, 0.0, False), ())
+    data = data_of(client, model, X, y, None, len(model.history_[0]["shards"]["updates"]), reading)
+    try:
+        facts = data.facts()
+        found = reduce(together, [part for shard in facts for part in shard])
+        columns, mappings = _columns([shard[0] for shard in facts], getattr(model, "columns_", None))
+        width = found.n_features if columns is None else columns.n_columns
+        same = np.isin(found.classes, learner.classes).all() and width <= learner.n_features
+        if not same or (found.about is None and width != learner.n_features):
+            raise ValueError("These are not the data that the model was fitted on: other classes or features.")
+        method = method_of(model, learner.classes, stream=False)
+        data.prepare(Common(_bare(learner), learner.n_features, learner.dtype, method, None, 0.0, False), mappings)
+    except BaseException:
+        data.forget()
+        raise
     return data
 
 
@@ -85,7 +94,11 @@ def begun(
     if lengths is not None:
         raise ValueError("lengths says how long sequences are, and a Perceptron has none: leave it out.")
     data = data_of(client, estimator, X, y, sample_weight, shards, reading)
-    return data, begin_model(estimator, data.facts(), classes, warm)
+    try:
+        return data, begin_model(estimator, data.facts(), classes, warm)
+    except BaseException:
+        data.forget()
+        raise
 
 
 def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, warm: bool) -> Begun:
@@ -98,6 +111,8 @@ def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, w
         widths = sorted({part.n_features for part in every})
         raise ValueError(f"Partitions have different numbers of features, {widths[0]} and {widths[-1]}.")
     known, by_class = found.classes, found.by_class
+    if found.form == "single" and not by_class.any():
+        raise ValueError("All sample weights are zero: there is nothing to learn from.")
     if classes is not None:
         named = read_classes(classes)
         unnamed = ~np.isin(known, named)
@@ -108,6 +123,8 @@ def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, w
     if len(known) < 2 and not several:
         raise ValueError(f"y has only one class, {known.tolist()[0]!r}: a classifier needs at least two.")
     columns, mappings = _columns([shard[0] for shard in facts])
+    if warm:
+        _check_names(estimator, found, columns)
     d = found.n_features if columns is None else columns.n_columns
     indicator = np.zeros((0, len(known)), bool) if several else None
     target = Target(found.form, known, np.empty(0, np.int32), indicator)
@@ -141,7 +158,7 @@ def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, w
     about = [[[part.n, part.n_features, _labels(part), part.about] for part in shard] for shard in facts]
     fit = LinearFit(learner, empty, method, estimator.combine, None, None)
     skipped = {"skipped": found.skipped, "complaints": found.complaints[:COMPLAINTS]} if found.skipped else {}
-    return Begun(common, mappings, fit, estimator.early_stopping, about, skipped)
+    return Begun(common, mappings, fit, estimator.early_stopping, about, skipped, found.weighted)
 
 
 def _labels(part: Facts) -> list[Any]:
@@ -158,6 +175,8 @@ def _bare(learner: Learner) -> Learner:
 def _class_weights(estimator: Perceptron, found: Facts, by_class: np.ndarray, several: bool) -> Any:
     """class_weight, with "balanced" worked out over all shards."""
     if estimator.class_weight != "balanced":
+        if estimator.class_weight is not None and not several:  # refuses unknown classes, and weights of nothing
+            check_weights(None, estimator.class_weight, found.classes, np.arange(len(found.classes)), stream=False)
         return estimator.class_weight
     if several:
         raise ValueError("class_weight='balanced' does not go with several labels here: give the weights as a dict.")
@@ -169,12 +188,28 @@ def _class_weights(estimator: Perceptron, found: Facts, by_class: np.ndarray, se
     }
 
 
-def _columns(shards: list[Facts]) -> tuple[Any, Sequence[Any]]:
-    """The columns of all shards, and for each where its own are among them; nothing where features have no names."""
+def _columns(shards: list[Facts], known: Any = None) -> tuple[Any, Sequence[Any]]:
+    """The columns of all shards behind those known, and for each shard where its own are; nothing without names."""
     if shards[0].columns is None:
         return None, ()
-    columns, mappings = copy.deepcopy(shards[0].columns), [None]
-    for shard in shards[1:]:
-        numbers = columns.add(shard.columns)
-        mappings.append(numbers if columns.bits is None else None)
+    columns, mappings = copy.deepcopy(shards[0].columns if known is None else known), []
+    columns.frozen = False
+    for place, shard in enumerate(shards):
+        numbers = np.arange(columns.n_names) if known is None and not place else columns.add(shard.columns)
+        in_place = columns.bits is not None or np.array_equal(numbers, np.arange(len(numbers)))
+        mappings.append(None if in_place else numbers)
     return columns, mappings
+
+
+def _check_names(estimator: Perceptron, found: Facts, columns: Any) -> None:
+    """Raise ValueError if a model that goes on would take features for others."""
+    known = list(estimator._columns) if "_columns" in estimator.__dict__ else None
+    if found.names != known and found.about is None:
+        raise ValueError(
+            f"The feature names should match those that were passed during fit, {known}, and are now {found.names}."
+        )
+    learned = getattr(estimator, "columns_", None)
+    if learned is not None and columns is not None and learned.bits is None:
+        names = learned.names()
+        if columns.names()[: len(names)] != names:
+            raise ValueError("The files have other features than those that the model learned: read them like=model.")

@@ -52,6 +52,8 @@ class Shards:
         self._arguments = common, mappings
         self.parts = [self._prepared(number) for number in range(len(self))]
         self.n = sum(self.ask(tasks.n_train))
+        if common.fraction and self.n == sum(self.ask(tasks.n_all)):
+            raise ValueError("No example can be held out: there are too few in every shard. Use early_stopping=False.")
         self.raw = [[None] * len(shard) for shard in self.raw]  # the workers need not keep them
 
     def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -80,10 +82,12 @@ class Shards:
                 self.parts[number] = self._prepared(number)
 
     def forget(self) -> None:
-        """Have workers remove what they keep on disk."""
-        if self.on_disk:
-            parts = [part for shard in self.parts for part in shard if part.status == "finished"]
+        """Have workers let the data go, and remove what they keep on disk. The number of shards is gone with it."""
+        if self.on_disk and self.client.status == "running":
+            parts = [part for shard in self.parts or self.raw for part in shard if part is not None]
+            parts = [part for part in parts if part.status == "finished"]
             self.client.gather([self.client.submit(tasks.forget, part, pure=False) for part in parts], errors="skip")
+        self.parts = self.raw = []
 
     def _prepared(self, number: int) -> list[Any]:
         common, mappings = self._arguments
@@ -126,7 +130,7 @@ def how_many(client: Any, shards: int | None, most: int, what: str) -> int:
     if isinstance(shards, bool) or not isinstance(shards, int | np.integer) or shards < 1:
         raise ValueError(f"shards={shards!r}: give a whole number of at least 1, or None.")
     if shards > most:
-        raise ValueError(f"shards={shards}: there are only {most:,} {what}, so ask for at most as many shards.")
+        raise ValueError(f"shards={shards}: there can be only {most:,} {what}: ask for at most {most:,}.")
     return int(shards)
 
 
@@ -162,7 +166,13 @@ def of_collection(client: Any, estimator: Any, X: Any, y: Any, weight: Any, shar
         [make(*(column[b] for column in blocks), plain, (number, place)) for place, b in enumerate(group.tolist())]
         for number, group in enumerate(groups)
     ]
-    return Shards(client, [client.compute(shard) for shard in asked])
+    return Shards(client, computed(client, asked))
+
+
+def computed(client: Any, asked: list[list[Any]]) -> list[list[Any]]:
+    """The futures of delayed values, all asked for at once: one by one, each would look through the whole graph."""
+    futures = iter(client.compute([part for shard in asked for part in shard]))
+    return [[next(futures) for _ in shard] for shard in asked]
 
 
 def partitions(given: Any, name: str, like: Any = None) -> list[Any]:
@@ -171,9 +181,12 @@ def partitions(given: Any, name: str, like: Any = None) -> list[Any]:
 
     if not is_collection(given):
         raise TypeError(
-            f"{name} is {type(given).__name__}: with X a dask collection it must be one too, or all local arrays."
+            f"{name} is {type(given).__name__}, where a dask array, dataframe or series is needed: for local data use "
+            "the model's own methods, and give fit X and y alike."
         )
     if isinstance(given, da.Array):
+        if given.ndim not in ((2,) if name == "X" else (1, 2)):
+            raise ValueError(f"{name} has {given.ndim} dimensions: X needs rows and columns, y and weights rows.")
         if given.ndim == 2 and given.numblocks[1] > 1:
             given = given.rechunk({1: -1})
         if isinstance(like, da.Array) and given.chunks[0] != like.chunks[0]:
@@ -181,9 +194,7 @@ def partitions(given: Any, name: str, like: Any = None) -> list[Any]:
                 raise ValueError(f"X has {like.shape[0]} rows, but {name} has {given.shape[0]}.")
             if not np.isnan([*given.chunks[0], *like.chunks[0]]).any():
                 given = given.rechunk({0: like.chunks[0]})
-        if not given.ndim:
-            raise ValueError(f"{name} has no rows: give an array of one or two dimensions.")
-    blocks = np.ravel(np.array(given.to_delayed(), dtype=object)).tolist()
+    blocks = np.ravel(np.array(given.to_delayed(optimize_graph=False), dtype=object)).tolist()
     if like is not None:
         wanted = like.numblocks[0] if isinstance(like, da.Array) else like.npartitions
         if len(blocks) != wanted:
@@ -193,7 +204,10 @@ def partitions(given: Any, name: str, like: Any = None) -> list[Any]:
 
 def is_collection(given: Any) -> bool:
     import dask
+    from dask.delayed import Delayed
 
+    if isinstance(given, Delayed):
+        raise TypeError("A delayed value says nothing of its rows: make an array of it by dask.array.from_delayed.")
     return bool(dask.is_dask_collection(given)) and hasattr(given, "to_delayed")
 
 
@@ -207,7 +221,8 @@ def are_files(X: Any) -> bool:
 def of_files(client: Any, files: Any, shards: int | None, reading: dict[str, Any]) -> Shards:
     """Files that the workers read themselves: each shard some of them, or its share of each if they are fewer."""
     found, recipe, divisible = client.submit(look, files, reading, pure=False).result()
-    number = how_many(client, shards, MOST if divisible else len(found), "files, and they cannot be divided")
+    most = (MOST, "shards at most") if divisible else (len(found), "files, which cannot be divided")
+    number = how_many(client, shards, *most)
     token = uuid.uuid4().hex
     parts = []
     for i in range(number):

@@ -31,6 +31,10 @@ def n_train(part: Any) -> int:
     return part.n_train
 
 
+def n_all(part: Any) -> int:
+    return part.n
+
+
 def begin(start: Start | AnyWeights, orders: dict[str, Any]) -> Running:
     """A pass that has visited nothing yet. start: weights of a lone shard go on with their average."""
     weights = start.begin() if isinstance(start, Start) else copy.deepcopy(start)

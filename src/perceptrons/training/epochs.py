@@ -111,8 +111,8 @@ def run_epochs(
         trainee.change()
     with Progress(plan.verbose, plan.max_iter, n) as progress, Uninterrupted() as hold:
         for epoch in range(epochs_before + 1, epochs_before + plan.max_iter + 1):
-            order = visiting_order(n, train, plan.shuffle, rng)
             epoch_began = time.perf_counter()
+            order = visiting_order(n, train, plan.shuffle, rng)
             row = new_row(epoch)
             outcome.history.append(row)
             out_of_time = False
