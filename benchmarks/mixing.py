@@ -158,13 +158,14 @@ def model_of(found: dict[str, Any]) -> dict[str, Any]:
     errors = np.abs(table @ answer / seconds - 1)
     numbers = {"a": a, "b": b, "c": c, "e": e, "error": float(np.median(errors)), "worst": float(errors.max())}
     predicted = []
-    for k, speed in found["speed"].items():
-        weights = 50_000 * (1 if int(k) == 2 else int(k))
+    for name, speed in found["speed"].items():
+        classes = int(name.split()[0])
+        weights = 50_000 * (1 if classes == 2 else classes)
         for rows_times in (1, 100, 10_000):
-            whole = min(row["best"] for name, row in speed.items() if name.startswith("Perceptron.fit")) * rows_times
+            whole = min(row["best"] for how, row in speed.items() if how.startswith("Perceptron.fit")) * rows_times
             best = quickest(numbers, whole, weights)
             predicted.append({
-                "classes": int(k), "rows": found["rows"] * rows_times, "pass": whole, "weights": weights,
+                "classes": name, "rows": found["rows"] * rows_times, "pass": whole, "weights": weights,
                 "epochs": {str(s): epoch(numbers, whole, weights, s) for s in PREDICTED},
                 "best": best, "best_epoch": epoch(numbers, whole, weights, best), "even": even(numbers, whole, weights),
             })  # fmt: skip
@@ -226,7 +227,7 @@ def describe_costs(found: dict[str, Any]) -> str:
         f"{results.table(head, lines)}\n\nOn 2 worker processes, every shard a row or a few, float32: the median of "
         f"{EPOCHS - WARM} epochs after {WARM}. Sending: the common weights to the workers, and a task a shard. "
         "Workers: until all moves are here, with the time to find out what moved and to add up where shards are more "
-        f"than {FAN}. Adding up: what came here, and the new common weights. A weight that moved travels as 16 bytes."
+        f"than {FAN}. Adding up: what came here, and the new common weights. A weight that moved is two numbers."
     )
 
 

@@ -84,27 +84,29 @@ class MixedFit:
         size = sum(part.nbytes for part in view(weights)[:4]) if self.alone else start.nbytes
         start = sent(self.client, start, size, len(self.data))
         first, uniform = not self._epochs_before, self.mixing == "uniform"
-        passes = [self._pass(start, number, first, uniform) for number in range(len(self.data))]
+        if all(len(parts) == 1 for parts in self.data.parts):
+            n, parts = len(self.data), [parts[0] for parts in self.data.parts]
+            several = [start] * n, self.orders, parts, [first] * n, [uniform] * n
+            passes = self.client.map(tasks.whole_pass, *several, pure=False)  # one message for all
+        else:
+            passes = [self._pass(start, number, first, uniform) for number in range(len(self.data))]
         self.passes = passes
         while len(passes) > FAN:
             groups = [passes[i : i + FAN] for i in range(0, len(passes), FAN)]
-            passes = [self.client.submit(total, group, pure=False) for group in groups]
+            passes = self.client.map(total, groups, pure=False)
         self._futures = passes
 
     def _pass(self, start: Any, number: int, first: bool, uniform: bool) -> Any:
-        """The pass over a shard: one task, or one for every block of it, each going on where the last one ended."""
+        """The pass over a shard: a task for every block of it, each going on where the last one ended."""
         parts, orders, submit = self.data.parts[number], self.orders[number], self.client.submit
-        name = f"perceptrons-pass-{number}"
-        if len(parts) == 1:
-            return submit(tasks.whole_pass, start, orders, parts[0], first, uniform, pure=False, key=_key(name))
         places = np.arange(len(parts))
-        if self.begun.common.shuffle and not first:
+        if self.begun.common.shuffle and not first and len(parts) > 1:
             rng = np.random.default_rng()
             rng.bit_generator.state = orders
             places, orders = rng.permutation(len(parts)), rng.bit_generator.state
-        running = submit(tasks.first_block, start, orders, parts[places[0]], first, pure=False, key=_key(name))
+        running = submit(tasks.first_block, start, orders, parts[places[0]], first, pure=False)
         for place in places[1:].tolist():
-            running = submit(tasks.next_block, running, parts[place], first, pure=False, key=_key(name))
+            running = submit(tasks.next_block, running, parts[place], first, pure=False)
         return running if self.alone else submit(tasks.finish, running, start, uniform, pure=False)
 
     def _take(self, results: list[Any]) -> tuple[Any, ...]:
@@ -211,12 +213,6 @@ class MixedFit:
             "shards": len(self.data), "mixing": self.mixing, "orders": self.orders, "done": done,
             "about": json.loads(json.dumps(self.begun.about)),
         }  # fmt: skip
-
-
-def _key(name: str) -> str:
-    from dask.base import tokenize
-
-    return f"{name}-{tokenize(object())}"
 
 
 def _tall(weights: Any, w: np.ndarray) -> np.ndarray:

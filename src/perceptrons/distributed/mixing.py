@@ -148,6 +148,7 @@ def move_of(start: Start, weights: AnyWeights, report: Report, uniform: bool) ->
     step, drift = _moved(v[which], now.w[which], now.late[which], now)
     rest_step, rest_drift = _moved(start.rest, now.rest, now.late_rest, now)
     step, rest_step = step * (k or 1.0), rest_step * (k or 1.0)
+    step, drift = step.astype(start.w.dtype, copy=False), drift.astype(start.w.dtype, copy=False)  # float32 stays so
     t = float(weights.arrays["t"][0]) if isinstance(weights, Weights) else float(weights.t[0])
     return Move(k, int(k == 0), columns, step, drift, rest_step, rest_drift, now.seen.astype(np.float64), t, (report,))
 
