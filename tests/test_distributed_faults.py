@@ -165,23 +165,23 @@ def test_stopped_after_any_epoch_it_goes_on_as_if_it_had_not(data, tmp_path):
 
 
 def test_shards_larger_than_a_workers_memory_are_streamed():
-    def block(number, n=60_000):
+    def block(number, n=30_000):
         rng = np.random.default_rng(number)
         X = rng.random((n, 200), dtype=np.float32) - 0.5
         return X, (X[:, 0] > 0).astype(np.int64)
 
     delayed = pytest.importorskip("dask").delayed
-    blocks = [delayed(block)(number) for number in range(16)]  # 48 MB each, 770 MB in all
-    X = da.concatenate([da.from_delayed(one[0], (60_000, 200), np.float32) for one in blocks])
-    y = da.concatenate([da.from_delayed(one[1], (60_000,), np.int64) for one in blocks])
+    blocks = [delayed(block)(number) for number in range(46)]  # 24 MB each, 1.1 GB in all
+    X = da.concatenate([da.from_delayed(one[0], (30_000, 200), np.float32) for one in blocks])
+    y = da.concatenate([da.from_delayed(one[1], (30_000,), np.int64) for one in blocks])
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, memory_limit="750MB", dashboard_address="127.0.0.1:0",
+        n_workers=1, threads_per_worker=1, processes=True, memory_limit="1GB", dashboard_address="127.0.0.1:0",
         silence_logs=60,
     ) as cluster, distributed.Client(cluster) as client:  # fmt: skip
         before = pids(client)
         model = fit(Perceptron(), X, y, client, shards=1, epochs=2)
         assert pids(client) == before  # the nanny kills workers that take more than their limit
-        assert model.t_ == 2 * 16 * 60_000
+        assert model.t_ == 2 * 46 * 30_000
 
 
 def test_an_array_too_large_for_every_worker_is_refused_with_what_to_do():
@@ -201,11 +201,11 @@ def test_ctrl_c_leaves_the_last_mixed_weights(data):
             if told["epoch"] == 4:
                 signal.raise_signal(signal.SIGINT)
 
-        model, three = Perceptron(**SETTINGS), Perceptron(**SETTINGS | {"max_iter": 3})
+        model = Perceptron(**SETTINGS)
         with pytest.raises(KeyboardInterrupt):
             fit(model, sp.csr_matrix(X), y, client, shards=2, watch=watch)
-        fit(three, sp.csr_matrix(X), y, client, shards=2)
         assert model.stop_reason_ == "interrupted"
-        assert model.n_iter_ in (3, 4)
-        if model.n_iter_ == 3:
-            assert np.array_equal(model.coef_last_, three.coef_last_)
+        assert 3 <= model.n_iter_ <= 5
+        whole = fit(Perceptron(**SETTINGS | {"max_iter": model.n_iter_}), sp.csr_matrix(X), y, client, shards=2)
+        assert np.array_equal(model.coef_last_, whole.coef_last_)
+        assert model.n_mistakes_ == whole.n_mistakes_
