@@ -86,7 +86,7 @@ def cluster(workers: int) -> Iterator[Client]:
 
 
 def speed(k: int, nonzeros: int, sizes: Sizes) -> dict[str, Any]:
-    """On the same rows, which are on the workers before the clock starts. One cluster at a time: idle ones take time."""
+    """On the same rows, which are on the workers before the clock starts; one cluster at a time, as idle ones cost."""
     X, y, test = text_like(k, nonzeros, sizes)
     model = partial(Perceptron, max_iter=EPOCHS, tol=None)
     found = {LOCAL: epochs_of([model().fit(X, y) for _ in range(sizes.repeats)], test)}
