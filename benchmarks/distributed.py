@@ -250,8 +250,8 @@ def describe_accuracy(found: dict[str, Any]) -> str:
     return (
         f"{results.table(head, lines)}\n\nOf test examples; `Perceptron()`, and `SequencePerceptron` with chunking "
         f"templates, whose default is {TAGGING_EPOCHS[0]} epochs. Where the tagger stayed more than {ASKED['points']} "
-        f"points below the local one it was given {TAGGING_EPOCHS[-1]}; the last line is the local one with as many. "
-        "Points: beside the first local line."
+        f"points below the local one it was given {TAGGING_EPOCHS[-1]}, the only other number tried; the last line "
+        "is the local one with as many. Points: beside the first local line."
     )
 
 
