@@ -34,7 +34,7 @@ from perceptrons.sequence.tokens import Tokens, ones, read_labels
 from perceptrons.sequence.weights import ChainWeights
 from perceptrons.training.epochs import Counts, hold_out, visiting_order
 from perceptrons.training.labels import merge
-from perceptrons.training.targets import Target, read_classes
+from perceptrons.training.targets import Target, check_named, read_classes
 
 bound = None  # the theorem is about examples, of which a sequence has exponentially many rivals
 
@@ -288,9 +288,7 @@ def _numbering(features: Any, part: Sentences, dtype: Any) -> Any:
 
 def _begin(estimator: Any, features: Any, classes: np.ndarray, named: Any, dtype: Any, warm: bool) -> ChainCommon:
     if named is not None:
-        unnamed = ~np.isin(classes, named)
-        if unnamed.any():
-            raise ValueError(f"y has the labels {classes[unnamed].tolist()}, which are not in classes.")
+        check_named(classes, named)
         classes = merge(classes, named)
     if warm:
         estimator._check_can_go_on()

@@ -18,7 +18,7 @@ from perceptrons.training.inputs import as_rows, check_weights
 from perceptrons.training.labels import merge
 from perceptrons.training.learner import Learner
 from perceptrons.training.learning import Examples
-from perceptrons.training.targets import Target, read_classes
+from perceptrons.training.targets import Target, check_named, read_classes
 from perceptrons.training.weights import Weights
 
 COMPLAINTS = 10  # about records that were skipped, so many are told
@@ -104,24 +104,11 @@ def begun(
 def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, warm: bool) -> Begun:
     """Begin the model, or make room in it, for what the parts have together."""
     every = [part for shard in facts for part in shard]
-    found = reduce(together, every)
-    if not found.n:
-        raise ValueError("There is no example in the data.")
-    if every[0].about is None and len({part.n_features for part in every}) > 1:
+    found, of_files = reduce(together, every), every[0].about is not None
+    if not of_files and len({part.n_features for part in every}) > 1:
         widths = sorted({part.n_features for part in every})
         raise ValueError(f"Partitions have different numbers of features, {widths[0]} and {widths[-1]}.")
-    known, by_class = found.classes, found.by_class
-    if found.form == "single" and not by_class.any():
-        raise ValueError("All sample weights are zero: there is nothing to learn from.")
-    if classes is not None:
-        named = read_classes(classes)
-        unnamed = ~np.isin(known, named)
-        if unnamed.any():
-            raise ValueError(f"y has the labels {known[unnamed].tolist()}, which are not in classes.")
-        known = merge(known, named)
-    several = found.form != "single"
-    if len(known) < 2 and not several:
-        raise ValueError(f"y has only one class, {known.tolist()[0]!r}: a classifier needs at least two.")
+    known, several = _classes(found, classes), found.form != "single"
     columns, mappings = _columns([shard[0] for shard in facts])
     if warm:
         _check_names(estimator, found, columns)
@@ -133,14 +120,14 @@ def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, w
         target = target.among(merge(estimator._learner.classes, known))
     dtype = estimator._learner.dtype if warm else found.dtype
     method = method_of(estimator, target.classes, stream=False)
-    weights = _class_weights(estimator, found, by_class, several)
+    weights = _class_weights(estimator, found, several)
     rows = as_rows(sp.csr_matrix((0, d), dtype=dtype) if found.sparse else np.empty((0, d), dtype))
     if not warm:
         estimator._begin(target, rows, d)
     learner = estimator._learner
-    if warm and d < learner.n_features and every[0].about is not None:
+    if warm and d < learner.n_features and of_files:
         d = learner.n_features
-    if warm and d != learner.n_features and every[0].about is None:
+    if warm and d != learner.n_features and not of_files:
         raise ValueError(f"X has {d} features, but the model has {learner.n_features}.")
     learner.meet_classes(target.classes)
     learner.meet_features(d)
@@ -150,7 +137,7 @@ def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, w
     examples = learner.examples(
         rows, target, None, None if not several or weights is None else np.ones((len(known), 2))
     )
-    if every[0].recipe is not None:
+    if of_files:
         estimator.source_, estimator.columns_ = every[0].recipe, columns
     fraction = float(estimator.validation_fraction) if estimator.early_stopping else 0.0
     common = Common(_bare(learner), d, np.dtype(dtype), method, weights, fraction, bool(estimator.shuffle))
@@ -159,6 +146,24 @@ def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, w
     fit = LinearFit(learner, empty, method, estimator.combine, None, None)
     skipped = {"skipped": found.skipped, "complaints": found.complaints[:COMPLAINTS]} if found.skipped else {}
     return Begun(common, mappings, fit, estimator.early_stopping, about, skipped, found.weighted)
+
+
+def _classes(found: Facts, named: Any) -> np.ndarray:
+    """All classes, or a ValueError if there is nothing to tell apart. named: by the user, if at all."""
+    known = found.classes
+    if not found.n:
+        raise ValueError("There is no example in the data.")
+    if named is not None:
+        every = read_classes(named)
+        check_named(known, every)
+        known = merge(known, every)
+    if found.form != "single":
+        return known
+    if not found.by_class.any():
+        raise ValueError("All sample weights are zero: there is nothing to learn from.")
+    if len(known) < 2:
+        raise ValueError(f"y has only one class, {known.tolist()[0]!r}: a classifier needs at least two.")
+    return known
 
 
 def _labels(part: Facts) -> list[Any]:
@@ -172,7 +177,7 @@ def _bare(learner: Learner) -> Learner:
     return Learner(none, None, learner.classes, learner.scheme, learner.form, learner.init, learner.seed)
 
 
-def _class_weights(estimator: Perceptron, found: Facts, by_class: np.ndarray, several: bool) -> Any:
+def _class_weights(estimator: Perceptron, found: Facts, several: bool) -> Any:
     """class_weight, with "balanced" worked out over all shards."""
     if estimator.class_weight != "balanced":
         if estimator.class_weight is not None and not several:  # refuses unknown classes, and weights of nothing
@@ -180,6 +185,7 @@ def _class_weights(estimator: Perceptron, found: Facts, by_class: np.ndarray, se
         return estimator.class_weight
     if several:
         raise ValueError("class_weight='balanced' does not go with several labels here: give the weights as a dict.")
+    by_class = found.by_class
     present = by_class > 0
     weights = by_class.sum() / (present.sum() * np.where(present, by_class, 1))
     return {

@@ -73,6 +73,13 @@ def read_classes(classes: Any) -> np.ndarray:
         raise ValueError(f"classes={classes!r} is not a list of labels: {error}") from error
 
 
+def check_named(there: np.ndarray, named: np.ndarray) -> None:
+    """Raise ValueError if there are classes that were not named."""
+    unnamed = ~np.isin(there, named)
+    if unnamed.any():
+        raise ValueError(f"y has the labels {there[unnamed].tolist()}, which are not in classes.")
+
+
 def numbered(target: Target, classes: Any, known: np.ndarray | None) -> Target:
     """The labels of a block, numbered among all classes known by now. classes: as the user names them, or None."""
     if classes is None and known is not None and np.array_equal(known, target.classes):
@@ -83,9 +90,7 @@ def numbered(target: Target, classes: Any, known: np.ndarray | None) -> Target:
             f"y has {len(target.classes)} columns, but classes names {len(named)} labels: an indicator matrix "
             "has a column for each."
         )
-    unnamed = ~np.isin(target.classes, named)
-    if unnamed.any():
-        raise ValueError(f"y has the labels {target.classes[unnamed].tolist()}, which are not in classes.")
+    check_named(target.classes, named)
     return target.among(merge(named[:0] if known is None else known, named))
 
 
