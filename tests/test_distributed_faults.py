@@ -193,6 +193,23 @@ def test_an_array_too_large_for_every_worker_is_refused_with_what_to_do():
         fit(Perceptron(), X, np.arange(60_000) % 2, client, shards=1)
 
 
+def test_a_cluster_that_loses_all_its_workers_is_not_waited_for_forever(data, monkeypatch):
+    monkeypatch.setattr("perceptrons.distributed.cluster.NO_WORKER", 0.5)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", silence_logs=60
+    ) as cluster, distributed.Client(cluster) as client:  # fmt: skip
+
+        def watch(told):
+            if told["epoch"] == 3:
+                cluster.scale(0)
+
+        model = Perceptron(**SETTINGS)
+        with pytest.raises(ClusterError, match="No worker"):
+            fit(model, *data, client, shards=2, watch=watch)
+        assert model.n_iter_ >= 2
+        assert model.stop_reason_ == "failed"
+
+
 def test_ctrl_c_leaves_the_last_mixed_weights(data):
     X, y = data
     with distributed.Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0") as client:

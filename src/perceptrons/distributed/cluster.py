@@ -11,7 +11,8 @@ from perceptrons.training.threads import cores
 
 PACKAGE = "perceptrons"
 TRIES = 20  # of what failed because a worker died
-NO_WORKER = 600  # seconds to wait for the first
+NO_WORKER = 600  # seconds to wait for the first, or for another when all are gone
+LOOK = 5  # seconds between two questions whether there are workers
 PATIENCE = 10.0  # seconds without a scheduler before it is given up
 SMALL = 2**22  # bytes that travel with tasks, through the scheduler; more go straight to the workers, once for all
 MISSING = "perceptrons.distributed needs Dask, which is not installed: pip install 'perceptrons[dask]'."
@@ -127,7 +128,11 @@ def is_near(client: Any) -> bool | None:
 
 def scattered(client: Any, value: Any, broadcast: bool = False) -> Any:
     """The value, sent to a worker or to all. A worker that dies meanwhile is no reason to fail."""
+    workers = Workers(client)
     for left in reversed(range(TRIES)):
+        while not client.nthreads():
+            workers.look()
+            time.sleep(0.1)
         try:
             return client.scatter([value], broadcast=broadcast, hash=False, direct=is_near(client))[0]
         except (OSError, KeyError, ValueError) as error:  # of Dask's own, where a worker goes that was just there
@@ -136,6 +141,25 @@ def scattered(client: Any, value: Any, broadcast: bool = False) -> Any:
                 raise ClusterError(f"Nothing can be sent to the workers: {error!r}") from error
             time.sleep(0.1)
     raise AssertionError
+
+
+class Workers:
+    """Are there any left? If they may come back, they are waited for, but not for ever."""
+
+    def __init__(self, client: Any):
+        self._client, self._seen, self._next = client, time.monotonic(), 0.0
+
+    def look(self) -> None:
+        """Raise ClusterError if there has been no worker for long. Asks the scheduler now and then only."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + min(LOOK, NO_WORKER)
+        check_scheduler(self._client)
+        if self._client.nthreads():
+            self._seen = now
+        elif now - self._seen > NO_WORKER:
+            raise ClusterError(f"No worker has been left in the cluster for {NO_WORKER} seconds: start some.")
 
 
 def check_scheduler(client: Any, error: BaseException | None = None) -> None:

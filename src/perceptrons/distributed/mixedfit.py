@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.distributed import tasks
-from perceptrons.distributed.cluster import TRIES, check_scheduler, is_near, sent
+from perceptrons.distributed.cluster import TRIES, Workers, check_scheduler, is_near, sent
 from perceptrons.distributed.mixing import Move, mix, shares, start_of, total, view, write_out
 from perceptrons.distributed.rows import Begun
 from perceptrons.distributed.shards import Shards
@@ -129,13 +129,14 @@ class MixedFit:
     def _waiting(self, futures: list[Any]) -> Iterator[Counts]:
         from distributed import TimeoutError, wait
 
-        began = time.perf_counter()
+        began, workers = time.perf_counter(), Workers(self.client)
         while True:
             try:
                 wait(futures, timeout=TICK)
                 return
             except TimeoutError:
                 check_scheduler(self.client)
+                workers.look()
                 self._tell(sum(future.status == "finished" for future in self.passes), time.perf_counter() - began)
                 yield Counts(0, 0, 0, 0.0)
 
