@@ -261,7 +261,7 @@ def test_without_dask_one_line_says_what_to_install(refused, folder, monkeypatch
         (["part-0.svm", "none.svm"], "/none.svm: no such file or directory"),
         (["none-*.svm"], "/none-*.svm: no file has such a name"),
         (["part-0.svm", "--classes", "1,2"], "3"),
-        (["mail.tsv.gz", "--format", "text", "--shards", "2"], "shards=2: there are only 1 files"),
+        (["mail.tsv.gz", "--format", "text", "--shards", "2"], "shards=2: there can be at most 1 here, one a file"),
     ],
 )
 def test_what_is_wrong_on_a_worker_is_one_line_here(refused, cluster, folder, options, message):

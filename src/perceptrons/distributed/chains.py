@@ -178,7 +178,7 @@ def _of_here(
     check_allowed(common.bounds.barrier, target.codes, read.starts, target.classes, estimator.allowed)
     tokens = estimator._meet(read, estimator._learner.classes, anew=True)
     n, parts = len(tokens.starts) - 1, []
-    which = dealt(n, how_many(client, shards, n, "sequences"), estimator._learner.seed)
+    which = dealt(n, how_many(client, shards, n, "one a sequence"), estimator._learner.seed)
     for number, chosen in enumerate(which):
         parts.append(numbered(tokens, target.codes, chosen if len(which) > 1 else None, (number, 0)))
     check_room(client, max(part.columns.nbytes + part.ends.nbytes for part in parts))
@@ -194,7 +194,7 @@ def _of_workers(
     plain = SequencePerceptron(**estimator.get_params(deep=False))
     if are_files(X):
         names = client.submit(found_files, X, pure=False).result()
-        number = how_many(client, shards, len(names), "files")
+        number = how_many(client, shards, len(names), "one a file")
         groups = [names[i::number] for i in range(number)]
         parts = [
             [client.submit(_from_files, group, reading, plain, features, (i, 0), pure=False)]
@@ -208,7 +208,7 @@ def _of_workers(
         from dask import delayed
 
         blocks = X.to_delayed(optimize_graph=False)
-        number = how_many(client, shards, len(blocks), "partitions")
+        number = how_many(client, shards, len(blocks), "one a partition")
         make = delayed(_from_pairs, pure=False)
         asked = [
             [make(blocks[b], plain, features, (i, place)) for place, b in enumerate(group.tolist())]

@@ -104,7 +104,7 @@ def of_arrays(client: Any, estimator: Perceptron, X: Any, y: Any, weight: Any, s
         target.weights(weight, None, stream=False)  # refuses what are no weights
         weight = np.broadcast_to(np.asarray(weight, np.float64), X.shape[:1])
     names = None if "_columns" not in model.__dict__ else list(model._columns)
-    number = how_many(client, shards, X.shape[0], "examples")
+    number = how_many(client, shards, X.shape[0], "one an example")
     which = dealt(X.shape[0], number, estimator._seed() if number > 1 else 0)
     raws = []
     for number, rows in enumerate(which):
@@ -123,14 +123,14 @@ def dealt(n: int, shards: int, seed: int) -> list[np.ndarray]:
     return [np.sort(group) for group in np.array_split(order, shards)]
 
 
-def how_many(client: Any, shards: int | None, most: int, what: str) -> int:
-    """The number of shards: as asked, otherwise as many as the cluster has threads. most: that there can be."""
+def how_many(client: Any, shards: int | None, most: int, why: str) -> int:
+    """The number of shards: as asked, otherwise as many as the cluster has threads. most: that there can be, and why."""
     if shards is None:
         return max(1, min(threads_of(client), most))
     if isinstance(shards, bool) or not isinstance(shards, int | np.integer) or shards < 1:
         raise ValueError(f"shards={shards!r}: give a whole number of at least 1, or None.")
     if shards > most:
-        raise ValueError(f"shards={shards}: there can be only {most:,} {what}: ask for at most {most:,}.")
+        raise ValueError(f"shards={shards}: there can be at most {most:,} here, {why}.")
     return int(shards)
 
 
@@ -159,7 +159,7 @@ def of_collection(client: Any, estimator: Any, X: Any, y: Any, weight: Any, shar
             raise ValueError("y=None: labels are needed, a dask array or series with the partitions of X.")
         blocks.append([None] * len(blocks[0]) if given is None else partitions(given, name, X))
     n = len(blocks[0])
-    groups = np.array_split(np.arange(n), how_many(client, shards, n, "partitions"))
+    groups = np.array_split(np.arange(n), how_many(client, shards, n, "one a partition"))
     plain = Perceptron(**estimator.get_params())
     make = delayed(raw_part, pure=False)
     asked = [
@@ -221,7 +221,7 @@ def are_files(X: Any) -> bool:
 def of_files(client: Any, files: Any, shards: int | None, reading: dict[str, Any]) -> Shards:
     """Files that the workers read themselves: each shard some of them, or its share of each if they are fewer."""
     found, recipe, divisible = client.submit(look, files, reading, pure=False).result()
-    most = (MOST, "shards at most") if divisible else (len(found), "files, which cannot be divided")
+    most = (MOST, "whatever the cluster") if divisible else (len(found), "one a file, as these cannot be divided")
     number = how_many(client, shards, *most)
     token = uuid.uuid4().hex
     parts = []
