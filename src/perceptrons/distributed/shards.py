@@ -124,7 +124,7 @@ def dealt(n: int, shards: int, seed: int) -> list[np.ndarray]:
 
 
 def how_many(client: Any, shards: int | None, most: int, why: str) -> int:
-    """The number of shards: as asked, otherwise as many as the cluster has threads. most: that there can be, and why."""
+    """The number of shards: as asked, otherwise as many as there are threads. most: that there can be, and why."""
     if shards is None:
         return max(1, min(threads_of(client), most))
     if isinstance(shards, bool) or not isinstance(shards, int | np.integer) or shards < 1:
