@@ -205,7 +205,8 @@ def test_any_bytes_are_read_as_by_the_reference_or_refused(folder, content, form
         elif one is not None:
             examples.append((number, *one))
     if all(label is not None for _, label, _ in examples):
-        sound = [one for one in examples if one[1].lower().lstrip("+-") not in ("nan", "inf", "infinity")]
+        numbers = ("nan", "inf", "infinity")  # and NumPy forgets NUL at the end of strings
+        sound = [one for one in examples if one[1].lower().lstrip("+-") not in numbers and "\0" not in one[1]]
         examples, n_bad, labelled = sound, n_bad + len(examples) - len(sound), True
     else:
         labelled = False
