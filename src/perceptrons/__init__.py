@@ -41,7 +41,7 @@ _HOMES = {
     "load": "modelfile",
     "save": "modelfile",
 }
-_MODULES = ("data", "losses", "online", "theory")
+_MODULES = ("data", "losses", "online", "plots", "report", "selection", "theory")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,1 @@
+"""Pictures of models, in scikit-learn's Display style. Start with `BoundaryDisplay`."""

@@ -1,0 +1,1 @@
+"""One page about a model and its data, in one HTML file. Start with `report`."""

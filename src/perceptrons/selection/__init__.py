@@ -1,0 +1,1 @@
+"""The recipe and the comparison: split, tune on development data, test once. Start with `recipe`."""
