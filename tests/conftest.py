@@ -1,21 +1,19 @@
 """Test setup: compiled code is cached in a folder named after the sources it was compiled from."""
 
-import hashlib
 import os
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-PACKAGE = ROOT / "src/perceptrons"
-SOURCES = sorted([PACKAGE / "rows.py", *(PACKAGE / "passes").glob("*.py"), *(PACKAGE / "scan").glob("*.py")])
+from tools.compiled import cache_folder
 
-# numba's cache does not see edits in other modules, so old code would be tested; see CONTRIBUTING.md
-DIGEST = hashlib.sha256(b"".join(source.read_bytes() for source in SOURCES)).hexdigest()[:16]
-os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / DIGEST))
+os.environ.setdefault("NUMBA_CACHE_DIR", cache_folder())  # or old code might be tested; see CONTRIBUTING.md
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn skips its array API check
 
-import numpy as np  # noqa: E402 (the environment must be set first)
-import pytest  # noqa: E402
-import scipy.sparse as sp  # noqa: E402
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+ROOT = Path(__file__).parent.parent
 
 
 def as_csr(X, index_type=np.int32):
