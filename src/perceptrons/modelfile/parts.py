@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from perceptrons.passes.state import LOG_COLUMNS
 from perceptrons.training.epochs import new_row
+from perceptrons.training.estimating import TUNED
 
 REASONS = (None, "converged", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
 REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went
@@ -28,7 +29,9 @@ def header_of(model: Any, /, **instead: Any) -> dict[str, Any]:
         parameters["random_state"] = learner.seed
     for name in parameters.keys() & set(BY_CLASS):
         parameters[name] = _pairs(parameters[name])
+    tuned = {} if TUNED not in model.__dict__ else {"recipe": _plain(model.recipe_)}
     return {
+        **tuned,
         "class": type(model).__name__,
         "parameters": {name: _plain(value) for name, value in parameters.items()},
         "seed": learner.seed,
@@ -81,6 +84,9 @@ def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
     model._learner = learner
     for name, value in _report(header["report"]).items():
         setattr(model, name, value)
+    if "recipe" in header:
+        demand(isinstance(header["recipe"], dict), "a recipe of tuning")
+        model.recipe_ = header["recipe"]
 
 
 def name_columns(model: Any, header: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """The loop over epochs: shuffle, learn, count, write history, decide whether to stop (spec 5)."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -97,12 +97,14 @@ def run_epochs(
     train: np.ndarray | None,
     held_out: bool,
     outcome: Outcome,
+    watch: Callable[[dict[str, Any]], None] | None = None,
 ) -> None:
     """Train until a rule says stop. n: examples; train: which of them to learn from (None: all).
 
     The generator of orders is part of the model, so that a resumed training goes on with the next; None: the trainee
     has orders of its own. The model ends as the best epoch left it if examples were held out, else as the last one did.
-    outcome is filled as training goes, so that it is right also after an interruption.
+    outcome is filled as training goes, so that it is right also after an interruption. watch is told every row when
+    its epoch is over, and may then predict with the model as it is.
     """
     n = n if train is None else len(train)
     began = time.perf_counter()
@@ -132,6 +134,8 @@ def run_epochs(
             row["norm"] = trainee.norm()
             row["seconds"] = time.perf_counter() - epoch_began
             progress.finish(row)
+            if watch is not None:
+                watch(row)
             if held_out:
                 best.consider(row, trainee)
             if row["examples"] == n and trainee.settled(row):

@@ -19,6 +19,7 @@ from perceptrons.training.reading import LabelledReading, Reading
 from perceptrons.training.targets import Target, numbered, read_target
 
 MIXED = ("n_shards_", "mixing_", "mixing_bound_")  # how a model was trained on a cluster
+TUNED = "recipe_"  # how perceptrons.selection found its settings and tested it
 
 
 class Training(Reading, ABC):
@@ -62,6 +63,7 @@ class Training(Reading, ABC):
                 train=train,
                 held_out=held_out,
                 outcome=outcome,
+                watch=self.__dict__.get("_watch"),
             )
         except BaseException as error:
             outcome.stop_reason = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
@@ -74,9 +76,25 @@ class Training(Reading, ABC):
                 self._tell(outcome)
         return outcome
 
+    @contextmanager
+    def _watched(self, watch: Callable[[dict[str, Any]], None]) -> Iterator[None]:
+        """While the block fits the model, tell `watch` the row of every epoch; the model then predicts as it would if
+        it had stopped there."""
+
+        def after(row: dict[str, Any]) -> None:
+            if hasattr(self._learner, "changed"):
+                self._learner.changed()
+            watch(row)
+
+        self.__dict__["_watch"] = after
+        try:
+            yield
+        finally:
+            self.__dict__.pop("_watch", None)
+
     def _tell(self, outcome: Outcome | None) -> None:
         """Set the attributes that say how training went; of a model that only met blocks they say nothing yet."""
-        for name in MIXED:  # perceptrons.distributed sets them anew
+        for name in (*MIXED, TUNED):  # perceptrons.distributed and perceptrons.selection set them anew
             self.__dict__.pop(name, None)
         self.history_ = [] if outcome is None else outcome.history
         self.n_iter_ = len(self.history_)

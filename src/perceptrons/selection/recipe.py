@@ -1,0 +1,244 @@
+"""The recipe (spec 11): split, try settings on development data, take the best, learn from all of it, test once."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+
+from perceptrons.selection.interval import Interval, bootstrap, wilson
+from perceptrons.selection.metrics import Metric
+from perceptrons.selection.seal import Ledger, SealedTest
+from perceptrons.selection.search import Setting, Watchable, best_of, plain, try_settings
+from perceptrons.selection.splitting import Parts, parts_of
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """What `recipe` found.
+
+    Attributes
+    ----------
+    model : estimator
+        Fitted with the best setting. If it is one of this library, `model.recipe_` says how it was found, and so does
+        the file that it is saved to.
+    settings : list of Setting
+        All that were tried, in the order of the grid: `params`, `epochs`, `score`, `curve`, `seconds`, `stop_reason`.
+    best : Setting
+    dev_score : float
+        Of the best setting, on development examples; chosen as the highest, it flatters.
+    test_score, test_interval : float and Interval, or None
+        Measured once, on examples that nothing was chosen by.
+    looks : int
+        How often these test examples were looked at, this time included; 0 without a test.
+    parts : Parts
+    metric : str
+    retrained : bool
+        Did the model learn from train and development examples together?
+    """
+
+    model: Any
+    settings: list[Setting]
+    best: Setting
+    test_score: float | None
+    test_interval: Interval | None
+    looks: int
+    parts: Parts
+    metric: str
+    retrained: bool
+    sizes: dict[str, int] = field(repr=False)
+
+    @property
+    def dev_score(self) -> float:
+        return self.best.score
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The best setting as parameters, the number of epochs among them."""
+        watchable = Watchable(self.model)
+        return self.best.params | ({} if self.best.epochs is None else {watchable.epochs: self.best.epochs})
+
+    def explain(self) -> str:
+        """The result in words."""
+        sizes, n = self.sizes, len(self.settings)
+        lines = [
+            f"Split {self.parts.how}: {sizes['train']:,} to learn from, {sizes['dev']:,} for development, "
+            f"{sizes['test']:,} to test on.",
+            f"{n} setting{'s' * (n > 1)} tried. Best on development data: {named(self.best)}, "
+            f"{self.metric} {self.dev_score:.4f}.",
+            f"The model learned from {'train and development examples' if self.retrained else 'the train examples'}.",
+        ]
+        if self.test_score is None:
+            lines.append("There was no test.")
+        else:
+            assert self.test_interval is not None
+            low, high, level, method = self.test_interval
+            lines.append(
+                f"Test {self.metric} {self.test_score:.4f} ({level:.0%} interval {low:.4f} to {high:.4f}, {method})."
+            )
+        if self.looks > 1:
+            lines.append(
+                f"FORCED: these test examples were looked at {self.looks} times, so that the test figure may flatter."
+            )
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        rows = sorted(self.settings, key=lambda setting: -setting.score)
+        width = max(len(named(setting)) for setting in rows)
+        table = [f"{'setting':{width}}  {self.metric}  seconds"] + [
+            f"{named(setting):{width}}  {setting.score:{len(self.metric)}.4f}  {setting.seconds:7.3f}"
+            for setting in rows
+        ]
+        return self.explain() + "\n\n" + "\n".join(table)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON knows it, but the model."""
+        interval = None if self.test_interval is None else self.test_interval._asdict()
+        return {
+            "split": self.parts.how,
+            "sizes": self.sizes,
+            "metric": self.metric,
+            "settings": [setting.to_dict() for setting in self.settings],
+            "best": self.best.to_dict(),
+            "params": {name: plain(value) for name, value in self.params.items()},
+            "dev_score": self.dev_score,
+            "test_score": self.test_score,
+            "test_interval": interval,
+            "looks": self.looks,
+            "retrained": self.retrained,
+        }
+
+
+def recipe(
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    grid: Any = None,
+    dev: Any = 0.2,
+    test: Any = 0.2,
+    retrain: bool = True,
+    random_state: Any = 0,
+    *,
+    split: str | None = None,
+    groups: Any = None,
+    metric: str | Callable[[Any, Any], float] = "accuracy",
+    force: bool = False,
+    ledger: "str | os.PathLike[str] | None" = None,
+    n_jobs: int | None = None,
+    tell: Callable[[Setting], None] | None = None,
+) -> Recipe:
+    """Find the best setting on development data, learn with it, and test the model once.
+
+    The number of epochs is found from one run of each setting, by its figure after every epoch: just what separate runs
+    would give. The test examples stay sealed until the end. Looking at the same ones again is refused.
+
+    When to use it: to get a model and an honest figure for it. When not: fewer than some hundred examples, where parts
+    are too small to choose by (use scikit-learn's `GridSearchCV`, within which these estimators work; for its `cv` the
+    same split is `parts_of(...).cv()`); many learners beside each other (`compare`).
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any classifier of scikit-learn's kind, a pipeline, or a search such as `GridSearchCV`. Epochs are found for
+        those of this library and for pipelines that end in one, whose earlier steps are fitted once for all settings
+        that share them.
+    X, y : the examples
+        Whatever the estimator takes: an array, a sparse matrix, a frame, a list of texts, of sentences.
+    grid : dict, list of dicts or "usual", optional
+        Values to try by parameter, as for `GridSearchCV`. With `max_iter`, these numbers of epochs are judged,
+        otherwise all that the run makes. "usual": `usual_grid` of what the last step learns from.
+    dev, test : float, or tuple of X and y, default=0.2
+        Shares of all examples, or data of their own; test=0: no test.
+    retrain : bool, default=True
+        Learn with the best setting from train and development examples together; otherwise from the train examples.
+    random_state : int, RandomState or None, default=0
+        Seed of the split.
+    split : {"stratified", "grouped", "time"}, optional
+        See `parts_of`.
+    groups : array, optional
+        The group of every example; groups stay whole.
+    metric : str or function of true and predicted labels, default="accuracy"
+        What to choose and test by: "accuracy", "balanced_accuracy", "f1_macro", "f1_micro", "f1_weighted", "matthews".
+    force : bool, default=False
+        Look at test examples that were looked at before. The result and the model then say so.
+    ledger : path, optional
+        A file that remembers looks from process to process; otherwise this process does.
+    n_jobs : int, optional
+        Settings to try at a time, in threads. The result is the same.
+    tell : function, optional
+        Is told every Setting when it was tried, to show progress.
+
+    Returns
+    -------
+    Recipe
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.selection import recipe
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = recipe(make_pipeline(StandardScaler(), Perceptron()), X, y, {"perceptron__step": ["constant", "pa1"]})
+    >>> print(found.explain())
+    Split of every class alike, seed 0: 341 to learn from, 114 for development, 114 to test on.
+    2 settings tried. Best on development data: step=constant, 1 epoch, accuracy 0.9912.
+    The model learned from train and development examples.
+    Test accuracy 0.9649 (95% interval 0.9132 to 0.9863, Wilson).
+    """
+    if hasattr(X, "tocsr"):
+        X = X.tocsr()
+    figure, watchable = Metric(metric), Watchable(estimator)
+    watchable.check()
+    parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, random_state=random_state)
+    sealed = None if parts.test is None else SealedTest(parts.test, Ledger(ledger), force)
+    if isinstance(grid, str):
+        grid = watchable.usual_grid(grid, parts.train)
+    settings = try_settings(watchable, parts, grid, figure, n_jobs, tell or (lambda setting: None))
+    best = best_of(settings)
+    model = watchable.final(best.params, best.epochs)
+    model.fit(*(parts.learnable() if retrain else parts.train).taken())
+    score, interval = None, None
+    if sealed is not None:
+        X_test, y_test = sealed.open()
+        score, interval = measured(figure, y_test, model.predict(X_test))
+    sizes = {"train": len(parts.train), "dev": len(parts.dev), "test": 0 if sealed is None else sealed.n}
+    looks = 0 if sealed is None else sealed.looks
+    result = Recipe(model, settings, best, score, interval, looks, parts, figure.name, bool(retrain), sizes)
+    if watchable.watched:
+        mark(model, result)
+    return result
+
+
+def measured(metric: Metric, y: Any, predicted: Any) -> tuple[float, Interval]:
+    """A figure and its interval."""
+    right, score = metric.right(y, predicted), metric(y, predicted)
+    if right is not None:
+        return score, wilson(float(right.sum()), len(right))
+    return score, bootstrap(metric, y, predicted)
+
+
+def mark(model: Any, result: Recipe) -> None:
+    """Let the model say how it was found and tested, here and in its file."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    told = result.to_dict()
+    last.recipe_ = {name: told[name] for name in told if name not in ("settings", "best")} | {
+        "settings_tried": len(result.settings)
+    }
+
+
+def named(setting: Setting) -> str:
+    """A setting in words: its parameters, the steps of pipelines left out, and its epochs."""
+    words = [f"{name.rpartition('__')[2]}={_short(value)}" for name, value in setting.params.items()]
+    if setting.epochs is not None:
+        words.append(f"{setting.epochs} epoch{'s' * (setting.epochs > 1)}")
+    return ", ".join(words) or "as given"
+
+
+def _short(value: Any, at_most: int = 40) -> str:
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    text = " ".join(text.split())
+    return text if len(text) <= at_most else text[: at_most - 3] + "..."

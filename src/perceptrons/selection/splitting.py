@@ -1,0 +1,196 @@
+"""Train, development and test parts: of every class alike, by whole groups, or in the order of time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.model_selection import GroupShuffleSplit
+from sklearn.utils import _safe_indexing, check_random_state
+
+from perceptrons.training.epochs import hold_out
+
+SPLITS = ("stratified", "grouped", "time")
+DEV, TEST = 0, 1  # which part is held out, for the seed
+
+
+@dataclass(frozen=True)
+class Part:
+    """Examples: rows of the data given, in their order, or data of their own (rows is None)."""
+
+    X: Any
+    y: Any
+    rows: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len_of(self.X) if self.rows is None else len(self.rows)
+
+    def taken(self) -> tuple[Any, Any]:
+        """The examples themselves."""
+        return (self.X, self.y) if self.rows is None else (at(self.X, self.rows), at(self.y, self.rows))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What to learn from, what to choose settings by, and what to test on (None: nothing); how says it in words."""
+
+    train: Part
+    dev: Part
+    test: Part | None
+    how: str
+
+    def learnable(self) -> Part:
+        """Train and development examples together, in their order."""
+        if self.dev.rows is not None and self.train.rows is not None:
+            return Part(self.train.X, self.train.y, np.sort(np.concatenate([self.train.rows, self.dev.rows])))
+        (X, y), (X_dev, y_dev) = self.train.taken(), self.dev.taken()
+        return Part(joined(X, X_dev), joined(y, y_dev))
+
+    def cv(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For the `cv` of scikit-learn's searches: learn from train, score on development, the test part in neither."""
+        if self.dev.rows is None or self.train.rows is None:
+            raise ValueError("The development examples are data of their own, so cv cannot name their rows in X.")
+        return [(self.train.rows, self.dev.rows)]
+
+
+def parts_of(
+    X: Any, y: Any, *, dev: Any = 0.2, test: Any = 0.2, split: str | None = None, groups: Any = None,
+    random_state: Any = 0,
+) -> Parts:  # fmt: skip
+    """Split the data, dev and test being shares of all examples, or pairs (X, y) of data of their own.
+
+    When to use it: to give scikit-learn's searches the split that `recipe` makes, by `cv`. When not: `recipe` and
+    `compare` split by themselves.
+
+    Parameters
+    ----------
+    X, y : the examples
+    dev, test : float, or tuple of X and y
+        test may be 0: nothing is held out as a test.
+    split : {"stratified", "grouped", "time"}, default: "grouped" if there are groups, else "stratified"
+        Of every class about the same share; whole groups; or the last examples as the test, those before them for
+        development.
+    groups : array, optional
+        The group of every example, such as a patient or an author, that must not be in two parts.
+    random_state : int, RandomState or None, default=0
+
+    Returns
+    -------
+    Parts
+
+    Examples
+    --------
+    >>> from perceptrons.selection import parts_of
+    >>> parts = parts_of([[0], [1], [2], [3], [4]], [0, 1, 0, 1, 0], split="time")
+    >>> [part.rows.tolist() for part in (parts.train, parts.dev, parts.test)]
+    [[0, 1, 2], [3], [4]]
+    """
+    n = len_of(X)
+    if n != len_of(y):
+        raise ValueError(f"X has {n:,} examples and y {len_of(y):,} labels: give one label for each.")
+    split = split or ("stratified" if groups is None else "grouped")
+    if split not in SPLITS:
+        raise ValueError(f"split={split!r}: give one of {', '.join(map(repr, SPLITS))}.")
+    if (split == "grouped") != (groups is not None):
+        raise ValueError(f"split={split!r} with groups={'None' if groups is None else '...'}: groups need 'grouped'.")
+    if groups is not None and len_of(groups) != n:
+        raise ValueError(f"groups has {len_of(groups):,} entries for {n:,} examples: give one for each.")
+    shares = {"dev": _share(dev, "dev"), "test": _share(test, "test")}
+    if shares["dev"] == 0:
+        raise ValueError("dev=0 leaves nothing to choose settings by: give a share between 0 and 1, or data (X, y).")
+    if sum(share for share in shares.values() if share) >= 1:
+        raise ValueError(f"dev={dev} and test={test} leave nothing to learn from: together they must stay below 1.")
+    seed = int(check_random_state(random_state).randint(2**31)) if not isinstance(random_state, int) else random_state
+    rest, held = np.arange(n), {}
+    for name, place in (("test", TEST), ("dev", DEV)):
+        share = shares[name]
+        if share:
+            rest, held[name] = _cut(rest, y, groups, split, share * n, name, [seed, place])
+    train = Part(X, y, rest) if held else Part(X, y)
+    dev = Part(X, y, held["dev"]) if "dev" in held else Part(*dev)
+    tested = Part(X, y, held["test"]) if "test" in held else None if shares["test"] == 0 else Part(*test)
+    return Parts(train, dev, tested, _in_words(split, y, held, seed))
+
+
+def at(values: Any, rows: np.ndarray) -> Any:
+    """Rows of an array, a sparse matrix, a frame or a list."""
+    return _safe_indexing(values, rows)
+
+
+def len_of(values: Any) -> int:
+    return int(values.shape[0]) if hasattr(values, "shape") else len(values)
+
+
+def joined(first: Any, second: Any) -> Any:
+    """Examples one below the other, in the form that they have."""
+    if sp.issparse(first):
+        return sp.vstack([first, second], format="csr")
+    if hasattr(first, "iloc"):
+        import pandas
+
+        return pandas.concat([first, second])
+    if hasattr(first, "vstack"):  # of polars
+        return first.vstack(second)
+    if isinstance(first, np.ndarray) and np.ndim(second) == first.ndim:
+        return np.concatenate([first, np.asarray(second)])
+    return [*first, *second]
+
+
+def _share(part: Any, name: str) -> float | None:
+    """The share to hold out; None if the part is given."""
+    if isinstance(part, tuple) and len(part) == 2:
+        if len_of(part[0]) != len_of(part[1]) or not len_of(part[0]):
+            raise ValueError(f"{name}=(X, y) has {len_of(part[0]):,} examples and {len_of(part[1]):,} labels.")
+        return None
+    if part is None and name == "test":
+        return 0.0
+    if isinstance(part, bool) or not isinstance(part, int | float | np.number) or not 0 <= part < 1:
+        raise ValueError(f"{name}={part!r}: give a share from 0 to below 1, or a tuple of X and y.")
+    return float(part)
+
+
+def _cut(
+    rest: np.ndarray, y: Any, groups: Any, split: str, wanted: float, name: str, seed: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of the rows that are left, those that stay and those held out, about so many, both in order."""
+    size = max(1, round(wanted))
+    if size >= len(rest):
+        raise ValueError(f"There are too few examples for a {name} part of {size:,}: only {len(rest):,} are left.")
+    if split == "time":
+        return rest[:-size], rest[-size:]
+    if split == "grouped":
+        of_each = np.asarray(at(groups, rest))
+        if len(np.unique(of_each)) < 2:
+            raise ValueError(f"Only one group is left when the {name} part is cut: there must be more groups.")
+        cut = GroupShuffleSplit(1, test_size=size / len(rest), random_state=np.random.RandomState(list(seed)))
+        stay, go = next(cut.split(rest, groups=of_each))
+        return rest[np.sort(stay)], rest[np.sort(go)]
+    codes = _codes(at(y, rest))
+    stay, go = hold_out(codes, None, size / len(rest), *seed)
+    return rest[stay], rest[go]
+
+
+def _codes(y: Any) -> np.ndarray:
+    """The class of each example; all the same where they have several labels or are sequences."""
+    if _single(y):
+        return np.unique(np.asarray(y), return_inverse=True)[1]
+    return np.zeros(len_of(y), np.intp)
+
+
+def _single(y: Any) -> bool:
+    """Is there one plain label an example?"""
+    if sp.issparse(y) or getattr(y, "ndim", 1) != 1 or not len_of(y):
+        return False
+    first = next(iter(y))
+    return isinstance(first, str) or not hasattr(first, "__len__")
+
+
+def _in_words(split: str, y: Any, held: dict[str, np.ndarray], seed: int) -> str:
+    if not held:
+        return "as given"
+    if split == "time":
+        return "in the order given, the last ones held out"
+    if split == "grouped":
+        return f"by whole groups, seed {seed}"
+    return f"of every class alike, seed {seed}" if _single(y) else f"at random, seed {seed}"
