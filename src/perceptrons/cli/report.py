@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 EPOCHS = 12  # lines at most of mistakes by epoch
 ROWS = 12  # lines at most of telling weights
-UNEVEN = 30.0  # largest values that differ by more than this make weights incomparable
 
 
 @dataclass
@@ -137,6 +136,8 @@ def shown_epochs(n: int) -> list[int]:
 
 
 def show_weights(run: Run, console: "Console") -> None:
+    from perceptrons.theory.scales import uneven
+
     model = run.model
     rows = rows_of(model, mirrored=False)
     title = {"class": " of each class", "pair": " of each pair: those above 0 speak for its second"}[rows[0].thing]
@@ -154,6 +155,8 @@ def show_weights(run: Run, console: "Console") -> None:
 
 
 def show_support(run: Run, console: "Console") -> None:
+    from perceptrons.theory.scales import uneven
+
     model = run.model
     assert is_kernel(model)
     rows, names = rows_of(model, mirrored=False), support_names(model, run.table.lines)
@@ -164,16 +167,6 @@ def show_support(run: Run, console: "Console") -> None:
             "The features differ widely in scale, and the kernel hears the largest only: scale them first.",
             style="yellow",
         )
-
-
-def uneven(X: Any) -> bool:
-    """Do the largest values of the features differ so much that weights cannot be compared?"""
-    import scipy.sparse as sp
-
-    largest = abs(X).max(axis=0)
-    largest = largest.toarray().ravel() if sp.issparse(X) else largest
-    largest = largest[largest > 0]
-    return bool(len(largest) and largest.max() > UNEVEN * largest.min())
 
 
 def suggestions(run: Run, train: Quality | None, test: Quality | None) -> list[tuple[str, str]]:

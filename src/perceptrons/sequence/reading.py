@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.sequence.explanation import SequenceExplanation, explained
+from perceptrons.sequence.inputs import is_matrix
 from perceptrons.training.reading import Reading
 
 
@@ -11,6 +13,9 @@ class ChainReading(Reading):
     """Properties of a chain model. Arrays are copies: writing to them changes nothing."""
 
     combine: str
+    _tokens: Any
+    _labels: Any
+    decision_function: Any
 
     @property
     def classes_(self):
@@ -67,6 +72,35 @@ class ChainReading(Reading):
     @property
     def stop_average_(self):
         return self._arcs("average")[:-1, -1]
+
+    @property
+    def never_updated_(self):
+        """For every feature: has no update ever changed one of its weights?"""
+        weights = self._fitted().weights
+        w, late = (array[: weights.n_features] for array in (weights.w, weights.late_w))
+        return ~(w.any(axis=1) | late.any(axis=1))
+
+    def explain(self, x) -> SequenceExplanation:
+        """What the features of each token, and each transition, add to the score of the labels of one sequence.
+
+        Parameters
+        ----------
+        x : list of tokens, as in `predict_one`
+            Features that the model does not know count 0 and are left out.
+
+        Returns
+        -------
+        SequenceExplanation
+        """
+        learner = self._fitted()
+        one = (x, [np.shape(x)[0]]) if is_matrix(x) else ([x], None)
+        y_hat, _, flat = self._labels(*one)
+        scores = self.decision_function(*one)
+        w, arcs = learner.predicting(self.combine)
+        rows = self._tokens(*one)[0].rows
+        return explained(
+            learner.classes, learner.features.names(), rows, w.T, arcs, y_hat, scores if flat else scores[0]
+        )
 
     def _coef(self, combine: str) -> Any:
         return self._fitted().predicting(combine)[0].T.copy()

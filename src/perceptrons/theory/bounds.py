@@ -25,6 +25,7 @@ from perceptrons.theory.comparator import (
 )
 from perceptrons.theory.inputs import check_examples, check_features
 from perceptrons.theory.separability import separability
+from perceptrons.theory.shown import InWords
 from perceptrons.theory.starts import covered_start, most_updates
 
 MOST_EPOCHS = 10**15
@@ -32,7 +33,7 @@ GAP = 1e-4  # of the largest margin, where it is sought
 
 
 @dataclass(frozen=True, eq=False)
-class Bound:
+class Bound(InWords):
     """At most `updates` updates from a zero start, in any order: k <= ((R + sqrt(epochs) D) / gamma)^2.
 
     Attributes
@@ -49,6 +50,8 @@ class Bound:
         u, of norm 1 together.
     n_samples : int
     """
+
+    _shown = ("updates", "radius", "margin", "deviation", "separable", "epochs")
 
     updates: int
     radius: float
@@ -79,7 +82,7 @@ class Bound:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(InWords):
     """Updates that a model made beside those that the theory allows it.
 
     Attributes
@@ -91,6 +94,8 @@ class Comparison:
     bound : Bound
         That of a zero start without margin, on the same data.
     """
+
+    _shown = ("updates", "at_most", "holds")
 
     updates: int
     at_most: int

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from perceptrons.theory.claims import Checker, Total, Weights, combined
 from perceptrons.theory.inputs import Examples, check_examples
+from perceptrons.theory.shown import InWords
 
 FORMAT = "perceptrons-certificate-1"
 DECIMALS = 4000  # digits that Python still writes in decimal; longer numbers are written in hexadecimal
@@ -46,7 +47,7 @@ class Combination(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(InWords):
     """Whether data are linearly separable, with the proof. Made by `separability` and `max_margin`.
 
     Attributes
@@ -82,6 +83,8 @@ class Certificate:
     >>> xor.verify([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     True
     """
+
+    _shown = ("separable", "classes", "n_samples", "n_features", "margin", "reason")
 
     separable: bool | None
     classes: tuple[Any, ...]

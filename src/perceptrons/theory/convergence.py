@@ -16,6 +16,7 @@ from perceptrons.theory.comparator import augmented
 from perceptrons.theory.geometry import norms
 from perceptrons.theory.inputs import Examples, check_examples
 from perceptrons.theory.separability import separability
+from perceptrons.theory.shown import InWords
 from perceptrons.theory.starts import join, most_updates, starting_weights
 from perceptrons.training.choices import check_choices
 from perceptrons.training.inputs import as_rows
@@ -25,7 +26,7 @@ FINE = 10**13  # updates at most, of which float64 can tell every single one in 
 
 
 @dataclass(frozen=True, eq=False)
-class Convergence:
+class Convergence(InWords):
     """What `convergence` found.
 
     Attributes
@@ -46,6 +47,8 @@ class Convergence:
     certificate : Certificate
         The proof that the data are separable, or that they are not.
     """
+
+    _shown = ("converges", "at_most", "updates", "epochs")
 
     converges: bool | None
     at_most: int | None

@@ -6,7 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from perceptrons.theory.inputs import check_rows
+from perceptrons.theory.inputs import check_features, check_rows
+
+UNEVEN = 30.0  # largest values that differ by more than this make weights incomparable
 
 
 class Scales(NamedTuple):
@@ -67,6 +69,62 @@ def scales(X: Any, fit_intercept: bool = True) -> Scales:
         deviations=np.where(constant, 0.0, np.sqrt(np.maximum(variances, 0.0))),
         constant=constant,
     )
+
+
+def largest_values(X: Any) -> np.ndarray:
+    """The largest absolute value of every feature."""
+    largest = abs(X).max(axis=0)
+    return (largest.toarray().ravel() if sp.issparse(X) else np.asarray(largest)).astype(np.float64)
+
+
+def uneven(X: Any, factor: float = UNEVEN) -> bool:
+    """Do the largest values of the features differ so much, by more than the factor, that weights cannot be compared?
+
+    A weight is for one unit of its feature: of one in thousands it stays small, whatever the feature says. Features
+    that are always 0 are left out.
+
+    When to use it: before reading weights side by side. When not: for features of one kind, such as words of a text.
+
+    Examples
+    --------
+    >>> from perceptrons.theory.scales import uneven
+    >>> uneven([[1.7, 70000.0], [1.6, 50000.0]]), uneven([[1.0, 0.0], [0.0, 2.0]])
+    (True, False)
+    """
+    largest = largest_values(check_rows(X))
+    largest = largest[largest > 0]
+    return bool(len(largest) and largest.max() > factor * largest.min())
+
+
+def comparable_weights(model: Any, X: Any) -> np.ndarray:
+    """The weights of a linear model times the standard deviations of the features: what a usual step of each does.
+
+    They can be compared where features have different units, since they do not depend on these. Of a model that votes
+    the averaged weights are taken.
+
+    When to use it: to see which features matter most if `uneven(X)`. When not: instead of scaling before training, as
+    the perceptron itself learns better from features of one scale.
+
+    Parameters
+    ----------
+    model : fitted linear model, of this library or of scikit-learn
+    X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+
+    Returns
+    -------
+    array of the shape of `coef_`
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.theory.scales import comparable_weights
+    >>> X, y = [[1.7, 70000.0], [1.6, 50000.0], [1.9, 60000.0], [1.5, 80000.0]], [1, 0, 1, 0]
+    >>> model = Perceptron(max_iter=5).fit(X, y)
+    >>> comparable_weights(model, X).shape
+    (1, 2)
+    """
+    coef = model.coef_average_ if getattr(model, "combine", None) == "vote" else model.coef_
+    return coef * scales(check_features(model, X)).deviations
 
 
 def even(X: Any, centre: bool = True) -> Any:

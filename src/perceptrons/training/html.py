@@ -18,9 +18,12 @@ def escaped(text: Any) -> Html:
 
 
 def table(rows: Iterable[Sequence[Any]], header: Sequence[Any] = ()) -> Html:
-    """A table, a line a row; numbers stand on the right."""
-    body = "".join(f"<tr>{''.join(_cell(cell, 'td') for cell in row)}</tr>" for row in rows)
-    head = f"<thead><tr>{''.join(_cell(cell, 'th') for cell in header)}</tr></thead>" if header else ""
+    """A table, a line a row; numbers that are not HTML yet stand on the right, and so does what is above them."""
+    lines = [tuple(row) for row in rows]
+    last = lines[-1] if lines else ()
+    above = [_cell(cell, "th", number=k < len(last) and _is_number(last[k])) for k, cell in enumerate(header)]
+    body = "".join(f"<tr>{''.join(_cell(cell, 'td', _is_number(cell)) for cell in row)}</tr>" for row in lines)
+    head = f"<thead><tr>{''.join(above)}</tr></thead>" if header else ""
     return Html(f'<table style="border-collapse:collapse;color:inherit">{head}<tbody>{body}</tbody></table>')
 
 
@@ -34,14 +37,14 @@ def block(*parts: str) -> Html:
     return Html(f'<div class="perceptrons" style="font-size:0.95em">{"".join(parts)}</div>')
 
 
-def _cell(content: Any, tag: str) -> str:
-    number = isinstance(content, Number) or (isinstance(content, str) and _is_number(content))
-    side = "right" if number else "left"
-    return f'<{tag} style="text-align:{side};{CELL}">{escaped(content)}</{tag}>'
+def _cell(content: Any, tag: str, number: bool) -> str:
+    return f'<{tag} style="text-align:{"right" if number else "left"};{CELL}">{escaped(content)}</{tag}>'
 
 
-def _is_number(text: str) -> bool:
-    return bool(text) and text[-1] in "0123456789%" and not text.strip("+-0123456789.,e%×")
+def _is_number(content: Any) -> bool:
+    if isinstance(content, str) and not isinstance(content, Html):
+        return content[-1:] in tuple("0123456789%") and not content.strip("+-0123456789.,e%")
+    return isinstance(content, Number)
 
 
 def _visible(text: str) -> str:

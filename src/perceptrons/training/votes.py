@@ -90,6 +90,22 @@ class Votes:
         self._logs, self.support = [log], list(support)
 
 
+def class_shares(votes: np.ndarray, n_classes: int, apart: bool = False) -> np.ndarray:
+    """Votes as `decision_function` gives them, as shares of all classes: (n, n_classes), every row sums up to 1.
+
+    For two classes votes are in [-1, 1]; so they are where every class has votes of its own (apart: one-vs-rest), and
+    shares are in proportion to those for it. Where nobody voted, all are equal.
+    """
+    shares = votes.astype(np.float64, copy=False)
+    if votes.ndim == 1:
+        shares = np.column_stack([1 - shares, 1 + shares])[:, 2 - n_classes :]
+    elif apart:
+        shares = 1 + shares
+    shares = np.maximum(shares, 0.0)  # of rounding
+    totals = shares.sum(axis=1, keepdims=True)
+    return np.where(totals > 0, shares / np.where(totals > 0, totals, 1.0), 1.0 / n_classes)
+
+
 def take(rows: Rows, which: np.ndarray, n_features: int) -> Any:
     """A copy of some rows as an array or a CSR matrix."""
     if isinstance(rows, Sparse):

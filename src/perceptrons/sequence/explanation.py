@@ -1,0 +1,158 @@
+"""`SequenceExplanation`: what features and transitions add to the score of a labelling (spec 12)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from perceptrons.training.explanation import Contribution, largest, short
+from perceptrons.training.html import block, note, table
+
+SHOWN_TOKENS, SHOWN = 50, 3
+
+
+@dataclass(frozen=True, eq=False)
+class TokenExplanation:
+    """Why one token has its label.
+
+    Attributes
+    ----------
+    label, runner_up : labels
+        That of the best labelling of the sequence, and the one that the token has in the best of the others; None if no
+        other is allowed.
+    lead : float
+        By how much the best labelling leads the best one that gives this token another label; the labels of other
+        tokens may change, too.
+    columns, features, values : arrays and tuple of shape (n_features_of_the_token,)
+    weights, rival : arrays
+        The weights of these features for the label, and for the runner-up (0 if there is none).
+    transition : float
+        The weight of the step from the label before, or from the start, to this one.
+    """
+
+    label: Any
+    runner_up: Any
+    lead: float
+    columns: np.ndarray
+    features: tuple[str, ...]
+    values: np.ndarray
+    weights: np.ndarray
+    rival: np.ndarray
+    transition: float
+
+    @property
+    def contributions(self) -> np.ndarray:
+        """Of the features to the score of the label."""
+        return self.weights * self.values
+
+    @property
+    def score(self) -> float:
+        """What the token adds to the score of the labelling."""
+        return float(self.contributions.sum()) + self.transition
+
+    def top(self, n: int = 10) -> list[Contribution]:
+        """The features that speak most for the label against the runner-up, or for that (below 0)."""
+        return largest(self.features, self.columns, self.values, self.weights - self.rival, n)
+
+    def to_dict(self) -> dict[str, Any]:
+        arrays = ("columns", "values", "weights", "rival", "contributions")
+        return {
+            "label": self.label,
+            "runner_up": self.runner_up,
+            "lead": self.lead if np.isfinite(self.lead) else None,
+            "features": list(self.features),
+            **{name: getattr(self, name).tolist() for name in arrays},
+            "transition": self.transition,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceExplanation:
+    """Why a tagger labels one sequence as it does: `tagger.explain(tokens)` makes it.
+
+    The scores of the tokens and the step to the end add up to `score`, that of the best labelling.
+
+    Attributes
+    ----------
+    labels : list
+    tokens : tuple of TokenExplanation
+    stop : float
+        The weight of the step from the last label to the end.
+
+    Examples
+    --------
+    >>> from perceptrons import SequencePerceptron
+    >>> X = [[{"word": "a"}, {"word": "cat"}], [{"word": "cats"}, {"word": "sleep"}]]
+    >>> tagger = SequencePerceptron().fit(X, [["DET", "NOUN"], ["NOUN", "VERB"]])
+    >>> why = tagger.explain([{"word": "cats"}, {"word": "sleep"}])
+    >>> why.labels, why.tokens[0].top(1)[0].feature
+    (['NOUN', 'VERB'], 'word=cats')
+    """
+
+    labels: list[Any]
+    tokens: tuple[TokenExplanation, ...]
+    stop: float
+
+    @property
+    def score(self) -> float:
+        return sum(token.score for token in self.tokens) + self.stop
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain lists and numbers, for JSON."""
+        tokens = [token.to_dict() for token in self.tokens]
+        return {"labels": self.labels, "score": self.score, "stop": self.stop, "tokens": tokens}
+
+    def __str__(self) -> str:
+        header, *lines = self._lines()
+        wide = [max(len(line[k]) for line in (header, *lines)) for k in range(len(header))]
+        laid = ["  ".join(cell.ljust(size) for cell, size in zip(line, wide, strict=True)) for line in (header, *lines)]
+        return "\n".join([*(line.rstrip() for line in laid), "", *self._said()])
+
+    def _repr_html_(self) -> str:
+        header, *lines = self._lines()
+        return block(table(lines, header), *map(note, self._said()))
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        lines: list[tuple[str, ...]] = [
+            ("token", "label", "not", "lead", "step", "what speaks most for the label, or (-) for the other")
+        ]
+        for place, token in enumerate(self.tokens[:SHOWN_TOKENS]):
+            parts = ", ".join(f"{short(part.feature, 20)} {part.contribution:+.3g}" for part in token.top(SHOWN))
+            other = "" if token.runner_up is None else short(str(token.runner_up), 12)
+            numbers = (f"{token.lead:.3g}", f"{token.transition:+.3g}")
+            lines.append((str(place), short(str(token.label), 12), other, *numbers, parts))
+        return lines
+
+    def _said(self) -> list[str]:
+        more = len(self.tokens) - SHOWN_TOKENS
+        said = [f"And {more:,} tokens more."] if more > 0 else []
+        return [*said, f"Score of the labelling: {self.score:.4g}. Scores are not probabilities."]
+
+
+def explained(
+    classes: np.ndarray, names: Any, rows: Any, w: np.ndarray, arcs: np.ndarray, y_hat: np.ndarray, scores: np.ndarray
+) -> SequenceExplanation:
+    """The parts of the best labelling y_hat. w: weights (labels, features); scores: of the best through each label."""
+    labels, tokens, before = classes.tolist(), [], -1
+    for t, y in enumerate(y_hat.tolist()):
+        mine = slice(rows.starts[t], rows.starts[t + 1])
+        columns, values = rows.columns[mine].astype(np.int64), rows.values[mine].astype(np.float64)
+        others = scores[t].copy()
+        others[y] = -np.inf
+        rival = int(others.argmax()) if np.isfinite(others).any() else None
+        tokens.append(
+            TokenExplanation(
+                label=labels[y],
+                runner_up=None if rival is None else labels[rival],
+                lead=float(scores[t, y] - others.max()),
+                columns=columns,
+                features=tuple(str(names[column]) for column in columns.tolist()),
+                values=values,
+                weights=w[y, columns].astype(np.float64),
+                rival=np.zeros(len(columns)) if rival is None else w[rival, columns].astype(np.float64),
+                transition=float(arcs[before, y]),
+            )
+        )
+        before = y
+    stop = float(arcs[before, -1]) if tokens else 0.0
+    return SequenceExplanation([token.label for token in tokens], tuple(tokens), stop)

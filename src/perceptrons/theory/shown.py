@@ -1,0 +1,35 @@
+"""Answers of the theory in notebooks: a short table, and the same in words."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from perceptrons.training.html import block, note, table
+
+
+class InWords:
+    """What explains itself; `_shown` names the attributes that a table has."""
+
+    _shown: tuple[str, ...] = ()
+
+    def explain(self) -> str:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        rows = [(name.replace("_", " "), _written(getattr(self, name))) for name in self._shown]
+        return block(table([row for row in rows if row[1]]), note(self.explain()))
+
+
+def _written(value: Any) -> str:
+    """A number, a few labels or a margin; "" for what is not there."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        some = list(value)
+        return ", ".join(_written(one) for one in some[:8]) + ", ..." * (len(some) > 8)
+    return str(value)

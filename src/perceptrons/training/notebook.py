@@ -1,0 +1,72 @@
+"""How a fitted model shows itself in a notebook: scikit-learn's view, and below it how training went."""
+
+from typing import Any
+
+from perceptrons.training.html import Html, block, escaped, note, table
+
+WIDTH, HEIGHT, POINTS = 240, 48, 240  # of the drawing; more epochs than points are thinned out
+CLASSES = 8
+REASONS = {
+    "converged": "a whole epoch went by without a mistake",
+    "tol": "the average settled",
+    "early_stopping": "accuracy on held-out examples did not improve any more",
+    "max_iter": "all epochs allowed were used",
+    "max_seconds": "the time allowed was over",
+    "interrupted": "it was interrupted",
+    "failed": "an error ended it",
+}
+
+
+class Shown:
+    """Adds to what scikit-learn's estimators show; a model that is not fitted shows that alone."""
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + how_it_went(self)  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += how_it_went(self)
+        return bundle
+
+
+def how_it_went(model: Any) -> str:
+    """Classes, features, epochs, updates, why training stopped, and a drawing of the mistakes; "" if not fitted."""
+    learner = model.__dict__.get("_learner")
+    if learner is None:
+        return ""
+    history, reason = model.__dict__.get("history_", []), model.__dict__.get("stop_reason_")
+    rows: list[tuple[Any, Any]] = []
+    if hasattr(learner, "classes"):
+        labels = learner.classes.tolist()
+        named = ", ".join(str(label) for label in labels[:CLASSES]) + ", ..." * (len(labels) > CLASSES)
+        rows.append(("classes", f"{len(labels):,}: {named}"))
+    if hasattr(model, "n_features_in_"):
+        rows.append(("features", f"{model.n_features_in_:,}"))
+    if hasattr(learner, "n_support"):
+        rows.append(("support examples", f"{learner.n_support:,}"))
+    rows += [("epochs", f"{len(history):,}")] if history else [("examples seen", f"{model.t_:,.0f}")]
+    rows.append(("updates", f"{model.n_updates_:,}"))
+    if reason:
+        rows.append(("stopped", f"{reason}: {REASONS[reason]}" if reason in REASONS else reason))
+    rows = [(name, escaped(value)) for name, value in rows]  # numbers, too, begin on the left
+    drawing = [note("Mistakes by epoch"), sparkline([row["mistakes"] for row in history])] if len(history) > 1 else []
+    return block(table(rows), *drawing)
+
+
+def sparkline(numbers: list[float]) -> Html:
+    """A line through the numbers, from 0 up, in the colour of the text around it; the first and the last in words."""
+    step = max(1, -(-len(numbers) // POINTS))
+    shown = [max(numbers[k : k + step]) for k in range(0, len(numbers), step)]
+    most, last = max(1, *shown), max(1, len(shown) - 1)
+    points = " ".join(
+        f"{4 + WIDTH * k / last:.1f},{4 + HEIGHT * (1 - number / most):.1f}" for k, number in enumerate(shown)
+    )
+    words = f"{numbers[0]:,} in the first of {len(numbers):,} epochs, {numbers[-1]:,} in the last"
+    return Html(
+        f'<svg role="img" width="{WIDTH + 8}" height="{HEIGHT + 8}" viewBox="0 0 {WIDTH + 8} {HEIGHT + 8}" '
+        f'style="max-width:100%"><title>{words}</title>'
+        f'<path d="M4 {HEIGHT + 4}H{WIDTH + 4}" stroke="currentColor" stroke-opacity="0.3" fill="none"/>'
+        f'<polyline points="{points}" fill="none" stroke="currentColor" stroke-width="1.5" '
+        f'stroke-linejoin="round"/></svg>' + note(words)
+    )
