@@ -1,1 +1,29 @@
 """Pictures of models, in scikit-learn's Display style. Start with `BoundaryDisplay`."""
+
+try:
+    import matplotlib  # noqa: F401 (only to say what is missing)
+except ImportError as error:  # pragma: no cover (the tests have it)
+    raise ImportError('perceptrons.plots needs matplotlib: pip install "perceptrons[plots]"') from error
+
+from perceptrons.plots.boundary import BoundaryDisplay
+from perceptrons.plots.calibration import calibration
+from perceptrons.plots.confusion import confusion, confusion_of
+from perceptrons.plots.history import HistoryDisplay
+from perceptrons.plots.losses import LossesDisplay
+from perceptrons.plots.margins import MarginsDisplay
+from perceptrons.plots.path import PathDisplay
+from perceptrons.plots.style import picture
+from perceptrons.plots.weights import WeightsDisplay
+
+__all__ = [
+    "BoundaryDisplay",
+    "HistoryDisplay",
+    "LossesDisplay",
+    "MarginsDisplay",
+    "PathDisplay",
+    "WeightsDisplay",
+    "calibration",
+    "confusion",
+    "confusion_of",
+    "picture",
+]

@@ -1,0 +1,271 @@
+"""The decision regions of a classifier over two features, with boundary, margin, mistakes and support examples."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.lines import Line2D
+from scipy.ndimage import distance_transform_edt
+
+from perceptrons.plots import style
+from perceptrons.plots.marks import closest_right, support_of
+from perceptrons.plots.plane import Plane, choose_features, plane_of
+from perceptrons.plots.reading import codes_of, feature_names, fitted_classes, leads, scores_of
+
+MOST_POINTS = 5000  # drawn; more would hide each other
+LABELLED = 400  # points of a region at which its label may stand
+
+
+class BoundaryDisplay:
+    """Regions, boundary, margin, mistakes and support examples of a classifier over two features.
+
+    When to use it: to see what a classifier of two features learned, or how it behaves along two of more. When not: to
+    judge a classifier of many features, since a plane through the middle shows little of it: `MarginsDisplay` and
+    `WeightsDisplay` show all of them.
+
+    Parameters
+    ----------
+    grid_x, grid_y : arrays of shape (columns,) and (rows,)
+        Where the classifier was asked.
+    lead : array of shape (rows, columns, n_classes)
+        By how much each class leads its best rival there: positive in its region, 0 on the boundary.
+    classes : array of shape (n_classes,)
+    points : array of shape (n_examples, 2)
+    codes, predicted : arrays of shape (n_examples,)
+        The numbers of the true class and of the one predicted.
+    support : array of bool, optional
+        Which examples support the model.
+    margin : float, optional
+        The geometric margin of the closest example that is right; None where there is none to draw.
+    level : float, optional
+        The score at which the lines of the margin run.
+    names : tuple of two str, default=("x0", "x1")
+    note : str, default=""
+        What the title adds.
+
+    Attributes
+    ----------
+    ax_, figure_ : the axes and the figure of the last `plot`
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.plots import BoundaryDisplay
+    >>> X, y = [[0.0, 0.0], [1.0, 0.5], [2.0, 2.0], [3.0, 2.5]], ["low", "low", "high", "high"]
+    >>> display = BoundaryDisplay.from_estimator(Perceptron().fit(X, y), X, y).plot()
+    >>> display.ax_.get_title(loc="left")
+    '4 examples, 0 mistakes'
+    """
+
+    def __init__(
+        self, grid_x: np.ndarray, grid_y: np.ndarray, lead: np.ndarray, classes: np.ndarray, points: np.ndarray,
+        codes: np.ndarray, predicted: np.ndarray, *, support: np.ndarray | None = None, margin: float | None = None,
+        level: float | None = None, names: tuple[str, str] = ("x0", "x1"), note: str = "",
+    ):  # fmt: skip
+        self.grid_x, self.grid_y, self.lead, self.classes = grid_x, grid_y, lead, classes
+        self.points, self.codes, self.predicted = points, codes, predicted
+        self.support, self.margin, self.level, self.names, self.note = support, margin, level, names, note
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, features: Any = None, held: str = "mean", resolution: int = 200,
+        margin: bool = True, names: Any = None,
+    ) -> "BoundaryDisplay":  # fmt: skip
+        """Ask a fitted classifier everywhere around the data.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            `Perceptron`, `KernelPerceptron`, or any classifier or pipeline of scikit-learn.
+        X, y : as in `fit`; dense or sparse, arrays or frames
+        features : pair of int or str, optional
+            The two features to draw, where X has more.
+        held : {"mean", "median"}, default="mean"
+            Where the other features are held; those that are no numbers at their most frequent value.
+        resolution : int, default=200
+            Points along each side at which the classifier is asked.
+        margin : bool, default=True
+            Find the margin, for two classes over all the features.
+        names : list of str, optional
+            Of all features; otherwise those of the frame or the model.
+
+        Returns
+        -------
+        BoundaryDisplay
+        """
+        classes = fitted_classes(estimator)
+        plane = plane_of(X, choose_features(X, features, feature_names(estimator, X)), held, resolution)
+        codes = codes_of(y, plane.n, classes)
+        places = {label: place for place, label in enumerate(classes.tolist())}
+        predicted = _numbers(estimator.predict(X), places)
+        lead = _lead(estimator, plane, classes, places)
+        found = (
+            closest_right(estimator, X, codes, classes, predicted, plane)
+            if margin and len(classes) == 2
+            else (None, None)
+        )
+        return cls(
+            plane.x,
+            plane.y,
+            lead,
+            classes,
+            plane.points,
+            codes,
+            predicted,
+            support=support_of(estimator, X, plane.n),
+            margin=found[0],
+            level=found[1],
+            names=plane.names if names is None else (str(names[plane.features[0]]), str(names[plane.features[1]])),
+            note=plane.note,
+        )
+
+    def plot(
+        self, ax: Any = None, *, mistakes: bool = True, support: bool = True, margin: bool = True, legend: bool = True,
+        labels: bool = True,
+    ) -> "BoundaryDisplay":  # fmt: skip
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure is made unless given.
+        mistakes, support, margin : bool, default=True
+            Mark mistakes (crossed), support examples (ringed), the margin (broken lines).
+        legend, labels : bool, default=True
+            A legend beside the axes; the names of the classes in their regions, where they fit.
+
+        Returns
+        -------
+        self
+        """
+        with style.context():
+            wide = 6.4 if len(self.classes) <= 12 else 8.4
+            self.figure_, self.ax_ = style.figure_and_axes(ax, (wide, 4.4))
+            self._regions()
+            handles = self._boundary(margin)
+            handles = self._points(mistakes, support) + handles
+            ax = self.ax_
+            ax.set_xlabel(style.shorten(self.names[0], 40))
+            ax.set_ylabel(style.shorten(self.names[1], 40))
+            ax.set_xlim(self.grid_x[0], self.grid_x[-1])
+            ax.set_ylim(self.grid_y[0], self.grid_y[-1])
+            ratio = np.ptp(self.grid_x) / np.ptp(self.grid_y)
+            if 0.5 <= ratio <= 2:
+                ax.set_aspect("equal")  # so that a margin is drawn at right angles to its boundary
+            ax.set_title(self._title())
+            if legend:
+                style.legend_beside(ax, handles, [handle.get_label() for handle in handles], 14)
+            if labels:
+                self._label_regions()
+        return self
+
+    def _regions(self) -> None:
+        """A pale area a class: the grid's cells below, and smooth edges above them."""
+        winner = self.lead.argmax(axis=2)
+        present = np.unique(winner).tolist()
+        image = np.array([style.tint(k) for k in range(len(self.classes))])[winner]
+        half_x, half_y = (np.diff(grid).mean() / 2 for grid in (self.grid_x, self.grid_y))
+        box = (self.grid_x[0] - half_x, self.grid_x[-1] + half_x, self.grid_y[0] - half_y, self.grid_y[-1] + half_y)
+        self.ax_.imshow(image, extent=box, origin="lower", aspect="auto", interpolation="nearest", zorder=0)
+        for k in present if len(present) > 1 else []:
+            lead = self.lead[:, :, k]
+            self.ax_.contourf(
+                self.grid_x, self.grid_y, lead, levels=[0, lead.max()], colors=[style.tint(k)], zorder=0.5
+            )
+
+    def _boundary(self, margin: bool) -> list[Any]:
+        handles: list[Any] = []
+        for k in range(1 if len(self.classes) == 2 else 0, len(self.classes)):
+            lead = self.lead[:, :, k]
+            if lead.min() < 0 < lead.max():
+                self.ax_.contour(
+                    self.grid_x, self.grid_y, lead, levels=[0], colors=[style.INK], linewidths=1.3, zorder=1
+                )
+        if margin and self.level is not None and len(self.classes) == 2:
+            lead = self.lead[:, :, 1]
+            at = sorted({level for level in (-self.level, self.level) if lead.min() < level < lead.max()})
+            if at:
+                self.ax_.contour(
+                    self.grid_x, self.grid_y, lead, levels=at, colors=[style.INK], linewidths=1.0, linestyles="--",
+                    zorder=1,
+                )  # fmt: skip
+            what = "closest right score" if self.margin is None else f"margin γ = {style.number(self.margin)}"
+            handles.append(Line2D([], [], color=style.INK, lw=1.0, ls="--", label=what))
+        return handles
+
+    def _points(self, mistakes: bool, support: bool) -> list[Any]:
+        wrong = self.predicted != self.codes
+        held = np.zeros(len(wrong), bool) if self.support is None else self.support
+        shown = self.shown_ = style.thinned(len(self.points), MOST_POINTS, wrong | held)
+        ax, handles, points = self.ax_, [], self.points[shown]
+        size = 30.0 if len(shown) <= 500 else 20.0 if len(shown) <= 1500 else 10.0
+        many = len(self.classes) > 20
+        for k, label in enumerate(self.classes.tolist()):
+            own = points[self.codes[shown] == k]
+            look = {"c": style.colour(k), "marker": style.marker(k), "edgecolors": "white", "linewidths": 0.5}
+            ax.scatter(own[:, 0], own[:, 1], s=size * style.area(k), zorder=3, **look)
+            if len(own) or not many:
+                look = {"color": style.colour(k), "marker": style.marker(k), "mec": "white", "mew": 0.5, "ls": ""}
+                size_of = 6.5 * style.area(k) ** 0.5
+                handles.append(Line2D([], [], ms=size_of, label=style.shorten(label), **look))
+        if support and held.any():
+            ringed = points[held[shown]]
+            ring = {"facecolors": "none", "edgecolors": style.INK, "linewidths": 1.0}
+            ax.scatter(ringed[:, 0], ringed[:, 1], s=3.0 * size, zorder=3.5, **ring)
+            handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, ms=9, label="support example"))
+        if mistakes and wrong.any():
+            crossed = points[wrong[shown]]
+            ax.scatter(crossed[:, 0], crossed[:, 1], s=1.3 * size, c=style.INK, marker="x", linewidths=1.3, zorder=4)
+            handles.append(Line2D([], [], ls="", marker="x", color=style.INK, ms=6, mew=1.3, label="mistake"))
+        return handles
+
+    def _title(self) -> str:
+        n, wrong = len(self.points), int((self.predicted != self.codes).sum())
+        title = f"{style.counted(n, 'example')}, {style.counted(wrong, 'mistake')}"
+        if len(self.shown_) < n:
+            title += f" ({len(self.shown_):,} examples drawn)"
+        return f"{title}\n{self.note}" if self.note else title
+
+    def _label_regions(self) -> None:
+        """Each class's name where its region is widest and free of points; small regions choose first."""
+        winner = self.lead.argmax(axis=2)
+        free = np.ones(winner.shape, bool)
+        shown = self.points[self.shown_]
+        column, row = np.searchsorted(self.grid_x, shown[:, 0]), np.searchsorted(self.grid_y, shown[:, 1])
+        free[np.clip(row, 0, len(free) - 1), np.clip(column, 0, free.shape[1] - 1)] = False
+        candidates, names, room = [], [], []
+        for k in np.unique(winner).tolist():
+            own = winner == k
+            depth = distance_transform_edt(np.pad(own & free, 1))[1:-1, 1:-1]
+            order = np.argsort(-depth, axis=None, kind="stable")[: int(own.sum())]
+            order = order[:: max(1, len(order) // LABELLED)]
+            row, column = np.unravel_index(order, depth.shape)
+            candidates.append(np.stack([self.grid_x[column], self.grid_y[row]], axis=1))
+            names.append(style.shorten(self.classes.tolist()[k], 18))
+            room.append(depth.max())
+        first = np.argsort(room, kind="stable")
+        font = {"fontsize": 9, "fontweight": "bold", "zorder": 5}
+        font["bbox"] = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
+        style.place_labels(self.ax_, [names[i] for i in first], [candidates[i] for i in first], **font)
+
+
+def _numbers(labels: Any, places: dict[Any, int]) -> np.ndarray:
+    return np.array([places[label] for label in np.asarray(labels).tolist()], np.intp)
+
+
+def _lead(estimator: Any, plane: Plane, classes: np.ndarray, places: dict[Any, int]) -> np.ndarray:
+    """The leads on the plane; +1 and -1 where scores are missing or do not say what is predicted."""
+    blocks = []
+    for rows in plane.blocks():
+        winner = _numbers(estimator.predict(rows), places)
+        scores = scores_of(estimator, rows)
+        plain = np.where(np.arange(len(classes)) == winner[:, None], 1.0, -1.0)
+        if scores is None or (scores.ndim == 1) != (len(classes) == 2) or not np.isfinite(scores).all():
+            blocks.append(plain)
+            continue
+        lead = leads(scores)
+        # ties aside, whoever leads must be who is predicted; one-vs-one classifiers may decide otherwise
+        agrees = lead[np.arange(len(winner)), winner] >= 0
+        blocks.append(lead if agrees.all() else plain)
+    if any(np.isin(block, (-1.0, 1.0)).all() for block in blocks):
+        blocks = [np.where(block == block.max(axis=1, keepdims=True), 1.0, -1.0) for block in blocks]
+    return np.concatenate(blocks).reshape(len(plane.y), len(plane.x), len(classes))

@@ -1,0 +1,193 @@
+"""How the margins of examples are distributed: which are right by much, by little, or wrong."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
+
+from perceptrons.plots import style
+from perceptrons.plots.reading import codes_of, fitted_classes, scores_of, split_pipeline
+from perceptrons.theory import margins as theory_margins
+
+MOST_BINS = 40
+
+
+class MarginsDisplay:
+    """A histogram of the margins of examples and the share of examples below each; mistakes are on the left of 0.
+
+    When to use it: to see how safe right answers are and how far mistakes are from right, for any number of features
+    and classes. When not: to compare models on differently scaled features.
+
+    Parameters
+    ----------
+    margins : array of shape (n_examples,)
+        Positive where the model is right.
+    geometric : bool, default=True
+        Are they distances, in units of the features, or differences of scores?
+
+    Attributes
+    ----------
+    ax_, axes_, figure_ : the first axes, both, and the figure of the last `plot`
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.plots import MarginsDisplay
+    >>> X, y = [[3.0, 4.0], [-3.0, -4.0], [0.0, 0.5]], ["far", "near", "near"]
+    >>> model = Perceptron(max_iter=1, shuffle=False, combine="last").fit(X, y)
+    >>> display = MarginsDisplay.from_estimator(model, X, y).plot()
+    >>> display.margins.round(3), display.smallest
+    (array([ 4.989,  4.989, -0.38 ]), 2)
+    """
+
+    def __init__(self, margins: Any, *, geometric: bool = True):
+        self.margins, self.geometric = np.asarray(margins, np.float64), geometric
+        if self.margins.ndim != 1 or not len(self.margins):
+            raise ValueError(f"margins has the shape {self.margins.shape}: give one number an example, and an example.")
+        if not np.isfinite(self.margins).all():
+            raise ValueError("The margins hold NaN or infinity.")
+
+    @property
+    def smallest(self) -> int:
+        """The example with the smallest margin."""
+        return int(self.margins.argmin())
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any) -> "MarginsDisplay":
+        """Compute the margins of examples.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            Of a linear one the geometric margins (`theory.margins`), in the features that its pipeline gives it. Of
+            others, and of votes, by how much the score of the true class leads.
+        X, y : as in `fit`
+
+        Returns
+        -------
+        MarginsDisplay
+        """
+        classes = fitted_classes(estimator)
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if n == 0:
+            raise ValueError("X has no rows: there is nothing to draw.")
+        codes = codes_of(y, n, classes)
+        before, model = split_pipeline(estimator)
+        linear = hasattr(model, "coef_") and not hasattr(model, "support_vectors_")
+        if linear and getattr(model, "multiclass", None) != "ovo":
+            inside = X if before is None else before.transform(X)
+            return cls(theory_margins(model, inside, classes[codes]).geometric)
+        scores = scores_of(estimator, X)
+        if scores is None:
+            raise ValueError(f"{type(estimator).__name__} has no scores, only answers: they have no margin.")
+        return cls(_leads(scores, codes), geometric=False)
+
+    @classmethod
+    def from_predictions(cls, y_true: Any, scores: Any, *, classes: Any = None) -> "MarginsDisplay":
+        """Take margins from scores: by how much the true class leads its best rival.
+
+        Parameters
+        ----------
+        y_true : array of shape (n_examples,)
+        scores : array of shape (n_examples,) or (n_examples, n_classes)
+            As `decision_function` gives them.
+        classes : array, optional
+            What the scores are of; the sorted labels of y_true unless given.
+
+        Returns
+        -------
+        MarginsDisplay
+        """
+        scores = np.asarray(scores, np.float64)
+        known = np.unique(np.asarray(y_true)) if classes is None else np.asarray(classes)
+        K = 2 if scores.ndim == 1 else scores.shape[-1]
+        if scores.ndim not in (1, 2) or K < 2 or len(known) != K:
+            raise ValueError(
+                f"scores of the shape {scores.shape} do not go with {len(known)} classes: give (n,) for two, else "
+                "(n, n_classes); and classes=... if y_true has not all of them."
+            )
+        return cls(_leads(scores, codes_of(y_true, len(scores), known)), geometric=False)
+
+    def plot(self, ax: Any = None, *, bins: int | None = None) -> "MarginsDisplay":
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Divided into two panels; a new figure is made unless given.
+        bins : int, optional
+            About so many bars; by the number of examples unless given. One ends at 0.
+
+        Returns
+        -------
+        self
+        """
+        with style.context():
+            self.figure_, grid = style.panels(ax, 2, 1, (6.4, 4.2), sharex=True, heights=(3, 2))
+            self.axes_, self.ax_ = grid[:, 0], grid[0, 0]
+            self._histogram(self.axes_[0], bins)
+            self._cumulative(self.axes_[1])
+            kind = "margin (distance to the boundary)" if self.geometric else "margin (lead of the true class's score)"
+            self.axes_[1].set_xlabel(kind)
+            n, wrong = len(self.margins), int((self.margins <= 0).sum())
+            self.ax_.set_title(
+                f"{style.counted(n, 'example')}, {wrong:,} not right ({wrong / n:.1%}); "
+                f"median margin {style.number(float(np.median(self.margins)))}"
+            )
+        return self
+
+    def edges(self, bins: int | None = None) -> np.ndarray:
+        """The edges of the bars, all of one width; 0 is one of them."""
+        low, high = min(0.0, float(self.margins.min())), max(0.0, float(self.margins.max()))
+        if bins is None:
+            bins = int(np.clip(2 * len(self.margins) ** (1 / 3), 5, MOST_BINS))
+        elif isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 1 <= bins <= 1000:
+            raise ValueError(f"bins={bins!r}: give a whole number of 1 to 1000.")
+        width = (high - low) / bins if high > low else 1.0
+        return width * np.arange(np.floor(low / width), np.ceil(high / width) + 1)
+
+    def _histogram(self, ax: Any, bins: int | None) -> None:
+        edges = self.edges(bins)
+        # a margin of exactly 0 is no right answer, and belongs to the bar that ends there
+        place = np.clip(np.ceil(self.margins / (edges[1] - edges[0])).astype(int) - 1, -len(edges), len(edges))
+        place = np.clip(place - round(edges[0] / (edges[1] - edges[0])), 0, len(edges) - 2)
+        counts = np.bincount(place, minlength=len(edges) - 1)
+        below = edges[1:] <= (edges[1] - edges[0]) / 2
+        look: dict[str, Any] = {"align": "edge", "width": np.diff(edges)[0], "edgecolor": "white", "linewidth": 0.6}
+        ax.bar(edges[:-1][below], counts[below], color=style.WRONG, hatch=style.HATCH, **look)
+        ax.bar(edges[:-1][~below], counts[~below], color=style.RIGHT, **look)
+        self.counts_ = counts
+        handles: list[Any] = [Patch(facecolor=style.RIGHT, label="right")]
+        if below.any():
+            handles.append(Patch(facecolor=style.WRONG, hatch=style.HATCH, edgecolor="white", label="not right"))
+        handles.append(self._mark(ax))
+        ax.axvline(0, color=style.INK, lw=1.0)
+        ax.set_ylabel("examples")
+        ax.set_ylim(0, 1.08 * counts.max())
+        style.legend_beside(ax, handles, [handle.get_label() for handle in handles])
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
+
+    def _cumulative(self, ax: Any) -> None:
+        order = np.sort(self.margins)
+        keep = np.unique(np.linspace(0, len(order) - 1, 2000).astype(int))  # as many steps as can be seen
+        ax.step(order[keep], (keep + 1) / len(order), where="post", color=style.INK, lw=1.4)
+        self._mark(ax)
+        ax.axvline(0, color=style.INK, lw=1.0)
+        ax.set_ylim(0, 1.04)
+        ax.set_ylabel("share\nbelow")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}%"))
+
+    def _mark(self, ax: Any) -> Any:
+        least = float(self.margins.min())
+        label = f"smallest: {style.number(least)}\n(example {self.smallest:,})"
+        return ax.axvline(least, color=style.COLOURS[3], ls="--", lw=1.6, label=label)
+
+
+def _leads(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    if scores.ndim == 1:
+        return np.where(codes == 1, scores, -scores)
+    rivals = scores.copy()
+    rows = np.arange(len(scores))
+    rivals[rows, codes] = -np.inf
+    return scores[rows, codes] - rivals.max(axis=1)

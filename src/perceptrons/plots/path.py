@@ -1,0 +1,251 @@
+"""The path of the weights, update by update: in the plane of two weights, or their length and angle to a solution."""
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from perceptrons.linear import Perceptron
+from perceptrons.plots import style
+from perceptrons.plots.updates import Updates, fitted_to
+from perceptrons.theory import mistake_bound
+
+FEW = 60  # updates that are drawn one by one
+
+
+class PathDisplay:
+    """How the weights moved, update by update, and how their average did.
+
+    Two classes over two features: the weights as points of a plane. Always: the length of the weights (bias included)
+    and their angle to a solution, and where the solution w* of the largest margin is known, the distance
+    |w_k - rho w*|^2, which falls at every update: that is why the perceptron converges (spec 9).
+
+    When to use it: to see the convergence theorem at work, or what averaging does. When not: on large data; the path
+    has a point for every update.
+
+    Parameters
+    ----------
+    weights, averages : arrays of shape (n_updates + 1, n_weights)
+        Weights and bias after every update, the start first, and the mean over the examples seen until the next.
+    names : tuple of two str, optional
+        Of the two weights of a plane; then the bias is the third. Without them the plane is not drawn.
+    solution : array of shape (n_weights,), optional
+        w*, of norm 1; the angle is to the last average unless given.
+    rho : float, optional
+        The scale at which the distance to rho w* falls.
+
+    Attributes
+    ----------
+    distances : array of shape (n_updates + 1,) or None
+        |w_k - rho w*|^2.
+    ax_, axes_, figure_ : the first axes, all of them, and the figure of the last `plot`
+
+    Examples
+    --------
+    >>> from perceptrons.plots import PathDisplay
+    >>> X, y = [[0.0, 2.0], [0.0, -2.0], [1.0, 2.0]], [1, 0, 1]
+    >>> display = PathDisplay.from_data(X, y, shuffle=False).plot()
+    >>> display.weights
+    array([[0., 0., 0.],
+           [0., 2., 1.]])
+    """
+
+    def __init__(
+        self, weights: np.ndarray, averages: np.ndarray, *, names: tuple[str, str] | None = None, solution: Any = None,
+        rho: float | None = None,
+    ):  # fmt: skip
+        self.weights, self.averages, self.names, self.rho = weights, averages, names, rho
+        self.solution = None if solution is None else np.asarray(solution, np.float64).ravel()
+        self.distances: np.ndarray | None = None
+        if self.solution is not None and rho is not None:
+            self.distances = ((weights - rho * self.solution) ** 2).sum(axis=1)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Perceptron, X: Any = None, y: Any = None, *, max_seconds: float | None = 10.0
+    ) -> "PathDisplay":
+        """Replay the updates of a fitted model.
+
+        Parameters
+        ----------
+        estimator : Perceptron
+            Fitted with combine="vote", which keeps every update.
+        X, y : optional
+            The examples that it learned from: the solution of the largest margin is then sought, and drawn if the data
+            are separable.
+        max_seconds : float or None, default=10.0
+            For seeking it.
+
+        Returns
+        -------
+        PathDisplay
+        """
+        updates = Updates(estimator)
+        weights, averages, t = [], [], 0.0
+        sums: Any = 0.0
+        for version in updates:
+            now = np.hstack([version.w, version.b[:, None]]).ravel().astype(np.float64)
+            sums, t = sums + version.survived * now, t + version.survived
+            weights.append(now)
+            averages.append(sums / t if t else now)
+        solution = rho = None
+        if X is not None:
+            solution, rho = _solution(estimator, X, y, max_seconds)
+        plane = updates.start[0].shape == (1, 2)
+        known = getattr(estimator, "feature_names_in_", ("x0", "x1"))
+        return cls(
+            np.array(weights),
+            np.array(averages),
+            names=(f"weight of {known[0]}", f"weight of {known[1]}") if plane else None,
+            solution=solution,
+            rho=rho,
+        )
+
+    @classmethod
+    def from_data(cls, X: Any, y: Any, *, max_seconds: float | None = 10.0, **parameters: Any) -> "PathDisplay":
+        """Fit a `Perceptron` that keeps every update, and replay it.
+
+        Parameters
+        ----------
+        X, y : as in `Perceptron.fit`
+        max_seconds : float or None, default=10.0
+            For seeking the solution of the largest margin.
+        **parameters
+            Of the `Perceptron`.
+
+        Returns
+        -------
+        PathDisplay
+        """
+        return cls.from_estimator(fitted_to(X, y, parameters), X, y, max_seconds=max_seconds)
+
+    def plot(self, ax: Any = None) -> "PathDisplay":
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            For two weights: one plane in it. Otherwise it is divided into panels. A new figure is made unless given.
+
+        Returns
+        -------
+        self
+        """
+        with style.context():
+            if self.names is not None:
+                self.figure_, self.ax_ = style.figure_and_axes(ax, (6.4, 4.4))
+                self.axes_ = np.array([self.ax_])
+                self._plane(self.ax_)
+            else:
+                self._curves(ax)
+            self.ax_.set_title(style.counted(len(self.weights) - 1, "update"))
+        return self
+
+    def plot_curves(self, ax: Any = None) -> "PathDisplay":
+        """Draw length, angle and distance by update, also where there is a plane; otherwise as `plot`."""
+        with style.context():
+            self._curves(ax)
+            self.ax_.set_title(style.counted(len(self.weights) - 1, "update"))
+        return self
+
+    def _plane(self, ax: Any) -> None:
+        w, mean = self.weights[:, :2], self.averages[:, :2]
+        few = len(w) - 1 <= FEW
+        ax.axhline(0, color="#DDDDDD", lw=0.8, zorder=0)
+        ax.axvline(0, color="#DDDDDD", lw=0.8, zorder=0)
+        if self.solution is not None:
+            self._ray(ax, w)
+        look: dict[str, Any] = {"lw": 1.1, "marker": "o", "ms": 4.5} if few else {"lw": 0.7, "marker": ".", "ms": 2.0}
+        ax.plot(w[:, 0], w[:, 1], color=style.COLOURS[0], label="weights after each update", zorder=2, **look)
+        if few:
+            _arrows(ax, w)
+        ax.plot(
+            mean[:, 0], mean[:, 1], color=style.COLOURS[1], lw=2.0, ls="-", marker="s" if few else "", ms=3.5,
+            label="their average so far", zorder=3,
+        )  # fmt: skip
+        ends = {"ls": "", "mec": style.INK, "mew": 1.2, "zorder": 4}
+        ax.plot(*w[0], marker="o", ms=9, mfc="white", label="start", **ends)
+        ax.plot(*w[-1], marker="*", ms=15, mfc=style.COLOURS[0], label="last weights", **ends)
+        ax.plot(*mean[-1], marker="D", ms=8, mfc=style.COLOURS[1], label="last average", **ends)
+        assert self.names is not None
+        ax.set_xlabel(style.shorten(self.names[0], 40))
+        ax.set_ylabel(style.shorten(self.names[1], 40))
+        ax.margins(0.1)
+        handles, labels = ax.get_legend_handles_labels()
+        style.legend_beside(ax, handles, labels)
+
+    def _ray(self, ax: Any, w: np.ndarray) -> None:
+        assert self.solution is not None
+        direction = self.solution[:2]
+        length = float(np.linalg.norm(direction))
+        if length:
+            end = 1.1 * float(np.linalg.norm(w, axis=1).max()) * direction / length
+            look = {"color": style.COLOURS[2], "ls": "--", "lw": 1.5, "zorder": 1}
+            ax.plot([0, end[0]], [0, end[1]], label="direction of the\nlargest margin", **look)
+
+    def _curves(self, ax: Any) -> None:
+        rows = 3 if self.distances is not None else 2
+        self.figure_, grid = style.panels(ax, rows, 1, (6.4, 0.9 + 1.5 * rows), sharex=True)
+        self.axes_, self.ax_ = grid[:, 0], grid[0, 0]
+        k = np.arange(len(self.weights))
+        mark = len(k) <= FEW
+        goal = self.averages[-1] if self.solution is None else self.solution
+        to = "the last average" if self.solution is None else "largest margin"
+        for panel, value in ((self.axes_[0], _lengths), (self.axes_[1], lambda path: _angles(path, goal))):
+            panel.plot(k, value(self.weights), color=style.COLOURS[0], lw=1.3, marker="o" * mark, ms=4, label="weights")
+            average = {"color": style.COLOURS[1], "lw": 1.8, "marker": "s" * mark, "ms": 3.5, "ls": "--"}
+            panel.plot(k, value(self.averages), label="average", **average)
+        self.axes_[0].set_ylabel("length |w|")
+        self.axes_[0].set_ylim(bottom=0)
+        self.axes_[1].set_ylabel(f"angle to\n{to}")
+        self.axes_[1].yaxis.set_major_formatter("{x:.4g}°")
+        self.axes_[1].set_ylim(bottom=0)
+        if self.distances is not None:
+            self.axes_[2].plot(k, self.distances, color=style.COLOURS[2], lw=1.5, marker="^" * mark, ms=4)
+            self.axes_[2].set_ylabel("|w − ρw*|²")
+        self.figure_.align_ylabels(list(self.axes_))
+        style.legend_beside(self.ax_, *self.ax_.get_legend_handles_labels())
+        self.axes_[-1].set_xlabel("update")
+        self.axes_[-1].xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
+
+
+def _solution(model: Perceptron, X: Any, y: Any, max_seconds: float | None) -> tuple[np.ndarray | None, float | None]:
+    """w* and rho as `theory.convergence` has them; None if the data are not known to be separable."""
+    if y is None:
+        raise ValueError("X without y: give both, and the solution is sought, or neither.")
+    bound = mistake_bound(X, y, fit_intercept=bool(model.fit_intercept), max_seconds=max_seconds)
+    if not bound.separable or bound.deviation > 0:
+        return None, None
+    several = bound.coef.ndim == 2
+    star = np.hstack([np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept)[:, None]]).ravel()
+    rho = float(model.eta0) * bound.radius**2 / bound.margin * (math.sqrt(2) if several else 1.0)
+    return star, rho
+
+
+def _lengths(path: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(path, axis=1)
+
+
+def _angles(path: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """Degrees between each row and the goal; NaN for rows of zeros, which have no direction."""
+    lengths = _lengths(path) * float(np.linalg.norm(goal))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cosine = np.where(lengths > 0, path @ goal / lengths, np.nan)
+    return np.degrees(np.arccos(np.clip(cosine, -1, 1)))
+
+
+def _arrows(ax: Any, w: np.ndarray) -> None:
+    """The direction of every step, at its middle."""
+    step = np.diff(w, axis=0)
+    middle = w[:-1] + 0.45 * step
+    for (x, y), (dx, dy) in zip(middle, step, strict=True):
+        look = {
+            "arrowstyle": "-|>",
+            "color": style.COLOURS[0],
+            "lw": 0,
+            "mutation_scale": 9,
+            "shrinkA": 0,
+            "shrinkB": 0,
+        }
+        ax.annotate("", xy=(x + 0.1 * dx, y + 0.1 * dy), xytext=(x, y), arrowprops=look, zorder=2)

@@ -1,0 +1,239 @@
+"""How all pictures look: colours and markers that are told apart without colour, sizes, and names that fit.
+
+Nothing here changes matplotlib's settings for others: figures are made inside `context()`.
+"""
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import to_rgb
+from matplotlib.path import Path
+
+# Okabe and Ito (2008), safe for the colour-blind; dark and light in turn, so that neighbours differ in grey too
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8C6BB1", "#B8A800", "#4D4D4D", "#999999")
+TALL, FLAT, SAND, BOW = (
+    Path(np.array([*corners, corners[0]], float), closed=True)
+    for corners in (
+        [(-0.5, -1), (0.5, -1), (0.5, 1), (-0.5, 1)],
+        [(-1, -0.5), (1, -0.5), (1, 0.5), (-1, 0.5)],
+        [(-1, -1), (1, -1), (-1, 1), (1, 1)],
+        [(-1, -1), (-1, 1), (1, -1), (1, 1)],
+    )
+)
+CUP, CAP = Path.wedge(180, 360), Path.wedge(0, 180)
+MARKERS: tuple[Any, ...] = (
+    "o", "s", "^", "D", "v", "P", "X", "*", "<", ">", TALL, FLAT, SAND, BOW, CUP, CAP, "p", "d", (4, 1, 0), (6, 1, 0),
+)  # fmt: skip
+SMALL = {"*": 1.7, (4, 1, 0): 2.4, (6, 1, 0): 2.0, "P": 1.3, "X": 1.3, "d": 1.3}  # these look smaller than they are
+WRONG = "#D55E00"  # mistakes, always with a hatch or a cross as well
+RIGHT = "#0072B2"
+INK = "#222222"
+PALE = "#6E6E6E"
+LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+HATCH = "////"
+
+SETTINGS: Any = {
+    "font.size": 10.0,
+    "axes.titlesize": 10.5,
+    "axes.labelsize": 10.0,
+    "xtick.labelsize": 9.0,
+    "ytick.labelsize": 9.0,
+    "legend.fontsize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": PALE,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.titlelocation": "left",
+    "axes.formatter.useoffset": False,
+    "axes.grid": False,
+    "hatch.linewidth": 0.7,
+    "legend.frameon": False,
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "savefig.facecolor": "white",
+    "svg.hashsalt": "perceptrons",
+    "svg.fonttype": "path",
+}
+UNDATED = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+
+@contextmanager
+def context() -> Iterator[None]:
+    """The settings of our pictures, for as long as they are drawn."""
+    with matplotlib.rc_context(SETTINGS):
+        yield
+
+
+def picture(figure: Any, format: str = "png", dpi: float = 100) -> bytes:
+    """A figure as the bytes of a file, the same from run to run: no date, no random names inside.
+
+    The figure's layout is settled by it and stays as it is.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        For example `display.figure_`.
+    format : {"png", "svg", "pdf"}, default="png"
+    dpi : float, default=100
+        Of a PNG.
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> from perceptrons.plots import LossesDisplay, picture
+    >>> figure = LossesDisplay.from_losses().plot().figure_
+    >>> picture(figure)[1:4], picture(figure, "svg") == picture(figure, "svg")
+    (b'PNG', True)
+    """
+    if format not in UNDATED:
+        raise ValueError(f"format={format!r}: give 'png', 'svg' or 'pdf'.")
+    buffer = io.BytesIO()
+    with context():
+        if figure.get_layout_engine() is not None:
+            for _ in range(2):  # every drawing would move things a little, by ever less
+                figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+        figure.savefig(buffer, format=format, dpi=dpi, metadata=UNDATED[format])
+    return buffer.getvalue()
+
+
+def colour(k: int) -> str:
+    """The colour of class k."""
+    return COLOURS[k % len(COLOURS)]
+
+
+def marker(k: int) -> Any:
+    """The marker of class k: its own for up to 20 classes."""
+    return MARKERS[k % len(MARKERS)]
+
+
+def area(k: int) -> float:
+    """How much larger the marker of class k must be to look as large as a disc."""
+    kind = marker(k)
+    return SMALL.get(kind, 1.0) if isinstance(kind, str | tuple) else 1.5
+
+
+def tint(k: int, share: float = 0.22) -> tuple[float, float, float]:
+    """The colour of class k, pale: that of its region."""
+    r, g, b = (1 - share * (1 - part) for part in to_rgb(colour(k)))
+    return r, g, b
+
+
+def shorten(name: Any, at_most: int = 22) -> str:
+    """A name on one line, its middle left out if it is longer."""
+    text = " ".join(str(name).split()) or repr(str(name))
+    text = text.replace("$", r"\$")  # a dollar would begin mathematics
+    if len(text) <= at_most:
+        return text
+    front = at_most // 2
+    return f"{text[:front]}…{text[len(text) - (at_most - 1 - front) :]}"
+
+
+def number(value: float) -> str:
+    """A number for a title or a legend: four digits, the minus sign of print."""
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}".replace("-", "\N{MINUS SIGN}")
+    return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
+
+
+def counted(n: int, thing: str) -> str:
+    """'1 mistake', '2,000 mistakes'."""
+    return f"{n:,} {thing}" + "s" * (n != 1)
+
+
+def figure_and_axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
+    """The axes given and their figure, or a new figure of this size in inches with one pair of axes."""
+    if ax is not None:
+        return ax.figure, ax
+    return plt.subplots(figsize=size, layout="constrained")
+
+
+def panels(
+    ax: Any, rows: int, columns: int, size: tuple[float, float], *, sharex: bool = False, heights: Any = None
+) -> tuple[Any, np.ndarray]:
+    """A grid of axes: in a new figure of this size, or in place of the axes given, which are hidden."""
+    if ax is None:
+        figure = plt.figure(figsize=size, layout="constrained")
+        grid = figure.add_gridspec(rows, columns, height_ratios=heights)
+    else:
+        figure, place = ax.figure, ax.get_subplotspec()
+        if place is None:
+            raise ValueError("These axes have no place in a grid to divide: give axes of plt.subplots, or ax=None.")
+        ax.set_axis_off()
+        grid = place.subgridspec(rows, columns, height_ratios=heights)
+    axes = np.empty((rows, columns), object)
+    for r in range(rows):
+        for c in range(columns):
+            axes[r, c] = figure.add_subplot(grid[r, c], sharex=axes[0, c] if sharex and r else None)
+            if sharex and r < rows - 1:
+                axes[r, c].tick_params(labelbottom=False)
+    return figure, axes
+
+
+def legend_beside(ax: Any, handles: Sequence[Any], labels: Sequence[str], most: int = 12) -> Any:
+    """A legend to the right of the axes, in as many columns as it needs."""
+    columns = max(1, -(-len(handles) // most))
+    return ax.legend(
+        handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.0), ncols=columns, borderaxespad=0.0,
+        handletextpad=0.5, columnspacing=1.0,
+    )  # fmt: skip
+
+
+def legend_below(ax: Any, handles: Sequence[Any], labels: Sequence[str], columns: int) -> Any:
+    """A legend under the axes, for narrow figures."""
+    return ax.legend(
+        handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, borderaxespad=0.0,
+        handletextpad=0.5, columnspacing=1.0,
+    )  # fmt: skip
+
+
+def place_labels(ax: Any, names: Sequence[str], candidates: Sequence[np.ndarray], **font: Any) -> list[Any]:
+    """Write names into the axes, each at the first of its candidate points where it overlaps no other and stays inside.
+
+    candidates[k]: points (m, 2) in data coordinates, the best first. A name that fits nowhere is not written.
+    """
+    figure = ax.figure
+    figure.draw_without_rendering()  # a layout that is still to come would move everything
+    renderer, frame = figure.canvas.get_renderer(), ax.get_window_extent()
+    taken: list[Any] = []
+    written: list[Any] = []
+    for name, points in zip(names, candidates, strict=True):
+        text = ax.text(0, 0, name, ha="center", va="center", **font)
+        for x, y in points:
+            text.set_position((x, y))
+            box = text.get_window_extent(renderer).padded(1.5)
+            inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1
+            if inside and not any(box.overlaps(other) for other in taken):
+                taken.append(box)
+                written.append(text)
+                break
+        else:
+            text.remove()
+    return written
+
+
+def thinned(n: int, at_most: int, always: np.ndarray | None = None) -> np.ndarray:
+    """Which of n points to draw: all, or `at_most` by a fixed seed, first among those that should always be there."""
+    if n <= at_most:
+        return np.arange(n)
+    rng = np.random.default_rng(0)
+    wanted = np.flatnonzero(always) if always is not None else np.empty(0, np.intp)
+    if len(wanted) > at_most // 2:
+        wanted = rng.choice(wanted, at_most // 2, replace=False)
+    rest = np.setdiff1d(np.arange(n), wanted, assume_unique=True)
+    return np.sort(np.concatenate([wanted, rng.choice(rest, at_most - len(wanted), replace=False)]))
