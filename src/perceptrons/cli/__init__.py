@@ -17,6 +17,7 @@ from perceptrons.cli.inspect import inspect
 from perceptrons.cli.predict import predict
 from perceptrons.cli.tag import group as tag
 from perceptrons.cli.train import train
+from perceptrons.cli.tune import tune
 
 BAD_INPUT, INTERRUPTED = 2, 130
 UsageError = typer.BadParameter.__base__  # typer's own copy of click, or the installed click: it depends on the version
@@ -94,7 +95,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, predict, evaluate, inspect, diagnose):
+for command in (train, predict, evaluate, inspect, diagnose, tune):
     app.command()(command)
 app.add_typer(tag)
 

@@ -13,7 +13,7 @@ from perceptrons.training.choices import check_choices
 MARGINS = (0.0, 1.0, 10.0)  # times eta0 times the mean |x|^2: what one update adds to the score of its example
 CAREFUL = {"pa1": (0.1, 1.0), "arow": (0.1, 1.0, 10.0)}  # C, over the mean |x|^2
 REACHES = (0.3, 1.0, 3.0)  # gamma, times that of "scale"
-DEGREES = (2, 3)
+DEGREES = (2, 3, 4)
 
 
 def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
@@ -42,12 +42,8 @@ def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
     {'step': ['pa1'], 'C': [0.025, 0.25]}
     {'step': ['arow'], 'C': [0.025, 0.25, 2.5]}
     """
-    if isinstance(estimator, KernelPerceptron) and estimator.kernel != "precomputed":
-        scale = 1.0 / (np.shape(X)[1] * _spread(X))
-        return [
-            {"kernel": ["poly"], "gamma": ["scale"], "degree": list(DEGREES)},
-            {"kernel": ["rbf"], "gamma": [_round(reach * scale) for reach in REACHES]},
-        ]
+    if isinstance(estimator, KernelPerceptron):
+        return [_of_kernel(estimator.kernel, X)]
     if not isinstance(estimator, Perceptron):
         return [{}]
     square = _mean_square(X)
@@ -55,6 +51,15 @@ def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
     steps: list[dict[str, list[Any]]] = [{"step": ["constant"], "margin": margins}]
     steps += [{"step": [step], "C": [_round(C / square) for C in values]} for step, values in CAREFUL.items()]
     return [settings for settings in steps if _possible(estimator, settings["step"][0])]
+
+
+def _of_kernel(kernel: Any, X: Any) -> dict[str, list[Any]]:
+    if kernel == "poly":
+        return {"degree": list(DEGREES)}
+    if kernel in ("rbf", "laplacian"):
+        scale = 1.0 / (np.shape(X)[1] * _spread(X))
+        return {"gamma": [_round(reach * scale) for reach in REACHES]}
+    return {}
 
 
 def _possible(estimator: Perceptron, step: str) -> bool:

@@ -93,6 +93,13 @@ class Recipe:
         ]
         return self.explain() + "\n\n" + "\n".join(table)
 
+    def _repr_html_(self) -> str:
+        rows = sorted(self.settings, key=lambda setting: -setting.score)
+        lines = [(named(setting), f"{setting.score:.4f}", f"{setting.seconds:.3f}") for setting in rows]
+        return html.block(
+            *map(html.note, self.explain().splitlines()), html.table(lines, ("setting", self.metric, "seconds"))
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON knows it, but the model."""
         interval = None if self.test_interval is None else self.test_interval._asdict()

@@ -17,8 +17,20 @@ from perceptrons.selection.splitting import Part, len_of
 AT_ONCE = 4096  # rows
 
 
+INSTEAD = "take other examples as a test (test=, random_state=), or give force=True"  # how to do it in Python
+
+
 class OpenedBeforeError(ValueError):
-    """These test examples were looked at before: what is chosen now would be chosen by them."""
+    """These test examples were looked at before: what is chosen now would be chosen by them. looks: when that was."""
+
+    def __init__(self, n: int, looks: list[str], instead: str = INSTEAD):
+        self.n, self.looks = n, looks
+        times = "once, at" if len(looks) == 1 else f"{len(looks):,} times, last at"
+        super().__init__(
+            f"These {n:,} test examples were looked at before ({times} {looks[-1]}): a setting chosen after that is "
+            f"chosen by them, and its test figure flatters. Compare settings on development data, {instead}, and the "
+            "report and the model will say so."
+        )
 
 
 class Ledger:
@@ -66,12 +78,7 @@ class SealedTest:
         self.digest = digest_of(*part.taken())
         self.before = ledger.looks(self.digest)
         if self.before and not force:
-            raise OpenedBeforeError(
-                f"These {self.n:,} test examples were looked at before ({_times(len(self.before))}, last at "
-                f"{self.before[-1]}): a setting chosen after that is chosen by them, and its test figure flatters. "
-                "Compare settings on development data, take other examples as a test (test=, random_state=), or give "
-                "force=True, and the report and the model will say so."
-            )
+            raise OpenedBeforeError(self.n, self.before)
 
     @property
     def looks(self) -> int:
@@ -81,7 +88,7 @@ class SealedTest:
     def open(self) -> tuple[Any, Any]:
         """The examples, for the one look."""
         if self._part is None:
-            raise OpenedBeforeError("The test part is open already: it gives one figure, at the end.")
+            raise RuntimeError("The test part is open already: it gives one figure, at the end.")
         part, self._part = self._part, None
         self._ledger.note(self.digest)
         return part.taken()
@@ -113,7 +120,3 @@ def _as_bytes(X: Any) -> Iterator[bytes]:
         columns, starts = part.indices.astype(np.int64), part.indptr
         for i, end in enumerate(starts[1:]):
             yield columns[starts[i] : end].tobytes() + part.data[starts[i] : end].tobytes()
-
-
-def _times(n: int) -> str:
-    return "once" if n == 1 else f"{n:,} times"

@@ -1,0 +1,44 @@
+"""Options of `tune` and `compare`: how the data are split, by what figure it is judged, and the seal of the test."""
+
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Option = partial(typer.Option, rich_help_panel="Splitting and testing")
+Metrics = StrEnum("Metrics", ["accuracy", "balanced_accuracy", "f1_macro", "f1_micro", "f1_weighted", "matthews"])
+
+DevShare = Annotated[
+    float | None,
+    Option("--dev-share", metavar="SHARE", help="Share of all examples to choose settings by; otherwise 0.2."),
+]
+TestShare = Annotated[
+    float | None,
+    Option("--test-share", metavar="SHARE", help="Share of all examples to test on, once; 0: no test. Otherwise 0.2."),
+]
+GroupColumn = Annotated[
+    str | None,
+    Option("--group-column", metavar="NAME", help="Tables: examples equal here, as of one patient, stay together."),
+]
+TimeOrder = Annotated[bool, Option("--time-order", help="Test on the last examples, choose by those before them.")]
+Seed = Annotated[int, Option("--seed", metavar="N", min=0, help="Seed of the split and of the orders.")]
+MetricName = Annotated[
+    Metrics,
+    Option(
+        "--metric",
+        metavar="NAME",
+        help="accuracy, balanced_accuracy, f1_macro, f1_micro, f1_weighted or matthews.",
+    ),
+]
+Force = Annotated[bool, Option("--force", help="Look at test examples that were looked at before, and say so.")]
+LedgerFile = Annotated[
+    Path | None,
+    Option(
+        "--ledger",
+        metavar="FILE",
+        readable=False,
+        help="Remember looks at test data here; otherwise in the user's folder for states of programs.",
+    ),
+]
