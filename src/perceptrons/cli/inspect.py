@@ -1,5 +1,6 @@
 """`perceptrons inspect`: what is in a model file, and which weights, or support examples, tell most."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +17,8 @@ from perceptrons.cli.columns import (
 )
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import is_kernel, is_tagger, load_any, several_labels
+from perceptrons.cli.never import never_in_words, never_updated
+from perceptrons.cli.ondata import look_at, show_found
 from perceptrons.cli.screen import as_json, count, grid, heading, listed, plain, screen
 from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
 from perceptrons.cli.tag.inside import inspect_tagger
@@ -23,11 +26,14 @@ from perceptrons.cli.weights import rows_of, show_rows, top_by_row
 from perceptrons.cli.wording import NOT_PROBABILITIES, apart, settings, why_it_stopped
 
 if TYPE_CHECKING:
+    from perceptrons import SequencePerceptron
     from perceptrons.cli.files import AnyModel
     from perceptrons.cli.weights import Row
 
 SHOWN_ROWS = 20
 MORE = " (--class, --json)"
+CALIBRATE = """For probabilities, in Python, with examples that it has not learned from:
+    CalibratedClassifierCV(FrozenEstimator(perceptrons.load(MODEL))).fit(X, y)"""
 
 
 def inspect(
@@ -38,6 +44,17 @@ def inspect(
     label: Annotated[
         str | None, typer.Option("--class", metavar="LABEL", help="Only this class, or the pair 'A vs B'.")
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DATA", help="Examples: scales of features, votes, and what --example needs."),
+    ] = None,
+    example: Annotated[
+        int | None,
+        typer.Option("--example", metavar="N", min=1, help="Explain the answer to the N-th example of DATA."),
+    ] = None,
+    format: options.Format = None,
+    label_column: options.LabelColumn = None,
+    text_column: options.TextColumn = None,
     collisions: Annotated[
         bool, typer.Option("--collisions", help="Of hashed features: columns that several share and that carry weight.")
     ] = False,
@@ -46,8 +63,12 @@ def inspect(
     """Show what a model was trained with, what it has seen, why it stopped, and its most telling weights.
 
     Of a model with a kernel, its support examples with the largest coefficients; of a tagger, also its transitions.
+    With data: whether weights can be compared, how undivided votes are, and why one example is answered as it is.
     """
+    from perceptrons.cli.stream.reading import Reading
+
     fitted = load_any(model)
+    _check_data(fitted, model, data, example, format, label_column, text_column)
     if is_tagger(fitted):
         inspect_tagger(fitted, model, top, label, json)
         return
@@ -58,10 +79,13 @@ def inspect(
     hashing = None if is_kernel(fitted) else audit(fitted, rows, top)
     if collisions and hashing is None:
         raise BadInputError(f"{model}: its features are not hashed, so none share a column: leave --collisions out.")
+    found = None if data is None else look_at(
+        fitted, data, Reading(format, False, label_column, text_column), example)  # fmt: skip
     if json:
         inside = {"support": top_support(fitted, rows, top)} if is_kernel(fitted) else {
             "weights": top_by_row(fitted, rows, top)}  # fmt: skip
-        print(as_json({"model": str(model), **_facts(fitted), "hashing": hashing, **inside}), end="")
+        seen = {} if found is None else {"on_data": found.as_json(top)}
+        print(as_json({"model": str(model), **_facts(fitted), "hashing": hashing, **inside, **seen}), end="")
         return
     console = screen()
     _show_facts(fitted, hashing, rows, console)
@@ -70,7 +94,19 @@ def inspect(
         show_collisions(hashing, console)
         return
     (_show_support if is_kernel(fitted) else _show_weights)(fitted, rows, top, console)
+    if found is not None:
+        show_found(found, fitted, top, console)
     console.print(f"\n{NOT_PROBABILITIES}")
+    if not several_labels(fitted):
+        console.print(CALIBRATE, style="dim", markup=False, soft_wrap=True)
+
+
+def _check_data(model: "AnyModel | SequencePerceptron", path: Path, data: Path | None, *needing: object) -> None:
+    """Refuse options that go with --data alone, or with a tagger."""
+    if data is None and any(option is not None for option in needing):
+        raise BadInputError("--example, --format, --label-column and --text-column are for --data DATA: give it.")
+    if data is not None and is_tagger(model):
+        raise BadInputError(f"{path}: is a tagger: explain a sentence in Python, with model.explain(tokens).")
 
 
 def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: Any) -> None:
@@ -113,6 +149,7 @@ def _facts(model: "AnyModel") -> dict[str, Any]:
         "mistakes": model.mistakes_.tolist(),
         "stop_reason": model.stop_reason_ or None,
         "why": why_it_stopped(model),
+        "never_updated": never_updated(model),
     }
 
 
@@ -131,6 +168,8 @@ def _show_facts(model: "AnyModel", hashing: dict[str, Any] | None, rows: list["R
     read = [("reads", source_in_words(model.source_))] if hasattr(model, "source_") else []
     if hashing is not None:
         read += [("hashing", hashing_in_words(hashing)), ("shared", shared_in_words(hashing, rows))]
+    never = never_updated(model) or {"count": 0}
+    idle = [("never updated", never_in_words(never))] if never["count"] else []
     table = grid(("", "left"), ("", "left"))
     table.columns[0].style = "dim"
     table.columns[1].no_wrap = False
@@ -140,6 +179,7 @@ def _show_facts(model: "AnyModel", hashing: dict[str, Any] | None, rows: list["R
         ("settings", settings(model) or "all as by default"),
         ("classes", f"{len(labels)}: {listed(labels, 12)}"),
         ("features", features),
+        *idle,
         *read,
         ("learned", f"{count(model.n_iter_, 'epoch')}, {mistakes}{count(model.n_updates_, 'update')}{apart(model)}, "
                     f"{count(round(model.t_), 'example')} seen"),
