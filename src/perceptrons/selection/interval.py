@@ -39,7 +39,7 @@ def wilson(right: float, n: int, level: float = 0.95) -> Interval:
     p = right / n
     centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low, high = (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)
-    return Interval(max(0.0, low), min(1.0, high), level, "Wilson")
+    return Interval(low if right else 0.0, high if right < n else 1.0, level, "Wilson")
 
 
 def bootstrap(

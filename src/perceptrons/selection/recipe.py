@@ -13,6 +13,7 @@ from perceptrons.selection.metrics import Metric
 from perceptrons.selection.seal import Ledger, SealedTest
 from perceptrons.selection.search import Setting, Watchable, best_of, plain, try_settings
 from perceptrons.selection.splitting import Parts, parts_of
+from perceptrons.training import html
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,7 +96,7 @@ class SealedTest:
 
 def digest_of(X: Any, y: Any) -> str:
     """The same for the same examples in any order, dense or sparse."""
-    labels = y.toarray().tolist() if sp.issparse(y) else list(y) if not hasattr(y, "tolist") else y.tolist()
+    labels = y.toarray().tolist() if sp.issparse(y) else map(_plain, y)
     each = [
         hashlib.blake2b(row + b"\0" + repr(label).encode("utf-8", "surrogatepass"), digest_size=16).digest()
         for row, label in zip(_as_bytes(X), labels, strict=True)
@@ -106,12 +106,15 @@ def digest_of(X: Any, y: Any) -> str:
 
 def _as_bytes(X: Any) -> Iterator[bytes]:
     """Every example as bytes: numbers by column and value, zeros left out; everything else as it is written."""
-    if not sp.issparse(X) and not isinstance(X, np.ndarray) and hasattr(X, "to_numpy"):
+    if hasattr(X, "to_numpy"):
         X = X.to_numpy()
+    elif (
+        isinstance(X, list) and np.ndim(X[0]) == 1 and all(isinstance(value, int | float | np.number) for value in X[0])
+    ):
+        X = np.asarray(X)
     if not sp.issparse(X) and (not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf" or X.ndim != 2):
         for x in X:
-            content = x.tolist() if isinstance(x, np.ndarray) else x
-            yield repr(content).encode("utf-8", "surrogatepass")
+            yield repr(_plain(x)).encode("utf-8", "surrogatepass")
         return
     for begin in range(0, len_of(X), AT_ONCE):
         part = sp.csr_matrix(X[begin : begin + AT_ONCE], dtype=np.float64, copy=True)
@@ -120,3 +123,8 @@ def _as_bytes(X: Any) -> Iterator[bytes]:
         columns, starts = part.indices.astype(np.int64), part.indptr
         for i, end in enumerate(starts[1:]):
             yield columns[starts[i] : end].tobytes() + part.data[starts[i] : end].tobytes()
+
+
+def _plain(value: Any) -> Any:
+    """A value of NumPy's as one of Python's, so that equal ones are written alike."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

@@ -1,0 +1,411 @@
+"""The recipe: settings chosen on development data, epochs from one run, the test part opened once."""
+
+import json
+from itertools import chain
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401 (scikit-learn asks for it)
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+import perceptrons
+from perceptrons import HashedText, KernelPerceptron, Perceptron, SequencePerceptron, StructuredPerceptron
+from perceptrons.selection import OpenedBeforeError, parts_of, recipe, usual_grid
+from perceptrons.selection.seal import Ledger, digest_of
+from tests.conftest import gaussian
+
+
+@pytest.fixture(autouse=True)
+def a_fresh_memory(monkeypatch):
+    monkeypatch.setattr(Ledger, "_here", {})
+
+
+@pytest.fixture
+def data(rng):
+    return gaussian(rng, 240, 6, 3)
+
+
+def separate_runs(estimator, found, params):
+    """The development figures of one run for every number of epochs, each from the start."""
+    X, y = found.parts.train.taken()
+    X_dev, y_dev = found.parts.dev.taken()
+    figures = []
+    for epochs in range(1, 1 + len(found.best.curve)):
+        model = clone(estimator).set_params(**params, max_iter=epochs, tol=None).fit(X, y)
+        figures.append(model.score(X_dev, y_dev))
+    return tuple(figures)
+
+
+ESTIMATORS = {
+    "average": Perceptron(max_iter=7),
+    "until it settles": Perceptron(tol=0.1),
+    "last": Perceptron(combine="last", max_iter=7),
+    "vote": Perceptron(combine="vote", max_iter=5),
+    "pocket": Perceptron(combine="pocket", max_iter=7),
+    "arow": Perceptron(step="arow", max_iter=6),
+    "margin and shrinking": Perceptron(margin=2.0, shrink=0.01, max_iter=6),
+    "ovr": Perceptron(multiclass="ovr", max_iter=6),
+    "ovo, in the order given": Perceptron(multiclass="ovo", shuffle=False, max_iter=6),
+    "batches": Perceptron(batch_size=16, max_iter=6),
+    "kernel": KernelPerceptron(max_iter=6),
+    "voted kernel": KernelPerceptron(combine="vote", max_iter=4),
+    "budget": KernelPerceptron(budget=20, max_iter=5),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_epochs_tuned_by_one_run_have_exactly_the_figures_of_separate_runs(name, data, form):
+    X, y = data
+    found = recipe(ESTIMATORS[name], form(X), y)
+    assert found.best.stop_reason == ("tol" if name == "until it settles" else "max_iter")
+    assert found.best.curve == separate_runs(ESTIMATORS[name], found, {})
+    assert found.best.score == max(found.best.curve)
+    assert found.best.epochs == 1 + int(np.argmax(found.best.curve))
+
+
+def test_epochs_of_taggers_are_tuned_by_one_run_too():
+    words = ["the", "dog", "barks", "a", "cat", "sleeps", "loud"]
+    tags = dict(zip(words, ["D", "N", "V", "D", "N", "V", "A"], strict=True))
+    rng = np.random.default_rng(0)
+    X = [[{"word": words[k]} for k in rng.integers(0, 7, 5)] for _ in range(60)]
+    y = [[tags[token["word"]] if rng.random() < 0.8 else "N" for token in sentence] for sentence in X]
+    found = recipe(SequencePerceptron(max_iter=4), X, y)
+    assert found.best.curve == separate_runs(SequencePerceptron(max_iter=4), found, {})
+    assert found.sizes == {"train": 36, "dev": 12, "test": 12}
+    X_test, y_test = found.parts.test.taken()
+    right = np.equal(list(chain(*y_test)), list(chain(*found.model.predict(X_test))))
+    assert found.test_score == np.mean(right)
+
+
+def test_numbers_of_epochs_in_the_grid_cost_one_run(data, monkeypatch):
+    runs = []
+    fit = Perceptron.fit
+    monkeypatch.setattr(Perceptron, "fit", lambda self, *a, **k: runs.append(self.max_iter) or fit(self, *a, **k))
+    estimator = Perceptron(tol=None)
+    found = recipe(estimator, *data, grid={"max_iter": [1, 3, 8], "step": ["constant", "pa1"]})
+    assert runs == [8, 8, found.best.epochs]  # a run for each step, and the final one
+    assert len(found.settings) == 6
+    assert sorted(setting.epochs for setting in found.settings) == [1, 1, 3, 3, 8, 8]
+    X, y = found.parts.train.taken()
+    X_dev, y_dev = found.parts.dev.taken()
+    for setting in found.settings:
+        model = Perceptron(tol=None, max_iter=setting.epochs, **setting.params).fit(X, y)
+        assert model.score(X_dev, y_dev) == setting.score == setting.curve[-1]
+
+
+def test_the_best_setting_is_that_of_scikit_learns_search_on_the_same_split(data):
+    X, y = data
+    grid = {"step": ["constant", "pa1", "arow"], "C": [0.01, 0.1, 1.0], "max_iter": [1, 2, 5, 10]}
+    estimator = Perceptron(tol=None)
+    found = recipe(estimator, X, y, grid=grid)
+    search = GridSearchCV(estimator, grid, cv=parts_of(X, y).cv(), refit=False).fit(X, y)
+    ours = {json.dumps(s.params | {"max_iter": s.epochs}, sort_keys=True): s.score for s in found.settings}
+    tried, figures = search.cv_results_["params"], search.cv_results_["mean_test_score"]
+    theirs = {json.dumps(params, sort_keys=True): figure for params, figure in zip(tried, figures, strict=True)}
+    assert ours == theirs
+    assert found.dev_score == search.best_score_
+
+
+class Spy(ClassifierMixin, BaseEstimator):
+    """Always answers the first class, and writes down which rows (their first feature) it was fitted and asked on."""
+
+    seen: list = []  # noqa: RUF012 (all clones write to one list)
+
+    def __init__(self, a=0):
+        self.a = a
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.seen.append(("fit", self.a, frozenset(X[:, 0].tolist())))
+        return self
+
+    def predict(self, X):
+        self.seen.append(("predict", self.a, frozenset(X[:, 0].tolist())))
+        return np.full(len(X), self.classes_[0])
+
+
+def test_the_test_part_is_touched_once_at_the_end_by_the_chosen_model_alone():
+    Spy.seen.clear()
+    X, y = np.arange(100.0).reshape(-1, 1), np.arange(100) % 2
+    found = recipe(Spy(), X, y, grid={"a": [1, 2, 3]})
+    parts = found.parts
+    train, dev, test = (frozenset(part.rows.astype(float).tolist()) for part in (parts.train, parts.dev, parts.test))
+    assert train | dev | test == frozenset(X[:, 0])
+    assert (len(train), len(dev), len(test)) == (60, 20, 20)
+    assert Spy.seen == [
+        *((what, a, rows) for a in (1, 2, 3) for what, rows in (("fit", train), ("predict", dev))),
+        ("fit", 1, train | dev),
+        ("predict", 1, test),
+    ]
+
+
+def test_without_retraining_the_model_is_that_of_the_best_epoch(data):
+    X, y = data
+    found = recipe(Perceptron(max_iter=9, tol=None), X, y, retrain=False)
+    X_train, y_train = found.parts.train.taken()
+    assert found.model.score(*found.parts.dev.taken()) == found.dev_score
+    again = Perceptron(max_iter=found.best.epochs, tol=None).fit(X_train, y_train)
+    assert np.array_equal(again.coef_, found.model.coef_)
+
+
+class TestTheSeal:
+    def test_a_second_look_is_refused_before_any_work_is_done(self, data):
+        recipe(Perceptron(), *data)
+        Spy.seen.clear()
+        with pytest.raises(OpenedBeforeError, match=r"48 test examples were looked at before \(once.*force=True"):
+            recipe(Spy(), *data)
+        assert not Spy.seen
+
+    def test_a_forced_look_is_marked_in_the_report_and_in_the_model_file(self, data, tmp_path):
+        first = recipe(Perceptron(), *data)
+        assert "FORCED" not in str(first)
+        assert first.model.recipe_["looks"] == 1
+        again = recipe(Perceptron(), *data, force=True)
+        assert "looked at 2 times" in str(again)
+        assert "looked at 2 times" in again._repr_html_()
+        perceptrons.save(again.model, tmp_path / "model")
+        kept = perceptrons.load(tmp_path / "model").recipe_
+        assert kept["looks"] == again.to_dict()["looks"] == 2
+        assert kept["test_score"] == again.test_score
+
+    def test_other_examples_may_be_looked_at(self, data):
+        recipe(Perceptron(), *data)
+        assert recipe(Perceptron(), *data, random_state=1).looks == 1
+
+    def test_the_same_examples_are_known_in_any_order_dense_or_sparse(self, data):
+        X, y = data
+        X[np.abs(X) < 0.5] = 0.0
+        order = np.random.default_rng(0).permutation(len(y))
+        assert digest_of(X, y) == digest_of(sp.csr_matrix(X[order]), y[order].tolist())
+        assert digest_of(X, y) == digest_of(sp.csc_matrix(X).tocsr(), y)
+        assert digest_of(X, y) != digest_of(X, 1 - y)
+        assert digest_of(X, y) == digest_of(X.tolist(), list(y))
+        assert digest_of(["a", "b"], [0, 1]) == digest_of(np.array(["b", "a"]), [1, 0])
+        with pytest.raises(OpenedBeforeError):
+            [
+                recipe(Perceptron(), X[:150], y[:150], test=(x, t))
+                for x, t in ((X[150:], y[150:]), (X[:149:-1], y[:149:-1]))
+            ]
+
+    def test_a_ledger_remembers_from_process_to_process(self, data, tmp_path, monkeypatch):
+        ledger = tmp_path / "folder" / "looks.json"
+        recipe(Perceptron(), *data, ledger=ledger)
+        monkeypatch.setattr(Ledger, "_here", {})
+        with pytest.raises(OpenedBeforeError):
+            recipe(Perceptron(), *data, ledger=ledger)
+        assert recipe(Perceptron(), *data, ledger=ledger, force=True).looks == 2
+        assert recipe(Perceptron(), *data).looks == 1  # another ledger
+
+    @pytest.mark.parametrize("content", [b"", b"[]", b'{"looks": 3}', b'{"looks": {"a": 3}}', b"\xff\xfe"])
+    def test_a_file_that_is_no_ledger_is_refused_and_left_alone(self, content, data, tmp_path):
+        ledger = tmp_path / "ledger"
+        ledger.write_bytes(content)
+        with pytest.raises(ValueError, match="is no ledger"):
+            recipe(Perceptron(), *data, ledger=ledger)
+        assert ledger.read_bytes() == content
+
+    def test_a_failure_before_the_test_breaks_no_seal(self, data):
+        with pytest.raises(ValueError, match="step"):
+            recipe(Perceptron(), *data, grid={"step": ["constant", "nonsense"]})
+        assert recipe(Perceptron(), *data).looks == 1
+
+    def test_a_model_fitted_anew_forgets_what_was_said_of_the_old(self, data, tmp_path):
+        model = recipe(Perceptron(), *data).model
+        model.fit(*data)
+        assert not hasattr(model, "recipe_")
+
+
+class TestSplits:
+    def test_every_class_has_its_share(self):
+        y = np.repeat([0, 1, 2], [600, 300, 100])
+        parts = parts_of(np.zeros((1000, 1)), y)
+        assert [np.bincount(y[part.rows]).tolist() for part in (parts.train, parts.dev, parts.test)] == [
+            [360, 180, 60], [120, 60, 20], [120, 60, 20],
+        ]  # fmt: skip
+
+    def test_groups_stay_whole(self, rng):
+        groups = rng.integers(0, 40, 500).astype(str)
+        parts = parts_of(np.zeros((500, 1)), rng.integers(0, 2, 500), groups=groups)
+        of_each = [set(groups[part.rows]) for part in (parts.train, parts.dev, parts.test)]
+        assert sum(map(len, of_each)) == len(set().union(*of_each)) == 40
+        assert sum(len(part) for part in (parts.train, parts.dev, parts.test)) == 500
+
+    def test_time_order_tests_on_the_last(self):
+        parts = parts_of(np.zeros((10, 1)), [0, 1] * 5, split="time", dev=0.3, test=0.1)
+        assert [part.rows.tolist() for part in (parts.train, parts.dev, parts.test)] == [list(range(6)), [6, 7, 8], [9]]
+
+    def test_given_parts_are_taken_as_they_are(self, data):
+        X, y = data
+        found = recipe(Perceptron(), X[:100], y[:100], dev=(X[100:150], y[100:150]), test=(X[150:], y[150:]))
+        again = Perceptron(max_iter=found.best.epochs, tol=None).fit(X[:150], y[:150])
+        assert np.array_equal(found.model.coef_, again.coef_)
+        assert found.test_score == again.score(X[150:], y[150:])
+        assert found.parts.how == "as given"
+
+    def test_no_test_is_possible(self, data):
+        found = recipe(Perceptron(), *data, test=0)
+        assert (found.test_score, found.test_interval, found.looks) == (None, None, 0)
+        assert "no test" in found.explain()
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"dev": 0}, "nothing to choose"),
+            ({"dev": 0.6, "test": 0.5}, "nothing to learn from"),
+            ({"dev": 1.5}, "dev=1.5"),
+            ({"test": True}, "test=True"),
+            ({"test": "a"}, "test='a'"),
+            ({"test": ([[1.0]], [])}, "1 examples and 0 labels"),
+            ({"split": "nonsense"}, "split='nonsense'"),
+            ({"split": "grouped"}, "groups need"),
+            ({"split": "time", "groups": [0] * 240}, "groups need"),
+            ({"groups": [0, 1]}, "2 entries for 240"),
+            ({"groups": [0] * 240}, "Only one group"),
+            ({"metric": "nonsense"}, "metric='nonsense'"),
+            ({"grid": "nonsense"}, "grid='nonsense'"),
+            ({"grid": {"nonsense": [1]}}, "nonsense"),
+        ],
+    )
+    def test_what_cannot_be_done_is_refused_with_a_reason(self, given, message, data):
+        with pytest.raises(ValueError, match=message):
+            recipe(Perceptron(), *data, **given)
+
+    def test_early_stopping_would_hold_out_twice_and_is_refused(self, data):
+        with pytest.raises(ValueError, match="early_stopping"):
+            recipe(Perceptron(early_stopping=True), *data)
+
+    def test_labels_of_another_number_are_refused(self, data):
+        with pytest.raises(ValueError, match="240 examples and y 239"):
+            recipe(Perceptron(), data[0], data[1][:-1])
+
+
+class TestInsideAndBesideScikitLearn:
+    def test_pipelines_fit_their_first_steps_once_for_all_settings_that_share_them(self, data):
+        X, y = data
+        calls = []
+        step = FunctionTransformer(lambda X: calls.append(len(X)) or 2 * X)
+        pipeline = make_pipeline(StandardScaler(), step, Perceptron(tol=None, max_iter=4))
+        found = recipe(pipeline, X, y, grid={"perceptron__step": ["constant", "pa1", "arow"]})
+        n = {name: len(part) for name, part in (("train", found.parts.train), ("dev", found.parts.dev))}
+        assert calls == [n["train"], n["dev"], n["train"] + n["dev"], len(found.parts.test)]
+        assert found.model[-1].recipe_["params"] == {
+            "perceptron__step": found.best.params["perceptron__step"], "perceptron__max_iter": found.best.epochs,
+        }  # fmt: skip
+
+    def test_a_pipeline_gets_the_figures_of_separate_fits(self, data):
+        X, y = data
+        pipeline = make_pipeline(StandardScaler(), Perceptron(tol=None, max_iter=5))
+        grid = {"standardscaler__with_mean": [True, False], "perceptron__combine": ["average", "last"]}
+        found = recipe(pipeline, X, y, grid=grid)
+        X_train, y_train = found.parts.train.taken()
+        for setting in found.settings:
+            for epochs in range(1, 1 + len(setting.curve)):
+                model = clone(pipeline).set_params(**setting.params, perceptron__max_iter=epochs).fit(X_train, y_train)
+                assert model.score(*found.parts.dev.taken()) == setting.curve[epochs - 1]
+
+    def test_texts_go_through(self):
+        texts = ["free cash now", "see you at noon", "free prize", "noon is fine"] * 15
+        y = ["spam", "ham"] * 30
+        found = recipe(make_pipeline(HashedText(), Perceptron()), texts, y, grid={"hashedtext__chars": [None, (3, 3)]})
+        assert found.test_score == 1.0
+
+    def test_frames_and_lists_go_through(self, data):
+        import pandas as pd
+        import polars as pl
+
+        X, y = data
+        expected = recipe(Perceptron(), X, y).test_score
+        for other in (pd.DataFrame(X, columns=list("abcdef")), pl.DataFrame(X, schema=list("abcdef")), X.tolist()):
+            assert recipe(Perceptron(), other, y.tolist(), force=True).test_score == expected
+        given = pd.DataFrame(X, columns=list("abcdef"))
+        found = recipe(Perceptron(), given[:150], y[:150], dev=(given[150:200], y[150:200]), test=0)
+        assert found.model.feature_names_in_.tolist() == list("abcdef")
+
+    def test_other_estimators_and_searches_go_through(self, data):
+        X, y = data
+        found = recipe(LogisticRegression(), X, y, grid={"C": [0.01, 1.0]})
+        assert [(s.epochs, s.curve) for s in found.settings] == [(None, ()), (None, ())]
+        search = GridSearchCV(Perceptron(), {"step": ["constant", "pa1"]}, cv=3)
+        found = recipe(search, X, y, force=True)
+        assert found.model.best_params_["step"] in ("constant", "pa1")
+
+    def test_halving_searches_take_epochs_as_their_resource(self, data):
+        search = HalvingGridSearchCV(
+            Perceptron(tol=None), {"step": ["constant", "pa1", "arow"]}, resource="max_iter", max_resources=9, cv=3,
+            random_state=0,
+        )  # fmt: skip
+        search.fit(*data)
+        assert search.best_estimator_.n_iter_ == 9
+        assert set(search.cv_results_["n_resources"]) == {3, 9}
+
+    def test_several_labels_go_through(self, rng):
+        X = rng.standard_normal((120, 4))
+        Y = (X @ rng.standard_normal((4, 3)) > 0).astype(int)
+        found = recipe(Perceptron(max_iter=5), X, Y)
+        assert found.best.curve == separate_runs(Perceptron(max_iter=5), found, {})
+        assert found.test_score == found.model.score(*found.parts.test.taken())
+
+    def test_general_structured_models_go_through(self):
+        class Signs:
+            size = 2
+
+            def decode(self, x, w, cost_with=None):
+                return tuple(1 if value * w[place] > 0 else -1 for place, value in enumerate(x))
+
+            def features(self, x, y):
+                return {place: value * y[place] for place, value in enumerate(x)}
+
+            def loss(self, y, said):
+                return sum(one != other for one, other in zip(y, said, strict=True))
+
+        rng = np.random.default_rng(0)
+        X = [tuple(row) for row in rng.standard_normal((50, 2)).tolist()]
+        y = [tuple(1 if value > 0 else -1 for value in row) for row in X]
+        found = recipe(StructuredPerceptron(Signs(), max_iter=3), X, y)
+        assert found.test_score == 1.0
+
+
+def test_threads_change_nothing_and_the_usual_grid_fits_the_scale(data):
+    X, y = data
+    one = recipe(Perceptron(), X, y, "usual")
+    two = recipe(Perceptron(), X, y, "usual", n_jobs=2, force=True)
+    assert [(s.params, s.curve) for s in one.settings] == [(s.params, s.curve) for s in two.settings]
+    origin = Perceptron(fit_intercept=False)
+    small, large = (recipe(origin, scale * X, y, "usual", force=True).settings for scale in (1.0, 1024.0))
+    assert [s.score for s in large] == pytest.approx([s.score for s in small], abs=0.03)
+    steps = [settings["step"] for settings in usual_grid(Perceptron(combine="vote"), X)]
+    assert steps == [["constant"], ["pa1"]]
+    assert usual_grid(SequencePerceptron(), X) == [{}]
+
+
+def test_other_figures_choose_and_are_tested_with_an_interval(data):
+    X, y = data
+    found = recipe(Perceptron(max_iter=5), X, y, metric="f1_macro")
+    assert found.test_interval.low <= found.test_score <= found.test_interval.high
+    assert "bootstrap" in found.explain()
+    own = recipe(Perceptron(max_iter=5), X, y, metric=lambda y, said: -float(np.mean(y != said)), force=True)
+    assert own.dev_score <= 0
+
+
+def test_the_interval_of_an_accuracy_is_wilsons():
+    from perceptrons.selection import wilson
+
+    # Brown, Cai and DasGupta's formula by hand: p = 0.9, n = 10, z = 1.959964
+    low, high, *_ = wilson(9, 10)
+    assert (low, high) == pytest.approx((0.59585, 0.98213), abs=1e-5)
+    assert wilson(0, 10)[0] == 0.0
+    assert wilson(10, 10)[1] == 1.0
+
+
+def test_an_interrupted_search_leaves_no_watch_behind_and_the_seal_whole(data):
+    def interrupted(setting):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        recipe(Perceptron(), *data, tell=interrupted)
+    assert recipe(Perceptron(), *data).looks == 1
