@@ -5,6 +5,7 @@ try:
 except ImportError as error:  # pragma: no cover (the tests have it)
     raise ImportError('perceptrons.plots needs matplotlib: pip install "perceptrons[plots]"') from error
 
+from perceptrons.plots.animation import BoundaryAnimation
 from perceptrons.plots.boundary import BoundaryDisplay
 from perceptrons.plots.calibration import calibration
 from perceptrons.plots.confusion import confusion, confusion_of
@@ -16,6 +17,7 @@ from perceptrons.plots.style import picture
 from perceptrons.plots.weights import WeightsDisplay
 
 __all__ = [
+    "BoundaryAnimation",
     "BoundaryDisplay",
     "HistoryDisplay",
     "LossesDisplay",

@@ -98,7 +98,7 @@ def plane_of(X: Any, chosen: tuple[tuple[int, int], list[str]], held: str, resol
     others = len(names) - 2
     side = int(np.clip(resolution, 2, max(20, (MOST / len(names)) ** 0.5)))
     note = f"{others:,} other feature{'s' * (others > 1)} held at the {held}" if others else ""
-    x, y = (_around(points[:, i], side) for i in (0, 1))
+    x, y = (around(points[:, i], side) for i in (0, 1))
     return Plane(x, y, points, features, (names[features[0]], names[features[1]]), others, middle, frame, note)
 
 
@@ -136,7 +136,7 @@ def _of_frame(X: Any, features: tuple[int, int], held: str) -> tuple[type, dict[
     return type(X), middle, np.stack([values.astype(np.float64) for values in chosen], axis=1)
 
 
-def _around(values: np.ndarray, resolution: int) -> np.ndarray:
+def around(values: np.ndarray, resolution: int) -> np.ndarray:
     low, high = float(values.min()), float(values.max())
     room = (high - low) * EDGE if high > low else max(1.0, abs(low)) * 0.5
     return np.linspace(low - room, high + room, resolution)

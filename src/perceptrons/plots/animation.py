@@ -1,0 +1,305 @@
+"""The boundary after every update, as a film: GIF, MP4, or one page of HTML with a slider."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.animation import FFMpegWriter
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from PIL import Image
+
+from perceptrons.linear import Perceptron
+from perceptrons.plots import style
+from perceptrons.plots.page import page
+from perceptrons.plots.plane import around
+from perceptrons.plots.reading import as_dense, codes_of, feature_names, rows_of
+from perceptrons.plots.regions import polygons
+from perceptrons.plots.updates import Updates, fitted_to
+from perceptrons.training.html import escaped
+
+MOST_POINTS = 1500
+
+
+class Frame(NamedTuple):
+    """The model after some updates."""
+
+    update: int
+    mistakes: int  # made until then
+    w: np.ndarray  # (rows, 2)
+    b: np.ndarray  # (rows,)
+    example: np.ndarray | None  # the example that made the last update, (2,)
+    true: int  # its class; -1 at the start
+    predicted: int  # and the answer before the update
+
+    def text(self, updates: int, names: list[str]) -> str:
+        """What happened, on one line."""
+        if self.example is None:
+            return f"start, before any of the {updates:,} updates"
+        what = (
+            f"{names[self.true]} was taken for {names[self.predicted]}"
+            if self.true != self.predicted
+            else f"{names[self.true]} was right, but too close"
+        )
+        return f"update {self.update:,} of {updates:,}: {what}"
+
+
+class BoundaryAnimation:
+    """The boundary of a `Perceptron` over two features after every update, with the example that made it.
+
+    When to use it: to see, or show, how the perceptron learns. When not: for more than two features
+    (`PathDisplay` shows how their weights move), or thousands of updates, of which only some are shown.
+
+    Parameters
+    ----------
+    frames : list of Frame
+    updates : int
+        How many there were; more than the frames show if they were thinned out.
+    classes : array of shape (n_classes,)
+    points, codes : arrays of shape (n_examples, 2) and (n_examples,)
+        The examples and the numbers of their classes.
+    names : tuple of two str, default=("x0", "x1")
+    positive_at_zero : bool, default=False
+        Is a score of exactly 0 the second class of two?
+
+    Examples
+    --------
+    >>> from perceptrons.plots import BoundaryAnimation
+    >>> X, y = [[0.0, 1.0], [0.0, 4.0], [1.0, 3.0]], ["low", "high", "high"]
+    >>> film = BoundaryAnimation.from_data(X, y, shuffle=False)
+    >>> [(frame.update, frame.mistakes) for frame in film.frames]
+    [(0, 0), (1, 1), (2, 2)]
+    >>> film.save("film.html")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, frames: list[Frame], updates: int, classes: Any, points: np.ndarray, codes: np.ndarray, *,
+        names: tuple[str, str] = ("x0", "x1"), positive_at_zero: bool = False,
+    ):  # fmt: skip
+        self.frames, self.updates, self.classes = frames, updates, np.asarray(classes)
+        self.names, self.positive_at_zero = names, positive_at_zero
+        met = [frame.example for frame in frames if frame.example is not None]
+        every = np.concatenate([points, np.array(met).reshape(-1, 2)])
+        self.box = np.array([around(every[:, i], 2) for i in (0, 1)])
+        shown = style.thinned(len(points), MOST_POINTS)
+        self.points, self.codes, self.n_examples = points[shown], codes[shown], len(points)
+
+    @classmethod
+    def from_estimator(cls, estimator: Perceptron, X: Any, y: Any, *, most_frames: int = 200) -> "BoundaryAnimation":
+        """Replay a fitted model.
+
+        Parameters
+        ----------
+        estimator : Perceptron
+            Of two features, fitted with combine="vote", which keeps every update.
+        X, y : the examples to draw, usually those that it learned from
+        most_frames : int, default=200
+            If there were more updates, so many versions are shown, evenly chosen, the first and the last among them.
+
+        Returns
+        -------
+        BoundaryAnimation
+        """
+        if isinstance(most_frames, bool) or not isinstance(most_frames, int | np.integer) or most_frames < 2:
+            raise ValueError(f"most_frames={most_frames!r}: give a whole number of at least 2.")
+        updates = Updates(estimator)
+        d = updates.start[0].shape[1]
+        if d != 2:
+            raise ValueError(f"The model has {d} feature{'s' * (d != 1)}, and the film is of two: see PathDisplay.")
+        rows = rows_of(X)
+        codes = codes_of(y, rows.shape[0], updates.classes)
+        names = feature_names(estimator, X) or ["x0", "x1"]
+        return cls(
+            _frames(updates, estimator.zero_score == "positive", int(most_frames)),
+            len(updates),
+            updates.classes,
+            as_dense(rows).astype(np.float64),
+            codes,
+            names=(names[0], names[1]),
+            positive_at_zero=estimator.zero_score == "positive",
+        )
+
+    @classmethod
+    def from_data(cls, X: Any, y: Any, *, most_frames: int = 200, **parameters: Any) -> "BoundaryAnimation":
+        """Fit a `Perceptron` that keeps every update, and replay it.
+
+        Parameters
+        ----------
+        X, y : as in `Perceptron.fit`, of two features
+        most_frames : int, default=200
+        **parameters
+            Of the `Perceptron`.
+
+        Returns
+        -------
+        BoundaryAnimation
+        """
+        return cls.from_estimator(fitted_to(X, y, parameters), X, y, most_frames=most_frames)
+
+    @property
+    def labels(self) -> list[str]:
+        return [style.shorten(label, 18) for label in self.classes.tolist()]
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        return (6.4 if len(self.classes) <= 12 else 8.4, 4.4)
+
+    def regions(self, frame: Frame) -> list[np.ndarray]:
+        """The region of every class in a frame, as the corners of a polygon; beyond the box, which hides its sides."""
+        margin = 0.05 * np.ptp(self.box, axis=1)[:, None] * [[-1.0, 1.0]]
+        return polygons(frame.w, frame.b, self.box + margin, positive_at_zero=self.positive_at_zero)
+
+    def note(self) -> str:
+        """What is left out, if anything."""
+        parts = []
+        if len(self.frames) <= self.updates:
+            parts.append(f"{len(self.frames):,} of {self.updates + 1:,} versions shown")
+        if len(self.points) < self.n_examples:
+            parts.append(f"{len(self.points):,} of {self.n_examples:,} examples drawn")
+        return "; ".join(parts)
+
+    def draw(self, frame: int = -1, ax: Any = None) -> Any:
+        """Draw one frame, the last unless told otherwise, and return the axes."""
+        with style.context():
+            _, ax = style.figure_and_axes(ax, self._size)
+            self._move(self._stage(ax), self.frames[frame])
+        return ax
+
+    def save(self, path: str | PathLike[str], *, fps: float | None = None, dpi: float = 100) -> None:
+        """Write the film.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in .gif, .mp4 (needs ffmpeg) or .html (one page with a slider, which needs no network).
+        fps : float, optional
+            Frames a second; unless given 2 to 12, so that the film takes 15 seconds if it can.
+        dpi : float, default=100
+            Of GIF and MP4: the picture is 640 by 440 at 100; wider for more than 12 classes.
+        """
+        kind = Path(path).suffix.lower()
+        if kind not in (".gif", ".mp4", ".html"):
+            raise ValueError(f"{str(path)!r} is no film: let the name end in .gif, .mp4 or .html.")
+        if fps is not None and not (isinstance(fps, int | float | np.number) and 0.1 <= fps <= 60):
+            raise ValueError(f"fps={fps!r}: give 0.1 to 60 frames a second.")
+        speed = float(np.clip(len(self.frames) / 15, 2, 12)) if fps is None else float(fps)
+        if kind == ".html":
+            Path(path).write_text(self.html(fps=speed), encoding="utf-8", newline="\n")
+            return
+        if kind == ".mp4" and not FFMpegWriter.isAvailable():
+            raise RuntimeError(
+                "MP4 needs the program ffmpeg, which was not found: install it (apt, brew or conda install ffmpeg), or "
+                "save as .gif or .html."
+            )
+        with style.context():
+            figure = Figure(figsize=self._size, dpi=dpi, layout="constrained")
+            canvas, stage = FigureCanvasAgg(figure), self._stage(figure.add_subplot())
+            self._move(stage, self.frames[-1])
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")  # nothing but the boundary is to move
+            if kind == ".gif":
+                self._save_gif(Path(path), canvas, stage, speed)
+                return
+            writer = FFMpegWriter(fps=speed, codec="h264", bitrate=1800)  # type: ignore[arg-type]  # fractions work
+            with writer.saving(figure, str(path), dpi):
+                for frame in self.frames:
+                    self._move(stage, frame)
+                    writer.grab_frame()
+
+    def _save_gif(self, path: Path, canvas: FigureCanvasAgg, stage: tuple[Any, Any, Any], fps: float) -> None:
+        """By one palette for all frames, which is several times as fast as one for each."""
+        images: list[Any] = []
+        palette: Any = None
+        for frame in reversed(self.frames):  # the last has most colours
+            self._move(stage, frame)
+            canvas.draw()
+            image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+            palette = _palette(image) if not images else palette
+            images.append(image.quantize(palette=palette, dither=Image.Dither.NONE))
+        images.reverse()
+        rest, wait = images[1:], round(1000 / fps)
+        images[0].save(path, save_all=True, append_images=rest, duration=wait, loop=0, optimize=False)
+
+    def html(self, *, fps: float | None = None) -> str:
+        """The page that `save` writes: everything is in it."""
+        speed = float(np.clip(len(self.frames) / 15, 2, 12)) if fps is None else float(fps)
+        labels = self.labels
+        frames = [
+            (self.regions(frame), frame.example, frame.true, f"{frame.text(self.updates, labels)}.", frame.mistakes)
+            for frame in self.frames
+        ]
+        return page(frames, labels, self.points, self.codes, self.box, self.names, self.note(), speed)
+
+    def _repr_html_(self) -> str:
+        frame = 'style="width:100%;max-width:700px;height:640px;border:0" title="The boundary, update by update"'
+        return f'<iframe srcdoc="{escaped(self.html())}" {frame}></iframe>'
+
+    def _stage(self, ax: Any) -> tuple[Any, Any, Any]:
+        """What stays in all frames, and the parts that move."""
+        areas = PolyCollection([], edgecolors=style.INK, linewidths=1.3, zorder=0)
+        ax.add_collection(areas, autolim=False)
+        handles: list[Any] = []
+        for k, label in enumerate(self.labels):
+            own = self.points[self.codes == k]
+            look = {"c": style.colour(k), "marker": style.marker(k), "edgecolors": "white", "linewidths": 0.5}
+            ax.scatter(own[:, 0], own[:, 1], s=30 * style.area(k), zorder=3, **look)
+            shape = {"color": style.colour(k), "marker": style.marker(k), "mec": "white", "mew": 0.5, "ls": ""}
+            handles.append(Line2D([], [], ms=6.5 * style.area(k) ** 0.5, label=label, **shape))
+        ring = ax.scatter([], [], s=170, facecolors="none", edgecolors=style.INK, linewidths=2.0, zorder=4)
+        handles.append(
+            Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, mew=2, ms=10, label="this update's")
+        )
+        ax.set_xlim(*self.box[0])
+        ax.set_ylim(*self.box[1])
+        if 0.5 <= np.ptp(self.box[0]) / np.ptp(self.box[1]) <= 2:
+            ax.set_aspect("equal")
+        ax.set_xlabel(style.shorten(self.names[0], 40))
+        ax.set_ylabel(style.shorten(self.names[1], 40))
+        style.legend_beside(ax, handles, [handle.get_label() for handle in handles])
+        return areas, ring, ax.set_title("")
+
+    def _move(self, stage: tuple[Any, Any, Any], frame: Frame) -> None:
+        areas, ring, title = stage
+        regions = [(k, region) for k, region in enumerate(self.regions(frame)) if len(region)]
+        areas.set_verts([region for _, region in regions])
+        areas.set_facecolors([style.tint(k) for k, _ in regions])
+        ring.set_offsets(np.empty((0, 2)) if frame.example is None else frame.example[None])
+        note = f"; {self.note()}" if self.note() else ""
+        said = frame.text(self.updates, [style.shorten(label, 12) for label in self.labels])
+        title.set_text(f"{said}\n{style.counted(frame.mistakes, 'mistake')} so far{note}")
+
+
+def _palette(image: Any) -> Any:
+    """256 colours of an image, paper white among them."""
+    few = image.quantize(256, dither=Image.Dither.NONE)
+    colours = np.array(few.getpalette()).reshape(-1, 3)
+    colours[colours.sum(axis=1).argmax()] = 255
+    few.putpalette(colours.ravel().tolist())
+    return few
+
+
+def _frames(updates: Updates, positive_at_zero: bool, most: int) -> list[Frame]:
+    """The versions to show; mistakes are counted over all of them, by what each example was answered before it."""
+    n = len(updates)
+    shown = set(np.unique(np.linspace(0, n, most).round().astype(int)).tolist()) if n >= most else set(range(n + 1))
+    frames, mistakes, predicted = [], 0, -1
+    before: tuple[np.ndarray, np.ndarray] | None = None
+    for version in updates:
+        example = None
+        if before is not None:
+            example = updates.support[version.example].astype(np.float64)
+            s = before[0] @ updates.support[version.example] + before[1]
+            if len(s) == 1:
+                predicted = int(s[0] >= 0) if positive_at_zero else int(s[0] > 0)
+                wrong = predicted != version.true or s[0] == 0  # an update at 0: it was counted as a mistake
+                predicted = 1 - version.true if wrong else predicted
+            else:
+                predicted = int(s.argmax())
+            mistakes += predicted != version.true
+        before = (version.w.copy(), version.b.copy())
+        if version.k in shown:
+            frames.append(Frame(version.k, int(mistakes), *before, example, version.true, predicted))
+    return frames
