@@ -22,9 +22,13 @@ WIDENING = (1e-9, 1e-6, 1e-3, 1e-2, 1e-1)  # of the largest variance, added by G
 DEGREES = (2, 3)  # with three widths of the Gaussian kernel also five settings
 EPOCHS = 30  # at most; those before are judged from the same run
 ITERATIONS = 300  # of logistic regression, at most
+PLAIN = {  # by which weights predict
+    "last": "last perceptron", "average": "averaged perceptron", "vote": "voted perceptron",
+    "pocket": "pocket perceptron",
+}  # fmt: skip
 PERCEPTRON, RELATIVE = "perceptron", "relative"
 LEARNERS = (
-    "last", "average", "vote", "pocket", "margin", "pa1", "arow", "kernel", "naive_bayes", "logistic", "svm",
+    *PLAIN, "margin", "pa1", "arow", "kernel", "naive_bayes", "logistic", "svm",
     "least_squares", "ridge",
 )  # fmt: skip
 
@@ -112,18 +116,19 @@ def _known(name: str, X: Any, seed: int) -> Learner:
     square = _mean_square(X)
     over, times = [_round(factor / square) for factor in FACTORS], [_round(factor * square) for factor in FACTORS]
     ours: dict[str, Any] = {"max_iter": EPOCHS, "random_state": seed}
-    if name in ("last", "average", "vote", "pocket"):
-        return Learner(name, name, PERCEPTRON, Perceptron(combine=name, **ours), [{}])
+    if name in PLAIN:
+        return Learner(name, PLAIN[name], PERCEPTRON, Perceptron(combine=name, **ours), [{}])
     if name == "kernel":
         kernel = KernelPerceptron(**ours)
+        curved: list[dict[str, list[Any]]]
         curved = [{"kernel": ["poly"], "degree": list(DEGREES)}, {"kernel": ["rbf"], **usual_grid(kernel, X)[0]}]
-        return Learner(name, "kernel, average", PERCEPTRON, kernel, curved)
+        return Learner(name, "kernel perceptron", PERCEPTRON, kernel, curved)
     if name == "naive_bayes":
         return _naive_bayes(X)
     grids: dict[str, tuple[str, str, Any, dict[str, list[Any]]]] = {
-        "margin": (PERCEPTRON, "margin, average", Perceptron(**ours), {"margin": times}),
-        "pa1": (PERCEPTRON, "PA-I, average", Perceptron(step="pa1", **ours), {"C": over}),
-        "arow": (PERCEPTRON, "AROW, average", Perceptron(step="arow", **ours), {"C": over}),
+        "margin": (PERCEPTRON, "margin perceptron", Perceptron(**ours), {"margin": times}),
+        "pa1": (PERCEPTRON, "passive-aggressive (PA-I)", Perceptron(step="pa1", **ours), {"C": over}),
+        "arow": (PERCEPTRON, "AROW", Perceptron(step="arow", **ours), {"C": over}),
         "logistic": (RELATIVE, "logistic regression", LogisticRegression(max_iter=ITERATIONS), {"C": over}),
         "svm": (RELATIVE, "linear SVM", LinearSVC(random_state=seed), {"C": over}),
         "least_squares": (RELATIVE, "least squares on ±1", LeastSquares(), {}),
@@ -139,10 +144,10 @@ def _naive_bayes(X: Any) -> Learner:
     alpha = {"alpha": list(SMOOTHING)}
     name = "naive_bayes"
     if np.isin(values, (0, 1)).all():
-        return Learner(name, "naive Bayes, Bernoulli", RELATIVE, BernoulliNB(), [alpha])
+        return Learner(name, "Bernoulli naive Bayes", RELATIVE, BernoulliNB(), [alpha])
     if not values.size or values.min() >= 0:
         if sp.issparse(X) or (values == np.floor(values)).all():
-            return Learner(name, "naive Bayes, multinomial", RELATIVE, MultinomialNB(), [alpha])
+            return Learner(name, "multinomial naive Bayes", RELATIVE, MultinomialNB(), [alpha])
     elif sp.issparse(X):  # Gaussians of sparse features would need their zeros
-        return Learner(name, "naive Bayes, Bernoulli (x > 0)", RELATIVE, BernoulliNB(), [alpha])
-    return Learner(name, "naive Bayes, Gaussian", RELATIVE, GaussianNB(), [{"var_smoothing": list(WIDENING)}])
+        return Learner(name, "Bernoulli naive Bayes (x > 0)", RELATIVE, BernoulliNB(), [alpha])
+    return Learner(name, "Gaussian naive Bayes", RELATIVE, GaussianNB(), [{"var_smoothing": list(WIDENING)}])

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 # Of scikit-learn's: what predict reads. The first entry that fits counts.
@@ -34,13 +35,13 @@ def size_of(model: Any) -> int | None:
     if hasattr(model, "steps"):
         sizes = [size_of(step) for _, step in model.steps if step not in (None, "passthrough")]
         return None if None in sizes else sum(size for size in sizes if size is not None)
+    voting = getattr(model, "combine", None) == "vote"
     if hasattr(model, "support_vectors_"):
-        votes = model.combine == "vote" if hasattr(model, "combine") else False
-        counts = ("survival_counts_", "update_support_") if votes else ("dual_coef_",)
-        return _bytes(model.support_vectors_) + sum(_bytes(getattr(model, name)) for name in counts)
-    if getattr(model, "combine", None) == "vote" and hasattr(model, "_learner"):
+        rest = model._learner.log if voting else model.dual_coef_
+        return _bytes(model.support_vectors_) + _bytes(rest) + _bytes(getattr(model, "intercept_", ()))
+    if voting:
         votes, start = model._learner.votes, model._learner.weights.start()
-        return _bytes(votes.log) + sum(_bytes(block) for block in votes.support) + sum(map(_bytes, start))
+        return _bytes(votes.log) + sum(map(_bytes, votes.support)) + sum(map(_bytes, start))
     for names in NEEDED:
         if all(hasattr(model, name) for name in names):
             return sum(_bytes(getattr(model, name)) for name in names)
@@ -50,4 +51,4 @@ def size_of(model: Any) -> int | None:
 def _bytes(array: Any) -> int:
     if sp.issparse(array):
         return int(array.data.nbytes + array.indices.nbytes + array.indptr.nbytes)
-    return int(getattr(array, "nbytes", 8))
+    return int(np.asarray(array).nbytes)

@@ -1,0 +1,233 @@
+"""What `compare` found: a row for every learner, tables for terminals, pages and notebooks; in words: `verdict.py`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from perceptrons.selection.holm import holm
+from perceptrons.selection.interval import Interval, mcnemar
+from perceptrons.selection.recipe import named
+from perceptrons.selection.relatives import PERCEPTRON
+from perceptrons.selection.search import Setting, plain
+from perceptrons.selection.splitting import Parts
+from perceptrons.selection.verdict import in_words
+from perceptrons.training import html
+
+SIGNIFICANT = 0.05
+MARK = "*"
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A learner in a comparison.
+
+    Attributes
+    ----------
+    name, what : str
+        As in `LEARNERS`, and in words.
+    family : {"perceptron", "relative"}
+    score, interval : float and Interval
+        On the test examples.
+    p : float
+        Of McNemar's test against the best, by Holm's correction for so many comparisons; 1 for the best itself.
+    p_alone : float
+        The same without the correction.
+    dev_score : float
+    setting : Setting
+        The best one of `settings_tried`.
+    train_accuracy : float
+        Of the final model, on what it learned from.
+    training_seconds, tuning_seconds : float
+        Of the final fit, and of trying all settings, development examples predicted included.
+    prediction_seconds : float
+        For 1,000 examples, the least of three takes.
+    size : int or None
+        Bytes of the numbers that predicting needs, see `size_of`.
+    probabilistic : bool
+        Has it `predict_proba`?
+    notes : tuple of str
+        Such as that it did not converge.
+    model : the fitted estimator
+    predicted, right : arrays, an entry a test example
+    """
+
+    name: str
+    what: str
+    family: str
+    score: float
+    interval: Interval
+    dev_score: float
+    setting: Setting
+    settings_tried: int
+    train_accuracy: float
+    training_seconds: float
+    tuning_seconds: float
+    prediction_seconds: float
+    size: int | None
+    probabilistic: bool
+    notes: tuple[str, ...]
+    model: Any = field(repr=False)
+    predicted: np.ndarray = field(repr=False)
+    right: np.ndarray = field(repr=False)
+    p: float = 1.0
+    p_alone: float = 1.0
+
+    @property
+    def worse(self) -> bool:
+        """Is it significantly worse than the best?"""
+        return self.p < SIGNIFICANT
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON knows it."""
+        left_out = ("model", "predicted", "right", "setting", "interval", "notes")
+        params = {name.rpartition("__")[2]: plain(value) for name, value in self.setting.params.items()}
+        return {
+            **{name: value for name, value in self.__dict__.items() if name not in left_out},
+            "interval": self.interval._asdict(),
+            "params": params,
+            "epochs": self.setting.epochs,
+            "significantly_worse": self.worse,
+            "notes": list(self.notes),
+        }
+
+
+class Compared:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    rows : list of Contender
+        The best on the test examples first; of equals as they were asked for.
+    left_out : dict
+        Who was not compared, and why.
+    best, best_perceptron, best_relative : Contender, or None if there is none of that family
+    y_test : array
+    parts : Parts
+    sizes : dict
+        Examples to train, for development (dev) and to test.
+    metric : str
+    scaled : bool
+        Were the data standardised, for all alike?
+    looks : int
+        How often these test examples were looked at, this time included.
+    n_features : int
+    """
+
+    def __init__(
+        self, rows: Sequence[Contender], left_out: Mapping[str, str], y_test: np.ndarray, parts: Parts,
+        sizes: dict[str, int], metric: str, scaled: bool, looks: int, n_features: int,
+    ):  # fmt: skip
+        ranked = sorted(rows, key=lambda row: -row.score)
+        alone = [mcnemar(ranked[0].right, row.right) for row in ranked[1:]]
+        self.rows = ranked[:1] + [
+            replace(row, p=p, p_alone=one) for row, p, one in zip(ranked[1:], holm(alone), alone, strict=True)
+        ]
+        self.left_out, self.y_test, self.parts, self.sizes = dict(left_out), y_test, parts, sizes
+        self.metric, self.scaled, self.looks, self.n_features = metric, scaled, looks, n_features
+
+    @property
+    def best(self) -> Contender:
+        return self.rows[0]
+
+    @property
+    def best_perceptron(self) -> Contender | None:
+        return next((row for row in self.rows if row.family == PERCEPTRON), None)
+
+    @property
+    def best_relative(self) -> Contender | None:
+        return next((row for row in self.rows if row.family != PERCEPTRON), None)
+
+    def row(self, name: str) -> Contender:
+        """The learner of that name."""
+        for row in self.rows:
+            if row.name == name:
+                return row
+        reason = f" ({self.left_out[name]})" if name in self.left_out else ""
+        raise KeyError(f"{name!r} was not compared{reason}: there are {', '.join(row.name for row in self.rows)}.")
+
+    def mcnemar(self, one: str, other: str) -> float:
+        """The p-value of the difference between two learners, for a single comparison that was planned."""
+        return mcnemar(self.row(one).right, self.row(other).right)
+
+    def explain(self) -> str:
+        """In words: who is best, who is not worse, whether a relative is ahead of every perceptron and why, and what
+        they get wrong."""
+        return "\n".join(in_words(self))
+
+    def notes(self) -> list[str]:
+        """What the table needs to be understood."""
+        notes = (
+            []
+            if len(self.rows) == 1
+            else [
+                f"{MARK} significantly worse than the best: McNemar's exact test on right answers, p < {SIGNIFICANT} "
+                f"after Holm's correction for {len(self.rows) - 1} comparisons."
+            ]
+        )
+        notes += [f"{row.what}: {note}." for row in self.rows for note in row.notes]
+        return notes + [f"{name}: {reason}." for name, reason in self.left_out.items()]
+
+    def table(self, times: bool = True) -> tuple[list[str], list[list[str]]]:
+        """Head and lines of the table. times: with the columns that differ from run to run."""
+        head = ["learner", "family", self.metric, "95% interval", "p"]
+        head += ["learned in s", "1,000 answers in s"] * times
+        return [*head, "kB", "probabilities"], [self._line(row, times) for row in self.rows]
+
+    def _line(self, row: Contender, times: bool) -> list[str]:
+        p = "best" if row is self.best else f"{_p(row.p)}{MARK if row.worse else ''}"
+        spent = [f"{row.training_seconds:.3g}", f"{row.prediction_seconds:.2g}"] * times
+        size = "-" if row.size is None else _kilobytes(row.size)
+        interval = f"{row.interval.low:.4f} to {row.interval.high:.4f}"
+        kind = "yes" if row.probabilistic else "no"
+        return [row.what, row.family, f"{row.score:.4f}", interval, p, *spent, size, kind]
+
+    def settings(self) -> tuple[list[str], list[list[str]]]:
+        """Head and lines of a second table: how each was tuned."""
+        head = ["learner", "tried", f"best {self.metric} on development data", "setting", "tuned in s"]
+        return head, [
+            [row.what, str(row.settings_tried), f"{row.dev_score:.4f}", named(row.setting), f"{row.tuning_seconds:.3g}"]
+            for row in self.rows
+        ]
+
+    def to_markdown(self, times: bool = True) -> str:
+        """The table for a page. times: with the columns that differ from run to run."""
+        head, lines = self.table(times)
+        cells = [head, ["---"] * len(head), *[[cell.replace("|", "\\|") for cell in line] for line in lines]]
+        return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON knows it, but the models and what they answered."""
+        return {
+            "split": self.parts.how, "sizes": self.sizes, "n_features": self.n_features, "metric": self.metric,
+            "scaled": self.scaled, "looks": self.looks, "rows": [row.to_dict() for row in self.rows],
+            "left_out": self.left_out, "correction": "Holm", "explanation": self.explain(),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        tables = "\n\n".join(_aligned(*table) for table in (self.table(), self.settings()))
+        return "\n".join([tables, "", *self.notes(), "", self.explain()])
+
+    def __repr__(self) -> str:
+        best = f"best {self.best.name!r} with {self.metric} {self.best.score:.4f}"
+        return f"<Compared: {len(self.rows)} learners on {self.sizes['test']:,} test examples, {best}>"
+
+    def _repr_html_(self) -> str:
+        tables = [html.table(lines, head) for head, lines in (self.table(), self.settings())]
+        words = [html.note(line) for line in [*self.notes(), *in_words(self)]]
+        return html.block(tables[0], tables[1], *words)
+
+
+def _aligned(head: list[str], lines: list[list[str]]) -> str:
+    widths = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
+    return "\n".join("  ".join(f"{cell:{w}}" for cell, w in zip(line, widths, strict=True)).rstrip()
+                     for line in [head, *lines])  # fmt: skip
+
+
+def _p(p: float) -> str:
+    return f"{p:.2g}" if p >= 0.001 else "< 0.001"
+
+
+def _kilobytes(size: int) -> str:
+    return f"{size / 1000:.1f}" if size < 100_000 else f"{size / 1000:,.0f}"

@@ -1,0 +1,258 @@
+"""Two demonstrations on generated data: what moves a relative's boundary and leaves the perceptron's where it is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import LinearSVC
+
+from perceptrons.linear import Perceptron
+from perceptrons.selection.relatives import LeastSquares
+from perceptrons.training import html
+
+LEARNED, TESTED, FAR = 200, 4000, 40  # examples
+CLOUDS = ((1.5, 0.0), (0.7, 1.0))  # too_correct: the centre of the class 1 (class 0 is opposite), and the deviations
+FAR_CLOUD = ((12.0, -8.0), (0.7, 0.7))
+TELLING = ((0.6, 2.0), (1.0, 1.0))  # copied_features: the first feature tells little, the second much
+STEP = 1e-4  # of differences that find the slope of a score
+HEAD = ("learner", "right before", "right after", "lost", "boundary turned", "and moved by")
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """A learner before and after.
+
+    Attributes
+    ----------
+    name : str
+    before, after : float
+        Accuracy on the same test examples.
+    turned : float
+        By how many degrees the boundary turned, as seen halfway between the classes.
+    shifted : float
+        By how much it came nearer to, or went farther from, that place.
+    model_before, model_after : fitted estimators of two features
+    """
+
+    name: str
+    before: float
+    after: float
+    turned: float
+    shifted: float
+    model_before: Any = field(repr=False)
+    model_after: Any = field(repr=False)
+
+    @property
+    def lost(self) -> float:
+        """Points of accuracy lost, in percent."""
+        return 100 * (self.before - self.after)
+
+
+@dataclass(frozen=True, eq=False)
+class Demonstration:
+    """What a demonstration showed.
+
+    Attributes
+    ----------
+    title : str
+    rows : list of Moved
+        The first is the one that is misled; the perceptron is called "averaged perceptron".
+    before, after, test : tuples of X and y
+        All of two features.
+    story : tuple of str
+        What was done, and why it happens.
+    """
+
+    title: str
+    rows: list[Moved]
+    before: tuple[np.ndarray, np.ndarray] = field(repr=False)
+    after: tuple[np.ndarray, np.ndarray] = field(repr=False)
+    test: tuple[np.ndarray, np.ndarray] = field(repr=False)
+    story: tuple[str, ...]
+
+    def row(self, name: str) -> Moved:
+        """The learner of that name."""
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(f"{name!r}: there are {', '.join(row.name for row in self.rows)}.")
+
+    def explain(self) -> str:
+        """In words."""
+        misled, ours = self.rows[0], self.row("averaged perceptron")
+        figures = (
+            f"{misled.name} loses {misled.lost:.1f} points of accuracy and its boundary turns by {misled.turned:.0f} "
+            f"degrees; the averaged perceptron loses {max(0.0, ours.lost):.1f}, and turns by {ours.turned:.0f}."
+        )
+        done, *reasons = self.story
+        return "\n".join([done, figures, *reasons])
+
+    def table(self) -> list[list[str]]:
+        return [
+            [row.name, f"{row.before:.1%}", f"{row.after:.1%}", f"{row.lost:.1f}", f"{row.turned:.1f}°",
+             f"{row.shifted:.2f}"]
+            for row in self.rows
+        ]  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON knows it, without data and models."""
+        names = ("name", "before", "after", "lost", "turned", "shifted")
+        rows = [{name: getattr(row, name) for name in names} for row in self.rows]
+        return {"title": self.title, "rows": rows, "explanation": self.explain()}
+
+    def __str__(self) -> str:
+        lines = [list(HEAD), *self.table()]
+        widths = [max(len(line[k]) for line in lines) for k in range(len(HEAD))]
+        shown = ["  ".join(f"{cell:{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+        return "\n".join([self.title, "", *shown, "", self.explain()])
+
+    def _repr_html_(self) -> str:
+        words = [html.note(line) for line in self.explain().splitlines()]
+        return html.block(html.note(self.title), html.table(self.table(), HEAD), *words)
+
+
+def too_correct(random_state: int = 0) -> Demonstration:
+    """Least squares is moved by examples that are far on their right side, the perceptron is not (spec 13).
+
+    When to use it: to see, or to teach, what the squared loss does: it fines a score of 20 where the target is 1. When
+    not: as a judgement of least squares on your data; for that there is `compare`.
+
+    Returns
+    -------
+    Demonstration
+
+    Examples
+    --------
+    >>> from perceptrons.selection import too_correct
+    >>> shown = too_correct()
+    >>> shown.row("least squares on ±1").lost > 5 > 1 > shown.row("averaged perceptron").lost
+    True
+    """
+    rng = np.random.default_rng(random_state)
+    (X, y), test = _clouds(rng, LEARNED, *CLOUDS), _clouds(rng, TESTED, *CLOUDS)
+    more = rng.normal(*FAR_CLOUD, (FAR, 2))
+    after = np.vstack([X, more]), np.concatenate([y, np.ones(FAR, y.dtype)])
+    learners = {
+        "least squares on ±1": LeastSquares(),
+        "averaged perceptron": Perceptron(),
+        "logistic regression": LogisticRegression(),
+        "linear SVM": LinearSVC(random_state=0),
+    }
+    rows = [_moved(name, model, (X, y), after, test) for name, model in learners.items()]
+    scores = rows[0].model_before.decision_function(more)
+    going_on = clone(learners["averaged perceptron"]).fit(X, y)
+    updates = going_on.partial_fit(more, np.ones(FAR, y.dtype)).n_updates_ - rows[1].model_before.n_updates_
+    return Demonstration(
+        "Examples that are too correct", rows, (X, y), after, test,
+        (
+            f"{FAR} examples were added to {LEARNED}, far on the right side of every boundary: no learner has reason "
+            "to change its mind.",
+            f"Least squares wants every score of class 1 to be 1, and gave the new examples {scores.mean():.1f} on "
+            "average: that is fined as if it were wrong, so the boundary turns until they score less, and near "
+            "examples pay for it.",
+            "The perceptron learns from wrong answers only. Going on with the new examples, the one that learned "
+            f"before makes {updates or 'no'} update{'s' * (updates > 1)}. Learning anew, as here, it can meet one of "
+            "them before it knows better and then takes a long step, which later examples take back.",
+            "Logistic regression and the SVM hardly, or not at all, count examples that are right by far.",
+        ),
+    )  # fmt: skip
+
+
+def copied_features(copies: int = 20, random_state: int = 0) -> Demonstration:
+    """Naive Bayes is misled by a feature that is there many times, the perceptron is not (spec 13).
+
+    When to use it: to see, or to teach, what assuming independent features does: it counts the same evidence again and
+    again. When not: as a judgement of naive Bayes on your data; for that there is `compare`.
+
+    Parameters
+    ----------
+    copies : int, default=20
+        How often the weaker of two features is there afterwards.
+    random_state : int, default=0
+
+    Returns
+    -------
+    Demonstration
+        Its models take the two features, and copy the first by themselves.
+
+    Examples
+    --------
+    >>> from perceptrons.selection import copied_features
+    >>> shown = copied_features()
+    >>> shown.row("Gaussian naive Bayes").lost > 10 > 1 > shown.row("averaged perceptron").lost
+    True
+    """
+    if isinstance(copies, bool) or not isinstance(copies, int) or not 2 <= copies <= 1000:
+        raise ValueError(f"copies={copies!r}: give a whole number from 2 to 1000.")
+    rng = np.random.default_rng(random_state)
+    learned, test = _clouds(rng, LEARNED, *TELLING), _clouds(rng, TESTED, *TELLING)
+    learners = {
+        "Gaussian naive Bayes": GaussianNB(),
+        "averaged perceptron": Perceptron(),
+        "logistic regression": LogisticRegression(),
+        "least squares on ±1": LeastSquares(),
+    }
+    copying = FunctionTransformer(_copied, kw_args={"copies": copies})
+    rows = [
+        _moved(name, model, learned, learned, test, lambda model: make_pipeline(clone(copying), model))
+        for name, model in learners.items()
+    ]
+    once, often = rows[1].model_before.coef_[0], rows[1].model_after[-1].coef_[0]
+    return Demonstration(
+        f"A feature that is there {copies} times", rows, learned, learned, test,
+        (
+            f"The first of two features, which tells less, was copied: it is there {copies} times, and tells nothing "
+            "new.",
+            f"Naive Bayes takes the copies for {copies} independent witnesses and multiplies what they say, so the "
+            "feature that tells more is outvoted.",
+            f"The perceptron divides the weight among the copies: each has {often[0]:.3g}, all of them "
+            f"{copies * often[0]:.3g}, which is {copies * often[0] / often[-1]:.2f} of the weight of the other "
+            f"feature; without copies it was {once[0] / once[1]:.2f}. The copies act like one feature that is "
+            f"{copies**0.5:.1f} times as long: steps along it are longer, so the boundary is not quite the same, but "
+            "wrong answers correct it.",
+            "Logistic regression and least squares divide the weight in the same way.",
+        ),
+    )  # fmt: skip
+
+
+def _clouds(rng: np.random.Generator, n: int, centre: Any, deviations: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Two classes around opposite centres."""
+    y = np.repeat([0, 1], n // 2)
+    return rng.normal(0.0, deviations, (n, 2)) + np.outer(2 * y - 1, centre), y
+
+
+def _copied(X: np.ndarray, copies: int) -> np.ndarray:
+    X = np.asarray(X)
+    return np.column_stack([np.repeat(X[:, :1], copies, axis=1), X[:, 1:]])
+
+
+def _moved(
+    name: str, learner: BaseEstimator, before: Any, after: Any, test: Any,
+    around: Callable[[Any], Any] = lambda model: model,
+) -> Moved:  # fmt: skip
+    """The learner, fitted to both. around: what is put around the second one."""
+    first, second = clone(learner).fit(*before), around(clone(learner)).fit(*after)
+    X, y = test
+    middle = (X[y == 0].mean(axis=0) + X[y == 1].mean(axis=0)) / 2
+    (angle, offset), (angle_after, offset_after) = _boundary(first, middle), _boundary(second, middle)
+    turned = abs((angle_after - angle + 180) % 360 - 180)
+    return Moved(
+        name, float(first.score(X, y)), float(second.score(X, y)), turned, abs(offset_after - offset), first, second
+    )
+
+
+def _boundary(model: Any, middle: np.ndarray) -> tuple[float, float]:
+    """The direction in which the score rises there, in degrees, and how far from there it is 0."""
+    around = middle + STEP * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
+    if hasattr(model, "decision_function"):
+        scores = model.decision_function(around)
+    else:
+        scores = np.subtract(*model.predict_log_proba(around).T[::-1])
+    slope = np.array([scores[1] - scores[2], scores[3] - scores[4]]) / (2 * STEP)
+    return float(np.degrees(np.arctan2(slope[1], slope[0]))), float(-scores[0] / np.linalg.norm(slope))
