@@ -8,6 +8,7 @@ import numpy as np
 
 from perceptrons.rows import Rows, Sparse
 from perceptrons.training.html import block, note, table
+from perceptrons.training.wording import short
 
 SHOWN = 10  # contributions of a table
 SHOWN_SCORES = 8
@@ -280,9 +281,3 @@ def verdict(classes: np.ndarray, decision: np.ndarray, winners: np.ndarray, seve
 
 def _label(label: Any) -> str:
     return short(repr(label))
-
-
-def short(name: str, at_most: int = 32) -> str:
-    """A name as a piece of one line: control characters escaped, cut if long."""
-    name = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)
-    return name if len(name) <= at_most else name[: at_most - 3] + "..."

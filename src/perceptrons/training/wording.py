@@ -1,0 +1,72 @@
+"""What happened in training, in plain sentences: why it stopped, and with which settings."""
+
+from typing import Any
+
+LONG = 60  # characters of a setting, after which it is cut
+NOT_PROBABILITIES = "Scores say which class wins and how clearly; they are not probabilities."
+
+
+def changed(model: Any) -> dict[str, Any]:
+    """The parameters that are not at their defaults."""
+    defaults, now = type(model)().get_params(), model.get_params(deep=False)
+    if _is_tagger(model):
+        now["templates"] = None if model.templates is None else model.templates.templates
+    return {name: value for name, value in now.items() if value is not defaults[name] and value != defaults[name]}
+
+
+def settings(model: Any) -> str:
+    """The same as words: max_iter=5, combine='last'."""
+    return ", ".join(short(f"{name}={value!r}", LONG) for name, value in changed(model).items())
+
+
+def why_it_stopped(model: Any) -> str:
+    """One sentence for the reason that the model's last `fit` ended."""
+    things = "sentences" if _is_tagger(model) else "examples"
+    if not model.stop_reason_:
+        return f"It learned from blocks of {things} and never decided to stop."
+    last, still = model.history_[-1] if model.history_ else {}, ""
+    if last.get("mistakes"):
+        still = ", and it still made mistakes"
+    elif last.get("updates"):
+        still = f", and some {things} were still within the margin"
+    settled, waited = f"{model.tol or 0:g}", model.n_iter_no_change
+    learned, parted = "weights", "are linearly separable"
+    if hasattr(model, "kernel"):
+        learned, parted = "coefficients", "are separated in the kernel's space"
+    elif _is_tagger(model):
+        parted = "were all labelled right"
+    sentences = {
+        "converged": f"A whole epoch went by without a mistake: the training {things} {parted}.",
+        "tol": f"The averaged {learned} settled: over an epoch they changed by less than {settled} of their size.",
+        "early_stopping": f"Accuracy on held-out training {things} had not improved for {waited} epochs, "
+        f"so the {learned} are those of epoch {best_epoch(model)}.",
+        "max_iter": f"{_all_epochs(model)}{still}.",
+        "max_seconds": f"The time allowed was over ({model.max_seconds or 0:g} seconds).",
+        "interrupted": "It was interrupted.",
+    }
+    return sentences.get(model.stop_reason_, f"The reason given is {model.stop_reason_!r}.")
+
+
+def best_epoch(model: Any) -> int:
+    """The first epoch with the highest accuracy on held-out examples."""
+    return int(max(model.history_, key=lambda row: row["validation_accuracy"] or 0.0)["epoch"])
+
+
+def _all_epochs(model: Any) -> str:
+    if not hasattr(model, "progress_"):
+        return f"All {model.max_iter:,} epochs allowed were used"
+    return (
+        "The data were read once, as asked"
+        if model.n_iter_ == 1
+        else f"All {model.n_iter_:,} epochs asked for are done"
+    )
+
+
+def short(name: str, at_most: int = 32) -> str:
+    """A name as a piece of one line: control characters escaped, cut if long."""
+    name = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)
+    return name if len(name) <= at_most else name[: at_most - 3] + "..."
+
+
+def _is_tagger(model: Any) -> bool:
+    return hasattr(model, "templates")
