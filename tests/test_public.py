@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import perceptrons
 
 
@@ -16,13 +18,10 @@ def test_the_public_names_are_these():
 
 
 def test_modules_are_there_when_first_asked_for():
-    code = (
-        "import perceptrons; print([getattr(perceptrons, m).__name__ for m in ('data', 'losses', 'online', 'theory')])"
-    )
+    modules = ["data", "losses", "online", "plots", "report", "selection", "theory"]
+    code = f"import perceptrons; print([getattr(perceptrons, module).__name__ for module in {modules}])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (
-        run.stdout.strip() == "['perceptrons.data', 'perceptrons.losses', 'perceptrons.online', 'perceptrons.theory']"
-    )
+    assert run.stdout.strip() == str([f"perceptrons.{module}" for module in modules])
     assert {"theory", "Perceptron"} <= set(dir(perceptrons))
 
 
@@ -31,13 +30,19 @@ def test_the_public_names_of_the_theory_are_these():
         "Bound", "Certificate", "Combination", "Comparison", "Convergence", "Margin", "Margins", "check_bound",
         "convergence", "margins", "max_margin", "mistake_bound", "project", "radius", "separability", "signed_distance",
     ]  # fmt: skip
-    for name in perceptrons.theory.__all__:
-        text = " ".join(getattr(perceptrons.theory, name).__doc__.split())
-        assert name[0].isupper() or ("When to use it" in text and "When not" in text), name
+
+
+@pytest.mark.parametrize("module", ["plots", "report", "selection", "theory"])
+def test_every_function_and_display_says_when_to_use_it(module):
+    public = getattr(perceptrons, module)
+    for name in public.__all__:
+        text = " ".join(getattr(public, name).__doc__.split())
+        plain = name[0].isupper() and not name.endswith("Display")  # a class of results
+        assert plain or ("When to use it" in text and "When not" in text), name
 
 
 def test_importing_the_package_loads_no_tool_of_the_command_line():
-    tools = ("typer", "rich", "polars", "perceptrons.cli")
+    tools = ("typer", "rich", "polars", "matplotlib", "perceptrons.cli")
     code = f"import perceptrons, sys; print([m for m in {tools} if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

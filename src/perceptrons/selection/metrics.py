@@ -35,10 +35,11 @@ class Metric:
         self.own = callable(metric)
 
     def __call__(self, y: Any, predicted: Any) -> float:
+        right = self.right(y, predicted)  # after every epoch scikit-learn's checks would cost more than the counting
+        if right is not None:
+            return float(right.mean())
         if not self.own and is_sequences(y):
             y, predicted = list(chain(*y)), list(chain(*predicted))
-        elif not self.own and is_sets(y):
-            return float(np.mean([set(one) == set(other) for one, other in zip(y, predicted, strict=True)]))
         return float(self._function(y, predicted))
 
     def right(self, y: Any, predicted: Any) -> np.ndarray | None:
