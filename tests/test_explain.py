@@ -87,6 +87,9 @@ def test_what_decided_is_the_difference_of_two_classes(rng):
     assert [why.prediction, why.runner_up] == order[:2].tolist()
     weights, bias = why.between(why.prediction, why.runner_up)
     assert weights @ why.values + bias == pytest.approx(scores[order[0]] - scores[order[1]])
+    zeros, none = why.between(why.prediction, why.prediction)
+    assert not zeros.any()
+    assert none == 0
     parts = why.top(3)
     assert [abs(part.contribution) for part in parts] == sorted((abs(p.contribution) for p in parts), reverse=True)
     assert all(part.contribution == pytest.approx(part.weight * part.value) for part in parts)
@@ -109,7 +112,16 @@ def test_one_example_may_come_in_any_form(rng):
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     model = Perceptron(max_iter=5).fit(frame, y)
     x = X[7]
-    forms = [x, x.tolist(), x[None], sp.csr_matrix(x[None]), frame.iloc[[7]], frame.iloc[7], dict(frame.iloc[7])]
+    forms = [
+        x,
+        x.tolist(),
+        x[None],
+        sp.csr_matrix(x[None]),
+        sp.coo_array(x),
+        frame.iloc[[7]],
+        frame.iloc[7],
+        dict(frame.iloc[7]),
+    ]
     told = [model.explain(one) for one in forms]
     assert all(why.features == told[0].features for why in told)
     assert all(np.array_equal(why.contributions, told[0].contributions) for why in told)

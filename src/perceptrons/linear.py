@@ -103,6 +103,8 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         every pair of classes, (0, 1), (0, 2), ..., positive for the second. Voting has no such weights: read below.
     coef_last_, intercept_last_, coef_average_, intercept_average_ : arrays
         The final and the averaged weights, both there whatever `combine` is.
+    never_updated_ : array of bool of shape (n_features,)
+        Features none of whose weights an update has ever changed.
     classes_ : array of shape (n_classes,)
     n_features_in_, feature_names_in_ : int, array of str (if X had names)
     n_iter_ : int

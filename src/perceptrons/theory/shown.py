@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from perceptrons.training.html import block, note, table
+from perceptrons.training.html import block, escaped, note, table
 
 
 class InWords:
@@ -15,8 +15,9 @@ class InWords:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        rows = [(name.replace("_", " "), _written(getattr(self, name))) for name in self._shown]
-        return block(table([row for row in rows if row[1]]), note(self.explain()))
+        rows = [(name.removeprefix("n_").replace("_", " "), _written(getattr(self, name))) for name in self._shown]
+        # escaped here, so that numbers, too, begin on the left
+        return block(table([(name, escaped(value)) for name, value in rows if value]), note(self.explain()))
 
 
 def _written(value: Any) -> str:

@@ -122,6 +122,8 @@ class Explanation:
         """The weights and the bias by which a class leads another: together with the values, by how much."""
         self._check(label)
         self._check(other)
+        if label == other:
+            return np.zeros(self.weights.shape[1]), 0.0
         pair = next((k for k, named in enumerate(self.rows) if {label, other} == set(named)), None)
         if pair is not None:
             sign = 1.0 if self.rows[pair][-1] == label else -1.0
@@ -245,7 +247,7 @@ class Explanation:
         """The answers of decision_function, the highest first."""
         order = np.argsort(-self.decision, kind="stable")[:SHOWN_SCORES].tolist()
         labels = self.classes.tolist()
-        scores = ", ".join(f"{_label(labels[k])} {self.decision[k]:.4g}" for k in order)
+        scores = ", ".join(f"{_label(labels[k])}: {self.decision[k]:.4g}" for k in order)
         kind = "Votes" if self.combine == "vote" else "Scores"
         return f"{kind}: {scores}{', ...' * (len(labels) > SHOWN_SCORES)}."
 

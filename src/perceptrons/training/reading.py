@@ -85,6 +85,10 @@ class LabelledReading(Reading):
 
     def _example(self, x: Any) -> tuple[Any, list[str]]:
         """One example as rows, and the names in it that the model does not know."""
+        if len(getattr(x, "shape", ())) == 2 and x.shape[0] != 1:
+            raise ValueError(f"One example is one row, not {x.shape[0]}: explain them one by one.")
+        if sp.issparse(x) and x.ndim == 1:
+            x = x.reshape(1, -1)
         if hasattr(x, "to_dict") and hasattr(x, "index") and np.ndim(x) == 1 and "_columns" in self.__dict__:
             x = x.to_dict()  # a row of a frame
         elif hasattr(x, "columns"):
