@@ -10,7 +10,8 @@ from perceptrons.training.weights import first_weights
 def untouched(learner: Any) -> np.ndarray:
     """For every feature of a linear model: are all its weights what they were at the start?
 
-    The average remembers updates that the last weights took back, so both are asked. A weight that the user gave to
+    The average remembers updates that the last weights took back, so both are asked; updates that cancel in both, which
+    takes an accident of times and values, cannot be told from none. A weight that the user gave to
     start from (`coef_init`) is not known here, and its feature counts as reached; so does one whose random start was
     drawn after the model had begun, or that shrinking has moved.
     """
