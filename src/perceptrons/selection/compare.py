@@ -69,7 +69,7 @@ def compare(
     ledger : path, optional
         A file that remembers looks from process to process; otherwise this process does.
     max_seconds : float, optional
-        Of tuning, for each learner. Settings beyond it are not tried; a perceptron that cannot try one is left out.
+        Of tuning, for each learner. What is beyond is not tried; a perceptron that makes no epoch in it is left out.
         Either is said.
     tell : function, optional
         Is told in a line what each learner did on development examples, to show progress.

@@ -12,7 +12,7 @@ from perceptrons.selection.recipe import named
 from perceptrons.selection.relatives import PERCEPTRON
 from perceptrons.selection.search import Setting, plain
 from perceptrons.selection.splitting import Parts
-from perceptrons.selection.verdict import in_words
+from perceptrons.selection.verdict import in_words, p_text
 from perceptrons.training import html
 
 SIGNIFICANT = 0.05
@@ -38,7 +38,7 @@ class Contender:
     setting : Setting
         The best one of `settings_tried`.
     train_accuracy : float
-        Of the final model, on what it learned from.
+        Of the final model on what it learned from, or on 2,000 examples of it.
     training_seconds, tuning_seconds : float
         Of the final fit, and of trying all settings, development examples predicted included.
     prediction_seconds : float
@@ -176,12 +176,15 @@ class Compared:
         return [*head, "kB", "probabilities"], [self._line(row, times) for row in self.rows]
 
     def _line(self, row: Contender, times: bool) -> list[str]:
-        p = "best" if row is self.best else f"{_p(row.p)}{MARK if row.worse else ''}"
         spent = [f"{row.training_seconds:.3g}", f"{row.prediction_seconds:.2g}"] * times
         size = "-" if row.size is None else _kilobytes(row.size)
         interval = f"{row.interval.low:.4f} to {row.interval.high:.4f}"
         kind = "yes" if row.probabilistic else "no"
-        return [row.what, row.family, f"{row.score:.4f}", interval, p, *spent, size, kind]
+        return [row.what, row.family, f"{row.score:.4f}", interval, self.p_in_words(row), *spent, size, kind]
+
+    def p_in_words(self, row: Contender) -> str:
+        """The corrected p-value, marked if the learner is significantly worse than the best."""
+        return "best" if row is self.best else f"{p_text(row.p)}{MARK if row.worse else ''}"
 
     def settings(self) -> tuple[list[str], list[list[str]]]:
         """Head and lines of a second table: how each was tuned."""
@@ -223,10 +226,6 @@ def _aligned(head: list[str], lines: list[list[str]]) -> str:
     widths = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
     return "\n".join("  ".join(f"{cell:{w}}" for cell, w in zip(line, widths, strict=True)).rstrip()
                      for line in [head, *lines])  # fmt: skip
-
-
-def _p(p: float) -> str:
-    return f"{p:.2g}" if p >= 0.001 else "< 0.001"
 
 
 def _kilobytes(size: int) -> str:

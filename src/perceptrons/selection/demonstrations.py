@@ -21,7 +21,7 @@ CLOUDS = ((1.5, 0.0), (0.7, 1.0))  # too_correct: the centre of the class 1 (cla
 FAR_CLOUD = ((12.0, -8.0), (0.7, 0.7))
 TELLING = ((0.6, 2.0), (1.0, 1.0))  # copied_features: the first feature tells little, the second much
 STEP = 1e-4  # of differences that find the slope of a score
-HEAD = ("learner", "right before", "right after", "lost", "boundary turned", "and moved by")
+HEAD = ("learner", "right before", "right after", "lost", "turned", "shifted")
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ SMOOTHING = (0.001, 0.01, 0.1, 0.5, 1.0)  # counts added by naive Bayes
 WIDENING = (1e-9, 1e-6, 1e-3, 1e-2, 1e-1)  # of the largest variance, added by Gaussian naive Bayes
 DEGREES = (2, 3)  # with three widths of the Gaussian kernel also five settings
 EPOCHS = 30  # at most; those before are judged from the same run
-ITERATIONS = 300  # of logistic regression, at most
+ITERATIONS = 200  # of logistic regression, at most
 PLAIN = {  # by which weights predict
     "last": "last perceptron", "average": "averaged perceptron", "vote": "voted perceptron",
     "pocket": "pocket perceptron",
@@ -127,7 +127,7 @@ def _known(name: str, X: Any, seed: int) -> Learner:
         return _naive_bayes(X)
     grids: dict[str, tuple[str, str, Any, dict[str, list[Any]]]] = {
         "margin": (PERCEPTRON, "margin perceptron", Perceptron(**ours), {"margin": times}),
-        "pa1": (PERCEPTRON, "passive-aggressive (PA-I)", Perceptron(step="pa1", **ours), {"C": over}),
+        "pa1": (PERCEPTRON, "passive-aggressive", Perceptron(step="pa1", **ours), {"C": over}),
         "arow": (PERCEPTRON, "AROW", Perceptron(step="arow", **ours), {"C": over}),
         "logistic": (RELATIVE, "logistic regression", LogisticRegression(max_iter=ITERATIONS), {"C": over}),
         "svm": (RELATIVE, "linear SVM", LinearSVC(random_state=seed), {"C": over}),
@@ -149,5 +149,5 @@ def _naive_bayes(X: Any) -> Learner:
         if sp.issparse(X) or (values == np.floor(values)).all():
             return Learner(name, "multinomial naive Bayes", RELATIVE, MultinomialNB(), [alpha])
     elif sp.issparse(X):  # Gaussians of sparse features would need their zeros
-        return Learner(name, "Bernoulli naive Bayes (x > 0)", RELATIVE, BernoulliNB(), [alpha])
+        return Learner(name, "naive Bayes of x > 0", RELATIVE, BernoulliNB(), [alpha])
     return Learner(name, "Gaussian naive Bayes", RELATIVE, GaussianNB(), [{"var_smoothing": list(WIDENING)}])

@@ -4,6 +4,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from perceptrons.selection.splitting import Parts, len_of
 MOST_FOR_KERNEL = 20_000  # examples to learn from: time grows with their square
 TAKES = 3  # of predicting, of which the shortest counts
 SLOW = 1.0  # seconds: one take is enough
+ASKED_AGAIN = 2000  # examples learned from, at most, on which the accuracy is measured too
 
 
 class Tuned:
@@ -40,7 +42,8 @@ class Tuned:
         if complaints:
             most = getattr(self.model[-1] if isinstance(self.model, Pipeline) else self.model, "max_iter", None)
             self.notes.append("did not converge" if most is None else f"did not converge in {most:,} iterations")
-        self.train_accuracy = float(np.mean(self.model.predict(learnable[0]) == learnable[1]))
+        some = np.unique(np.linspace(0, len_of(learnable[0]) - 1, ASKED_AGAIN).astype(int))
+        self.train_accuracy = float(np.mean(self.model.predict(learnable[0][some]) == learnable[1][some]))
 
     def line(self, metric: str) -> str:
         return f"{self.learner.what}: {metric} {self.best.score:.4f} on development data, {self.tuning_seconds:.1f} s"
@@ -83,21 +86,32 @@ def tune(
     for params in runs:
         left = None if max_seconds is None else max_seconds - (time.perf_counter() - began)
         if settings and left is not None and left <= 0:
-            late = f"{len(settings)} of {len(runs)} settings were tried in {max_seconds:g} seconds"
+            late = _too_late(max_seconds)
             break
         named = {prefix + name: [value] for name, value in params.items()}
         timed = _limited(watchable, left)
         with _convergence_noted():
             found = try_settings(Watchable(timed), held, named, metric, None, lambda setting: None)
         if found[0].stop_reason == "max_seconds" and watchable.last.max_seconds is None:
-            if not settings:
-                return f"left out, as {max_seconds:g} seconds do not suffice for one setting", None
-            late = f"{len(settings)} of {len(runs)} settings were tried in {max_seconds:g} seconds"
-            break
+            late, found = _too_late(max_seconds), _whole_epochs(found[0])
         settings += found
+        if late:
+            break
+    if not settings:
+        return f"left out, as {max_seconds:g} seconds do not suffice for one epoch", None
     done = Tuned(learner, watchable, settings, time.perf_counter() - began, learnable)
-    done.notes += [late] if late else []
+    done.notes += [f"{late}: {len(settings)} of {len(runs)} settings"] if late else []
     return "", done
+
+
+def _too_late(max_seconds: float | None) -> str:
+    return f"tuning ended when {max_seconds:g} seconds were spent"
+
+
+def _whole_epochs(setting: Setting) -> list[Setting]:
+    """The setting as far as its epochs were whole, if any was: time was spent in the last one."""
+    curve = setting.curve[:-1]
+    return [replace(setting, curve=curve, score=max(curve), epochs=1 + curve.index(max(curve)))] if curve else []
 
 
 def _in_pipeline(estimator: Any) -> tuple[Pipeline, str]:

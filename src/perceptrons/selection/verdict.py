@@ -55,11 +55,11 @@ def _families(found: "Compared") -> list[str]:
     points = 100 * abs(theirs.score - ours.score)
     if not relative_ahead(found):
         equal = "as good as" if ours.score == theirs.score else f"{points:.2f} points ahead of"
-        return [f"No relative beats every perceptron: {ours.what} is {equal} {theirs.what} (McNemar p = {_p(p)})."]
+        return [f"No relative beats every perceptron: {ours.what} is {equal} {theirs.what} (McNemar {_p_is(p)})."]
     start = f"A relative beats every perceptron: {theirs.what} is {points:.2f} points ahead of {ours.what}"
     if p >= ALONE:
-        return [f"{start}, which may be chance (McNemar p = {_p(p)})."]
-    return [f"{start} (McNemar p = {_p(p)}). {why(found, theirs, ours)}"]
+        return [f"{start}, which may be chance (McNemar {_p_is(p)})."]
+    return [f"{start} (McNemar {_p_is(p)}). {why(found, theirs, ours)}"]
 
 
 def why(found: "Compared", theirs: "Contender", ours: "Contender") -> str:
@@ -95,14 +95,14 @@ def _curved(found: "Compared") -> list[str]:
     if points > 0 and p < ALONE:
         return [
             f"A curved boundary is needed: the kernel ({named(kernel.setting)}) is {points:.2f} points ahead of the "
-            f"best straight one, {straight.what} (McNemar p = {_p(p)})."
+            f"best straight one, {straight.what} (McNemar {_p_is(p)})."
         ]
     if points < 0 and p < ALONE:
         return [
             f"A straight boundary is enough: the kernel is {-points:.2f} points behind {straight.what} "
-            f"(McNemar p = {_p(p)})."
+            f"(McNemar {_p_is(p)})."
         ]
-    return [f"A curved boundary makes no significant difference (kernel against {straight.what}: p = {_p(p)})."]
+    return [f"A curved boundary makes no significant difference (kernel against {straight.what}: {_p_is(p)})."]
 
 
 def _wrong(found: "Compared") -> list[str]:
@@ -135,5 +135,10 @@ def _short(label: object) -> str:
     return text if len(text) <= 28 else text[:25] + "..."
 
 
-def _p(p: float) -> str:
+def _p_is(p: float) -> str:
+    return f"p = {p_text(p)}" if p >= 0.001 else f"p {p_text(p)}"
+
+
+def p_text(p: float) -> str:
+    """A p-value; how small it is below 0.001 does not matter."""
     return f"{p:.2g}" if p >= 0.001 else "< 0.001"
