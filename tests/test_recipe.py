@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import perceptrons
-from perceptrons import HashedText, KernelPerceptron, Perceptron, SequencePerceptron, StructuredPerceptron
+from perceptrons import HashedText, KernelPerceptron, Perceptron, SequencePerceptron, StructuredPerceptron, modelfile
 from perceptrons.selection import OpenedBeforeError, parts_of, recipe, usual_grid
 from perceptrons.selection.seal import Ledger, digest_of
 from tests.conftest import gaussian
@@ -218,6 +218,32 @@ class TestTheSeal:
         model = recipe(Perceptron(), *data).model
         model.fit(*data)
         assert not hasattr(model, "recipe_")
+
+
+FORGED = {
+    "no dict": lambda told: 3,
+    "looks that are words": lambda told: told | {"looks": "many"},
+    "a negative count": lambda told: told | {"settings_tried": -1},
+    "sizes that are missing": lambda told: told | {"sizes": {}},
+    "a figure that is a list": lambda told: told | {"test_score": []},
+    "a figure without an interval": lambda told: told | {"test_interval": None},
+    "nothing at all": lambda told: {},
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_forged_recipe_in_a_model_file_is_refused(case, data, tmp_path):
+    path = tmp_path / "model"
+    perceptrons.save(recipe(Perceptron(), *data).model, path)
+    model, header = modelfile.load_with_header(path)
+    arrays = modelfile.linear.contents(model)[1]
+    for told, sound in ((header["recipe"], True), (FORGED[case](header["recipe"]), False)):
+        path.write_bytes(modelfile.sealed(json.dumps(header | {"recipe": told}), arrays))
+        if sound:
+            assert perceptrons.load(path).recipe_ == told
+        else:
+            with pytest.raises(perceptrons.ModelFileError):
+                perceptrons.load(path)
 
 
 class TestSplits:

@@ -23,7 +23,7 @@ from perceptrons.cli.screen import as_json, count, grid, heading, listed, plain,
 from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
 from perceptrons.cli.tag.inside import inspect_tagger
 from perceptrons.cli.weights import rows_of, show_rows, top_by_row
-from perceptrons.cli.wording import NOT_PROBABILITIES, apart, settings, why_it_stopped
+from perceptrons.cli.wording import NOT_PROBABILITIES, apart, settings, tested, why_it_stopped
 
 if TYPE_CHECKING:
     from perceptrons import SequencePerceptron
@@ -149,6 +149,7 @@ def _facts(model: "AnyModel") -> dict[str, Any]:
         "mistakes": model.mistakes_.tolist(),
         "stop_reason": model.stop_reason_ or None,
         "why": why_it_stopped(model),
+        "recipe": getattr(model, "recipe_", None),
         "never_updated": never_updated(model),
     }
 
@@ -184,6 +185,7 @@ def _show_facts(model: "AnyModel", hashing: dict[str, Any] | None, rows: list["R
         ("learned", f"{count(model.n_iter_, 'epoch')}, {mistakes}{count(model.n_updates_, 'update')}{apart(model)}, "
                     f"{count(round(model.t_), 'example')} seen"),
         ("stopped", why_it_stopped(model)),
+        *([("tested", tested(model.recipe_))] if hasattr(model, "recipe_") else []),
     ):  # fmt: skip
         table.row(name, value)
     console.print(table)

@@ -1,6 +1,6 @@
 """What happened, in plain sentences; most of them are in `training/wording.py`, where the report finds them too."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.files import is_kernel, several_labels
 from perceptrons.training.wording import NOT_PROBABILITIES, best_epoch, settings, why_it_stopped
@@ -8,7 +8,7 @@ from perceptrons.training.wording import NOT_PROBABILITIES, best_epoch, settings
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
 
-__all__ = ["NOT_PROBABILITIES", "apart", "best_epoch", "settings", "why_it_stopped"]
+__all__ = ["NOT_PROBABILITIES", "apart", "best_epoch", "settings", "tested", "why_it_stopped"]
 
 
 def apart(model: "AnyModel") -> str:
@@ -16,3 +16,18 @@ def apart(model: "AnyModel") -> str:
     n_rows = len(model.dual_coef_last_ if is_kernel(model) else model.coef_average_)
     joint = model.multiclass == "joint" and not several_labels(model)
     return "" if joint or n_rows == 1 else f" in {n_rows} problems together"
+
+
+def tested(told: dict[str, Any]) -> str:
+    """How good a model that was tuned was on its test examples. told: its recipe_."""
+    found = f"{told['settings_tried']:,} settings tried, {told['dev_score']:.4f} on development examples"
+    if told["test_score"] is None:
+        return f"{told['metric']}: {found}; no test"
+    low, high = told["test_interval"]["low"], told["test_interval"]["high"]
+    again = ""
+    if told["looks"] > 1:
+        again = f"; FORCED: these were looked at {told['looks']:,} times, so that the figure may flatter"
+    return (
+        f"{told['metric']} {told['test_score']:.4f} ({low:.4f} to {high:.4f}) on {told['sizes']['test']:,} examples "
+        f"held out{again} ({found})"
+    )

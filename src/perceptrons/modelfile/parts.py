@@ -85,8 +85,7 @@ def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
     for name, value in _report(header["report"]).items():
         setattr(model, name, value)
     if "recipe" in header:
-        demand(isinstance(header["recipe"], dict), "a recipe of tuning")
-        model.recipe_ = header["recipe"]
+        model.recipe_ = _recipe(header["recipe"])
 
 
 def name_columns(model: Any, header: dict[str, Any]) -> None:
@@ -201,6 +200,21 @@ def _report(report: dict[str, Any]) -> dict[str, Any]:
     scored = [row["validation_accuracy"] is not None for row in history]
     demand(reason != "early_stopping" or (bool(scored) and all(scored)), "held-out accuracies behind early stopping")
     return {"history_": history, "n_iter_": n_iter, "stop_reason_": reason, "converged_": bool(converged)}
+
+
+def _recipe(told: Any) -> dict[str, Any]:
+    """How the model was found and tested, as far as it can be believed."""
+    demand(isinstance(told, dict), "a recipe of tuning")
+    sizes, interval = told["sizes"], told["test_interval"]
+    counts = [told["looks"], told["settings_tried"], *(sizes[part] for part in ("train", "dev", "test"))]
+    demand(all(type(value) is int and value >= 0 for value in counts), "counts in the recipe")
+    demand(isinstance(told["metric"], str) and isinstance(told["split"], str), "words in the recipe")
+    figures = [told["dev_score"]]
+    demand((told["test_score"] is None) == (interval is None), "an interval of the test figure")
+    if interval is not None:
+        figures += [told["test_score"], interval["low"], interval["high"], interval["level"]]
+    demand(all(isinstance(value, int | float) for value in figures), "figures in the recipe")
+    return told
 
 
 def _pairs(parameter: Any) -> Any:
