@@ -14,7 +14,7 @@ class Html(str):
 
 def escaped(text: Any) -> Html:
     """Any text as HTML that shows it; what is HTML already stays."""
-    return text if isinstance(text, Html) else Html(escape(_visible(str(text)), quote=True))
+    return text if isinstance(text, Html) else Html(escape(visible(str(text)), quote=True))
 
 
 def table(rows: Iterable[Sequence[Any]], header: Sequence[Any] = ()) -> Html:
@@ -47,6 +47,6 @@ def _is_number(content: Any) -> bool:
     return isinstance(content, Number)
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Without control characters and lone surrogates, which no page can hold."""
     return "".join(letter if letter.isprintable() or letter in "\n\t" else repr(letter)[1:-1] for letter in text)

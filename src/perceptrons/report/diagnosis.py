@@ -1,0 +1,142 @@
+"""Could a hyperplane separate the classes, with proof; how many updates theory allows; how safe the answers are."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from perceptrons.plots import MarginsDisplay
+from perceptrons.plots.once import drawn
+from perceptrons.report.headline import learned_from_these
+from perceptrons.report.page import Section, details, element, figure, paragraph, section, table, user
+from perceptrons.report.subject import Subject, quietly
+from perceptrons.report.words import count, percent, short
+from perceptrons.theory import check_bound, separability
+from perceptrons.theory.certificate import Certificate
+from perceptrons.training.html import Html
+
+WITNESSES = 10  # examples of a proof that are shown
+
+
+def diagnosis(subject: Subject) -> Section:
+    """The section."""
+    parts: list[Any] = []
+    X, y = subject.known_part()
+    if not subject.precomputed and len(np.unique(y)) > 1:
+        parts += _separable(subject, X, y)
+        parts += [element("h3", "Mistakes that theory allows"), *_bound(subject, X, y)]
+    parts += [element("h3", "Margins"), *_margins(subject, X, y)]
+    return section("separability", "Separability and margins", *parts)
+
+
+def _separable(subject: Subject, X: Any, y: np.ndarray) -> list[Html]:
+    begin = time.monotonic()
+    found = separability(
+        X, y, max_seconds=subject.max_seconds, fit_intercept=getattr(subject.model, "fit_intercept", True)
+    )
+    in_time = time.monotonic() - begin < subject.max_seconds
+    title = {True: "These examples are linearly separable", False: "These examples are not linearly separable"}
+    head = element("h3", title.get(found.separable, "Whether these examples are linearly separable is not known"))  # type: ignore[arg-type]
+    parts = [head, paragraph(_why(subject, found, in_time))]
+    if found.witness is not None and len(set(found.witness.rows)) > 2:
+        rows = np.flatnonzero(subject.is_known)
+        lines = [
+            (subject.place(int(rows[row])), user(label), user(rival), _fraction(weight))
+            for row, label, rival, weight in sorted(zip(*found.witness, strict=True), key=lambda one: one[0])[
+                :WITNESSES
+            ]
+        ]
+        n = len(found.witness.rows)
+        proof = table(("example", "class", "against", "weight"), lines, "the proof", numbers=(3,))
+        parts.append(
+            details(f"The proof: {n} examples that cancel out" + f", {WITNESSES} shown" * (n > WITNESSES), proof)
+        )
+    parts.append(
+        paragraph(
+            "This is about the examples on this page, not about the model, and about linear boundaries"
+            + (": a kernel can separate what no hyperplane does." if subject.is_kernel else "."), class_="soft",
+        )
+    )  # fmt: skip
+    return parts
+
+
+def _why(subject: Subject, found: Certificate, in_time: bool) -> str:
+    """The certificate in words. Digits that depend on how fast the machine is are left out."""
+    rows = np.flatnonzero(subject.is_known)
+    if found.separable is None:
+        return f"No proof was found in {subject.max_seconds:g} seconds, neither for nor against it."
+    if found.separable:
+        puts = "A hyperplane puts every example on its side" if len(found.classes) == 2 else (
+            f"{len(found.classes)} linear scores give every example its class")  # fmt: skip
+        if not in_time or found.margin is None or found.support is None:
+            return f"{puts}; there was no time to find by how much."
+        near = subject.places(rows[sorted(set(found.support.rows))])
+        return (
+            f"{puts}, with a margin of {found.margin[0]:.4g} or more. More than {found.margin[1]:.4g} is not possible, "
+            f"since the classes come so close near {near}. A perceptron that goes on gets all of these right."
+        )
+    witness: Any = found.witness
+    places = sorted(set(witness.rows))
+    if len(places) == 1:
+        return f"Of {subject.place(int(rows[places[0]]))} all features are 0, so that every boundary goes through it."
+    if len(places) == 2:
+        return f"{subject.places(rows[places])} hold the same point, with different labels."
+    return (
+        f"The classes overlap: {len(places)} examples, weighted, cancel out exactly, which they cannot if a linear "
+        "boundary has each on its side. So no perceptron ever gets all of these right, though perhaps most."
+    )
+
+
+def _fraction(weight: Any) -> str:
+    text = str(weight)
+    return text if len(text) <= 12 else f"about {float(weight):.3g}"
+
+
+def _bound(subject: Subject, X: Any, y: np.ndarray) -> list[Html]:
+    """The mistake bound, where the theorem covers how the model was trained, and if these are its training examples."""
+    model = subject.model
+    if subject.is_kernel:
+        return [paragraph("The mistake bound shown by this library is that of linear models.", class_="soft")]
+    if not learned_from_these(subject):
+        return [
+            paragraph(
+                "The bound is about the examples that a model learned from, and these are others, by their number: "
+                f"give the training data to see it. While learning it made {count(model.n_updates_, 'update')}.",
+                class_="soft",
+            )
+        ]  # fmt: skip
+    begin = time.monotonic()
+    try:
+        with quietly():
+            found = check_bound(model, X, y, max_seconds=subject.max_seconds)
+    except ValueError as error:
+        return [paragraph(f"There is no bound for this model: {error}", class_="soft")]
+    if time.monotonic() - begin >= subject.max_seconds:
+        return [paragraph(f"The bound was not found in {subject.max_seconds:g} seconds.", class_="soft")]
+    return [
+        paragraph(
+            f"If these are the examples that it learned from, it can have made at most {found.at_most:,} updates, and "
+            f"it made {found.updates:,} ({percent(found.ratio)})" + ("." if found.holds else
+            ": more than theory allows, so they are not the examples that it learned from."),
+        ),
+        paragraph(found.bound.explain(), class_="soft"),
+    ]  # fmt: skip
+
+
+def _margins(subject: Subject, X: Any, y: np.ndarray) -> list[Html]:
+    with quietly():
+        display = MarginsDisplay.from_estimator(subject.model, X, y)
+    kind = "distance to the boundary" if display.geometric else "lead of the true class's score"
+    margins = display.margins
+    close = int(((margins > 0) & (margins < 0.1 * np.median(np.abs(margins)))).sum())
+    smallest = subject.place(int(np.flatnonzero(subject.is_known)[display.smallest]))
+    alt = (
+        f"Histogram of the margins ({kind}): {count(int((margins <= 0).sum()), 'example')} of {len(margins):,} not "
+        f"right, median {short(float(np.median(margins)))}."
+    )
+    caption = (
+        f"The margin of an example is its {kind}, negative where the answer is wrong. The smallest is that of "
+        f"{smallest}; {count(close, 'right answer is a narrow one', 'right answers are narrow ones')}, "
+        "below a tenth of the median."
+    )
+    return [figure(drawn(display), alt, caption)]

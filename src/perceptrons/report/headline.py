@@ -1,0 +1,135 @@
+"""The top of the page: what the model is, how good it is, and how it was found."""
+
+from typing import Any
+
+from perceptrons.report.page import element, facts, joined, paragraph, user, warning
+from perceptrons.report.subject import Subject
+from perceptrons.report.words import count, percent, short
+from perceptrons.selection import wilson
+from perceptrons.training.html import Html
+
+COMBINED = {
+    "average": "averaged weights", "last": "the last weights", "vote": "votes of all weights that ever were",
+    "pocket": "the weights with the fewest mistakes",
+}  # fmt: skip
+
+
+def headline(subject: Subject, title: str) -> Html:
+    """The heading, a sentence, the figures and what must be known about them."""
+    n, right, counts = subject.n, int(subject.right.sum()), subject.counts()
+    low, high, level, _ = wilson(right, n)
+    commonest = int(counts.argmax())
+    cards = [
+        _card("Accuracy", percent(right / n), f"{right:,} of {n:,} right"),
+        _card(f"{level:.0%} interval", f"{percent(low)} to {percent(high)}", "Wilson's, for examples like these"),
+        _card(
+            "Baseline", percent(counts[commonest] / n), "always answering ", user(subject.labels[commonest], 24),
+            ", the commonest class",
+        ),
+    ]  # fmt: skip
+    return joined(
+        [
+            element("h1", title),
+            paragraph(in_words(subject)),
+            element("div", *cards, class_="cards"),
+            *_notes(subject, counts),
+            *_recipe(getattr(subject.model, "recipe_", None)),
+        ]
+    )
+
+
+def in_words(subject: Subject) -> str:
+    """What the model is and what it was asked."""
+    model = subject.model
+    words = COMBINED.get(model.combine, model.combine)
+    if subject.is_kernel:
+        words = f"{model.kernel if isinstance(model.kernel, str) else 'own'} kernel, "
+        words += count(model.n_support_, "support example")
+    steps = "" if subject.before is None else f", behind {count(len(subject.before.steps), 'step')} of a pipeline"
+    width = model.n_features_in_
+    return (
+        f"{type(model).__name__} ({words}{steps}) of {count(subject.known, 'class', 'classes')} and "
+        f"{count(width, 'feature')}, asked for {count(subject.n, 'example')}."
+    )
+
+
+def _card(name: str, figure: str, *below: Any) -> Html:
+    return element("div", name, element("b", figure), element("span", *below, class_="soft"), class_="card")
+
+
+def _notes(subject: Subject, counts: Any) -> list[Html]:
+    notes = []
+    if subject.origin.more:
+        notes.append(
+            warning(
+                f"the data hold more examples; everything here is about the first {subject.n:,} only. If they are "
+                "sorted, these are not like the rest."
+            )
+        )
+    strange = int(counts[subject.known :].sum())
+    if strange:
+        named = joined(
+            piece for label in subject.labels[subject.known :][:5] for piece in (user(label, 24), ", ")
+        )  # fmt: skip
+        notes.append(
+            warning(
+                f"{count(strange, 'example')} with labels that the model does not know (",
+                Html(named.removesuffix(", ")), ", …" * (len(subject.labels) - subject.known > 5),
+                ") count as mistakes.",
+            )
+        )  # fmt: skip
+    if learned_from_these(subject):
+        notes.append(
+            warning(
+                "there are just as many examples here as the model learned from in an epoch. If they are the same, "
+                "these figures are too good: use examples that it has not seen."
+            )
+        )
+    else:
+        notes.append(
+            paragraph(
+                "The page cannot know whether the model learned from some of these examples. If so, the figures are "
+                "too good.",
+                class_="soft",
+            )
+        )
+    return notes
+
+
+def learned_from_these(subject: Subject) -> bool:
+    """Do the model's counts fit examples that it learned from?"""
+    model = subject.model
+    epochs = len(model.history_) if getattr(model, "history_", None) else 0
+    return bool(epochs) and round(float(model.t_)) == epochs * subject.n
+
+
+def _recipe(told: Any) -> list[Html]:
+    """How the settings were found and tested, if `perceptrons tune` or `selection.recipe` did."""
+    if not isinstance(told, dict):
+        return []
+    sizes, looks = told.get("sizes") or {}, told.get("looks") or 0
+    rows: list[tuple[Any, Any]] = []
+    if sizes:
+        parts = f"{sizes.get('train', 0):,} to learn from, {sizes.get('dev', 0):,} for development, "
+        rows.append(("Split", f"{told.get('split')}: {parts}{sizes.get('test', 0):,} to test on"))
+    rows.append(("Settings tried", short(told.get("settings_tried") or 1)))
+    metric = str(told.get("metric", "accuracy"))
+    if told.get("dev_score") is not None:
+        rows.append((f"Development {metric}", f"{told['dev_score']:.4f}, of the best setting: a little too good"))
+    if told.get("test_score") is not None:
+        interval = told.get("test_interval") or {}
+        within = (
+            f" ({interval['level']:.0%} interval {interval['low']:.4f} to {interval['high']:.4f})" if interval else ""
+        )
+        rows.append((f"Test {metric}", element("strong", f"{told['test_score']:.4f}{within}")))
+        rows.append(("Looks at the test examples", short(looks)))
+    notes: list[Html] = [element("h3", "How the settings were found"), facts(rows)]
+    if looks > 1:
+        notes.insert(
+            0,
+            warning(
+                f"the test examples of the recipe were looked at {looks} times, so that its test figure is no longer "
+                "that of examples never seen."
+            ),
+        )
+    return notes

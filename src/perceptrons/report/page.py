@@ -1,0 +1,140 @@
+"""The page: its elements, all of them escaped by the way they are made, its look, and its skeleton."""
+
+import base64
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from perceptrons.report.look import STYLE
+from perceptrons.training.html import Html, escaped
+
+VOID = ("img", "meta", "br")
+
+
+class Section(NamedTuple):
+    """A part of the page, to which its list of contents leads."""
+
+    anchor: str
+    title: str
+    content: Html
+
+
+def element(tag: str, *content: Any, **attributes: Any) -> Html:
+    """An HTML element; whatever is not HTML yet is escaped, and so is every attribute. class_ is class."""
+    said = ""
+    for name, value in attributes.items():
+        if value is not None and value is not False:
+            word = name.rstrip("_").replace("_", "-")
+            said += f" {word}" if value is True else f' {word}="{escaped(str(value))}"'
+    inside = "".join(escaped(part) for part in content)
+    return Html(f"<{tag}{said}>" if tag in VOID else f"<{tag}{said}>{inside}</{tag}>")
+
+
+def joined(parts: Iterable[Any]) -> Html:
+    """Pieces behind each other."""
+    return Html("".join(escaped(part) for part in parts))
+
+
+def section(anchor: str, title: str, *parts: Any) -> Section:
+    return Section(anchor, title, joined(parts))
+
+
+def paragraph(*parts: Any, class_: str | None = None) -> Html:
+    return element("p", *parts, class_=class_)
+
+
+def warning(*parts: Any) -> Html:
+    """What must not be overlooked."""
+    return element("p", element("strong", "Mind: "), *parts, class_="warning", role="note")
+
+
+def user(text: Any, at_most: int = 60) -> Html:
+    """A label or a name of the user's: of any script, kept apart from the words around it, cut if long."""
+    text = " ".join(str(text).split()) or repr(str(text))
+    return element("bdi", text if len(text) <= at_most else text[: at_most - 1] + "…")
+
+
+def facts(rows: Iterable[tuple[Any, Any]]) -> Html:
+    """Names and what they stand for, a line each."""
+    return element(
+        "dl", *(element("div", element("dt", name), element("dd", value)) for name, value in rows), class_="facts"
+    )
+
+
+def number(text: Any, **attributes: Any) -> Html:
+    """A cell of a table that stands on the right."""
+    return element("td", text, class_="number", **attributes)
+
+
+def table(header: Sequence[Any], rows: Iterable[Sequence[Any]], about: str, numbers: Sequence[int] = ()) -> Html:
+    """A table in a box that scrolls by itself. numbers: the columns that stand on the right; about: says what it is."""
+    head = element(
+        "tr", *(element("th", cell, scope="col", class_="number" * (k in numbers) or None)
+                for k, cell in enumerate(header)),
+    )  # fmt: skip
+    body = []
+    for row in rows:
+        cells = [element("th", row[0], scope="row", class_="number" * (0 in numbers) or None)]
+        cells += [number(cell) if k in numbers else element("td", cell) for k, cell in enumerate(row[1:], 1)]
+        body.append(element("tr", *cells))
+    return scrolling(element("table", element("thead", head), element("tbody", *body)), about)
+
+
+def scrolling(content: Html, about: str) -> Html:
+    """A box that scrolls by itself where what it holds is wider than the screen, also from the keyboard."""
+    return element("div", content, class_="scroll", tabindex="0", role="region", aria_label=about)
+
+
+def bar(share: float, kind: str = "") -> Html:
+    """A bar of a part of its cell's width; anything above 0 leaves a trace."""
+    width = 0.0 if share <= 0 else max(0.5, 100 * min(1.0, share))
+    fill = element("span", class_=f"fill {kind}".strip(), style=f"width:{width:.1f}%")
+    return element("span", fill, class_="bar", aria_hidden="true")
+
+
+def uri(content: bytes, media: str) -> str:
+    """Bytes as an address that holds them itself."""
+    return f"data:{media};base64,{base64.b64encode(content).decode()}"
+
+
+def figure(picture: tuple[bytes, str], alt: str, caption: Any = None) -> Html:
+    """A picture with words for who cannot see it."""
+    image = element("img", src=uri(*picture), alt=alt, class_="picture")
+    below = [] if caption is None else [element("figcaption", caption)]
+    return element("figure", scrolling(image, alt), *below)
+
+
+def details(summary: Any, *parts: Any) -> Html:
+    """What is there for who opens it."""
+    return element("details", element("summary", summary), *parts)
+
+
+def code(text: str) -> Html:
+    return element("pre", element("code", text), tabindex="0")
+
+
+def whole_page(title: str, head: Html, sections: Sequence[Section]) -> str:
+    """The file."""
+    links = (element("li", element("a", part.title, href=f"#{part.anchor}")) for part in sections)
+    contents = element(
+        "nav", element("h2", "Contents", id="contents"), element("ol", *links), aria_labelledby="contents"
+    )
+    parts = (
+        element("section", element("h2", part.title, id=part.anchor), part.content, aria_labelledby=part.anchor)
+        for part in sections
+    )
+    body = element("body", element("main", element("header", head), contents, *parts))
+    begin = joined(
+        [
+            element("meta", charset="utf-8"),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            element("meta", name="color-scheme", content="light dark"),
+            # nothing can be loaded or run, whatever the data hold
+            element("meta", http_equiv="Content-Security-Policy", content=POLICY),
+            element("title", title),
+            Html(f"<style>{STYLE}</style>"),
+        ]
+    )
+    return f'<!DOCTYPE html>\n<html lang="en">\n<head>{begin}</head>\n{body}\n</html>\n'
+
+
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"

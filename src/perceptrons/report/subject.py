@@ -1,0 +1,257 @@
+"""What a report is about: a model, examples, its answers to them, and what everything is called."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from perceptrons.data.table import WHOLE
+from perceptrons.kernel import KernelPerceptron
+from perceptrons.linear import Perceptron
+from perceptrons.report.images import find_shape
+from perceptrons.theory.inputs import check_features
+from perceptrons.training.featurenames import names_of
+from perceptrons.training.targets import read_target
+
+
+class Origin(NamedTuple):
+    """Where model and data come from: for the part of the page that says how to make it again.
+
+    command : the command line that made the page, or None
+    files : what each file is ("model", "data"), its name, and the SHA-256 of its content, or None
+    more : are there more examples in the data than the page is about?
+    """
+
+    command: str | None = None
+    files: tuple[tuple[str, str, str | None], ...] = ()
+    more: bool = False
+
+
+class Names:
+    """What features are called: as given, as the model or the step before it knows them, or by their numbers."""
+
+    def __init__(self, given: Any, before: Any, model: Any, width: int):
+        self._given, self._knows = given, model
+        if given is not None and hasattr(given, "__len__") and len(given) != width:
+            raise ValueError(f"There are {len(given):,} feature_names for {width:,} features: give one for each.")
+        if given is None and before is not None:
+            last = before.steps[-1][1]
+            if hasattr(last, "columns_"):
+                self._knows = last
+            else:
+                try:
+                    self._given = list(before.get_feature_names_out())
+                except (AttributeError, ValueError):
+                    self._given = None
+        self.real = self._given is not None or any(
+            hasattr(self._knows, name) for name in ("feature_names_in_", "columns_")
+        )
+
+    def called(self, columns: Any) -> tuple[list[str], np.ndarray]:
+        """The names of these columns, and the sign by which the first name of each counts there."""
+        columns = np.asarray(columns, np.int64)
+        if self._given is not None:
+            return [str(self._given[column]) for column in columns.tolist()], np.ones(len(columns))
+        names, signs = names_of(self._knows, columns)
+        return list(names), signs
+
+    def of(self, column: int) -> str:
+        return self.called([column])[0][0]
+
+
+@dataclass
+class Subject:
+    """The model and its answers. Rows count from 0; codes are numbers of `labels`."""
+
+    estimator: Any  # as it was given, perhaps a pipeline
+    before: Any  # the steps of the pipeline before the model, or None
+    model: Any
+    given: Any  # X as it was given
+    X: Any  # as the model gets it: an array or a CSR matrix
+    labels: list[Any]  # the model's classes, then labels that it does not know
+    known: int  # how many it knows
+    codes: np.ndarray
+    predicted: np.ndarray
+    scores: np.ndarray  # (n,) for two classes, else (n, classes)
+    names: Names
+    image_shape: tuple[int, int] | None
+    examples: Any  # texts, by row, or None
+    lines: Sequence[Any] | None
+    origin: Origin
+    max_seconds: float
+
+    @property
+    def n(self) -> int:
+        return len(self.codes)
+
+    @property
+    def classes(self) -> list[Any]:
+        return self.labels[: self.known]
+
+    @property
+    def right(self) -> np.ndarray:
+        return self.codes == self.predicted
+
+    @property
+    def is_kernel(self) -> bool:
+        return isinstance(self.model, KernelPerceptron)
+
+    @property
+    def is_known(self) -> np.ndarray:
+        """Of which examples does the model know the label?"""
+        return self.codes < self.known
+
+    @property
+    def precomputed(self) -> bool:
+        """Are the features kernel values?"""
+        return self.is_kernel and self.model.kernel == "precomputed"
+
+    def counts(self) -> np.ndarray:
+        """How many examples each label has."""
+        return np.bincount(self.codes, minlength=len(self.labels))
+
+    def leads(self) -> np.ndarray:
+        """By how much the score of the true class leads its best rival; NaN where the label is not known."""
+        codes = np.where(self.is_known, self.codes, 0)
+        if self.scores.ndim == 1:
+            lead = np.where(codes == 1, self.scores, -self.scores)
+        else:
+            rows, rivals = np.arange(self.n), self.scores.copy()
+            rivals[rows, codes] = -np.inf
+            lead = self.scores[rows, codes] - rivals.max(axis=1)
+        return np.where(self.is_known, lead, np.nan)
+
+    def place(self, row: int) -> str:
+        """line 17, a.tsv:17, or example 17, counted from 1."""
+        if self.lines is None:
+            return f"example {row + 1:,}"
+        line = self.lines[row]
+        return f"line {int(line):,}" if isinstance(line, int | np.integer) else str(line)
+
+    def places(self, rows: Any, at_most: int = 8) -> str:
+        """Several of them in words."""
+        shown = [self.place(int(row)) for row in list(rows)[:at_most]]
+        return ", ".join(shown) + (f" and {len(rows) - at_most:,} more" if len(rows) > at_most else "")
+
+    def known_part(self) -> tuple[Any, np.ndarray]:
+        """The examples with labels that the model knows, and these."""
+        y = np.asarray(self.classes, dtype=self.model.classes_.dtype)
+        keep = self.is_known
+        if keep.all():
+            return self.X, y[self.codes]
+        return self.X[np.flatnonzero(keep)], y[self.codes[keep]]
+
+    def texts(self, rows: list[int]) -> list[str | None]:
+        """The texts of these examples, None where there are none."""
+        if self.examples is None:
+            return [None] * len(rows)
+        if hasattr(self.examples, "fetch"):
+            return self.examples.fetch(rows)
+        return [str(self.examples[row]) for row in rows]
+
+
+def subject_of(
+    estimator: Any, X: Any, y: Any, *, examples: Any, feature_names: Any, image_shape: Any, lines: Any, origin: Origin,
+    max_seconds: float,
+) -> Subject:  # fmt: skip
+    """Ask the model, or say why it cannot be reported on."""
+    before, model = None, estimator
+    if isinstance(estimator, Pipeline):
+        model = estimator.steps[-1][1]
+        before = estimator[:-1] if len(estimator.steps) > 1 else None
+    check_model(model)
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if not n:
+        raise ValueError("There are no examples: give at least one.")
+    if examples is None and isinstance(X.iloc[0] if hasattr(X, "iloc") else X[0], str):
+        examples = X.tolist() if hasattr(X, "tolist") else X
+    for name, given in (("examples", examples), ("lines", lines)):
+        if given is not None and hasattr(given, "__len__") and len(given) != n:
+            raise ValueError(f"There are {len(given):,} {name} for {n:,} rows of X: give one for each.")
+    with quietly():
+        inside = X if before is None else before.transform(X)
+        if not (isinstance(model, KernelPerceptron) and model.kernel == "precomputed"):
+            inside = check_features(model, inside)
+        scores = np.asarray(model.decision_function(inside), np.float64)
+        won = winners(model, scores)
+    classes = model.classes_.tolist()
+    labels, codes = read_labels(y, n, classes)
+    if (codes >= len(classes)).all():
+        shown = ", ".join(map(repr, labels[len(classes) :][:3]))
+        raise ValueError(f"None of the labels ({shown}) is a class of the model ({', '.join(map(repr, classes[:3]))}).")
+    names = Names(feature_names, before, model, inside.shape[1])
+    shape = None
+    if not isinstance(model, KernelPerceptron) or model.kernel != "precomputed":
+        shape = find_shape(image_shape, inside, names) if examples is None else None
+    return Subject(
+        estimator, before, model, X, inside, labels, len(classes), codes, won, scores, names, shape, examples, lines,
+        origin, max_seconds,
+    )  # fmt: skip
+
+
+def check_model(model: Any) -> None:
+    """Refuse what has no single label an example."""
+    kind = type(model).__name__
+    if not isinstance(model, Perceptron | KernelPerceptron):
+        raise TypeError(
+            f"A report is about a Perceptron or a KernelPerceptron, alone or at the end of a pipeline, not about a "
+            f"{kind}."
+            + " For taggers there is `perceptrons tag evaluate`."
+            * (kind in ("SequencePerceptron", "StructuredPerceptron"))
+        )
+    check_is_fitted(model)
+    if model._learner.form != "single":
+        raise ValueError(
+            f"This {kind} gives an example any number of labels, and a report is about one: report on a model of each "
+            "label, or use scikit-learn's metrics for several."
+        )
+    if len(model.classes_) < 2:
+        raise ValueError(
+            f"This {kind} knows only the class {model.classes_.tolist()[0]!r}: there is nothing to report."
+        )
+
+
+def read_labels(y: Any, n: int, classes: list[Any]) -> tuple[list[Any], np.ndarray]:
+    """The classes and behind them labels that are none; and the number of every example's label among them.
+
+    Labels are compared as they are, then as they are written: files may not say whether 1 is a number.
+    """
+    target = read_target(y, n)
+    if target.several:
+        raise ValueError("y has several labels an example, and a report is about one.")
+    labels = list(classes)
+    places: dict[Any, int] = {}
+    for place, label in enumerate(classes):
+        places.setdefault(str(label), place)
+    for place, label in enumerate(classes):
+        places[label] = place
+    whole = all(isinstance(label, int) for label in classes)
+    found = []
+    for label in target.classes.tolist():
+        key = label
+        if whole and isinstance(label, str) and WHOLE.fullmatch(label):
+            key = int(label.partition(".")[0])  # +1 is 1
+        place = places.get(key, places.get(str(key), len(labels)))
+        labels += [label] * (place == len(labels))
+        found.append(place)
+    return labels, np.asarray(found, np.intp)[target.codes]
+
+
+def winners(model: Any, scores: np.ndarray) -> np.ndarray:
+    """The numbers of the classes that the model answers."""
+    if isinstance(model, KernelPerceptron):
+        return model.classes_.searchsorted(model._labels(scores)).astype(np.intp)
+    return np.asarray(model._learner.winners(scores, model.zero_score), np.intp)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without scikit-learn's warnings that X has no names, or has some: what columns are called is settled here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X (does not have valid|has) feature names")
+        yield

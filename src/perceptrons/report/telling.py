@@ -1,0 +1,161 @@
+"""What the model goes by: its heaviest weights by name and class, as pictures where features are pixels; and the
+support examples of a kernel model."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from perceptrons.kernel.arrays import to_host
+from perceptrons.plots import WeightsDisplay
+from perceptrons.plots.once import drawn
+from perceptrons.report.images import dense, grey
+from perceptrons.report.page import Section, bar, element, figure, joined, paragraph, section, table, uri, user
+from perceptrons.report.subject import Subject, quietly
+from perceptrons.report.words import count, percent, short, signed
+from perceptrons.theory.scales import comparable_weights, uneven
+from perceptrons.training.explanation import rows_of
+from perceptrons.training.html import Html, visible
+from perceptrons.training.wording import NOT_PROBABILITIES
+
+TOP, ROWS, PICTURED, SUPPORT = 10, 20, 30, 8  # shown at most: weights, classes, classes as pictures, support examples
+WORDS, VALUES = 14, 6  # of a support example
+
+
+def telling(subject: Subject) -> Section:
+    """The section."""
+    parts = _support(subject) if subject.is_kernel else _weights(subject)
+    return section("features", "What it goes by", *parts, paragraph(NOT_PROBABILITIES, class_="soft"))
+
+
+def _weights(subject: Subject) -> list[Html]:
+    model = subject.model
+    scheme = model._learner.scheme
+    coef = model.coef_average_ if model.combine == "vote" else model.coef_
+    titles = rows_of(model.classes_, scheme)
+    parts = []
+    if model.combine == "vote":
+        parts.append(paragraph("All weights that ever were vote; the averaged ones, shown here, stand for them."))
+    if subject.image_shape is not None and len(titles[0]) == 1 and subject.known <= PICTURED:
+        labels = np.array([visible(str(label)) for label in subject.classes], object)
+        picture = drawn(WeightsDisplay(coef, labels), image_shape=subject.image_shape)
+        caption = "The weights of every class as a picture: red pixels speak for it, blue ones against it."
+        if subject.known == 2:
+            caption = (
+                "The weights as a picture: red pixels speak for one class, blue ones for the other, as its title says."
+            )
+        return [*parts, figure(picture, caption, caption), *_never(subject)]
+    what = "weight"
+    if not sp.issparse(subject.X) and uneven(subject.X):
+        with quietly():
+            coef, what = comparable_weights(model, subject.X), "weight × deviation"
+        parts.append(
+            paragraph(
+                "The features have different scales, so weights alone cannot be compared: shown is each weight times "
+                "the standard deviation of its feature here, which is what a usual change of the feature does."
+            )
+        )
+    shown = list(range(len(titles)))
+    if len(titles) > ROWS:
+        order = np.argsort(-subject.counts()[: subject.known], kind="stable") if len(titles[0]) == 1 else shown
+        shown = [int(k) for k in order[:ROWS]]
+        parts.append(paragraph(f"Of {len(titles):,} rows of weights, those of the {ROWS} commonest classes:"))
+    blocks = [_row(subject, coef[k], titles[k], what) for k in shown]
+    return [*parts, element("div", *blocks, class_="classes"), *_never(subject)]
+
+
+def _row(subject: Subject, weights: np.ndarray, title: tuple[Any, ...], what: str) -> Html:
+    """The heaviest weights of a class or pair, with bars."""
+    two = subject.known == 2
+    n = 2 * TOP if two else TOP
+    order = np.argsort(-np.abs(weights), kind="stable")[:n]
+    order = order[weights[order] != 0]
+    names, signs = subject.names.called(order)
+    values = weights[order] * signs
+    most = float(np.abs(values).max(initial=0)) or 1.0
+    if two:
+        said = [element("span", "for ", user(subject.classes[1], 24), class_="say-for"), " and ",
+                element("span", "for ", user(subject.classes[0], 24), class_="say-against")]  # fmt: skip
+    elif len(title) == 2:
+        said = [element("span", "for ", user(title[1], 24), class_="say-for"), " and ",
+                element("span", "for ", user(title[0], 24), class_="say-against")]  # fmt: skip
+    else:
+        said = [user(title[0], 40)]
+    lines = [
+        element(
+            "tr",
+            element("th", user(name, 48), scope="row"),
+            element("td", signed(value), class_="number"),
+            element("td", bar(abs(value) / most, "for" if value > 0 else "against")),
+        )
+        for name, value in zip(names, values.tolist(), strict=True)
+    ]
+    head = element("tr", *(element("th", text, scope="col", class_=kind)
+                           for text, kind in (("feature", None), (what, "number"), ("", None))))  # fmt: skip
+    body = element("table", element("thead", head), element("tbody", *lines), class_="weights")
+    return element("div", element("h3", *said), body if lines else paragraph("all weights are 0", class_="soft"))
+
+
+def _never(subject: Subject) -> list[Html]:
+    """Features of these data that no update has reached."""
+    untouched = subject.model.never_updated_
+    X = subject.X
+    used = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) if sp.issparse(X) else np.any(X != 0, axis=0))
+    used = used[used < len(untouched)]
+    new = used[untouched[used]]
+    if not len(new):
+        return []
+    some = joined(piece for name in subject.names.called(new[:TOP])[0] for piece in (user(name), ", "))
+    return [
+        paragraph(
+            f"{len(new):,} of the {len(used):,} features that occur here ({percent(len(new) / len(used))}) were never "
+            "updated, so that nothing was learned about them: ",
+            Html(some.removesuffix(", ")), ", …" * (len(new) > TOP), ".",
+        )
+    ]  # fmt: skip
+
+
+def _support(subject: Subject) -> list[Html]:
+    """The support examples with the largest coefficients, class by class."""
+    model = subject.model
+    coef = np.asarray(to_host(model.dual_coef_average_ if model.combine == "vote" else model.dual_coef_), np.float64)
+    rows = model.support_.tolist()
+    parts = [
+        paragraph(
+            f"A kernel model has no weights of features. It remembers {count(model.n_support_, 'support example')} and "
+            "asks how similar a new one is to each. Those with the largest coefficients count most; their numbers "
+            "count the examples that it was fitted to, from 1."
+        )
+    ]
+    if not model.n_support_:
+        return parts
+    titles = [(subject.classes[1],)] if len(coef) == 1 else [(label,) for label in subject.classes]
+    for k in range(min(len(titles), ROWS)):
+        order = np.argsort(-np.abs(coef[k]), kind="stable")[:SUPPORT]
+        order = order[coef[k, order] != 0]
+        lines = [
+            (f"{rows[s] + 1:,}" if rows[s] >= 0 else "–", signed(coef[k, s]), _seen(subject, int(s)))
+            for s in order.tolist()
+        ]
+        against = [" (below 0: for ", user(subject.classes[0], 24), ")"] if len(coef) == 1 else []
+        parts.append(element("h3", "For ", user(titles[k][0], 40), *against))
+        parts.append(table(("example", "coefficient", "what it is"), lines, "support examples", numbers=(0, 1)))
+    return parts
+
+
+def _seen(subject: Subject, s: int) -> Any:
+    """A support example as it can be shown: a picture, or its features."""
+    if subject.precomputed:
+        return ""
+    vector = dense(to_host(subject.model.support_vectors_[[s]]))[0]
+    if subject.image_shape is not None:
+        content = grey(vector.reshape(subject.image_shape), float(min(0, vector.min())), float(vector.max()))
+        return element("img", src=uri(content, "image/png"), alt=f"support example {s + 1}", class_="pixels",
+                       style="width:3.5rem;max-width:none")  # fmt: skip
+    there = np.flatnonzero(vector)
+    there = there[np.argsort(-np.abs(vector[there]), kind="stable")]
+    if subject.examples is not None:
+        return user(" · ".join(subject.names.called(there[:WORDS])[0]) + " …" * (len(there) > WORDS), 300)
+    names = subject.names.called(there[:VALUES])[0]
+    said = ", ".join(f"{name} = {short(vector[c])}" for name, c in zip(names, there.tolist(), strict=False))
+    return user(said + ", …" * (len(there) > VALUES), 200)

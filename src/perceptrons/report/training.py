@@ -1,0 +1,44 @@
+"""How the model was trained, and why training stopped."""
+
+from typing import Any
+
+from perceptrons.plots import HistoryDisplay
+from perceptrons.plots.once import drawn
+from perceptrons.report.page import Section, element, facts, figure, paragraph, section
+from perceptrons.report.subject import Subject
+from perceptrons.report.words import count, short
+from perceptrons.training.wording import changed, why_it_stopped
+from perceptrons.training.wording import short as on_one_line
+
+
+def how_trained(subject: Subject) -> Section:
+    """The section."""
+    model = subject.model
+    rows: list[tuple[Any, Any]] = [("Kind", element("code", type(model).__name__))]
+    own = [f"{name}={on_one_line(repr(value), 60)}" for name, value in changed(model).items()]
+    rows.append(("Settings", element("code", ", ".join(own)) if own else "all at their defaults"))
+    history = getattr(model, "history_", None) or []
+    if history:
+        rows.append(("Epochs", short(len(history))))
+    rows.append(("Examples seen", f"{short(float(model.t_))}, counted every time"))
+    rows.append(("Updates", f"{model.n_updates_:,}, {model.n_mistakes_:,} of them at mistakes"))
+    rows.append(("Why it stopped", why_it_stopped(model)))
+    source = getattr(model, "source_", None)
+    if isinstance(source, dict):
+        said = ", ".join(
+            f"{name.replace('_', ' ')} {on_one_line(str(value))}"
+            for name, value in source.items()
+            if value not in (None, False, [], {}) and name not in ("format", "text", "text_labels", "names", "numbers")
+        )
+        rows.append(("Read from", f"{source.get('format')} files" + (f" ({said})" if said else "")))
+    parts = [facts(rows)]
+    if history:
+        first, last = history[0], history[-1]
+        alt = (
+            f"Mistakes by epoch: {first['mistakes']:,} in the first of {count(len(history), 'epoch')}, "
+            f"{last['mistakes']:,} in the last."
+        )
+        parts.append(figure(drawn(HistoryDisplay.from_estimator(model)), alt, alt))
+    else:
+        parts.append(paragraph("It learned in blocks, without epochs: there is no history to draw.", class_="soft"))
+    return section("training", "How it was trained", *parts)
