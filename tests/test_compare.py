@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_circles
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from perceptrons import KernelPerceptron, Perceptron
@@ -197,7 +197,16 @@ def test_naive_bayes_is_of_the_kind_that_the_values_suggest(rng):
     assert kind(sp.csr_matrix(counts / 7)) == (MultinomialNB, "multinomial naive Bayes")
     assert kind(counts / 7) == (GaussianNB, "Gaussian naive Bayes")
     assert kind(-counts) == (GaussianNB, "Gaussian naive Bayes")
-    assert kind(sp.csr_matrix(-counts)) == (BernoulliNB, "naive Bayes of x > 0")
+    assert kind(sp.csr_matrix(-counts)) == (Pipeline, "naive Bayes of |x|")
+
+
+def test_naive_bayes_of_signed_sparse_features_is_that_of_their_sizes(rng):
+    X = sp.random(120, 40, 0.2, format="csr", random_state=0)
+    y = (np.asarray(X[:, :20].sum(axis=1)).ravel() > 2).astype(int)
+    signs = sp.diags(np.where(np.arange(40) % 2, -1.0, 1.0))
+    plain, signed = (compare(data, y, learners=["naive_bayes"]).row("naive_bayes") for data in (X, X @ signs))
+    assert (plain.predicted == signed.predicted).all()
+    assert signed.size == plain.size
 
 
 @pytest.mark.parametrize("classes", [2, 4])

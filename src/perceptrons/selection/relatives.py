@@ -8,6 +8,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
@@ -121,7 +123,7 @@ def _known(name: str, X: Any, seed: int) -> Learner:
     if name == "kernel":
         kernel = KernelPerceptron(**ours)
         curved: list[dict[str, list[Any]]]
-        curved = [{"kernel": ["poly"], "degree": list(DEGREES)}, {"kernel": ["rbf"], **usual_grid(kernel, X)[0]}]
+        curved = [{"kernel": ["rbf"], **usual_grid(kernel, X)[0]}, {"kernel": ["poly"], "degree": list(DEGREES)}]
         return Learner(name, "kernel perceptron", PERCEPTRON, kernel, curved)
     if name == "naive_bayes":
         return _naive_bayes(X)
@@ -139,7 +141,7 @@ def _known(name: str, X: Any, seed: int) -> Learner:
 
 
 def _naive_bayes(X: Any) -> Learner:
-    """The kind whose assumption fits the values: truth values, counts, or else a Gaussian of every feature."""
+    """The kind whose assumption fits the values: of truth values, of counts, or else of a Gaussian each."""
     values = X.data if sp.issparse(X) else X
     alpha = {"alpha": list(SMOOTHING)}
     name = "naive_bayes"
@@ -148,6 +150,8 @@ def _naive_bayes(X: Any) -> Learner:
     if not values.size or values.min() >= 0:
         if sp.issparse(X) or (values == np.floor(values)).all():
             return Learner(name, "multinomial naive Bayes", RELATIVE, MultinomialNB(), [alpha])
-    elif sp.issparse(X):  # Gaussians of sparse features would need their zeros
-        return Learner(name, "naive Bayes of x > 0", RELATIVE, BernoulliNB(), [alpha])
+    elif sp.issparse(X):  # Gaussians would need the zeros; hashed features have signs that mean nothing
+        unsigned = make_pipeline(FunctionTransformer(abs, accept_sparse=True), MultinomialNB())
+        grid = {"multinomialnb__alpha": list(SMOOTHING)}
+        return Learner(name, "naive Bayes of |x|", RELATIVE, unsigned, [grid])
     return Learner(name, "Gaussian naive Bayes", RELATIVE, GaussianNB(), [{"var_smoothing": list(WIDENING)}])

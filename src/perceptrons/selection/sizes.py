@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import FunctionTransformer
 
 # Of scikit-learn's: what predict reads. The first entry that fits counts.
 NEEDED = (
@@ -35,6 +36,8 @@ def size_of(model: Any) -> int | None:
     if hasattr(model, "steps"):
         sizes = [size_of(step) for _, step in model.steps if step not in (None, "passthrough")]
         return None if None in sizes else sum(size for size in sizes if size is not None)
+    if isinstance(model, FunctionTransformer):
+        return 0
     voting = getattr(model, "combine", None) == "vote"
     if hasattr(model, "support_vectors_"):
         rest = model._learner.log if voting else model.dual_coef_

@@ -126,7 +126,7 @@ def _limited(watchable: Watchable, left: float | None) -> BaseEstimator:
     """The estimator, which stops by itself when the time is spent, if it is one of this library."""
     if left is None or not watchable.watched or watchable.last.max_seconds is not None:
         return watchable.estimator
-    return clone(watchable.estimator).set_params(**{f"{watchable.prefix}max_seconds": max(left, 1e-3)})
+    return clone(watchable.estimator).set_params(**{f"{watchable.prefix}max_seconds": max(left, 1e-9)})
 
 
 @contextmanager
