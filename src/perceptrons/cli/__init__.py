@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 import perceptrons
+from perceptrons.cli.compare import compare
 from perceptrons.cli.diagnose import diagnose
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.evaluate import evaluate
@@ -95,7 +96,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, predict, evaluate, inspect, diagnose, tune):
+for command in (train, predict, evaluate, inspect, diagnose, tune, compare):
     app.command()(command)
 app.add_typer(tag)
 
