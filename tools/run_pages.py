@@ -81,7 +81,7 @@ def run_page(page: Path, cache: Path, version: str = "") -> Ran:
         printed = json.loads((home / "printed.json").read_text())
         files = sorted(path for path in home.iterdir() if path.suffix in KEPT)
     for block, got in zip(found, printed, strict=True):
-        if got.strip() != (block.output or "").strip():
+        if _lines(got) != _lines(block.output or ""):
             problems.append(
                 f"{name}:{block.line}: this block does not print what the page says.\n"
                 f"--- the page says\n{block.output or ''}--- it prints\n{got}"
@@ -93,6 +93,11 @@ def run_page(page: Path, cache: Path, version: str = "") -> Ran:
             line = text.count("\n", 0, picture.start()) + 1
             problems.append(f"{name}:{line}: no block of this page writes the picture {target}.")
     return Ran(problems, files)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text, without spaces at their ends, which nobody sees."""
+    return [line.rstrip() for line in text.strip().splitlines()]
 
 
 def _run_anew(page: Path, found: list[Block], home: Path) -> str:
