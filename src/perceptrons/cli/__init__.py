@@ -16,6 +16,7 @@ from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.evaluate import evaluate
 from perceptrons.cli.inspect import inspect
 from perceptrons.cli.predict import predict
+from perceptrons.cli.reportpage import report
 from perceptrons.cli.tag import group as tag
 from perceptrons.cli.train import train
 from perceptrons.cli.tune import tune
@@ -96,7 +97,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, predict, evaluate, inspect, diagnose, tune, compare):
+for command in (train, predict, evaluate, inspect, diagnose, tune, compare, report):
     app.command()(command)
 app.add_typer(tag)
 

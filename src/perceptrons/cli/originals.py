@@ -1,0 +1,103 @@
+"""Texts as they are written in their files, fetched again by line when a few of them are to be shown."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from perceptrons.data.labelled import LABEL
+from perceptrons.data.packed import BOM
+from perceptrons.data.source import opened
+
+RECORD = 10_000  # lines at most of one record of a table
+MARKS = {"csv": ",;\t", "tsv": "\t,;"}
+
+
+class Originals:
+    """The texts of examples: of text files behind the label, of tables the columns of texts, of others whole lines."""
+
+    def __init__(self, files: list[Path], of_row: np.ndarray, lines: np.ndarray, source: dict[str, Any]):
+        self._files, self._of_row, self._lines, self._source = files, of_row, lines, source
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def fetch(self, rows: list[int]) -> list[str | None]:
+        """The texts of these rows; None for what is not there any more."""
+        found: dict[int, str | None] = dict.fromkeys(rows)
+        for number in sorted({int(self._of_row[row]) for row in rows}):
+            mine = {int(self._lines[row]): row for row in rows if self._of_row[row] == number}
+            for line, text in self._read(self._files[number], sorted(mine)):
+                found[mine[line]] = text
+        return [found[row] for row in rows]
+
+    def _read(self, path: Path, wanted: list[int]) -> Iterator[tuple[int, str | None]]:
+        """The records that begin on these lines, in one reading of the file."""
+        format, columns = str(self._source.get("format")), self._columns()
+        with opened(path) as file:
+            unbuffered: Any = file
+            lines, line = io.BufferedReader(unbuffered), 0
+            header: list[str] = []
+            for target in wanted:
+                while line < target - 1:
+                    text = lines.readline()
+                    line += 1
+                    if line == 1 and format in MARKS:
+                        header = self._header(text)
+                    if not text:
+                        return
+                if format in MARKS and columns:
+                    # a record may go on for several lines
+                    record = [lines.readline()]
+                    while sum(part.count(b'"') for part in record) % 2 and len(record) < RECORD and (
+                        more := lines.readline()):  # fmt: skip
+                        record.append(more)
+                    line += len(record)
+                    yield target, self._cells(_text(b"".join(record)), header, columns)
+                else:
+                    text = lines.readline()
+                    line += 1
+                    yield target, self._line(text, format, columns)
+
+    def _columns(self) -> list[str]:
+        columns = self._source.get("text_column")
+        return [] if columns is None else [columns] if isinstance(columns, str) else [str(name) for name in columns]
+
+    def _line(self, line: bytes, format: str, columns: list[str]) -> str | None:
+        line = line.removeprefix(BOM)
+        if format == "text":
+            if self._source.get("form") == "fasttext":
+                return _text(LABEL.sub(b"", line)).strip()
+            return _text(line.partition(b"\t")[2]).strip("\r\n")
+        if format == "jsonl" and columns:
+            try:
+                record = json.loads(line)
+                return "\n".join(str(record[name]) for name in columns if name in record)
+            except (ValueError, TypeError, AttributeError):
+                return None
+        return _text(line).strip()
+
+    def _header(self, line: bytes) -> list[str]:
+        names = self._source.get("names")
+        return (
+            [str(name) for name in names] if names else next(csv.reader([_text(line)], delimiter=self._mark(line)), [])
+        )
+
+    def _mark(self, line: bytes) -> str:
+        marks = MARKS[str(self._source.get("format"))]
+        return next((mark for mark in marks if mark.encode() in line), marks[0])
+
+    def _cells(self, record: str, header: list[str], columns: list[str]) -> str | None:
+        cells = next(csv.reader(io.StringIO(record), delimiter=self._mark(record.encode())), [])
+        found = [
+            cells[header.index(name)] for name in columns if name in header and header.index(name) < len(cells)
+        ]  # fmt: skip
+        return "\n".join(found) if found else record.strip()
+
+
+def _text(content: bytes) -> str:
+    return content.removeprefix(BOM).decode("utf-8", "replace")
