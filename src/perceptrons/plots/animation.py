@@ -2,7 +2,7 @@
 
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.animation import FFMpegWriter
@@ -14,6 +14,7 @@ from PIL import Image
 
 from perceptrons.linear import Perceptron
 from perceptrons.plots import style
+from perceptrons.plots.frames import Frame, frames_of
 from perceptrons.plots.page import page
 from perceptrons.plots.plane import around
 from perceptrons.plots.reading import as_dense, codes_of, feature_names, rows_of
@@ -22,29 +23,6 @@ from perceptrons.plots.updates import Updates, fitted_to
 from perceptrons.training.html import escaped
 
 MOST_POINTS = 1500
-
-
-class Frame(NamedTuple):
-    """The model after some updates."""
-
-    update: int
-    mistakes: int  # made until then
-    w: np.ndarray  # (rows, 2)
-    b: np.ndarray  # (rows,)
-    example: np.ndarray | None  # the example that made the last update, (2,)
-    true: int  # its class; -1 at the start
-    predicted: int  # and the answer before the update
-
-    def text(self, updates: int, names: list[str]) -> str:
-        """What happened, on one line."""
-        if self.example is None:
-            return f"start, before any of the {updates:,} updates"
-        what = (
-            f"{names[self.true]} was taken for {names[self.predicted]}"
-            if self.true != self.predicted
-            else f"{names[self.true]} was right, but too close"
-        )
-        return f"update {self.update:,} of {updates:,}: {what}"
 
 
 class BoundaryAnimation:
@@ -71,7 +49,7 @@ class BoundaryAnimation:
     >>> X, y = [[0.0, 1.0], [0.0, 4.0], [1.0, 3.0]], ["low", "high", "high"]
     >>> film = BoundaryAnimation.from_data(X, y, shuffle=False)
     >>> [(frame.update, frame.mistakes) for frame in film.frames]
-    [(0, 0), (1, 1), (2, 2)]
+    [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
     >>> film.save("film.html")  # doctest: +SKIP
     """
 
@@ -113,7 +91,7 @@ class BoundaryAnimation:
         codes = codes_of(y, rows.shape[0], updates.classes)
         names = feature_names(estimator, X) or ["x0", "x1"]
         return cls(
-            _frames(updates, estimator.zero_score == "positive", int(most_frames)),
+            frames_of(updates, estimator.zero_score == "positive", int(most_frames)),
             len(updates),
             updates.classes,
             as_dense(rows).astype(np.float64),
@@ -163,6 +141,8 @@ class BoundaryAnimation:
 
     def draw(self, frame: int = -1, ax: Any = None) -> Any:
         """Draw one frame, the last unless told otherwise, and return the axes."""
+        if not -len(self.frames) <= frame < len(self.frames):
+            raise ValueError(f"There is no frame {frame}: there are {len(self.frames)}, numbered from 0.")
         with style.context():
             _, ax = style.figure_and_axes(ax, self._size)
             self._move(self._stage(ax), self.frames[frame])
@@ -276,30 +256,7 @@ def _palette(image: Any) -> Any:
     """256 colours of an image, paper white among them."""
     few = image.quantize(256, dither=Image.Dither.NONE)
     colours = np.array(few.getpalette()).reshape(-1, 3)
-    colours[colours.sum(axis=1).argmax()] = 255
-    few.putpalette(colours.ravel().tolist())
-    return few
-
-
-def _frames(updates: Updates, positive_at_zero: bool, most: int) -> list[Frame]:
-    """The versions to show; mistakes are counted over all of them, by what each example was answered before it."""
-    n = len(updates)
-    shown = set(np.unique(np.linspace(0, n, most).round().astype(int)).tolist()) if n >= most else set(range(n + 1))
-    frames, mistakes, predicted = [], 0, -1
-    before: tuple[np.ndarray, np.ndarray] | None = None
-    for version in updates:
-        example = None
-        if before is not None:
-            example = updates.support[version.example].astype(np.float64)
-            s = before[0] @ updates.support[version.example] + before[1]
-            if len(s) == 1:
-                predicted = int(s[0] >= 0) if positive_at_zero else int(s[0] > 0)
-                wrong = predicted != version.true or s[0] == 0  # an update at 0: it was counted as a mistake
-                predicted = 1 - version.true if wrong else predicted
-            else:
-                predicted = int(s.argmax())
-            mistakes += predicted != version.true
-        before = (version.w.copy(), version.b.copy())
-        if version.k in shown:
-            frames.append(Frame(version.k, int(mistakes), *before, example, version.true, predicted))
-    return frames
+    colours[colours.min(axis=1) >= 248] = 255  # Pillow seeks the nearest by the first six bits only
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(np.vstack([colours[:255], [[255, 255, 255]]]).astype(int).ravel().tolist())
+    return palette

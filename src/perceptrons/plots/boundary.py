@@ -12,6 +12,7 @@ from perceptrons.plots.plane import Plane, choose_features, plane_of
 from perceptrons.plots.reading import codes_of, feature_names, fitted_classes, leads, scores_of
 
 MOST_POINTS = 5000  # drawn; more would hide each other
+ASKED = 37  # every so many points of the grid are asked twice, for scores and for the answer
 LABELLED = 400  # points of a region at which its label may stand
 
 
@@ -149,9 +150,9 @@ class BoundaryDisplay:
             ax.set_xlim(self.grid_x[0], self.grid_x[-1])
             ax.set_ylim(self.grid_y[0], self.grid_y[-1])
             ratio = np.ptp(self.grid_x) / np.ptp(self.grid_y)
-            if 0.5 <= ratio <= 2:
+            if 0.5 <= ratio <= 2 and not self.note:
                 ax.set_aspect("equal")  # so that a margin is drawn at right angles to its boundary
-            ax.set_title(self._title())
+            style.title(ax, self._title())
             if legend:
                 style.legend_beside(ax, handles, [handle.get_label() for handle in handles], 14)
             if labels:
@@ -197,7 +198,7 @@ class BoundaryDisplay:
         held = np.zeros(len(wrong), bool) if self.support is None else self.support
         shown = self.shown_ = style.thinned(len(self.points), MOST_POINTS, wrong | held)
         ax, handles, points = self.ax_, [], self.points[shown]
-        size = 30.0 if len(shown) <= 500 else 20.0 if len(shown) <= 1500 else 10.0
+        size, line = (30.0, 1.3) if len(shown) <= 500 else (20.0, 1.2) if len(shown) <= 1500 else (9.0, 0.6)
         many = len(self.classes) > 20
         for k, label in enumerate(self.classes.tolist()):
             own = points[self.codes[shown] == k]
@@ -209,12 +210,12 @@ class BoundaryDisplay:
                 handles.append(Line2D([], [], ms=size_of, label=style.shorten(label), **look))
         if support and held.any():
             ringed = points[held[shown]]
-            ring = {"facecolors": "none", "edgecolors": style.INK, "linewidths": 1.0}
+            ring = {"facecolors": "none", "edgecolors": style.INK, "linewidths": 0.8 * line}
             ax.scatter(ringed[:, 0], ringed[:, 1], s=3.0 * size, zorder=3.5, **ring)
             handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, ms=9, label="support example"))
         if mistakes and wrong.any():
             crossed = points[wrong[shown]]
-            ax.scatter(crossed[:, 0], crossed[:, 1], s=1.3 * size, c=style.INK, marker="x", linewidths=1.3, zorder=4)
+            ax.scatter(crossed[:, 0], crossed[:, 1], s=1.3 * size, c=style.INK, marker="x", linewidths=line, zorder=4)
             handles.append(Line2D([], [], ls="", marker="x", color=style.INK, ms=6, mew=1.3, label="mistake"))
         return handles
 
@@ -232,7 +233,7 @@ class BoundaryDisplay:
         shown = self.points[self.shown_]
         column, row = np.searchsorted(self.grid_x, shown[:, 0]), np.searchsorted(self.grid_y, shown[:, 1])
         free[np.clip(row, 0, len(free) - 1), np.clip(column, 0, free.shape[1] - 1)] = False
-        candidates, names, room = [], [], []
+        candidates, names, room, ids = [], [], [], []
         for k in np.unique(winner).tolist():
             own = winner == k
             depth = distance_transform_edt(np.pad(own & free, 1))[1:-1, 1:-1]
@@ -241,11 +242,18 @@ class BoundaryDisplay:
             row, column = np.unravel_index(order, depth.shape)
             candidates.append(np.stack([self.grid_x[column], self.grid_y[row]], axis=1))
             names.append(style.shorten(self.classes.tolist()[k], 18))
+            ids.append(k)
             room.append(depth.max())
         first = np.argsort(room, kind="stable")
-        font = {"fontsize": 9, "fontweight": "bold", "zorder": 5}
+        font: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "zorder": 5}
         font["bbox"] = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
-        style.place_labels(self.ax_, [names[i] for i in first], [candidates[i] for i in first], **font)
+
+        def share(i: int, points: np.ndarray) -> float:
+            column, row = np.searchsorted(self.grid_x, points[:, 0]), np.searchsorted(self.grid_y, points[:, 1])
+            row, column = np.clip(row, 0, len(winner) - 1), np.clip(column, 0, winner.shape[1] - 1)
+            return float((winner[row, column] == ids[first[i]]).mean())
+
+        style.place_labels(self.ax_, [names[i] for i in first], [candidates[i] for i in first], share, **font)
 
 
 def _numbers(labels: Any, places: dict[Any, int]) -> np.ndarray:
@@ -253,19 +261,27 @@ def _numbers(labels: Any, places: dict[Any, int]) -> np.ndarray:
 
 
 def _lead(estimator: Any, plane: Plane, classes: np.ndarray, places: dict[Any, int]) -> np.ndarray:
-    """The leads on the plane; +1 and -1 where scores are missing or do not say what is predicted."""
+    """The leads on the plane; +1 and -1 where scores are missing or do not say what is predicted.
+
+    Ties aside, whoever leads must be who is predicted, and one-vs-one classifiers may decide otherwise: some are asked.
+    """
     blocks = []
     for rows in plane.blocks():
-        winner = _numbers(estimator.predict(rows), places)
         scores = scores_of(estimator, rows)
-        plain = np.where(np.arange(len(classes)) == winner[:, None], 1.0, -1.0)
-        if scores is None or (scores.ndim == 1) != (len(classes) == 2) or not np.isfinite(scores).all():
-            blocks.append(plain)
-            continue
-        lead = leads(scores)
-        # ties aside, whoever leads must be who is predicted; one-vs-one classifiers may decide otherwise
-        agrees = lead[np.arange(len(winner)), winner] >= 0
-        blocks.append(lead if agrees.all() else plain)
-    if any(np.isin(block, (-1.0, 1.0)).all() for block in blocks):
-        blocks = [np.where(block == block.max(axis=1, keepdims=True), 1.0, -1.0) for block in blocks]
+        lead = None
+        if scores is not None and (scores.ndim == 1) == (len(classes) == 2) and np.isfinite(scores).all():
+            lead = leads(scores)
+            some = slice(None, None, ASKED)
+            winner = _numbers(estimator.predict(rows[some]), places)
+            if (lead[some][np.arange(len(winner)), winner] < 0).any():
+                lead = None
+        if lead is None:
+            return _plain_lead(estimator, plane, classes, places)
+        blocks.append(lead)
     return np.concatenate(blocks).reshape(len(plane.y), len(plane.x), len(classes))
+
+
+def _plain_lead(estimator: Any, plane: Plane, classes: np.ndarray, places: dict[Any, int]) -> np.ndarray:
+    winner = np.concatenate([_numbers(estimator.predict(rows), places) for rows in plane.blocks()])
+    lead = np.where(np.arange(len(classes)) == winner[:, None], 1.0, -1.0)
+    return lead.reshape(len(plane.y), len(plane.x), len(classes))

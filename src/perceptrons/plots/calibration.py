@@ -79,5 +79,5 @@ def calibration(
         style.legend_beside(ax, list(unique.values()), list(unique))
         ax.set_xlabel("probability that the model gives")
         ax.set_ylabel("share that was so")
-        ax.set_title(style.counted(len(codes), "example") + ("" if len(classes) > 2 else f", class {name}"))
+        style.title(ax, style.counted(len(codes), "example") + ("" if len(classes) > 2 else f", class {name}"))
     return displays

@@ -138,12 +138,13 @@ class HistoryDisplay:
                 draw(panel)
             bottom = self.axes_[-1]
             bottom.set_xlabel("epoch")
-            bottom.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
+            wide = style.width_of(bottom) > 4 * self.figure_.dpi
+            bottom.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8 if wide else 4, min_n_ticks=1))
             first, last = self.epochs[0], self.epochs[-1]
             room = 0.6 if last - first < FEW else 0.02 * (last - first)
             bottom.set_xlim(first - room, last + room)
             self.figure_.align_ylabels(list(self.axes_))
-            self.ax_.set_title(self._title())
+            style.title(self.ax_, self._title())
         return self
 
     def _title(self) -> str:
@@ -190,7 +191,7 @@ class HistoryDisplay:
         assert self.loss is not None
         self._line(ax, self.loss, 2, "^", "loss")
         positive = self.loss[self.loss > 0]
-        if len(positive) > 2 and positive.max() > 1000 * positive.min():
+        if len(positive) > 1 and positive.max() > 1000 * positive.min():
             ax.set_yscale("symlog", linthresh=float(positive.min()))
         else:
             ax.set_ylim(0, 1.1 * float(np.nanmax(self.loss)) or 1.0)
@@ -205,8 +206,11 @@ class HistoryDisplay:
         ax.plot([self.epochs[best]], [self.accuracy[best]], label=at, **where)
         handles, labels = ax.get_legend_handles_labels()
         style.legend_beside(ax, handles[1:], labels[1:])
-        ax.margins(y=0.15)
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g}%"))
+        low, high = np.nanmin(self.accuracy), np.nanmax(self.accuracy)
+        room = max(0.15 * (high - low), 0.01)
+        ax.set_ylim(low - room, high + room)
+        ax.yaxis.set_major_locator(MaxNLocator(nbins=4))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g}%" if 0 <= value <= 1 else ""))
         ax.set_ylabel("held-out\naccuracy")
 
     def _line(self, ax: Any, values: np.ndarray, k: int, marker: str, label: str) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from perceptrons.plots import style
 from perceptrons.plots.reading import codes_of, fitted_classes, scores_of, split_pipeline
@@ -131,9 +131,10 @@ class MarginsDisplay:
             kind = "margin (distance to the boundary)" if self.geometric else "margin (lead of the true class's score)"
             self.axes_[1].set_xlabel(kind)
             n, wrong = len(self.margins), int((self.margins <= 0).sum())
-            self.ax_.set_title(
+            style.title(
+                self.ax_,
                 f"{style.counted(n, 'example')}, {wrong:,} not right ({wrong / n:.1%}); "
-                f"median margin {style.number(float(np.median(self.margins)))}"
+                f"median margin {style.number(float(np.median(self.margins)))}",
             )
         return self
 
@@ -144,21 +145,23 @@ class MarginsDisplay:
             bins = int(np.clip(2 * len(self.margins) ** (1 / 3), 5, MOST_BINS))
         elif isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 1 <= bins <= 1000:
             raise ValueError(f"bins={bins!r}: give a whole number of 1 to 1000.")
-        width = (high - low) / bins if high > low else 1.0
-        return width * np.arange(np.floor(low / width), np.ceil(high / width) + 1)
+        if low == high:  # all are 0
+            return np.array([-1.0, 0.0])
+        width = (high - low) / bins
+        first = np.floor(low / width) - (self.margins == 0).any() * (low == 0)  # a bar for those at 0
+        return width * np.arange(first, np.ceil(high / width) + 1)
 
     def _histogram(self, ax: Any, bins: int | None) -> None:
         edges = self.edges(bins)
         # a margin of exactly 0 is no right answer, and belongs to the bar that ends there
-        place = np.clip(np.ceil(self.margins / (edges[1] - edges[0])).astype(int) - 1, -len(edges), len(edges))
-        place = np.clip(place - round(edges[0] / (edges[1] - edges[0])), 0, len(edges) - 2)
+        place = np.clip(np.searchsorted(edges, self.margins, side="left") - 1, 0, len(edges) - 2)
         counts = np.bincount(place, minlength=len(edges) - 1)
         below = edges[1:] <= (edges[1] - edges[0]) / 2
         look: dict[str, Any] = {"align": "edge", "width": np.diff(edges)[0], "edgecolor": "white", "linewidth": 0.6}
         ax.bar(edges[:-1][below], counts[below], color=style.WRONG, hatch=style.HATCH, **look)
         ax.bar(edges[:-1][~below], counts[~below], color=style.RIGHT, **look)
         self.counts_ = counts
-        handles: list[Any] = [Patch(facecolor=style.RIGHT, label="right")]
+        handles: list[Any] = [Patch(facecolor=style.RIGHT, label="right")] if (~below).any() else []
         if below.any():
             handles.append(Patch(facecolor=style.WRONG, hatch=style.HATCH, edgecolor="white", label="not right"))
         handles.append(self._mark(ax))
@@ -166,7 +169,8 @@ class MarginsDisplay:
         ax.set_ylabel("examples")
         ax.set_ylim(0, 1.08 * counts.max())
         style.legend_beside(ax, handles, [handle.get_label() for handle in handles])
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
     def _cumulative(self, ax: Any) -> None:
         order = np.sort(self.margins)

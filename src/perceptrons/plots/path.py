@@ -139,14 +139,14 @@ class PathDisplay:
                 self._plane(self.ax_)
             else:
                 self._curves(ax)
-            self.ax_.set_title(style.counted(len(self.weights) - 1, "update"))
+            style.title(self.ax_, style.counted(len(self.weights) - 1, "update"))
         return self
 
     def plot_curves(self, ax: Any = None) -> "PathDisplay":
         """Draw length, angle and distance by update, also where there is a plane; otherwise as `plot`."""
         with style.context():
             self._curves(ax)
-            self.ax_.set_title(style.counted(len(self.weights) - 1, "update"))
+            style.title(self.ax_, style.counted(len(self.weights) - 1, "update"))
         return self
 
     def _plane(self, ax: Any) -> None:

@@ -4,7 +4,8 @@ Nothing here changes matplotlib's settings for others: figures are made inside `
 """
 
 import io
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,6 +37,7 @@ INK = "#222222"
 PALE = "#6E6E6E"
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 HATCH = "////"
+WIDEST = 0.45  # of the place of the axes may be the legend's
 
 SETTINGS: Any = {
     "font.size": 10.0,
@@ -186,54 +188,90 @@ def panels(
 
 
 def legend_beside(ax: Any, handles: Sequence[Any], labels: Sequence[str], most: int = 12) -> Any:
-    """A legend to the right of the axes, in as many columns as it needs."""
+    """A legend to the right of the axes, in as many columns as it needs; smaller, or none, where that is too wide."""
+    figure, room = ax.figure, WIDEST * width_of(ax)
     columns = max(1, -(-len(handles) // most))
-    return ax.legend(
-        handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.0), ncols=columns, borderaxespad=0.0,
-        handletextpad=0.5, columnspacing=1.0,
-    )  # fmt: skip
+    for size, width in ((9.0, 100), (7.5, 16), (6.5, 10)):
+        legend = ax.legend(
+            handles, [_cut(label, width) for label in labels], loc="upper left", bbox_to_anchor=(1.01, 1.0),
+            ncols=columns, borderaxespad=0.0, handletextpad=0.5, columnspacing=1.0, fontsize=size,
+        )  # fmt: skip
+        if legend.get_window_extent(figure.canvas.get_renderer()).width <= room:
+            return legend
+    legend.remove()
+    return None
 
 
-def legend_below(ax: Any, handles: Sequence[Any], labels: Sequence[str], columns: int) -> Any:
-    """A legend under the axes, for narrow figures."""
-    return ax.legend(
-        handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, borderaxespad=0.0,
-        handletextpad=0.5, columnspacing=1.0,
-    )  # fmt: skip
+def _cut(label: str, at_most: int) -> str:
+    return label if "\n" in label else shorten(label.replace(r"\$", "$"), at_most)
 
 
-def place_labels(ax: Any, names: Sequence[str], candidates: Sequence[np.ndarray], **font: Any) -> list[Any]:
-    """Write names into the axes, each at the first of its candidate points where it overlaps no other and stays inside.
+def width_of(ax: Any) -> float:
+    """How wide the axes and all around them may be, in pixels: their share of the figure."""
+    spec, figure = ax.get_subplotspec(), ax.figure
+    if spec is None:
+        return float(ax.get_window_extent().width)
+    edges = spec.get_gridspec().get_subplot_params(figure)
+    return float(figure.bbox.width * min(1.0, spec.get_position(figure).width / (edges.right - edges.left)))
 
-    candidates[k]: points (m, 2) in data coordinates, the best first. A name that fits nowhere is not written.
+
+def title(ax: Any, text: str) -> None:
+    """A title above the axes, on as many lines as it needs where they are narrow."""
+    points = width_of(ax) * 72 / ax.figure.dpi - 45  # for what is on the left of the axes
+    letters = max(16, int(points / (0.58 * SETTINGS["axes.titlesize"])))
+    ax.set_title("\n".join(part for line in text.split("\n") for part in textwrap.wrap(line, letters) or [""]))
+
+
+def place_labels(
+    ax: Any, names: Sequence[str], candidates: Sequence[np.ndarray], share: Callable[[int, np.ndarray], float],
+    **font: Any,
+) -> list[Any]:  # fmt: skip
+    """Write names into the axes, each at the first of its candidate points where it overlaps no other.
+
+    candidates[k]: points (m, 2) in data coordinates, the best first. share(k, points): how much of a name that covers
+    these points lies where it should; it must be most. A name that fits nowhere is shortened, and at last left out.
     """
     figure = ax.figure
     figure.draw_without_rendering()  # a layout that is still to come would move everything
     renderer, frame = figure.canvas.get_renderer(), ax.get_window_extent()
+    back, spots = (
+        ax.transData.inverted(),
+        np.stack(np.meshgrid(np.linspace(0, 1, 7), [0.2, 0.5, 0.8]), 2).reshape(-1, 2),
+    )
     taken: list[Any] = []
     written: list[Any] = []
-    for name, points in zip(names, candidates, strict=True):
+    for k, (name, points) in enumerate(zip(names, candidates, strict=True)):
         text = ax.text(0, 0, name, ha="center", va="center", **font)
-        for x, y in points:
-            text.set_position((x, y))
+        for shown in dict.fromkeys(_cut(name, width) for width in (18, 11, 7)):
+            text.set_text(shown)
+            text.set_position((0.5 * sum(ax.get_xlim()), 0.5 * sum(ax.get_ylim())))
             box = text.get_window_extent(renderer).padded(1.5)
-            inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1
-            if inside and not any(box.overlaps(other) for other in taken):
-                taken.append(box)
-                written.append(text)
-                break
+            low = ax.transData.transform(points) - [box.width / 2, box.height / 2]
+            high = low + np.array([box.width, box.height])
+            fits = (low >= frame.min).all(axis=1) & (high <= frame.max).all(axis=1)
+            for other in taken:
+                fits &= ~((low < other[1]).all(axis=1) & (high > other[0]).all(axis=1))
+            for i in np.flatnonzero(fits):
+                if share(k, back.transform(low[i] + spots * [box.width, box.height])) >= 0.7:
+                    text.set_position(points[i])
+                    taken.append((low[i], high[i]))
+                    written.append(text)
+                    break
+            else:
+                continue
+            break
         else:
             text.remove()
     return written
 
 
 def thinned(n: int, at_most: int, always: np.ndarray | None = None) -> np.ndarray:
-    """Which of n points to draw: all, or `at_most` by a fixed seed, first among those that should always be there."""
+    """Which of n points to draw: all, or `at_most` by a fixed seed; those of `always` too, if they are few."""
     if n <= at_most:
         return np.arange(n)
     rng = np.random.default_rng(0)
     wanted = np.flatnonzero(always) if always is not None else np.empty(0, np.intp)
-    if len(wanted) > at_most // 2:
-        wanted = rng.choice(wanted, at_most // 2, replace=False)
+    if len(wanted) > at_most // 10:  # enough of them will be drawn
+        return np.sort(rng.choice(n, at_most, replace=False))
     rest = np.setdiff1d(np.arange(n), wanted, assume_unique=True)
     return np.sort(np.concatenate([wanted, rng.choice(rest, at_most - len(wanted), replace=False)]))
