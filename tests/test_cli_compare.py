@@ -119,7 +119,7 @@ def test_the_order_of_time_shares_and_metric_are_as_asked(run, table, monkeypatc
 def test_who_is_left_out_is_said(run, table):
     code, out, _ = run("compare", table, "--learner", "margin", "--learner", "ridge", "--max-seconds", "1e-9")
     assert code == 0
-    assert "margin: left out, as 1e-09 seconds do not suffice" in " ".join(out.split())
+    assert "Left out: margin: 1e-09 seconds do not suffice" in " ".join(out.split())
 
 
 def test_progress_is_a_line_a_learner_when_somebody_watches(run, table, monkeypatch):

@@ -116,7 +116,7 @@ def compare(
         else:
             tuned.append(one)
         if tell is not None:
-            tell(f"{learner.what}: {reason}" if one is None else one.line(figure.name))
+            tell(f"{learner.what}: left out: {reason}" if one is None else one.line(figure.name))
     if not tuned:
         raise ValueError(f"No learner is left to compare: {'; '.join(f'{n}: {r}' for n, r in left_out.items())}.")
     X_test, y_test = sealed.open()

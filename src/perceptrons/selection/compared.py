@@ -166,8 +166,7 @@ class Compared:
                 f"after Holm's correction for {len(self.rows) - 1} comparisons."
             ]
         )
-        notes += [f"{row.what}: {note}." for row in self.rows for note in row.notes]
-        return notes + [f"{name}: {reason}." for name, reason in self.left_out.items()]
+        return notes + [f"{row.what}: {note}." for row in self.rows for note in row.notes]
 
     def table(self, times: bool = True) -> tuple[list[str], list[list[str]]]:
         """Head and lines of the table. times: with the columns that differ from run to run."""

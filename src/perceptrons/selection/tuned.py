@@ -71,11 +71,8 @@ def tune(
     """The learner, tuned; or why it is left out."""
     n = len_of(learnable[0])
     if learner.name == "kernel" and n > MOST_FOR_KERNEL:
-        return (
-            f"left out, as its time grows with the square of the examples: {n:,} are more than {MOST_FOR_KERNEL:,}. "
-            "Compare on a part of them",
-            None,
-        )
+        grows = "its time grows with the square of the examples"
+        return f"{grows}, and {n:,} are more than {MOST_FOR_KERNEL:,}: compare on a part of them", None
     estimator, prefix = _in_pipeline(learner.estimator) if scaled else (learner.estimator, "")
     watchable = Watchable(estimator)
     watchable.check()
@@ -98,7 +95,7 @@ def tune(
         if late:
             break
     if not settings:
-        return f"left out, as {max_seconds:g} seconds do not suffice for one epoch", None
+        return f"{max_seconds:g} seconds do not suffice for one epoch", None
     done = Tuned(learner, watchable, settings, time.perf_counter() - began, learnable)
     done.notes += [f"{late}: {len(settings)} of {len(runs)} settings"] if late else []
     return "", done

@@ -73,10 +73,10 @@ def why(found: "Compared", theirs: "Contender", ours: "Contender") -> str:
                 "itself, which few examples suffice for."
             )
         return "Its assumption, that features tell about the class independently, does little harm here."
-    penalty = f" by a penalty on large weights ({named(theirs.setting)})" if theirs.name in PENALISED else ""
+    penalty = f", with a penalty on large weights ({named(theirs.setting)})" if theirs.name in PENALISED else ""
     both = f"{fitted}, {theirs.what} on {theirs.train_accuracy:.1%}"
     if ours.train_accuracy >= SEPARATED > theirs.train_accuracy:
-        return f"{both}: the perceptron fits these too closely, while {theirs.what} is held back{penalty}."
+        return f"{both}: the perceptron fits these too closely, while {theirs.what} does not{penalty}."
     if ours.train_accuracy >= SEPARATED:
         return f"{both}: of the many boundaries that fit, {theirs.what} takes a better one{penalty}."
     return (
