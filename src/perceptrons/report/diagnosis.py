@@ -1,6 +1,7 @@
 """Could a hyperplane separate the classes, with proof; how many updates theory allows; how safe the answers are."""
 
 import time
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from perceptrons.plots import MarginsDisplay
 from perceptrons.plots.once import drawn
 from perceptrons.report.headline import learned_from_these
-from perceptrons.report.page import Section, details, element, figure, paragraph, section, table, user
+from perceptrons.report.page import WIDTH, Section, details, element, figure, paragraph, section, table, user
 from perceptrons.report.subject import Subject, quietly
 from perceptrons.report.words import count, percent, short
 from perceptrons.theory import check_bound, separability
@@ -23,13 +24,14 @@ def diagnosis(subject: Subject) -> Section:
     parts: list[Any] = []
     X, y = subject.known_part()
     if not subject.precomputed and len(np.unique(y)) > 1:
-        parts += _separable(subject, X, y)
-        parts += [element("h3", "Mistakes that theory allows"), *_bound(subject, X, y)]
+        proof, in_time = _separable(subject, X, y)
+        parts += [*proof, element("h3", "Mistakes that theory allows"), *_bound(subject, X, y, in_time)]
     parts += [element("h3", "Margins"), *_margins(subject, X, y)]
     return section("separability", "Separability and margins", *parts)
 
 
-def _separable(subject: Subject, X: Any, y: np.ndarray) -> list[Html]:
+def _separable(subject: Subject, X: Any, y: np.ndarray) -> tuple[list[Html], bool]:
+    """What the certificate says, and whether it was there in time."""
     begin = time.monotonic()
     found = separability(
         X, y, max_seconds=subject.max_seconds, fit_intercept=getattr(subject.model, "fit_intercept", True)
@@ -57,7 +59,7 @@ def _separable(subject: Subject, X: Any, y: np.ndarray) -> list[Html]:
             + (": a kernel can separate what no hyperplane does." if subject.is_kernel else "."), class_="soft",
         )
     )  # fmt: skip
-    return parts
+    return parts, in_time
 
 
 def _why(subject: Subject, found: Certificate, in_time: bool) -> str:
@@ -88,11 +90,20 @@ def _why(subject: Subject, found: Certificate, in_time: bool) -> str:
 
 
 def _fraction(weight: Any) -> str:
-    text = str(weight)
-    return text if len(text) <= 12 else f"about {float(weight):.3g}"
+    """1/4 as it is; longer ones, which may have thousands of digits, rounded."""
+    weight = Fraction(weight)
+    if max(weight.numerator.bit_length(), weight.denominator.bit_length()) <= 20:
+        return str(weight)
+    size = weight.numerator.bit_length() - weight.denominator.bit_length()
+    return f"about {float(weight):.3g}" if abs(size) < 1000 else f"about 2^{size:,}"
 
 
-def _bound(subject: Subject, X: Any, y: np.ndarray) -> list[Html]:
+def _whole(number: int) -> str:
+    """A bound in full if short, else by its size."""
+    return f"{number:,}" if number < 10**15 else f"2^{number.bit_length():,}"
+
+
+def _bound(subject: Subject, X: Any, y: np.ndarray, in_time: bool) -> list[Html]:
     """The mistake bound, where the theorem covers how the model was trained, and if these are its training examples."""
     model = subject.model
     if subject.is_kernel:
@@ -108,15 +119,16 @@ def _bound(subject: Subject, X: Any, y: np.ndarray) -> list[Html]:
     begin = time.monotonic()
     try:
         with quietly():
-            found = check_bound(model, X, y, max_seconds=subject.max_seconds)
+            found = check_bound(model, X, y, max_seconds=subject.max_seconds) if in_time else None
     except ValueError as error:
         return [paragraph(f"There is no bound for this model: {error}", class_="soft")]
-    if time.monotonic() - begin >= subject.max_seconds:
-        return [paragraph(f"The bound was not found in {subject.max_seconds:g} seconds.", class_="soft")]
+    # what was found when the time was up depends on the machine, and would differ from page to page
+    if found is None or time.monotonic() - begin >= subject.max_seconds:
+        return [paragraph(f"It was not found in {subject.max_seconds:g} seconds.", class_="soft")]
     return [
         paragraph(
-            f"If these are the examples that it learned from, it can have made at most {found.at_most:,} updates, and "
-            f"it made {found.updates:,} ({percent(found.ratio)})" + ("." if found.holds else
+            f"If these are the examples that it learned from, it can have made at most {_whole(found.at_most)} "
+            f"updates, and it made {found.updates:,} ({percent(found.ratio)})" + ("." if found.holds else
             ": more than theory allows, so they are not the examples that it learned from."),
         ),
         paragraph(found.bound.explain(), class_="soft"),
@@ -136,7 +148,7 @@ def _margins(subject: Subject, X: Any, y: np.ndarray) -> list[Html]:
     )
     caption = (
         f"The margin of an example is its {kind}, negative where the answer is wrong. The smallest is that of "
-        f"{smallest}; {count(close, 'right answer is a narrow one', 'right answers are narrow ones')}, "
-        "below a tenth of the median."
+        f"{smallest} (the picture counts examples from 0). "
+        f"{count(close, 'right answer is a narrow one', 'right answers are narrow ones')}, below a tenth of the median."
     )
-    return [figure(drawn(display), alt, caption)]
+    return [figure(drawn(display, width=WIDTH), alt, caption)]

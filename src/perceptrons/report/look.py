@@ -60,7 +60,7 @@ td bdi, th bdi { overflow-wrap: anywhere; }
 .weights .number { width: 20%; }
 .weights .bar { width: 100%; }
 figure { margin: 1rem 0; }
-.picture { display: block; width: 100%; max-width: 40rem; min-width: 28rem; height: auto; background: #fff;
+.picture { display: block; width: auto; max-width: 100%; min-width: min(100%, 18rem); height: auto; background: #fff;
   border-radius: .4rem; }
 figcaption { max-width: 46rem; }
 .mistakes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); gap: .9rem; }
@@ -89,12 +89,13 @@ summary { cursor: pointer; color: var(--link); padding: .2rem 0; }
   h1 { font-size: 1.4rem; }
   .facts div { grid-template-columns: 1fr; }
   .card b { font-size: 1.6rem; }
+  table { font-size: .88rem; }
+  th, td { padding-right: .5rem; }
 }
 @media print {
   :root { --paper: #fff; --ink: #000; --panel: #f4f4f4; --soft: #444; --line: #bbb; }
   nav { display: none; }
   .scroll, pre { overflow: visible; }
-  .picture { min-width: 0; max-width: 34rem; }
   h2, h3 { break-after: avoid; }
   figure, tr { break-inside: avoid; }
 }

@@ -9,7 +9,7 @@ from perceptrons.training.html import Html, escaped
 WORD = re.compile(r"\w+")
 LONGEST = 480  # characters shown
 BEFORE = 120  # characters kept before the first mark where the beginning is cut
-SLIGHT = 0.08  # of the strongest word: weaker ones are not marked
+SLIGHT = 0.2  # of the strongest word: weaker ones are not marked
 
 
 def marked(text: str, contributions: list[tuple[str, float]]) -> Html:

@@ -8,6 +8,7 @@ from perceptrons.report.look import STYLE
 from perceptrons.training.html import Html, escaped
 
 VOID = ("img", "meta", "br")
+WIDTH = 5.0  # inches of pictures: letters in them are still legible where the screen is a phone's
 
 
 class Section(NamedTuple):
@@ -100,7 +101,7 @@ def figure(picture: tuple[bytes, str], alt: str, caption: Any = None) -> Html:
     """A picture with words for who cannot see it."""
     image = element("img", src=uri(*picture), alt=alt, class_="picture")
     below = [] if caption is None else [element("figcaption", caption)]
-    return element("figure", scrolling(image, alt), *below)
+    return element("figure", image, *below)
 
 
 def details(summary: Any, *parts: Any) -> Html:

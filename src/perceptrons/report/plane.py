@@ -6,7 +6,7 @@ import numpy as np
 
 from perceptrons.plots import BoundaryDisplay
 from perceptrons.plots.once import drawn
-from perceptrons.report.page import Section, figure, section
+from perceptrons.report.page import WIDTH, Section, figure, section
 from perceptrons.report.subject import Subject, quietly
 from perceptrons.training.html import visible
 
@@ -36,7 +36,7 @@ def boundary(subject: Subject, features: Any) -> Section | None:
         caption += (
             f" The other {X.shape[1] - 2:,} features are held at their means, so that points may lie in other regions."
         )
-    return section("boundary", "The boundary", figure(drawn(display), alt, caption))
+    return section("boundary", "The boundary", figure(drawn(display, width=WIDTH), alt, caption))
 
 
 def _column(feature: Any, names: list[str] | None, width: int) -> int:

@@ -10,7 +10,7 @@ import scipy
 import sklearn
 
 import perceptrons
-from perceptrons.report.page import Section, code, element, facts, paragraph, section, table, user
+from perceptrons.report.page import Section, code, element, facts, joined, paragraph, section, user
 from perceptrons.report.subject import Subject
 from perceptrons.training.html import visible
 from perceptrons.training.wording import changed
@@ -34,8 +34,14 @@ def how_to_reproduce(subject: Subject) -> Section:
     if origin.command is not None:
         parts += [element("h3", "This page"), code(visible(origin.command))]
     if origin.files:
-        rows = [(what, user(name, 200), element("code", digest or "–")) for what, name, digest in origin.files]
-        parts += [element("h3", "Files"), table(("", "name", "SHA-256"), rows, "files")]
+        rows = [
+            (
+                f"The {what}",
+                joined([user(name, 200), element("br"), element("code", f"SHA-256 {digest or 'not known'}")]),
+            )
+            for what, name, digest in origin.files
+        ]
+        parts += [element("h3", "Files"), facts(rows)]
     parts += [element("h3", "The model"), *_model(subject)]
     parts += [element("h3", "Versions"), facts(versions)]
     return section("reproduce", "How to reproduce it", *parts)

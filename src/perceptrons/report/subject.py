@@ -60,6 +60,10 @@ class Names:
         names, signs = names_of(self._knows, columns)
         return list(names), signs
 
+    def is_number(self, name: str) -> bool:
+        """Does the name say no more than which column it is? So it is where columns are hashed and it was forgotten."""
+        return hasattr(self._knows, "columns_") and self._given is None and name[:1] == "x" and name[1:].isdecimal()
+
     def of(self, column: int) -> str:
         return self.called([column])[0][0]
 

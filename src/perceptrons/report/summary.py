@@ -85,7 +85,7 @@ def _scales(subject: Subject) -> list[Html]:
     ends = there[[largest[there].argmax(), largest[there].argmin()]].tolist()
     (most, least), sizes = ([user(subject.names.of(column)) for column in ends], largest[ends])
     said = [most, f" reaches {short(sizes[0])}, ", least, f" {short(sizes[1])}"]
-    if uneven(X):
+    if uneven(X) and subject.image_shape is None:  # pixels have one unit, however dark they get
         parts.append(
             warning(
                 "the features differ widely in scale: ", *said,
@@ -94,7 +94,8 @@ def _scales(subject: Subject) -> list[Html]:
             )
         )  # fmt: skip
     else:
-        parts.append(paragraph("The largest values of the features are of one size: ", *said, "."))
+        one = "The pixels reach" if subject.image_shape is not None else "The features are of one scale: they reach"
+        parts.append(paragraph(f"{one} {short(sizes[1])} to {short(sizes[0])}."))
     parts.append(
         paragraph(
             f"The farthest example, {subject.place(found.farthest)}, has the norm {short(found.radius)} (with the 1 of "
@@ -108,7 +109,7 @@ def _scales(subject: Subject) -> list[Html]:
             len(constant), "feature is the same everywhere and says", "features are the same everywhere and say"
         )
         parts.append(
-            paragraph(f"{what} nothing here: ", Html(names.removesuffix(", ")), ", …" * (len(constant) > NAMED), ".")
+            paragraph(f"{what} nothing here: ", Html(names.removesuffix(", ")), ", …" if len(constant) > NAMED else ".")
         )
     return parts
 

@@ -20,6 +20,7 @@ from perceptrons.training.wording import NOT_PROBABILITIES
 
 TOP, ROWS, PICTURED, SUPPORT = 10, 20, 30, 8  # shown at most: weights, classes, classes as pictures, support examples
 WORDS, VALUES = 14, 6  # of a support example
+LOOKED_AT = 500  # of the heaviest weights of a row, among which those for either class are found
 
 
 def telling(subject: Subject) -> Section:
@@ -60,40 +61,43 @@ def _weights(subject: Subject) -> list[Html]:
         order = np.argsort(-subject.counts()[: subject.known], kind="stable") if len(titles[0]) == 1 else shown
         shown = [int(k) for k in order[:ROWS]]
         parts.append(paragraph(f"Of {len(titles):,} rows of weights, those of the {ROWS} commonest classes:"))
-    blocks = [_row(subject, coef[k], titles[k], what) for k in shown]
+    blocks = [block for k in shown for block in _blocks(subject, coef[k], titles[k], what)]
     return [*parts, element("div", *blocks, class_="classes"), *_never(subject)]
 
 
-def _row(subject: Subject, weights: np.ndarray, title: tuple[Any, ...], what: str) -> Html:
-    """The heaviest weights of a class or pair, with bars."""
-    two = subject.known == 2
-    n = 2 * TOP if two else TOP
-    order = np.argsort(-np.abs(weights), kind="stable")[:n]
-    order = order[weights[order] != 0]
-    names, signs = subject.names.called(order)
-    values = weights[order] * signs
-    most = float(np.abs(values).max(initial=0)) or 1.0
-    if two:
-        said = [element("span", "for ", user(subject.classes[1], 24), class_="say-for"), " and ",
-                element("span", "for ", user(subject.classes[0], 24), class_="say-against")]  # fmt: skip
-    elif len(title) == 2:
-        said = [element("span", "for ", user(title[1], 24), class_="say-for"), " and ",
-                element("span", "for ", user(title[0], 24), class_="say-against")]  # fmt: skip
-    else:
-        said = [user(title[0], 40)]
+def _blocks(subject: Subject, weights: np.ndarray, title: tuple[Any, ...], what: str) -> list[Html]:
+    """The heaviest weights of a class; of two classes that share a row, each the weights that speak for it."""
+    order = np.argsort(-np.abs(weights), kind="stable")[:LOOKED_AT]
+    names, signs = subject.names.called(order)  # a name may count negatively in its column
+    found = [(name, weight) for name, weight in zip(names, (signs * weights[order]).tolist(), strict=True) if weight]
+    pair = tuple(subject.classes) if subject.known == 2 else title
+    if len(pair) == 1:
+        return [_weighed([user(pair[0], 40)], found, what)]
+    return [
+        _weighed(
+            [element("span", "for ", user(pair[k], 40), class_=f"say-{('against', 'for')[k]}")],
+            [(name, weight) for name, weight in found if (weight > 0) == bool(k)], what,
+        )
+        for k in (1, 0)
+    ]  # fmt: skip
+
+
+def _weighed(head: list[Any], found: list[tuple[str, float]], what: str) -> Html:
+    """The first of these weights, the heaviest, with bars."""
+    most = max((abs(weight) for _, weight in found), default=1.0)
     lines = [
         element(
             "tr",
             element("th", user(name, 48), scope="row"),
-            element("td", signed(value), class_="number"),
-            element("td", bar(abs(value) / most, "for" if value > 0 else "against")),
+            element("td", signed(weight), class_="number"),
+            element("td", bar(abs(weight) / most, "for" if weight > 0 else "against")),
         )
-        for name, value in zip(names, values.tolist(), strict=True)
+        for name, weight in found[:TOP]
     ]
-    head = element("tr", *(element("th", text, scope="col", class_=kind)
-                           for text, kind in (("feature", None), (what, "number"), ("", None))))  # fmt: skip
-    body = element("table", element("thead", head), element("tbody", *lines), class_="weights")
-    return element("div", element("h3", *said), body if lines else paragraph("all weights are 0", class_="soft"))
+    columns = (("feature", None), (what, "number"), ("", None))
+    above = element("tr", *(element("th", text, scope="col", class_=kind) for text, kind in columns))
+    body = element("table", element("thead", above), element("tbody", *lines), class_="weights")
+    return element("div", element("h3", *head), body if lines else paragraph("all weights are 0", class_="soft"))
 
 
 def _never(subject: Subject) -> list[Html]:
@@ -105,12 +109,14 @@ def _never(subject: Subject) -> list[Html]:
     new = used[untouched[used]]
     if not len(new):
         return []
-    some = joined(piece for name in subject.names.called(new[:TOP])[0] for piece in (user(name), ", "))
+    names = [name for name in subject.names.called(new[: 10 * TOP])[0] if not subject.names.is_number(name)][:TOP]
+    some = joined(piece for name in names for piece in (user(name), ", "))
+    end = (", …" if len(new) > len(names) else ".") if names else ""
     return [
         paragraph(
             f"{len(new):,} of the {len(used):,} features that occur here ({percent(len(new) / len(used))}) were never "
-            "updated, so that nothing was learned about them: ",
-            Html(some.removesuffix(", ")), ", …" * (len(new) > TOP), ".",
+            "updated, so that nothing was learned about them" + (": " if names else "."),
+            Html(some.removesuffix(", ")), end,
         )
     ]  # fmt: skip
 

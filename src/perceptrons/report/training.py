@@ -4,7 +4,7 @@ from typing import Any
 
 from perceptrons.plots import HistoryDisplay
 from perceptrons.plots.once import drawn
-from perceptrons.report.page import Section, element, facts, figure, paragraph, section
+from perceptrons.report.page import WIDTH, Section, element, facts, figure, paragraph, section
 from perceptrons.report.subject import Subject
 from perceptrons.report.words import count, short
 from perceptrons.training.wording import changed, why_it_stopped
@@ -38,7 +38,7 @@ def how_trained(subject: Subject) -> Section:
             f"Mistakes by epoch: {first['mistakes']:,} in the first of {count(len(history), 'epoch')}, "
             f"{last['mistakes']:,} in the last."
         )
-        parts.append(figure(drawn(HistoryDisplay.from_estimator(model)), alt, alt))
+        parts.append(figure(drawn(HistoryDisplay.from_estimator(model), width=WIDTH), alt, alt))
     else:
         parts.append(paragraph("It learned in blocks, without epochs: there is no history to draw.", class_="soft"))
     return section("training", "How it was trained", *parts)

@@ -13,8 +13,9 @@ def count(number: int, thing: str, things: str | None = None) -> str:
 
 
 def short(value: float) -> str:
-    """A number of four digits."""
-    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e9 else f"{value:.4g}"
+    """A number of four digits, with the minus sign of print."""
+    text = f"{value:,.0f}" if value == round(value) and abs(value) < 1e9 else f"{value:.4g}"
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def signed(value: float) -> str:
