@@ -153,6 +153,17 @@ def test_scale_is_as_said_and_sparse_data_are_never_standardised(rng):
         compare(sp.csr_matrix(X), y, scale=True, force=True)
 
 
+@pytest.mark.parametrize("unit", [1e-90, 1e7])
+def test_data_in_any_unit_can_be_compared(rng, unit):
+    X, y = gaussian(rng, 80, 3, 2)
+    names = ["margin", "pa1", "arow", "svm", "ridge"]
+    found = [compare(data, y, learners=names, scale=scale) for data, scale in ((X, True), (X * unit, "auto"))]
+    assert found[1].scaled
+    figures = [[(row.name, row.score, row.dev_score) for row in one.rows] for one in found]
+    assert figures[0] == figures[1]
+    compare(sp.csr_matrix(X * unit), y, learners=["margin", "pa1", "arow", "ridge"], force=True)
+
+
 def test_a_pipeline_of_ones_own_is_watched_epoch_by_epoch_and_keeps_its_names(rng):
     X, y = gaussian(rng, 80, 3, 2)
     X[:, 0] *= 1000

@@ -10,12 +10,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_array
 
 from perceptrons.selection.compared import Compared
+from perceptrons.selection.grids import _mean_square
 from perceptrons.selection.metrics import Metric
 from perceptrons.selection.relatives import learners_for
 from perceptrons.selection.seal import Ledger, SealedTest
 from perceptrons.selection.splitting import Part, Parts, parts_of
 from perceptrons.selection.tuned import Tuned, tune
 from perceptrons.theory.scales import uneven
+
+FAR_OFF = 1e8  # a mean |x|^2 of which, or 1 over it, asks for standardising
 
 
 def compare(
@@ -62,8 +65,9 @@ def compare(
     metric : str or function of true and predicted labels, default="accuracy"
         What settings are chosen by and learners ranked by. McNemar's test always counts right answers.
     scale : {"auto", True, False}, default="auto"
-        Standardise dense data for all alike: if the largest values of features differ by more than a factor of 30, or
-        as said. Means and deviations are of what is learned from. Sparse data stay as they are.
+        Standardise dense data for all alike: if the largest values of features differ by more than a factor of 30 or
+        all of them are very large or small, or as said. Means and deviations are of what is learned from. Sparse data
+        stay as they are.
     force : bool, default=False
         Look at test examples that were looked at before; the result says so.
     ledger : path, optional
@@ -130,7 +134,9 @@ def _scaled(train: Any, scale: Any) -> bool:
         if scale is True:
             raise ValueError("scale=True: sparse data are not standardised, as their zeros would be lost.")
         return False
-    return uneven(train) if scale == "auto" else bool(scale)
+    if scale != "auto":
+        return bool(scale)
+    return uneven(train) or not 1 / FAR_OFF < _mean_square(train) < FAR_OFF
 
 
 def _examples(X: Any, y: Any, where: str) -> tuple[Any, np.ndarray]:
