@@ -212,6 +212,9 @@ class TestBoundary:
         one = Perceptron().partial_fit(X2[:1], Y2[:1])
         with pytest.raises(ValueError, match="knows only the class 0"):
             p.BoundaryDisplay.from_estimator(one, X2, Y2)
+        gram = KernelPerceptron(kernel="precomputed").fit(X2 @ X2.T, Y2)
+        with pytest.raises(ValueError, match="knows no features to draw"):
+            p.BoundaryDisplay.from_estimator(gram, X2 @ X2.T, Y2, features=(0, 1))
         several = Perceptron().fit(X2, np.stack([Y2, 1 - Y2], axis=1))
         with pytest.raises(ValueError, match="several labels"):
             p.BoundaryDisplay.from_estimator(several, X2, Y2)

@@ -94,6 +94,10 @@ class BoundaryDisplay:
         BoundaryDisplay
         """
         classes = fitted_classes(estimator)
+        if getattr(estimator, "kernel", None) == "precomputed":
+            raise ValueError(
+                "A model of a precomputed kernel knows no features to draw: fit it with the kernel itself."
+            )
         plane = plane_of(X, choose_features(X, features, feature_names(estimator, X)), held, resolution)
         codes = codes_of(y, plane.n, classes)
         places = {label: place for place, label in enumerate(classes.tolist())}
@@ -169,6 +173,8 @@ class BoundaryDisplay:
         self.ax_.imshow(image, extent=box, origin="lower", aspect="auto", interpolation="nearest", zorder=0)
         for k in present if len(present) > 1 else []:
             lead = self.lead[:, :, k]
+            if not lead.max() > 0:  # it only wins ties
+                continue
             self.ax_.contourf(
                 self.grid_x, self.grid_y, lead, levels=[0, lead.max()], colors=[style.tint(k)], zorder=0.5
             )

@@ -87,8 +87,12 @@ def _readable(display: Any, table: np.ndarray, K: int, normalize: str | None) ->
     longest = max(len(label) for label in labels)
     if longest * K > 40:
         ax.tick_params(axis="x", rotation=90)
-    small = 9.0 if K <= 12 else 7.5 if K <= 25 else 5.5
-    ax.tick_params(labelsize=small, length=0)
+    cell = ax.get_window_extent().width * 72 / ax.figure.dpi / K
+    ax.tick_params(labelsize=float(np.clip(0.8 * cell, 5.5, 9.0 if K <= 12 else 7.5)), length=0)
+    step = max(1, int(np.ceil(6.0 / cell)))  # where cells are smaller than letters, every so many have a name
+    names = [label if k % step == 0 else "" for k, label in enumerate(labels)]
+    ax.set_xticks(np.arange(K), names)
+    ax.set_yticks(np.arange(K), names)
     ax.set_xlabel("predicted")
     ax.set_ylabel("true")
     right = np.trace(table) / table.sum() if normalize is None else None

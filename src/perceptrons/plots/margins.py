@@ -133,7 +133,7 @@ class MarginsDisplay:
             n, wrong = len(self.margins), int((self.margins <= 0).sum())
             style.title(
                 self.ax_,
-                f"{style.counted(n, 'example')}, {wrong:,} not right ({wrong / n:.1%}); "
+                f"{style.counted(n, 'example')}, {wrong:,} not right ({wrong / n:.1%})\n"
                 f"median margin {style.number(float(np.median(self.margins)))}",
             )
         return self

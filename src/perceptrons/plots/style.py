@@ -215,10 +215,14 @@ def width_of(ax: Any) -> float:
     return float(figure.bbox.width * min(1.0, spec.get_position(figure).width / (edges.right - edges.left)))
 
 
+def letters_across(ax: Any, size: float) -> int:
+    """How many letters of this size, in points, are about as wide as the axes and all around them."""
+    return int(width_of(ax) * 72 / ax.figure.dpi / (0.58 * size))
+
+
 def title(ax: Any, text: str) -> None:
     """A title above the axes, on as many lines as it needs where they are narrow."""
-    points = width_of(ax) * 72 / ax.figure.dpi - 45  # for what is on the left of the axes
-    letters = max(16, int(points / (0.58 * SETTINGS["axes.titlesize"])))
+    letters = max(16, letters_across(ax, SETTINGS["axes.titlesize"]) - 8)  # what is on the left of the axes
     ax.set_title("\n".join(part for line in text.split("\n") for part in textwrap.wrap(line, letters) or [""]))
 
 

@@ -135,8 +135,12 @@ class WeightsDisplay:
         if rows == 1:
             self.figure_, self.ax_ = style.figure_and_axes(ax, (6.4, 1.3 + 0.26 * max(tallest, 3)))
             self.axes_ = np.array([self.ax_])
-            self._panel(self.ax_, 0, top, 30)
-            self.ax_.set_xlabel(f"←  {labels[0]}      weight      {labels[1]}  →")
+            letters = style.letters_across(self.ax_, 9.0)
+            self._panel(self.ax_, 0, top, int(np.clip(0.4 * letters, 8, 30)))
+            first, second = (
+                style.shorten(label, int(np.clip(0.14 * letters, 5, 22))) for label in self.classes.tolist()
+            )
+            self.ax_.set_xlabel(f"←  {first}    weight    {second}  →")
             return
         columns = min(rows, 3 if rows <= 9 else 4)
         lines = -(-rows // columns)
@@ -148,7 +152,7 @@ class WeightsDisplay:
             panel.set_axis_off()
         reach = 1.05 * (np.abs(self.coef).max() or 1.0)
         for row, panel in enumerate(self.axes_):
-            self._panel(panel, row, top, 16)
+            self._panel(panel, row, top, int(np.clip(0.45 * style.letters_across(panel, 7.5), 6, 16)))
             panel.set_title(labels[row], fontsize=9.5)
             panel.tick_params(labelsize=7.5)
             panel.set_xlim(-reach, reach)
