@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.run_pages import blocks, run_page
+from tools.run_pages import blocks, run_page, write_page
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -80,6 +80,15 @@ def test_what_has_not_changed_is_not_run_again(tmp_path):
     assert log.read_text() == "x"
     run_page(page, tmp_path / "cache", "b")
     assert log.read_text() == "xx"
+
+
+def test_what_blocks_print_can_be_written_into_the_page(tmp_path):
+    page = tmp_path / "page.md"
+    old, silent = CODE.format("print(1)\nprint(2)") + TEXT.format("0"), CODE.format("x = 1") + "\n```bash\nls\n```\n"
+    page.write_text(f"# A page\n\n{silent}{old}\nThe end.\n")
+    write_page(page, run_page(page, tmp_path / "cache").printed)
+    assert page.read_text() == f"# A page\n\n{silent}{old}\nThe end.\n".replace("\n0\n", "\n1\n2\n")
+    assert run_page(page, tmp_path / "cache").problems == []
 
 
 def test_every_page_is_in_the_navigation():

@@ -3,6 +3,9 @@
 Blocks of Python are run; blocks of bash are run if a block of text follows directly. What a block prints must be what
 the block of text that follows says. Pictures and HTML files that are left in the folder belong to the page.
 `mkdocs.yml` calls this by `site_pages.py`, for every page of the site, and tests/test_readme.py for the README.
+
+    python -m tools.run_pages docs/theory.md            # run a page, and say what is wrong
+    python -m tools.run_pages docs/theory.md --write    # and write what its blocks print into the page
 """
 
 import contextlib
@@ -41,10 +44,11 @@ class Block(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What became of a page: complaints, each with page and line, and the files that its blocks wrote."""
+    """What became of a page: complaints, each with page and line, the files its blocks wrote, what they printed."""
 
     problems: list[str]
     files: list[Path]
+    printed: list[str]
 
 
 def blocks(text: str) -> list[Block]:
@@ -77,7 +81,7 @@ def run_page(page: Path, cache: Path, version: str = "") -> Ran:
         if not (home / "printed.json").exists():
             complaint = _run_anew(page, found, home)
             if complaint:
-                return Ran([*problems, complaint.replace(str(page), name)], [])
+                return Ran([*problems, complaint.replace(str(page), name)], [], [])
         printed = json.loads((home / "printed.json").read_text())
         files = sorted(path for path in home.iterdir() if path.suffix in KEPT)
     for block, got in zip(found, printed, strict=True):
@@ -92,7 +96,22 @@ def run_page(page: Path, cache: Path, version: str = "") -> Ran:
         if "://" not in target and target not in there and not (page.parent / target).is_file():
             line = text.count("\n", 0, picture.start()) + 1
             problems.append(f"{name}:{line}: no block of this page writes the picture {target}.")
-    return Ran(problems, files)
+    return Ran(problems, files, printed)
+
+
+def write_page(page: Path, printed: list[str]) -> None:
+    """Write what the blocks of a page printed into the texts that follow them."""
+    rest, text = iter(printed), page.read_text()
+
+    def filled(found: re.Match[str]) -> str:
+        if found[1] == "bash" and found[3] is None:
+            return found[0]
+        got = "".join(f"{line}\n" for line in _lines(next(rest)))
+        if found[3] is None:
+            return found[0]
+        return text[found.start() : found.start(3)] + got + text[found.end(3) : found.end()]
+
+    page.write_text(BLOCK.sub(filled, text))
 
 
 def _lines(text: str) -> list[str]:
@@ -151,6 +170,21 @@ def _run_here(page: str, found: list[tuple[int, str, str]]) -> list[str]:
     return printed
 
 
+def main(arguments: list[str]) -> None:
+    """Run pages, and say or write what they print."""
+    write = "--write" in arguments
+    pages = [Path(argument).resolve() for argument in arguments if argument != "--write"]
+    for page, ran in run_pages(pages).items():
+        if write and ran.printed:
+            write_page(page, ran.printed)
+            print(f"{page.name}: written")
+        elif ran.problems:
+            sys.exit("\n".join(ran.problems))
+
+
 if __name__ == "__main__":
-    result = json.dumps(_run_here(*json.load(sys.stdin)))
-    sys.__stdout__.write(result)
+    if sys.argv[1:]:
+        main(sys.argv[1:])
+    else:
+        result = json.dumps(_run_here(*json.load(sys.stdin)))
+        sys.__stdout__.write(result)

@@ -111,13 +111,15 @@ def _shown(path):
     if path.suffix == ".md":
         return text
     language = {".py": "python", ".toml": "toml", ".json": "json"}.get(path.suffix, "text")
-    return f"# {path.name}\n\n`{name}`\n\n`````{{.{language} linenums=1}}\n{text}\n`````\n"
+    title = f"---\nhide: [navigation, toc]\n---\n\n# {path.name}\n\n`{name}`\n\n"
+    return f"{title}`````{{.{language} linenums=1}}\n{text}\n`````\n"
 
 
 def _result(text):
     """The result of a benchmark as a page, with a title and the command that wrote it."""
     command, name = WRITTEN_BY.match(text).groups()
-    return f"# {name.replace('_', ' ').replace('--', ', ')}\n\nWritten by `{command}`.\n\n{WRITTEN_BY.sub('', text)}"
+    title = name.replace("_", " ").replace(" --device ", ", ").capitalize()
+    return f"# {title}\n\nWritten by `{command}`.\n\n{WRITTEN_BY.sub('', text)}"
 
 
 def _commands():
