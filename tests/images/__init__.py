@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 from PIL import Image
-from sklearn.calibration import CalibratedClassifierCV
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons import plots as p
@@ -94,9 +94,27 @@ def confusion(k: int) -> Any:
     return p.confusion(Perceptron(max_iter=5).fit(X, names[y]), X, names[y]).figure_
 
 
+class Softmax(ClassifierMixin, BaseEstimator):
+    """Probabilities that are quick to find: the scores of a perceptron made positive, and to add up to 1."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        self.model_ = Perceptron(max_iter=5).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.model_.predict(X)
+
+    def predict_proba(self, X: Any) -> Any:
+        s = self.model_.decision_function(X)
+        s = np.stack([-s, s], axis=1) if s.ndim == 1 else s
+        e = np.exp(3 * (s - s.max(axis=1, keepdims=True)) / np.abs(s).max())
+        return e / e.sum(axis=1, keepdims=True)
+
+
 def calibration(k: int) -> Any:
     X, y = clusters(k, 60, 4.0)
-    return p.calibration(CalibratedClassifierCV(Perceptron(max_iter=5), cv=3).fit(X, y), X, y, n_bins=5)[0].figure_
+    return p.calibration(Softmax().fit(X, y), X, y, n_bins=5)[0].figure_
 
 
 def film(k: int, frame: int) -> Any:

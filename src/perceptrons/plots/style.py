@@ -161,6 +161,7 @@ def counted(n: int, thing: str) -> str:
 def figure_and_axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
     """The axes given and their figure, or a new figure of this size in inches with one pair of axes."""
     if ax is not None:
+        ax.spines[["top", "right"]].set_visible(False)  # as in axes of our own
         return ax.figure, ax
     return plt.subplots(figsize=size, layout="constrained")
 

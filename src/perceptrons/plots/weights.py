@@ -140,7 +140,8 @@ class WeightsDisplay:
             first, second = (
                 style.shorten(label, int(np.clip(0.14 * letters, 5, 22))) for label in self.classes.tolist()
             )
-            self.ax_.set_xlabel(f"←  {first}    weight    {second}  →")
+            between = "    weight    " if letters > 60 else "    "
+            self.ax_.set_xlabel(f"←  {first}{between}{second}  →")
             return
         columns = min(rows, 3 if rows <= 9 else 4)
         lines = -(-rows // columns)
