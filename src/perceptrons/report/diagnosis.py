@@ -136,8 +136,11 @@ def _bound(subject: Subject, X: Any, y: np.ndarray, in_time: bool) -> list[Html]
 
 
 def _margins(subject: Subject, X: Any, y: np.ndarray) -> list[Html]:
-    with quietly():
-        display = MarginsDisplay.from_estimator(subject.model, X, y)
+    try:
+        with quietly():
+            display = MarginsDisplay.from_estimator(subject.model, X, y)
+    except ValueError as error:  # all weights are 0
+        return [paragraph(str(error), class_="soft")]
     kind = "distance to the boundary" if display.geometric else "lead of the true class's score"
     margins = display.margins
     close = int(((margins > 0) & (margins < 0.1 * np.median(np.abs(margins)))).sum())
