@@ -9,6 +9,9 @@ from perceptrons.linear import Perceptron
 from perceptrons.plots.reading import as_dense
 
 
+MOST = 2**26  # numbers in all versions of the weights: half a gigabyte
+
+
 class Version(NamedTuple):
     """The weights after k updates (not to be changed, and changed by the next step), and what made the last."""
 
@@ -41,6 +44,12 @@ class Updates:
         self.start = tuple(part.copy() for part in learner.weights.start())
         self.one, self.t = learner.weights.one, learner.t
         self.log = learner.votes.log
+        versions = (len(self.log) + 1) * (learner.n_features + 1) * len(self.start[1])
+        if versions > MOST:
+            raise ValueError(
+                f"{len(self.log):,} updates of {learner.n_features:,} features are too many to replay: take fewer examples "
+                "or features, or fewer epochs (max_iter)."
+            )
         self.support = as_dense(learner.votes.matrix(learner.n_features))
         self.counts = learner.votes.counts(self.t)
 
