@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from perceptrons import KernelPerceptron, Perceptron, losses
 from perceptrons import plots as p
-from perceptrons.plots import style
+from perceptrons.plots import style, updates
 from perceptrons.theory import check_bound, convergence, margins, mistake_bound
 from tests.images import clusters
 
@@ -433,11 +433,10 @@ class TestPath:
         assert title(display.plot_curves()).endswith("updates")
         assert [ax.get_ylabel() for ax in display.axes_] == ["length |w|", "angle to\nlargest margin", "|w − ρw*|²"]
 
-    def test_what_would_fill_the_memory_is_refused(self):
-        X = sp.random(40, 10**6, density=1e-4, format="csr", random_state=0)
-        model = Perceptron(combine="vote", max_iter=9, tol=None).fit(X, np.arange(40) % 3)
-        with pytest.raises(ValueError, match="updates of 1,000,000 features are too many to replay"):
-            p.PathDisplay.from_estimator(model)
+    def test_what_would_fill_the_memory_is_refused(self, monkeypatch):
+        monkeypatch.setattr(updates, "MOST", 100)
+        with pytest.raises(ValueError, match="updates of 2 features are too many to replay: take fewer"):
+            p.PathDisplay.from_data(X3 + 1, Y3, max_iter=9)
 
     def test_without_updates_kept_there_is_no_path(self):
         with pytest.raises(ValueError, match="fit it with combine='vote'"):

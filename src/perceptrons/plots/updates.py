@@ -8,7 +8,6 @@ import numpy as np
 from perceptrons.linear import Perceptron
 from perceptrons.plots.reading import as_dense
 
-
 MOST = 2**26  # numbers in all versions of the weights: half a gigabyte
 
 
@@ -47,8 +46,8 @@ class Updates:
         versions = (len(self.log) + 1) * (learner.n_features + 1) * len(self.start[1])
         if versions > MOST:
             raise ValueError(
-                f"{len(self.log):,} updates of {learner.n_features:,} features are too many to replay: take fewer examples "
-                "or features, or fewer epochs (max_iter)."
+                f"{len(self.log):,} updates of {learner.n_features:,} features are too many to replay: take fewer "
+                "examples or features, or fewer epochs (max_iter)."
             )
         self.support = as_dense(learner.votes.matrix(learner.n_features))
         self.counts = learner.votes.counts(self.t)
