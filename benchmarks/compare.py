@@ -10,7 +10,7 @@ from benchmarks import datasets, results
 from perceptrons.selection import LEARNERS, Compared, compare
 from perceptrons.selection.verdict import relative_ahead
 
-DATA = ("sms-spam", "20news-bydate", "a9a", "usps", "letter-scaled")
+DATA = ("sms-spam", "rt-polarity", "a9a", "usps", "letter-scaled")
 QUICK = 600  # training rows
 SECONDS = 30.0  # to tune each learner
 
@@ -22,13 +22,17 @@ def run(quick: bool) -> None:
         split = datasets.shuffled(datasets.load(name), QUICK if quick else None)
         began = time.perf_counter()
         test = (split.X_test, split.y_test)
-        found.append((name, compare(split.X_train, split.y_train, test=test, max_seconds=SECONDS)))
+        found.append((name, compare(split.X_train, split.y_train, test=test, max_seconds=SECONDS, tell=_progress)))
         seconds[name] = time.perf_counter() - began
         print(f"{name}: {seconds[name]:.0f} s", flush=True)
     sets = [{"name": name, "seconds": seconds[name], **one.to_dict()} for name, one in found]
     parts = [accuracies(found), ahead(found), *(details(name, one) for name, one in found)]
     marks = {"compare": accuracies(found), "compare-costs": costs(found), "compare-why": ahead(found)}
     results.write("compare", {"sets": sets}, "\n\n".join([parts[0], costs(found), *parts[1:]]), marks, quick)
+
+
+def _progress(line: str) -> None:
+    print(f"  {line}", flush=True)
 
 
 def accuracies(found: list[tuple[str, Compared]]) -> str:

@@ -231,8 +231,9 @@ def test_least_squares_is_linear_regression_on_plus_and_minus_one(rng, classes, 
     targets = np.where(y[:, None] == np.arange(classes), 1.0, -1.0)[:, classes == 2 :]
     other = LinearRegression().fit(X, targets)
     model = LeastSquares().fit(form(X), y)
-    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-4)
-    np.testing.assert_allclose(model.decision_function(form(X)).reshape(60, -1), other.predict(X), atol=1e-4)
+    close = 5e-3 if sp.issparse(form(X)) else 1e-9  # of sparse data it is found step by step
+    np.testing.assert_allclose(model.coef_, other.coef_, atol=close)
+    np.testing.assert_allclose(model.decision_function(form(X)).reshape(60, -1), other.predict(X), atol=close)
     ridge = RidgeClassifier(alpha=1e-10).fit(X, y)
     assert (model.predict(form(X)) == ridge.predict(X)).mean() > 0.98
 

@@ -26,6 +26,7 @@ WIDENING = (1e-9, 1e-6, 1e-3, 1e-2, 1e-1)  # of the largest variance, added by G
 DEGREES = (2, 3)  # with three widths of the Gaussian kernel also five settings
 EPOCHS = 30  # at most; those before are judged from the same run
 EPOCHS_OF_VOTES = 10  # all versions that ever were answer: time grows with the square
+PRECISION = 1e-4  # of least squares on sparse data, where it is found step by step; the next digit costs minutes
 ITERATIONS = 200  # of logistic regression, at most
 PLAIN = {  # by which weights predict
     "last": "last perceptron", "average": "averaged perceptron", "vote": "voted perceptron",
@@ -67,7 +68,7 @@ class LeastSquares(ClassifierMixin, BaseEstimator):
             raise ValueError("Least squares needs two classes or more, and there is one.")
         rows = 1 if len(self.classes_) == 2 else len(self.classes_)
         targets = np.where(codes[:, None] == np.arange(len(self.classes_))[-rows:], 1.0, -1.0)
-        model = LinearRegression().fit(X, targets)
+        model = LinearRegression(tol=PRECISION).fit(X, targets)
         self.n_features_in_ = model.n_features_in_
         self.coef_, self.intercept_ = model.coef_, model.intercept_
         return self
