@@ -33,7 +33,7 @@ class HistoryDisplay:
     Parameters
     ----------
     epochs, mistakes : arrays of shape (n_epochs,)
-    updates, loss, accuracy, examples : arrays of shape (n_epochs,), optional
+    updates, loss, accuracy : arrays of shape (n_epochs,), optional
         Updates are drawn where they are more than the mistakes; the loss is that of the epoch; accuracy is that on
         held-out examples, NaN where it was not measured.
     stop_reason : str, optional
