@@ -30,7 +30,7 @@ CACHE = ROOT / "build/pages"
 BLOCK = re.compile(r"^```(python|bash)[^\n]*\n(.*?)^```\n(?:\n?```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 PICTURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)(?:\{[^}]*\})?")
 KEPT = {".png", ".svg", ".gif", ".mp4", ".html"}
-SECONDS = 280  # for a page
+SECONDS = 600  # for a page
 BOTH = 2  # pages at a time
 
 
