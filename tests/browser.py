@@ -149,10 +149,13 @@ class Page:
             code = {"ArrowRight": 39, "ArrowLeft": 37, "Tab": 9}.get(key, 0)
             self._send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
 
-    def photograph(self, path: Path, height: int | None = None) -> None:
-        """A picture of the top of the page, or of all of it, as PNG."""
-        size = self._send("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": self.ask("innerWidth"), "height": height or size["height"], "scale": 1}
+    def photograph(self, path: Path, part: str = "body", height: int | None = None) -> None:
+        """A picture of the first element that a selector finds, cut at this height, as PNG."""
+        where = self.ask(
+            f"(box => [box.top + scrollY, box.height])(document.querySelector({part!r}).getBoundingClientRect())"
+        )
+        top, all_of_it = where
+        clip = {"x": 0, "y": top, "width": self.ask("innerWidth"), "height": min(all_of_it, height or 1e6), "scale": 1}
         answer = self._send("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(answer["data"]))
 

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import shlex
 from xml.etree import ElementTree
 
 import numpy as np
@@ -17,6 +18,7 @@ from perceptrons.features import HashedText
 from perceptrons.report import Origin, report
 from perceptrons.report.images import find_shape, png
 from perceptrons.report.marked import marked, word_scores
+from perceptrons.report.reproduce import as_command
 from tests.conftest import gaussian
 from tests.pages import Outline
 
@@ -479,6 +481,33 @@ def test_the_command_refuses_in_one_line_and_leaves_the_old_page(run, blobs, tmp
     assert page.read_text() == "old"
     code, _, err = run("report", model, data, "-o", data)
     assert (code, "would be overwritten" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--combine", "last", "--max-iter", "3", "--no-shuffle"), ("--step", "pa1", "--C", "0.5", "--seed", "3"),
+        ("--kernel", "rbf", "--gamma", "0.5", "--tol", "0", "--max-iter", "2"),
+        ("--class-weight", '{"c0": 2, "c1": 1, "c2": 1}', "--no-intercept", "--early-stopping"),
+        ("--epochs", "3", "--margin", "1"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_the_command_that_the_page_gives_trains_the_same_model(run, blobs, options, tmp_path):
+    X, y = blobs
+    data, first, second = tmp_path / "t.csv", tmp_path / "a.model", tmp_path / "b.model"
+    data.write_text("a,b,k\n" + "".join(f"{a:.4f},{b:.4f},c{k}\n" for (a, b), k in zip(X, y, strict=True)))
+    assert run("train", data, *options, "-o", first, "--quiet") == (0, "", "")
+    command, missing = as_command(perceptrons.load(first))
+    assert missing == set()
+    words = [{"DATA": data, "MODEL": second}.get(word, word) for word in shlex.split(command)]
+    assert words[0] == "perceptrons"
+    assert run(*words[1:], "--quiet") == (0, "", "")
+    before, now = perceptrons.load(first), perceptrons.load(second)
+    assert now.get_params() == before.get_params()
+    for name in ("coef_", "dual_coef_"):
+        if hasattr(before, name):
+            assert np.array_equal(getattr(now, name), getattr(before, name))
 
 
 def test_no_figure_is_left_open_and_settings_stay_as_they_are(blobs, pictures):

@@ -25,12 +25,7 @@ def how_trained(subject: Subject) -> Section:
     rows.append(("Why it stopped", why_it_stopped(model)))
     source = getattr(model, "source_", None)
     if isinstance(source, dict):
-        said = ", ".join(
-            f"{name.replace('_', ' ')} {on_one_line(str(value))}"
-            for name, value in source.items()
-            if value not in (None, False, [], {}) and name not in ("format", "text", "text_labels", "names", "numbers")
-        )
-        rows.append(("Read from", f"{source.get('format')} files" + (f" ({said})" if said else "")))
+        rows.append(("Read from", _source(source)))
     parts = [facts(rows)]
     if history:
         first, last = history[0], history[-1]
@@ -42,3 +37,17 @@ def how_trained(subject: Subject) -> Section:
     else:
         parts.append(paragraph("It learned in blocks, without epochs: there is no history to draw.", class_="soft"))
     return section("training", "How it was trained", *parts)
+
+
+def _source(source: dict[str, Any]) -> str:
+    """text files (form tab, words 1-2): how files were read, as far as it is not as usual."""
+    text = source.get("text") or {}
+    said = [
+        f"{name.replace('_', ' ')} {on_one_line(str(value))}"
+        for name, value in source.items()
+        if value not in (None, False, [], {}) and name not in ("format", "text", "text_labels", "names", "numbers")
+    ]
+    for name in ("words", "chars"):
+        if text.get(name) and list(text[name]) != [1, 1]:
+            said.append(f"{name} {'-'.join(str(size) for size in dict.fromkeys(text[name]))}")
+    return f"{source.get('format')} files" + (f" ({', '.join(said)})" if said else "")
