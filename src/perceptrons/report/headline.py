@@ -123,7 +123,7 @@ def _recipe(told: Any) -> list[Html]:
         )
         rows.append((f"Test {metric}", element("strong", f"{told['test_score']:.4f}{within}")))
         rows.append(("Looks at the test examples", short(looks)))
-    notes: list[Html] = [element("h3", "How the settings were found"), facts(rows)]
+    notes: list[Html] = [element("h2", "How the settings were found", id="recipe"), facts(rows)]
     if looks > 1:
         notes.insert(
             0,
