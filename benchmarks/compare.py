@@ -68,7 +68,8 @@ def costs(found: list[tuple[str, Compared]]) -> str:
         cells: list[Any] = []
         for _, one in found:
             row = None if learner in one.left_out else one.row(learner)
-            cells.append("-" if row is None else f"{row.training_seconds:.2g} / {1000 * row.prediction_seconds:.2g}")
+            spent = () if row is None else (row.training_seconds, 1000 * row.prediction_seconds)
+            cells.append(" / ".join(f"{one:.2g}" if one < 100 else f"{one:,.0f}" for one in spent) or "-")
         lines.append([_titles(found)[learner], *cells])
     return results.table(["learned in s / 1,000 answers in ms", *(name for name, _ in found)], lines)
 
