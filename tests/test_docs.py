@@ -1,6 +1,7 @@
 """The pages of the site: how their code is run, and that each can be found. `mkdocs build --strict` runs them all."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,15 @@ def test_every_page_is_in_the_navigation():
     entries = re.findall(r"[\w/-]+\.md$", nav, re.MULTILINE)
     assert sorted(entries) == sorted(set(entries))
     assert [str(page.relative_to(ROOT / "docs")) for page in PAGES] == sorted(entries, key=lambda entry: Path(entry))
+
+
+@pytest.mark.parametrize("area", ["data", "distributed", "features", "plots", "report", "selection", "theory"])
+def test_the_reference_has_what_a_module_of_the_same_name_would_hide(area):
+    reference = "".join(page.read_text() for page in (ROOT / "docs/reference").glob("*.md"))
+    assert re.search(rf"^::: perceptrons\.{area}\b", reference, re.MULTILINE)
+    for name in import_module(f"perceptrons.{area}").__all__:
+        if (ROOT / f"src/perceptrons/{area}/{name}.py").exists():
+            assert f"::: perceptrons.{area}.{name}.{name}\n" in reference
 
 
 def test_pages_have_code_and_name_no_machine():
