@@ -127,7 +127,9 @@ class Page:
         self._send("Emulation.setEmulatedMedia", features=scheme)
         self.resize(width, height)
         browser.events.clear()
-        self._send("Page.navigate", url=address)
+        went = self._send("Page.navigate", url=address)
+        if went.get("errorText"):
+            raise OSError(f"{address}: {went['errorText']}")
         if not any(event.get("method") == "Page.loadEventFired" for event in browser.events):
             browser.wait(lambda event: event.get("method") == "Page.loadEventFired", "to load the page")
 

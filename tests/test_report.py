@@ -144,7 +144,7 @@ def test_a_second_look_at_test_data_cannot_be_overlooked(blobs):
     }  # fmt: skip
     once = outline(report(model, X, y))
     assert "Test accuracy 0.8750 (95% interval 0.8000 to 0.9500)" in once.text
-    assert "looked at" not in once.text
+    assert "were looked at" not in once.text
     model.recipe_ = {**model.recipe_, "looks": 3}
     again = outline(report(model, X, y))
     assert "Mind: the test examples of the recipe were looked at 3 times" in again.text

@@ -73,6 +73,9 @@ article blockquote { margin: .4rem 0; padding: .4rem .7rem; background: var(--pa
 article table { font-size: .9rem; }
 .pixels { image-rendering: pixelated; width: 7rem; max-width: 48%; height: auto; border: 1px solid var(--line);
   background: #fff; }
+.strip { display: flex; flex-wrap: wrap; gap: .7rem; }
+.strip figure { margin: 0; width: 5.5rem; }
+.strip .pixels { width: 4rem; max-width: none; }
 .pair { display: flex; gap: .5rem; margin: .4rem 0; }
 mark { color: inherit; background: none; border-radius: 2px; padding: 0 .08em; }
 mark.for { background: var(--for-paper); border-bottom: 2px solid var(--for); }

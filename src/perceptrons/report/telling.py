@@ -139,13 +139,20 @@ def _support(subject: Subject) -> list[Html]:
     for k in range(min(len(titles), ROWS)):
         order = np.argsort(-np.abs(coef[k]), kind="stable")[:SUPPORT]
         order = order[coef[k, order] != 0]
-        lines = [
-            (f"{rows[s] + 1:,}" if rows[s] >= 0 else "–", signed(coef[k, s]), _seen(subject, int(s)))
-            for s in order.tolist()
-        ]
         against = [" (below 0: for ", user(subject.classes[0], 24), ")"] if len(coef) == 1 else []
         parts.append(element("h3", "For ", user(titles[k][0], 40), *against))
-        parts.append(table(("example", "coefficient", "what it is"), lines, "support examples", numbers=(0, 1)))
+        numbers = [f"{rows[s] + 1:,}" if rows[s] >= 0 else "–" for s in order.tolist()]
+        shown = [_seen(subject, s) for s in order.tolist()]
+        said = [signed(coef[k, s]) for s in order.tolist()]
+        if subject.image_shape is not None:
+            each = (
+                element("figure", image, element("figcaption", one, element("br"), f"example {number}"))
+                for image, one, number in zip(shown, said, numbers, strict=True)
+            )
+            parts.append(element("div", *each, class_="strip"))
+        else:
+            lines = zip(numbers, said, shown, strict=True)
+            parts.append(table(("example", "coefficient", "what it is"), lines, "support examples", numbers=(0, 1)))
     return parts
 
 
@@ -156,8 +163,7 @@ def _seen(subject: Subject, s: int) -> Any:
     vector = dense(to_host(subject.model.support_vectors_[[s]]))[0]
     if subject.image_shape is not None:
         content = grey(vector.reshape(subject.image_shape), float(min(0, vector.min())), float(vector.max()))
-        return element("img", src=uri(content, "image/png"), alt=f"support example {s + 1}", class_="pixels",
-                       style="width:3.5rem;max-width:none")  # fmt: skip
+        return element("img", src=uri(content, "image/png"), alt=f"support example {s + 1}", class_="pixels")
     there = np.flatnonzero(vector)
     there = there[np.argsort(-np.abs(vector[there]), kind="stable")]
     if subject.examples is not None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from perceptrons.plots import HistoryDisplay
 from perceptrons.plots.once import drawn
+from perceptrons.report.headline import figure_of
 from perceptrons.report.page import WIDTH, Section, element, facts, figure, paragraph, section
 from perceptrons.report.subject import Subject
 from perceptrons.report.words import count, short
@@ -36,7 +37,25 @@ def how_trained(subject: Subject) -> Section:
         parts.append(figure(drawn(HistoryDisplay.from_estimator(model), width=WIDTH), alt, alt))
     else:
         parts.append(paragraph("It learned in blocks, without epochs: there is no history to draw.", class_="soft"))
-    return section("training", "How it was trained", *parts)
+    return section("training", "How it was trained", *parts, *_recipe(getattr(model, "recipe_", None)))
+
+
+def _recipe(told: Any) -> list[Any]:
+    """How the settings were found, if `perceptrons tune` or `selection.recipe` did."""
+    if not isinstance(told, dict):
+        return []
+    sizes, metric = told.get("sizes") or {}, told.get("metric", "accuracy")
+    rows: list[tuple[Any, Any]] = []
+    if sizes:
+        parts = f"{sizes.get('train', 0):,} to learn from, {sizes.get('dev', 0):,} for development, "
+        rows.append(("Split", f"{told.get('split')}: {parts}{sizes.get('test', 0):,} to test on"))
+    rows.append(("Settings tried", short(told.get("settings_tried") or 1)))
+    if told.get("dev_score") is not None:
+        rows.append((f"Development {metric}", f"{told['dev_score']:.4f}, that of the best setting: a little too good"))
+    if told.get("test_score") is not None:
+        rows.append((f"Test {metric}", figure_of(told)))
+        rows.append(("Looks at the test", short(told.get("looks") or 0)))
+    return [element("h3", "How its settings were found"), facts(rows)]
 
 
 def _source(source: dict[str, Any]) -> str:
