@@ -267,7 +267,7 @@ def test_who_needs_too_long_is_left_out_and_says_so(rng):
     assert "do not suffice for one epoch" in found.left_out["margin"]
     row = found.row("naive_bayes")  # cannot be stopped: its first setting counts
     assert row.settings_tried == 1
-    assert any("1 of 5 settings" in note for note in row.notes)
+    assert any("with setting 1 of 5" in note for note in row.notes)
 
 
 def test_epochs_that_were_whole_when_the_time_was_spent_count(rng, monkeypatch):
@@ -282,7 +282,7 @@ def test_epochs_that_were_whole_when_the_time_was_spent_count(rng, monkeypatch):
     row = compare(X, y, learners=["margin"], max_seconds=60).row("margin")
     assert (row.setting.epochs, row.dev_score, row.settings_tried) == (2, 0.7, 1)
     assert row.model.n_iter_ == 2
-    assert row.notes == ("tuning ended when 60 seconds were spent: 1 of 5 settings",)
+    assert row.notes == ("tuning ended when 60 seconds were spent, with setting 1 of 5",)
 
 
 def test_not_converging_is_a_note_and_other_warnings_stay_warnings(rng):

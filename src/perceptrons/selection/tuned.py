@@ -97,7 +97,7 @@ def tune(
     if not settings:
         return f"{max_seconds:g} seconds do not suffice for one epoch", None
     done = Tuned(learner, watchable, settings, time.perf_counter() - began, learnable)
-    done.notes += [f"{late}: {len(settings)} of {len(runs)} settings"] if late else []
+    done.notes += [f"{late}, with setting {len(settings)} of {len(runs)}"] if late else []
     return "", done
 
 
