@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 import types
 from collections.abc import Iterable
@@ -32,6 +33,7 @@ PICTURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)(?:\{[^}]*\})?")
 KEPT = {".png", ".svg", ".gif", ".mp4", ".html"}
 SECONDS = 600  # for a page
 BOTH = 2  # pages at a time
+OLD = 24 * 3600  # seconds after which what was kept is thrown away
 
 
 class Block(NamedTuple):
@@ -127,8 +129,10 @@ def _run_anew(page: Path, found: list[Block], home: Path) -> str:
         "MPLBACKEND": "Agg", "PYTHONHASHSEED": "0", "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
     }  # fmt: skip
-    for old in home.parent.glob(f"{home.name.rpartition('-')[0]}-" + "?" * 16):
-        shutil.rmtree(old, ignore_errors=True)
+    home.parent.mkdir(parents=True, exist_ok=True)
+    for old in home.parent.iterdir():
+        if time.time() - old.stat().st_mtime > OLD:
+            shutil.rmtree(old, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
         request = json.dumps([str(page), [block[:3] for block in found]])
         command = [sys.executable, "-P", str(Path(__file__).resolve())]
@@ -140,11 +144,15 @@ def _run_anew(page: Path, found: list[Block], home: Path) -> str:
             return f"{page}: its code runs for more than {SECONDS} s."
         if ran.returncode:
             return ran.stderr or f"{page}: its process ended with {ran.returncode}."
-        home.mkdir(parents=True)
+        stage = Path(tempfile.mkdtemp(dir=home.parent))
         for path in Path(folder).iterdir():
             if path.suffix in KEPT:
-                shutil.copyfile(path, home / path.name)
-        (home / "printed.json").write_text(ran.stdout)
+                shutil.copyfile(path, stage / path.name)
+        (stage / "printed.json").write_text(ran.stdout)
+        try:
+            stage.rename(home)  # whole, or not at all
+        except OSError:  # another build was quicker
+            shutil.rmtree(stage)
     return ""
 
 
