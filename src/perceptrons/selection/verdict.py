@@ -59,20 +59,20 @@ def _families(found: "Compared") -> list[str]:
     start = f"A relative beats every perceptron: {theirs.what} is {points:.2f} points ahead of {ours.what}"
     if p >= ALONE:
         return [f"{start}, which may be chance (McNemar {_p_is(p)})."]
-    return [f"{start} (McNemar {_p_is(p)}). {why(found, theirs, ours)}"]
+    return [f"{start} (McNemar {_p_is(p)}). A likely reason, not tested: {why(found, theirs, ours)}"]
 
 
 def why(found: "Compared", theirs: "Contender", ours: "Contender") -> str:
-    """Why a relative is ahead, as far as the data say."""
+    """What may have put a relative ahead: a guess from sizes and accuracies, which no experiment has tested."""
     n, d = found.sizes["train"] + found.sizes["dev"], found.n_features
     fitted = f"{ours.what} is right on {ours.train_accuracy:.1%} of what it learned from"
     if theirs.name == "naive_bayes":
         if n < d:
             return (
-                f"There are fewer examples ({n:,}) than features ({d:,}): naive Bayes estimates each feature by "
+                f"there are fewer examples ({n:,}) than features ({d:,}): naive Bayes estimates each feature by "
                 "itself, which few examples suffice for."
             )
-        return "Its assumption, that features tell about the class independently, does little harm here."
+        return "its assumption, that features tell about the class independently, does little harm here."
     penalty = f", with a penalty on large weights ({named(theirs.setting)})" if theirs.name in PENALISED else ""
     both = f"{fitted}, {theirs.what} on {theirs.train_accuracy:.1%}"
     if ours.train_accuracy >= SEPARATED > theirs.train_accuracy:
@@ -80,7 +80,7 @@ def why(found: "Compared", theirs: "Contender", ours: "Contender") -> str:
     if ours.train_accuracy >= SEPARATED:
         return f"{both}: of the many boundaries that fit, {theirs.what} takes a better one{penalty}."
     return (
-        f"The classes overlap ({both}): the perceptron's rule never comes to rest there, and its average is of weights "
+        f"the classes overlap ({both}): the perceptron's rule never comes to rest there, and its average is of weights "
         f"that still move, while {theirs.what} minimises one loss over all examples{penalty}."
     )
 
