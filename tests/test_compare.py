@@ -428,8 +428,8 @@ def test_html_is_escaped(numbered):
 
 
 def test_it_says_when_a_relative_is_ahead_of_every_perceptron_and_when_not(rng):
-    y = rng.integers(0, 2, 900)
-    X = (rng.random((900, 40)) < np.where(y[:, None] == 1, 0.62, 0.38)).astype(float)
+    y = rng.integers(0, 2, 2000)
+    X = (rng.random((2000, 60)) < np.where(y[:, None] == 1, 0.55, 0.45)).astype(float)
     ahead = compare(X, y, learners=["last", "naive_bayes"])
     assert ahead.best.name == "naive_bayes"
     assert "A relative beats every perceptron: Bernoulli naive Bayes is" in ahead.explain()
