@@ -349,6 +349,10 @@ def test_a_page_is_saved_whole_or_not_at_all(blobs, tmp_path, monkeypatch):
     page.save(path)
     assert path.read_text("utf-8") == page.html
     assert f"{len(path.read_bytes()):,} bytes" in repr(page)
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        page.save(tmp_path / "none" / "page.html")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        page.save(tmp_path)
     path.write_text("old")
     monkeypatch.setattr("os.replace", lambda *paths: (_ for _ in ()).throw(OSError("no")))
     with pytest.raises(OSError, match="no"):

@@ -1,5 +1,6 @@
 """`report`: one page about a model and its data, made of the sections beside this file."""
 
+import errno
 import os
 from html import escape
 from pathlib import Path
@@ -35,7 +36,13 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, whole or not at all; a file of that name is replaced."""
-        write_whole(Path(os.path.realpath(os.fsdecode(path))), self.html.encode())
+        where = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
+        if not where.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a page to", str(where.parent))
+        if where.exists() and not where.is_file():
+            raise IsADirectoryError(errno.EISDIR, "this is a folder or a device, not a file that a page could replace",
+                                    str(where))  # fmt: skip
+        write_whole(where, self.html.encode())
 
     def __repr__(self) -> str:
         return (

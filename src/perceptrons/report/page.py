@@ -8,6 +8,7 @@ from perceptrons.report.look import STYLE
 from perceptrons.training.html import Html, escaped
 
 VOID = ("img", "meta", "br")
+NARROW = 4  # columns of a table that fit a phone
 WIDTH = 5.0  # inches of pictures: letters in them are still legible where the screen is a phone's
 
 
@@ -77,11 +78,13 @@ def table(header: Sequence[Any], rows: Iterable[Sequence[Any]], about: str, numb
         cells = [element("th", row[0], scope="row", class_="number" * (0 in numbers) or None)]
         cells += [number(cell) if k in numbers else element("td", cell) for k, cell in enumerate(row[1:], 1)]
         body.append(element("tr", *cells))
-    return scrolling(element("table", element("thead", head), element("tbody", *body)), about)
+    return scrolling(element("table", element("thead", head), element("tbody", *body)), about, len(header) > NARROW)
 
 
-def scrolling(content: Html, about: str) -> Html:
-    """A box that scrolls by itself where what it holds is wider than the screen, also from the keyboard."""
+def scrolling(content: Html, about: str, wide: bool = True) -> Html:
+    """A box that scrolls by itself where what it holds is wider than the screen; if it may well be, by keyboard too."""
+    if not wide:
+        return element("div", content, class_="scroll")
     return element("div", content, class_="scroll", tabindex="0", role="region", aria_label=about)
 
 

@@ -85,12 +85,14 @@ def _scales(subject: Subject) -> list[Html]:
     ends = there[[largest[there].argmax(), largest[there].argmin()]].tolist()
     (most, least), sizes = ([user(subject.names.of(column)) for column in ends], largest[ends])
     said = [most, f" reaches {short(sizes[0])}, ", least, f" {short(sizes[1])}"]
-    if uneven(X) and subject.image_shape is None:  # pixels have one unit, however dark they get
+    # pixels, and words of texts, have one unit, however large or frequent they get
+    if uneven(X) and subject.image_shape is None and subject.examples is None:
         parts.append(
             warning(
                 "the features differ widely in scale: ", *said,
-                ". Weights cannot be compared, and the largest features drown the others: scale them before training, "
-                "for instance with scikit-learn's StandardScaler.",
+                ". " + ("The kernel hears" if subject.is_kernel else "Weights cannot be compared, and the model hears")
+                + " the largest before all others: scale them before training, for instance with scikit-learn's "
+                "StandardScaler.",
             )
         )  # fmt: skip
     else:
