@@ -5,7 +5,6 @@ photographed; everything it wrote to its console or wanted from the network is k
 """
 
 import base64
-import fcntl
 import json
 import os
 import select
@@ -46,7 +45,10 @@ class Browser:
     """A running browser. Messages end with a NUL byte; it reads them from its file 3 and writes to its file 4."""
 
     def __init__(self, program: str, folder: Path):
+        import fcntl  # not on every system
+
         self._kept, self._number, self.events = b"", 0, list[dict[str, Any]]()
+        self._said = folder / "stderr"
         to_read, self._write = os.pipe()
         self._read, to_write = os.pipe()
 
@@ -54,7 +56,7 @@ class Browser:
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_read, to_write)]
         home = {name: str(folder) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")}
         command = [sys.executable, "-c", LAUNCHER, *map(str, ends), program]
-        with (folder / "stderr").open("wb") as errors:
+        with self._said.open("wb") as errors:
             self._process = subprocess.Popen(
                 [*command, *FLAGS, f"--user-data-dir={folder}", "about:blank"],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, pass_fds=ends,
@@ -103,7 +105,8 @@ class Browser:
                 raise TimeoutError(f"The browser did not answer {what} in {PATIENCE:g} seconds.")
             more = os.read(self._read, 2**20)
             if not more:
-                raise RuntimeError(f"The browser ended while it was asked for {what}.")
+                said = self._said.read_text("utf-8", "replace")[-500:]
+                raise RuntimeError(f"The browser ended while it was asked for {what}: {said}")
             self._kept += more
         message, _, self._kept = self._kept.partition(b"\0")
         return json.loads(message)

@@ -145,6 +145,12 @@ def test_a_second_look_at_test_data_cannot_be_overlooked(blobs):
     once = outline(report(model, X, y))
     assert "Test accuracy 0.8750 (95% interval 0.8000 to 0.9500)" in once.text
     assert "were looked at" not in once.text
+    assert "Its recipe tested it on 24 examples held out: accuracy 0.8750" in once.text
+    split = Perceptron(max_iter=4).fit(X[:96], y[:96])
+    split.recipe_ = model.recipe_
+    whole = outline(report(split, X, y)).text
+    assert "Mind: the recipe that found this model split just as many examples" in whole
+    assert "96 of them" in whole
     model.recipe_ = {**model.recipe_, "looks": 3}
     again = outline(report(model, X, y))
     assert "Mind: the test examples of the recipe were looked at 3 times" in again.text

@@ -15,21 +15,22 @@ PAIRS = 20  # confusions shown
 
 def accuracy(subject: Subject) -> Section:
     """The section."""
-    K = len(subject.labels)
-    confusion = np.bincount(subject.codes * K + subject.predicted, minlength=K * K).reshape(K, K)
-    shown = _matrix(subject, confusion) if K <= MANY else _pairs(subject, confusion)
+    shown = _matrix(subject) if len(subject.labels) <= MANY else _pairs(subject)
     return section(
         "accuracy", "Accuracy by class",
         paragraph(
             "Precision: how many of the answers of a class are right. Recall: how many examples of the class are "
             "found. F1: the harmonic mean of both.", class_="soft",
         ),
-        _by_class(subject, confusion), element("h3", "Which classes are taken for which"), shown,
+        _by_class(subject), element("h3", "Which classes are taken for which"), shown,
     )  # fmt: skip
 
 
-def _by_class(subject: Subject, confusion: np.ndarray) -> Html:
-    hits, true, said = confusion.diagonal(), confusion.sum(axis=1), confusion.sum(axis=0)
+def _by_class(subject: Subject) -> Html:
+    K = len(subject.labels)
+    hits, true, said = (
+        np.bincount(codes, minlength=K) for codes in (subject.codes[subject.right], subject.codes, subject.predicted)
+    )
 
     def row(k: int) -> tuple[Any, ...]:
         shares = [
@@ -52,8 +53,10 @@ def _by_class(subject: Subject, confusion: np.ndarray) -> Html:
     )
 
 
-def _matrix(subject: Subject, confusion: np.ndarray) -> Html:
+def _matrix(subject: Subject) -> Html:
     """All of it, darker where there is more: right answers blue, mistakes orange."""
+    K = len(subject.labels)
+    confusion = np.bincount(subject.codes * K + subject.predicted, minlength=K * K).reshape(K, K)
     labels = [user(label, 24) for label in subject.labels]
     share = confusion / np.maximum(1, confusion.sum(axis=1, keepdims=True))
     wrong = np.where(np.eye(len(labels), dtype=bool), 0.0, share)
@@ -76,17 +79,14 @@ def _matrix(subject: Subject, confusion: np.ndarray) -> Html:
     )
 
 
-def _pairs(subject: Subject, confusion: np.ndarray) -> Html:
+def _pairs(subject: Subject) -> Html:
     """The most frequent confusions."""
-    wrong = confusion - np.diag(confusion.diagonal())
-    order = np.argsort(-wrong, axis=None, kind="stable")[:PAIRS]
+    K, wrong = len(subject.labels), ~subject.right
+    pairs, times = np.unique(subject.codes[wrong] * K + subject.predicted[wrong], return_counts=True)
     rows = [
-        (user(subject.labels[i]), user(subject.labels[j]), f"{wrong[i, j]:,}")
-        for i, j in zip(*(part.tolist() for part in np.unravel_index(order, wrong.shape)), strict=True)
-        if wrong[i, j]
+        (user(subject.labels[pairs[k] // K]), user(subject.labels[pairs[k] % K]), f"{times[k]:,}")
+        for k in np.argsort(-times, kind="stable")[:PAIRS].tolist()
     ]
-    kinds = int((wrong > 0).sum())
-    said = (
-        f"The most frequent of {count(kinds, 'confusion')}:" if kinds > PAIRS else f"All {count(kinds, 'confusion')}:"
-    )
+    kinds = count(len(pairs), "confusion")
+    said = f"The most frequent of {kinds}:" if len(pairs) > PAIRS else f"All {kinds}:"
     return joined([paragraph(said), table(("true", "taken for", "times"), rows, "confusions", numbers=(2,))])

@@ -85,6 +85,15 @@ def _notes(subject: Subject, counts: Any) -> list[Html]:
                 "these figures are too good: use examples that it has not seen."
             )
         )
+    elif split_these(subject):
+        sizes = subject.model.recipe_["sizes"]
+        notes.append(
+            warning(
+                "the recipe that found this model split just as many examples. If they are these, it has learned "
+                f"from, or was chosen by, {sum(sizes.values()) - sizes.get('test', 0):,} of them, and only its own "
+                "test figure is that of examples never seen."
+            )
+        )
     else:
         notes.append(
             paragraph(
@@ -101,6 +110,12 @@ def learned_from_these(subject: Subject) -> bool:
     model = subject.model
     epochs = len(model.history_) if getattr(model, "history_", None) else 0
     return bool(epochs) and round(float(model.t_)) == epochs * subject.n
+
+
+def split_these(subject: Subject) -> bool:
+    """Are there as many examples as the recipe split that found the model?"""
+    told = getattr(subject.model, "recipe_", None)
+    return isinstance(told, dict) and sum((told.get("sizes") or {}).values()) == subject.n
 
 
 def _recipe(told: Any) -> list[Html]:
