@@ -131,8 +131,9 @@ def _run_anew(page: Path, found: list[Block], home: Path) -> str:
     }  # fmt: skip
     home.parent.mkdir(parents=True, exist_ok=True)
     for old in home.parent.iterdir():
-        if time.time() - old.stat().st_mtime > OLD:
-            shutil.rmtree(old, ignore_errors=True)
+        with contextlib.suppress(OSError):  # another build may have moved it
+            if time.time() - old.stat().st_mtime > OLD:
+                shutil.rmtree(old)
     with tempfile.TemporaryDirectory() as folder:
         request = json.dumps([str(page), [block[:3] for block in found]])
         command = [sys.executable, "-P", str(Path(__file__).resolve())]
