@@ -58,6 +58,7 @@ def _matrix(subject: Subject) -> Html:
     K = len(subject.labels)
     confusion = np.bincount(subject.codes * K + subject.predicted, minlength=K * K).reshape(K, K)
     labels = [user(label, 24) for label in subject.labels]
+    upright = K > 3 and max(len(str(label)) for label in subject.labels) > 5  # long names above narrow columns
     share = confusion / np.maximum(1, confusion.sum(axis=1, keepdims=True))
     wrong = np.where(np.eye(len(labels), dtype=bool), 0.0, share)
     head = element("tr", element("th", "true \\ predicted", scope="col"), *(element("th", label, scope="col")
@@ -70,7 +71,7 @@ def _matrix(subject: Subject) -> Html:
             shade = f"background:rgba(var(--{'right' if i == j else 'wrong'}),{depth:.2f})" if confusion[i, j] else None
             cells.append(element("td", f"{confusion[i, j]:,}" if confusion[i, j] else "", style=shade))
         lines.append(element("tr", element("th", label, scope="row"), *cells))
-    grid = element("table", element("thead", head), element("tbody", *lines), class_="confusion")
+    grid = element("table", element("thead", head), element("tbody", *lines), class_=f"confusion{' upright' * upright}")
     return joined(
         [
             scrolling(grid, "confusion: true classes in rows, predicted ones in columns"),

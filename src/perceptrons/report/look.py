@@ -43,6 +43,7 @@ table { border-collapse: collapse; font-size: .95rem; overflow-wrap: normal; fon
 th, td { padding: .28rem .7rem .28rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 thead th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
 tbody th { font-weight: 500; }
+.long tbody th { min-width: 8rem; }
 .number { text-align: right; white-space: nowrap; }
 td bdi, th bdi { overflow-wrap: anywhere; }
 .bar { display: inline-block; width: clamp(4rem, 18vw, 12rem); height: .8em; background: var(--panel);
@@ -53,6 +54,8 @@ td bdi, th bdi { overflow-wrap: anywhere; }
 .confusion td, .confusion th { padding: .3rem .55rem; text-align: right; border: 1px solid var(--line); }
 .confusion thead th { vertical-align: bottom; max-width: 7rem; }
 .confusion tbody th { text-align: left; max-width: 9rem; }
+.upright thead th:not(:first-child) { writing-mode: vertical-rl; text-align: left; padding: .5rem .3rem;
+  white-space: nowrap; }
 .classes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 18rem), 1fr)); gap: .4rem 2rem; }
 .classes h3 { margin: .8rem 0 .2rem; }
 .weights { width: 100%; table-layout: fixed; }

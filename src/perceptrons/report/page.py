@@ -8,6 +8,7 @@ from perceptrons.report.look import STYLE
 from perceptrons.training.html import Html, escaped
 
 VOID = ("img", "meta", "br")
+LONG = 25  # letters, marks of HTML counted, of a name that needs room
 NARROW = 4  # columns of a table that fit a phone
 WIDTH = 5.0  # inches of pictures: letters in them are still legible where the screen is a phone's
 
@@ -73,12 +74,14 @@ def table(header: Sequence[Any], rows: Iterable[Sequence[Any]], about: str, numb
         "tr", *(element("th", cell, scope="col", class_="number" * (k in numbers) or None)
                 for k, cell in enumerate(header)),
     )  # fmt: skip
-    body = []
+    body, long = [], False
     for row in rows:
+        long = long or len(escaped(row[0])) > LONG
         cells = [element("th", row[0], scope="row", class_="number" * (0 in numbers) or None)]
         cells += [number(cell) if k in numbers else element("td", cell) for k, cell in enumerate(row[1:], 1)]
         body.append(element("tr", *cells))
-    return scrolling(element("table", element("thead", head), element("tbody", *body)), about, len(header) > NARROW)
+    grid = element("table", element("thead", head), element("tbody", *body), class_="long" if long else None)
+    return scrolling(grid, about, len(header) > NARROW)
 
 
 def scrolling(content: Html, about: str, wide: bool = True) -> Html:

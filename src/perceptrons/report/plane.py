@@ -10,6 +10,8 @@ from perceptrons.report.page import WIDTH, Section, figure, section
 from perceptrons.report.subject import Subject, quietly
 from perceptrons.training.html import visible
 
+NARROW = 60  # letters of all labels together, up to which the picture is drawn narrow
+
 
 def boundary(subject: Subject, features: Any) -> Section | None:
     """The section; None where there are more features than two and none were chosen."""
@@ -36,7 +38,9 @@ def boundary(subject: Subject, features: Any) -> Section | None:
         caption += (
             f" The other {X.shape[1] - 2:,} features are held at their means, so that points may lie in other regions."
         )
-    return section("boundary", "The boundary", figure(drawn(display, width=WIDTH), alt, caption))
+    legend = subject.known * max(len(label) for label in display.classes)
+    width = WIDTH if legend <= NARROW else None  # or the legend would leave no room for the plane
+    return section("boundary", "The boundary", figure(drawn(display, width=width), alt, caption))
 
 
 def _column(feature: Any, names: list[str] | None, width: int) -> int:
