@@ -99,6 +99,12 @@ def test_every_page_is_in_the_navigation():
     assert [str(page.relative_to(ROOT / "docs")) for page in PAGES] == sorted(entries, key=lambda entry: Path(entry))
 
 
+def test_every_result_of_a_benchmark_is_on_the_page_of_benchmarks():
+    page = (ROOT / "docs/benchmarks.md").read_text()
+    for result in (ROOT / "benchmarks/results").glob("*.md"):
+        assert f"(../benchmarks/results/{result.name})" in page
+
+
 @pytest.mark.parametrize("area", ["data", "distributed", "features", "plots", "report", "selection", "theory"])
 def test_the_reference_has_what_a_module_of_the_same_name_would_hide(area):
     reference = "".join(page.read_text() for page in (ROOT / "docs/reference").glob("*.md"))
