@@ -6,7 +6,7 @@ import warnings
 
 NAMES = (
     "linear", "defaults", "single_pass", "wrappers", "shrink", "multilabel", "options", "separability",
-    "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "tuning",
+    "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "reasons", "tuning",
 )  # fmt: skip
 ON_DEVICES = ("freund_schapire",)
 

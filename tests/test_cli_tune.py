@@ -123,8 +123,11 @@ def test_a_grid_and_a_kernel_can_be_asked_for(run, table, tmp_path):
         (["--grid", "[]"], "lists of values"),
         (["--grid", '{"C": [-1]}'], "C"),
         (["--dev-share", "0"], "nothing to choose"),
-        (["--dev-share", "nan"], "dev="),
+        (["--dev-share", "nan"], "--dev-share nan"),
+        (["--test", "table.csv"], "no test"),
+        (["--ledger", "/dev/full"], "no ordinary file"),
         (["--test-share", "0.9"], "nothing to learn from"),
+        (["--test-share", "2"], "--test-share 2: give a share"),
         (["--time-order", "--group-column", "patient"], "exclude each other"),
         (["--group-column", "nowhere"], "nowhere"),
         (["--test", "nowhere.csv"], "no such file"),
@@ -147,3 +150,24 @@ def test_a_file_of_one_class_or_no_example_is_refused(refused, tmp_path):
     empty = tmp_path / "empty.txt"
     empty.write_text("")
     assert "no example" in refused("tune", empty, "--format", "text")
+
+
+def test_a_tuned_kernel_model_of_texts_reads_texts_again(run, texts, tmp_path):
+    model = tmp_path / "m.model"
+    assert run("tune", texts, "--format", "text", "--kernel", "linear", "-o", model, "--quiet") == (0, "", "")
+    code, out, _ = run("evaluate", model, texts, "--json")
+    assert (code, json.loads(out)["accuracy"]) == (0, 1.0)
+
+
+def test_groups_of_files_without_columns_are_refused(refused, texts):
+    assert "no columns with names" in refused("tune", texts, "--format", "text", "--group-column", "a")
+
+
+def test_a_model_that_learned_on_says_so(run, table, tmp_path):
+    path = tmp_path / "m.model"
+    run("tune", table, "-o", path, "--quiet")
+    assert "learned on since" not in run("inspect", path)[1]
+    model = perceptrons.load(path)
+    model.learn_one({"a": 1.0}, "yes")
+    perceptrons.save(model, path)
+    assert "learned on since" in " ".join(run("inspect", path)[1].split())

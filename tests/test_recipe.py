@@ -1,21 +1,25 @@
 """The recipe: settings chosen on development data, epochs from one run, the test part opened once."""
 
 import json
+import subprocess
+import sys
 from itertools import chain
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.exceptions import DataConversionWarning
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401 (scikit-learn asks for it)
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import perceptrons
 from perceptrons import HashedText, KernelPerceptron, Perceptron, SequencePerceptron, StructuredPerceptron, modelfile
-from perceptrons.selection import OpenedBeforeError, parts_of, recipe, usual_grid
+from perceptrons.selection import OpenedBeforeError, mcnemar, parts_of, recipe, usual_grid, wilson
 from perceptrons.selection.seal import Ledger, digest_of
 from tests.conftest import gaussian
 
@@ -286,7 +290,7 @@ class TestSplits:
             ({"dev": 1.5}, "dev=1.5"),
             ({"test": True}, "test=True"),
             ({"test": "a"}, "test='a'"),
-            ({"test": ([[1.0]], [])}, "1 examples and 0 labels"),
+            ({"test": ([[1.0] * 6], [])}, "1 examples and 0 labels"),
             ({"split": "nonsense"}, "split='nonsense'"),
             ({"split": "grouped"}, "groups need"),
             ({"split": "time", "groups": [0] * 240}, "groups need"),
@@ -295,6 +299,13 @@ class TestSplits:
             ({"metric": "nonsense"}, "metric='nonsense'"),
             ({"grid": "nonsense"}, "grid='nonsense'"),
             ({"grid": {"nonsense": [1]}}, "nonsense"),
+            ({"grid": {"max_iter": [3, None]}}, "whole numbers"),
+            ({"grid": {"early_stopping": [False, True]}}, "early_stopping"),
+            ({"grid": [3]}, "no dict"),
+            ({"test": (np.zeros((3, 5)), [0, 1, 2])}, "5 features, and X has 6"),
+            ({"dev": (sp.csr_matrix((3, 6)), [0, 1, 2])}, "sparse matrix"),
+            ({"test": (np.zeros((2, 6)), ["a", "b"])}, "None of the labels of the test examples"),
+            ({"metric": lambda y, said: float("nan")}, "nan"),
         ],
     )
     def test_what_cannot_be_done_is_refused_with_a_reason(self, given, message, data):
@@ -341,7 +352,6 @@ class TestInsideAndBesideScikitLearn:
         assert found.test_score == 1.0
 
     def test_frames_and_lists_go_through(self, data):
-        import pandas as pd
         import polars as pl
 
         X, y = data
@@ -419,8 +429,6 @@ def test_other_figures_choose_and_are_tested_with_an_interval(data):
 
 
 def test_the_interval_of_an_accuracy_is_wilsons():
-    from perceptrons.selection import wilson
-
     # Brown, Cai and DasGupta's formula by hand: p = 0.9, n = 10, z = 1.959964
     low, high, *_ = wilson(9, 10)
     assert (low, high) == pytest.approx((0.59585, 0.98213), abs=1e-5)
@@ -435,3 +443,155 @@ def test_an_interrupted_search_leaves_no_watch_behind_and_the_seal_whole(data):
     with pytest.raises(KeyboardInterrupt):
         recipe(Perceptron(), *data, tell=interrupted)
     assert recipe(Perceptron(), *data).looks == 1
+
+
+class Masked(TransformerMixin, BaseEstimator):
+    """Keeps some columns, and has nothing to show that it was fitted."""
+
+    def __init__(self, mask=None):
+        self.mask = mask
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X[:, self.mask]
+
+
+class TestWhatAnAttackFound:
+    def test_settings_that_are_written_alike_are_different(self, rng):
+        X = rng.standard_normal((60, 2000))
+        y = (X[:, 1000] > 0).astype(int)
+        X[:, 1000] *= 100
+        masks = np.zeros(2000, bool), np.zeros(2000, bool)
+        masks[0][999], masks[1][1000] = True, True
+        assert repr(masks[0]) == repr(masks[1])
+        pipeline = make_pipeline(Masked(), Perceptron(max_iter=3))
+        found = recipe(pipeline, X, y, {"masked__mask": list(masks)})
+        assert found.settings[0].score < found.settings[1].score == 1.0
+        costs = [1.0 - np.eye(40), 1.0 - np.eye(40)]
+        costs[1][5:35, 5:35] *= 100.0
+        X, y = rng.standard_normal((400, 5)), np.arange(400) % 40
+        both = recipe(Perceptron(), X, y, {"cost": costs, "max_iter": [2, 3]})
+        assert [id(setting.params["cost"]) for setting in both.settings] == [id(costs[k]) for k in (0, 0, 1, 1)]
+
+    def test_estimators_in_the_grid_stay_the_callers_own(self, data):
+        last = Perceptron(combine="last")
+        pipeline = Pipeline([("s", StandardScaler()), ("p", Perceptron())])
+        found = recipe(pipeline, *data, {"p": [last, Perceptron()], "p__margin": [0.0, 1.0]}, n_jobs=4)
+        assert not hasattr(last, "coef_")
+        assert last.get_params() == Perceptron(combine="last").get_params()
+        assert found.model[-1] is not last
+        with pytest.raises(ValueError, match="LogisticRegression is no estimator of this library"):
+            recipe(pipeline, *data, {"p": [Perceptron(), LogisticRegression()]}, random_state=5)
+
+    def test_of_two_runs_at_once_one_is_refused(self, data, tmp_path):
+        ledger = tmp_path / "looks"
+
+        def another_comes_first(setting):
+            Ledger(ledger).note(digest_of(*parts_of(*data).test.taken()))
+
+        with pytest.raises(OpenedBeforeError):
+            recipe(Perceptron(max_iter=1), *data, ledger=ledger, tell=another_comes_first)
+
+    def test_no_look_is_lost_between_processes(self, tmp_path):
+        path = tmp_path / "looks"
+        code = f"from perceptrons.selection.seal import Ledger\nfor _ in range(25): Ledger({str(path)!r}).note('x')"
+        runs = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(3)]
+        assert [run.wait() for run in runs] == [0, 0, 0]
+        assert len(Ledger(path).looks("x")) == 75
+
+    def test_a_test_that_is_learned_or_chosen_by_is_refused(self, data):
+        X, y = data
+        part = X[200:], y[200:]
+        with pytest.raises(ValueError, match="All 40 test examples are among those"):
+            recipe(Perceptron(), X[:200], y[:200], dev=part, test=part)
+        with pytest.raises(ValueError, match="no test"):
+            recipe(Perceptron(), X, y, test=(X[:10], y[:10]))
+        found = recipe(Perceptron(), X[:200], y[:200], test=(X[190:], y[190:]))
+        assert 0 < found.twice <= 10
+        assert f"{found.twice} of the 50 test examples are also among the others" in found.explain()
+
+    def test_a_column_of_labels_means_the_labels(self, data):
+        X, y = data
+        expected = recipe(Perceptron(), X, y)
+        with pytest.warns(DataConversionWarning):
+            assert recipe(Perceptron(), X, y[:, None], force=True).settings[0].curve == expected.settings[0].curve
+
+    def test_several_labels_count_alike_in_every_form(self, rng):
+        X = rng.standard_normal((100, 4))
+        Y = (X @ rng.standard_normal((4, 3)) > 0).astype(int)
+        sets = [{"abc"[k] for k in np.flatnonzero(row)} for row in Y]
+        lists = [sorted(one, reverse=True) for one in sets]
+        forms = [Y, sp.csr_matrix(Y), pd.DataFrame(Y), sets, lists, np.array(sets, dtype=object)]
+        curves = [recipe(Perceptron(max_iter=3), X, form, force=True).best.curve for form in forms]
+        assert all(curve == curves[0] for curve in curves)
+
+    def test_ragged_sequences_and_arrays_of_them_go_through(self):
+        X = [[["a", "b"], ["c"]], [["a"], ["b", "c", "d"]], [["c"], ["a"]]] * 8
+        y = [["x", "y"], ["x", "z"], ["y", "x"]] * 8
+        expected = recipe(SequencePerceptron(max_iter=3), X, y)
+        arrays = np.empty(24, object), np.empty(24, object)
+        arrays[0][:], arrays[1][:] = X, y
+        assert recipe(SequencePerceptron(max_iter=3), *arrays, force=True).best.curve == expected.best.curve
+
+    def test_a_seed_is_a_seed_whatever_its_type(self, data):
+        assert np.array_equal(
+            parts_of(*data, random_state=np.int64(3)).test.rows, parts_of(*data, random_state=3).test.rows
+        )
+
+    def test_every_form_of_sparse_matrix_and_arrow_tables_go_through(self, data):
+        import pyarrow as pa
+
+        X, y = data
+        for form in (sp.coo_matrix, sp.bsr_matrix, sp.lil_matrix, sp.coo_array):
+            assert (
+                recipe(
+                    Perceptron(max_iter=2), form(X[:200]), y[:200], test=(form(X[200:]), y[200:]), force=True
+                ).test_score
+                > 0
+            )
+        table = pa.table({name: X[:, k] for k, name in enumerate("abcdef")})
+        assert recipe(Perceptron(max_iter=2), table, y).test_score > 0
+
+    def test_pipelines_within_pipelines_are_watched(self, data):
+        inner = Pipeline([("t", StandardScaler()), ("p", Perceptron(max_iter=4, tol=None))])
+        outer = Pipeline([("s", Masked(slice(0, 3))), ("inner", inner)])
+        found = recipe(outer, *data, {"inner__p__step": ["constant", "pa1"]})
+        X_train, y_train = found.parts.train.taken()
+        for setting in found.settings:
+            for epochs in (1, 4):
+                model = clone(outer).set_params(**setting.params, inner__p__max_iter=epochs).fit(X_train, y_train)
+                assert model.score(*found.parts.dev.taken()) == setting.curve[epochs - 1]
+        assert found.model[-1][-1].recipe_["looks"] == 1
+
+    def test_what_is_no_classifier_of_examples_is_refused(self, data):
+        with pytest.raises(ValueError, match="predicts numbers"):
+            recipe(LinearRegression(), *data)
+        with pytest.raises(ValueError, match="kernel values"):
+            recipe(KernelPerceptron(kernel="precomputed"), *data)
+        with pytest.raises(ValueError, match="y is None"):
+            recipe(Perceptron(), data[0], None)
+        with pytest.raises(ValueError, match="single example"):
+            recipe(Perceptron(), data[0][:9], list(range(9)))
+
+    def test_of_equal_numbers_of_epochs_the_fewest_win(self):
+        X = np.vstack([np.full((20, 1), -1.0), np.full((20, 1), 1.0)])
+        found = recipe(Perceptron(), X, np.repeat([0, 1], 20), {"max_iter": [5, 1, 3]})
+        assert found.best.epochs == 1
+
+    def test_statistics_refuse_what_makes_no_sense(self):
+        for arguments in ((0, 0), (6, 5), (3, 5, 1.5)):
+            with pytest.raises(ValueError, match="give"):
+                wilson(*arguments)
+        for pair in (([True, False], [True]), (["a"], ["b"])):
+            with pytest.raises(ValueError, match="True and False"):
+                mcnemar(*pair)
+
+    def test_a_ledger_that_cannot_be_written_is_refused_before_any_work(self, data, tmp_path):
+        (tmp_path / "file").write_text("")
+        Spy.seen.clear()
+        for path, error in ((tmp_path, ValueError), (tmp_path / "file" / "looks", OSError)):
+            with pytest.raises(error):
+                recipe(Spy(), *data, ledger=path)
+        assert not Spy.seen

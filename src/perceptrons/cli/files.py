@@ -1,6 +1,7 @@
 """Files that commands read and write; whatever is wrong with one becomes a refusal that names it."""
 
 import os
+import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -152,6 +153,17 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
     for given in inputs:
         if given is not None and given.exists() and path.exists() and path.samefile(given):
             raise BadInputError(f"{path}: is read by this command and would be overwritten: write to another file.")
+
+
+def check_folder(path: Path | None) -> None:
+    """Refuse a path in a folder where nothing can be written, by writing something: long work would be lost there."""
+    if path is not None:
+        try:
+            with tempfile.TemporaryFile(dir=path.parent):
+                pass
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise BadInputError(f"{path}: cannot be written in this folder: {why}.") from error
 
 
 @contextmanager

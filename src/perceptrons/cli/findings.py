@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perceptrons.cli.diagnosis import Diagnosis, Effort
 from perceptrons.cli.screen import count, grid, heading, percent, plain
@@ -39,6 +39,8 @@ def show(found: Diagnosis, saved: Path | None, console: "Console") -> None:
 
 def show_verdict(found: Diagnosis, saved: Path | None, console: "Console") -> None:
     """Separable or not, and why."""
+    from perceptrons.theory.shown import fraction
+
     title = {True: "Linearly separable", False: "Not linearly separable", None: "Undecided"}[found.separable]
     console.print(heading(title + " by hyperplanes through the origin" * (not found.fit_intercept)))
     console.print(why(found), markup=False)
@@ -91,12 +93,6 @@ def why(found: Diagnosis) -> str:
         f"The classes overlap: weighted as follows, these {len(rows):,} examples cancel out exactly, which they cannot "
         f"if {right}."
     )
-
-
-def fraction(weight: Any) -> str:
-    """1/4 as it is, longer fractions rounded."""
-    text = str(weight)
-    return text if len(text) <= 12 else f"about {float(weight):.3g}"
 
 
 def show_contradictions(found: Diagnosis, console: "Console") -> None:

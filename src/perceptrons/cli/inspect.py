@@ -185,7 +185,7 @@ def _show_facts(model: "AnyModel", hashing: dict[str, Any] | None, rows: list["R
         ("learned", f"{count(model.n_iter_, 'epoch')}, {mistakes}{count(model.n_updates_, 'update')}{apart(model)}, "
                     f"{count(round(model.t_), 'example')} seen"),
         ("stopped", why_it_stopped(model)),
-        *([("tested", tested(model.recipe_))] if hasattr(model, "recipe_") else []),
+        *([("tested", tested(model))] if hasattr(model, "recipe_") else []),
     ):  # fmt: skip
         table.row(name, value)
     console.print(table)

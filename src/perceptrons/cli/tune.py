@@ -8,7 +8,7 @@ import typer
 
 from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.files import check_output, save_model
+from perceptrons.cli.files import check_folder, check_output, save_model
 from perceptrons.cli.kernels import KernelName
 from perceptrons.cli.screen import as_json, screen
 from perceptrons.cli.splits import (
@@ -92,9 +92,12 @@ def tune(
     for given, share, name in ((dev, dev_share, "dev"), (test, test_share, "test")):
         if given is not None and share is not None:
             raise BadInputError(f"--{name} and --{name}-share exclude each other: give a file, or a share to hold out.")
+        if share is not None and not 0 <= share < 1:
+            raise BadInputError(f"--{name}-share {share:g}: give a share from 0 to below 1.")
     if time_order and group_column is not None:
         raise BadInputError("--time-order and --group-column exclude each other: split by time, or by groups.")
     check_output(output, *data, dev, test)
+    check_folder(output)
     where = ledger_file(ledger)
     asked = of_streams.Asked(
         text_column=text_column, words=words, chars=chars, hash_bits=hash_bits, categories=categories, ignore=ignore,

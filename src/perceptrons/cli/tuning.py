@@ -94,13 +94,18 @@ def show(found: "Recipe", read: "WholeData", output: Path | None, console: "Cons
     else:
         assert found.test_interval is not None
         low, high, level, _ = found.test_interval
+        score, least, most = (_figure(value, found.metric) for value in (found.test_score, low, high))
+        opened = ", opened once" * (found.looks == 1)
         console.print(
-            f"Test {found.metric} {percent(found.test_score)}, with {level:.0%} confidence from {percent(low)} to "
-            f"{percent(high)} ({count(sizes['test'], 'example')}, opened once)" if found.looks == 1 else
-            f"Test {found.metric} {percent(found.test_score)}, from {percent(low)} to {percent(high)} "
-            f"({count(sizes['test'], 'example')})",
-            markup=False, style="bold",
-        )  # fmt: skip
+            f"Test {found.metric} {score}, with {level:.0%} confidence from {least} to {most} "
+            f"({count(sizes['test'], 'example')}{opened})",
+            markup=False,
+            style="bold",
+        )
+    if found.twice:
+        console.print(
+            f"{found.twice:,} of the test examples are also among those learned from or chosen by.", style="yellow"
+        )
     if found.looks > 1:
         console.print(
             f"Forced: these test examples were looked at {found.looks} times by now, so that the figure may flatter. "
@@ -125,11 +130,9 @@ def _settings(found: "Recipe", console: "Console") -> Any:
     table = grid(("", "left"), (found.metric, "right"), ("", "left"), ("seconds", "right"))
     for setting in rows[:SHOWN]:
         share = 1.0 if high == low else 0.1 + 0.9 * (setting.score - low) / (high - low)
-        best = setting is found.best
-        table.row(
-            plain(named(setting), 44), percent(setting.score, 2), bar(share, WIDEST // 2, console),
-            f"{setting.seconds:.2f}", style="bold" if best else None,
-        )  # fmt: skip
+        name = plain(named(setting), max(12, min(44, console.width - 36)))
+        cells = [name, _figure(setting.score, found.metric, 2), bar(share, WIDEST // 2, console)]
+        table.row(*cells, f"{setting.seconds:.2f}", style="bold" if setting is found.best else None)
     if len(rows) > SHOWN:
         table.row(f"and {len(rows) - SHOWN} more (--json has all)", "", "", "")
     return table
@@ -143,8 +146,13 @@ def _curve(found: "Recipe", console: "Console") -> Any:
         share = 1.0 if high == low else 0.05 + 0.95 * (curve[place] - low) / (high - low)
         table.row(
             f"{place + 1}",
-            percent(curve[place], 2),
+            _figure(curve[place], found.metric, 2),
             bar(share, WIDEST, console),
             style="bold" if place == best else None,
         )
     return table
+
+
+def _figure(value: float, metric: str, digits: int = 1) -> str:
+    """Shares in percent; Matthews' coefficient is none."""
+    return f"{value:.{digits + 2}f}" if metric == "matthews" else percent(value, digits)

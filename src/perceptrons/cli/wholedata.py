@@ -12,8 +12,8 @@ from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import read_table
 from perceptrons.cli.options import DataFormat
 from perceptrons.cli.screen import count, plain
-from perceptrons.cli.stream.options import STDIN, Asked, why_stream
-from perceptrons.cli.stream.reading import Reading, reader_for, reader_of, refusing_stream, say_skipped
+from perceptrons.cli.stream.options import STDIN, Asked, format_by_name, why_stream
+from perceptrons.cli.stream.reading import TABLES, Reading, reader_for, reader_of, refusing_stream, say_skipped
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,13 +66,19 @@ def read_whole(
         return checked(WholeData(table.X, table.y, str(files[0]), *names, lines=table.lines))
     if group_column is None:
         return checked(_collected(reader_of(files, format, label_column, asked)))
+    named = format.value if format is not None else format_by_name(files[0])
+    if named is not None and named not in TABLES:
+        raise BadInputError(f"--group-column: files of format {named} have no columns with names: leave it out.")
     # a group is read as if it were the label, since it may be a word; as a feature it would give examples away
     without = replace(asked, ignore=[*(asked.ignore or []), group_column])
     data = _collected(reader_of(files, format, label_column, without))
     assert data.source is not None
     label = data.source.get("label_column")
     only = replace(asked, text_labels=True, ignore=[*(asked.ignore or []), *([label] if label else [])])
-    groups = _collected(reader_of(files, format, group_column, only)).y
+    try:
+        groups = _collected(reader_of(files, format, group_column, only)).y
+    except BadInputError as error:
+        raise BadInputError(f"--group-column {plain(group_column)}, read as labels are: {error}") from error
     if len(groups) != len(data.y):
         raise BadInputError(
             f"--group-column {plain(group_column)}: {len(groups):,} examples have one, of {len(data.y):,}: fill it in."
@@ -116,10 +122,12 @@ def checked(data: WholeData) -> WholeData:
 def ledger_file(asked: Path | None) -> Path:
     """Where looks at test data are remembered: as asked, or in the user's folder for states of programs."""
     if asked is not None:
-        if asked.is_dir() or not asked.parent.is_dir():
-            raise BadInputError(f"--ledger {asked}: is no file in a folder that is there: name one.")
+        if (asked.exists() and not asked.is_file()) or not asked.parent.is_dir():
+            raise BadInputError(f"--ledger {asked}: is no ordinary file in a folder that is there: name one.")
         return asked
-    base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    base = os.environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(base):  # as its specification says
+        base = os.path.join(os.path.expanduser("~"), ".local", "state")
     return Path(base) / "perceptrons" / "looks.json"
 
 
@@ -133,6 +141,8 @@ def refusing_what_is_wrong(data: WholeData) -> Iterator[None]:
     except OpenedBeforeError as error:
         again = OpenedBeforeError(error.n, error.looks, "test on others (--test FILE, --seed N), or give --force")
         raise BadInputError(f"{data.name}: {again}") from error
+    except OSError as error:
+        raise BadInputError(f"{error.filename}: {error.strerror}") from error
     except (ValueError, TypeError) as error:
         raise BadInputError(f"{data.name}: {error}") from error
 

@@ -1,6 +1,6 @@
 """What happened, in plain sentences; most of them are in `training/wording.py`, where the report finds them too."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perceptrons.cli.files import is_kernel, several_labels
 from perceptrons.training.wording import NOT_PROBABILITIES, best_epoch, settings, why_it_stopped
@@ -18,16 +18,16 @@ def apart(model: "AnyModel") -> str:
     return "" if joint or n_rows == 1 else f" in {n_rows} problems together"
 
 
-def tested(told: dict[str, Any]) -> str:
-    """How good a model that was tuned was on its test examples. told: its recipe_."""
+def tested(model: "AnyModel") -> str:
+    """How good a model that was tuned was on its test examples, and whether it still is that model."""
+    told = model.recipe_
     found = f"{told['settings_tried']:,} settings tried, {told['dev_score']:.4f} on development examples"
+    since = "" if model.t_ == told["examples_seen"] else "; it has learned on since, so that this is of a model before"
     if told["test_score"] is None:
-        return f"{told['metric']}: {found}; no test"
+        return f"{told['metric']}: {found}; no test{since}"
     low, high = told["test_interval"]["low"], told["test_interval"]["high"]
     again = ""
     if told["looks"] > 1:
         again = f"; FORCED: these were looked at {told['looks']:,} times, so that the figure may flatter"
-    return (
-        f"{told['metric']} {told['test_score']:.4f} ({low:.4f} to {high:.4f}) on {told['sizes']['test']:,} examples "
-        f"held out{again} ({found})"
-    )
+    on = f"{told['sizes']['test']:,} example{'s' * (told['sizes']['test'] != 1)} held out"
+    return f"{told['metric']} {told['test_score']:.4f} ({low:.4f} to {high:.4f}) on {on}{again}{since} ({found})"

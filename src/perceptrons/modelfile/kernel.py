@@ -24,6 +24,7 @@ from perceptrons.modelfile.parts import (
     support_arrays,
     support_in,
 )
+from perceptrons.modelfile.streams import read_stream, stream_of
 from perceptrons.passes.budget import BUDGET_OF_FORGETTING, ENTERED, FORGOTTEN, NUMBERS, REMOVED, UPDATES
 
 ESTIMATOR = KernelPerceptron
@@ -64,6 +65,10 @@ def contents(model: KernelPerceptron) -> tuple[dict[str, Any], dict[str, np.ndar
         "t": float(learner.t),
         "far": bool(points.far),
     }
+    if hasattr(model, "source_"):  # of texts and other files that perceptrons.selection read whole
+        of_stream, named = stream_of(model)
+        header |= of_stream
+        arrays |= named
     return header, arrays
 
 
@@ -95,6 +100,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPercept
         _read_budget(learner, arrays)
     resume(model, learner, header)
     name_columns(model, header)
+    read_stream(model, header, arrays)
     model._check_can_go_on()
     return model
 

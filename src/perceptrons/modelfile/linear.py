@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.features import Columns
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.parts import (
     array_in,
@@ -21,6 +20,7 @@ from perceptrons.modelfile.parts import (
     support_in,
     timeless,
 )
+from perceptrons.modelfile.streams import read_stream, stream_of
 from perceptrons.passes.state import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN
 from perceptrons.training.choices import check_choices, check_several
 from perceptrons.training.learner import Learner
@@ -70,15 +70,11 @@ def contents(model: Perceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "init": learner.init,
         "updates": learner.updates,
         "support": shape,
-        "source": getattr(model, "source_", None),
-        "progress": getattr(model, "progress_", None),
-        "columns": None,
         "memory": "C" if weights.arrays["w"].flags.c_contiguous else "F",  # sums round by the order of memory
     }
-    if getattr(model, "columns_", None) is not None:
-        # a checkpoint is written while the reader goes on: names that the model has no weights for are left out
-        header["columns"], named = model.columns_.state(None if model.columns_.bits else learner.n_features)
-        arrays |= {f"columns_{name}": array for name, array in named.items()}
+    of_stream, named = stream_of(model)
+    header |= of_stream
+    arrays |= named
     return header, arrays
 
 
@@ -106,21 +102,8 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     learner.updates = int(header["updates"])
     resume(model, learner, header)
     name_columns(model, header)
-    _read_stream(model, header, arrays)
+    read_stream(model, header, arrays)
     return model
-
-
-def _read_stream(model: Perceptron, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """What `fit_stream` left: how files were read, what the columns stand for, how the first epoch went."""
-    if header.get("source") is not None:
-        demand(isinstance(header["source"], dict), "a recipe of reading")
-        model.source_ = header["source"]
-    if header.get("progress") is not None:
-        model.progress_ = [(int(examples), int(mistakes)) for examples, mistakes in header["progress"]]
-    if header.get("columns") is not None:
-        named = {name.removeprefix("columns_"): array for name, array in arrays.items() if name.startswith("columns_")}
-        model.columns_ = Columns.from_state(header["columns"], named)
-        demand(model.columns_.n_columns == model.n_features_in_, "as many columns as features")
 
 
 def _live(weights: Weights) -> Any:

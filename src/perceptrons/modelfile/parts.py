@@ -209,7 +209,7 @@ def _recipe(told: Any) -> dict[str, Any]:
     counts = [told["looks"], told["settings_tried"], *(sizes[part] for part in ("train", "dev", "test"))]
     demand(all(type(value) is int and value >= 0 for value in counts), "counts in the recipe")
     demand(isinstance(told["metric"], str) and isinstance(told["split"], str), "words in the recipe")
-    figures = [told["dev_score"]]
+    figures = [told["dev_score"], told["examples_seen"]]
     demand((told["test_score"] is None) == (interval is None), "an interval of the test figure")
     if interval is not None:
         figures += [told["test_score"], interval["low"], interval["high"], interval["level"]]

@@ -229,9 +229,7 @@ class BoundaryAnimation:
             shape = {"color": style.colour(k), "marker": style.marker(k), "mec": "white", "mew": 0.5, "ls": ""}
             handles.append(Line2D([], [], ms=6.5 * style.area(k) ** 0.5, label=label, **shape))
         ring = ax.scatter([], [], s=170, facecolors="none", edgecolors=style.INK, linewidths=2.0, zorder=4)
-        handles.append(
-            Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, mew=2, ms=10, label="this update's")
-        )
+        handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, mew=2, ms=10, label="its example"))
         ax.set_xlim(*self.box[0])
         ax.set_ylim(*self.box[1])
         if 0.5 <= np.ptp(self.box[0]) / np.ptp(self.box[1]) <= 2:

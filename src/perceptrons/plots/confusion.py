@@ -44,7 +44,10 @@ def confusion(estimator: Any, X: Any, y: Any, ax: Any = None, *, normalize: str 
 
 
 def confusion_of(y_true: Any, y_pred: Any, ax: Any = None, *, normalize: str | None = None) -> Any:
-    """The same from predictions; parameters as in `confusion`."""
+    """The confusion matrix of predictions that are there already; parameters as in `confusion`.
+
+    When to use it: predictions come from elsewhere, or took long. When not: the estimator is at hand (`confusion`).
+    """
     true, predicted = np.asarray(y_true), np.asarray(y_pred)
     if not len(true):
         raise ValueError("There are no examples: nothing to draw.")

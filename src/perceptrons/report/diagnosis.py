@@ -1,7 +1,6 @@
 """Could a hyperplane separate the classes, with proof; how many updates theory allows; how safe the answers are."""
 
 import time
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from perceptrons.report.subject import Subject, quietly
 from perceptrons.report.words import count, percent, short
 from perceptrons.theory import check_bound, separability
 from perceptrons.theory.certificate import Certificate
+from perceptrons.theory.shown import fraction
 from perceptrons.training.html import Html
 
 WITNESSES = 10  # examples of a proof that are shown
@@ -43,7 +43,7 @@ def _separable(subject: Subject, X: Any, y: np.ndarray) -> tuple[list[Html], boo
     if found.witness is not None and len(set(found.witness.rows)) > 2:
         rows = np.flatnonzero(subject.is_known)
         lines = [
-            (subject.place(int(rows[row])), user(label), user(rival), _fraction(weight))
+            (subject.place(int(rows[row])), user(label), user(rival), fraction(weight))
             for row, label, rival, weight in sorted(zip(*found.witness, strict=True), key=lambda one: one[0])[
                 :WITNESSES
             ]
@@ -87,15 +87,6 @@ def _why(subject: Subject, found: Certificate, in_time: bool) -> str:
         f"The classes overlap: {len(places)} examples, weighted, cancel out exactly, which they cannot if a linear "
         "boundary has each on its side. So no perceptron ever gets all of these right, though perhaps most."
     )
-
-
-def _fraction(weight: Any) -> str:
-    """1/4 as it is; longer ones, which may have thousands of digits, rounded."""
-    weight = Fraction(weight)
-    if max(weight.numerator.bit_length(), weight.denominator.bit_length()) <= 20:
-        return str(weight)
-    size = weight.numerator.bit_length() - weight.denominator.bit_length()
-    return f"about {float(weight):.3g}" if abs(size) < 1000 else f"about 2^{size:,}"
 
 
 def _whole(number: int) -> str:

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_array
 
 from perceptrons.selection.compared import Compared
-from perceptrons.selection.grids import _mean_square
+from perceptrons.selection.grids import mean_square
 from perceptrons.selection.metrics import Metric
 from perceptrons.selection.relatives import learners_for
 from perceptrons.selection.seal import Ledger, SealedTest
@@ -136,7 +136,7 @@ def _scaled(train: Any, scale: Any) -> bool:
         return False
     if scale != "auto":
         return bool(scale)
-    return uneven(train) or not 1 / FAR_OFF < _mean_square(train) < FAR_OFF
+    return uneven(train) or not 1 / FAR_OFF < mean_square(train) < FAR_OFF
 
 
 def _examples(X: Any, y: Any, where: str) -> tuple[Any, np.ndarray]:

@@ -1,5 +1,6 @@
 """Settings worth trying when nothing is known: relative to the scale of the data, so that they fit any."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.training.choices import check_choices
 
-MARGINS = (0.0, 1.0, 10.0)  # times eta0 times the mean |x|^2: what one update adds to the score of its example
+MARGINS = (1.0, 10.0)  # beside 0, times eta0 times the mean |x|^2: what one update adds to the score of its example
 CAREFUL = {"pa1": (0.1, 1.0), "arow": (0.1, 1.0, 10.0)}  # C, over the mean |x|^2
 REACHES = (0.3, 1.0, 3.0)  # gamma, times that of "scale"
 DEGREES = (2, 3, 4)
+SMALLEST, LARGEST = 1e-12, 1e12  # that perceptrons take as C
 
 
 def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
@@ -46,10 +48,10 @@ def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
         return [_of_kernel(estimator.kernel, X)]
     if not isinstance(estimator, Perceptron):
         return [{}]
-    square = _mean_square(X)
-    margins = [_round(factor * float(estimator.eta0) * square) for factor in MARGINS]
+    square = mean_square(X)
+    margins = [0.0, *within(factor * float(estimator.eta0) * square for factor in MARGINS)]
     steps: list[dict[str, list[Any]]] = [{"step": ["constant"], "margin": margins}]
-    steps += [{"step": [step], "C": [_round(C / square) for C in values]} for step, values in CAREFUL.items()]
+    steps += [{"step": [step], "C": within(C / square for C in values)} for step, values in CAREFUL.items()]
     return [settings for settings in steps if _possible(estimator, settings["step"][0])]
 
 
@@ -58,7 +60,7 @@ def _of_kernel(kernel: Any, X: Any) -> dict[str, list[Any]]:
         return {"degree": list(DEGREES)}
     if kernel in ("rbf", "laplacian"):
         scale = 1.0 / (np.shape(X)[1] * _spread(X))
-        return {"gamma": [_round(reach * scale) for reach in REACHES]}
+        return {"gamma": within(reach * scale for reach in REACHES)}
     return {}
 
 
@@ -71,7 +73,7 @@ def _possible(estimator: Perceptron, step: str) -> bool:
     return True
 
 
-def _mean_square(X: Any) -> float:
+def mean_square(X: Any) -> float:
     """The mean |x|^2; 1 if all are 0."""
     if sp.issparse(X):
         return float(np.square(X.data, dtype=np.float64).sum() / max(1, X.shape[0])) or 1.0
@@ -87,6 +89,11 @@ def _spread(X: Any) -> float:
     return float(np.asarray(X).var()) or 1.0
 
 
-def _round(value: float) -> float:
+def _rounded(value: float) -> float:
     """Three digits are enough, and easier to read."""
     return float(f"{value:.3g}")
+
+
+def within(values: Iterable[float]) -> list[float]:
+    """Values that all learners take, each once: those of data on odd scales may not be."""
+    return list(dict.fromkeys(_rounded(min(max(value, SMALLEST), LARGEST)) for value in values))

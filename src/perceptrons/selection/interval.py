@@ -35,6 +35,10 @@ def wilson(right: float, n: int, level: float = 0.95) -> Interval:
     >>> print(f"{low:.3f} to {high:.3f}")
     0.826 to 0.945
     """
+    if not (n > 0 and 0 <= right <= n):
+        raise ValueError(f"wilson({right}, {n}): give how many of how many, n at least 1.")
+    if not 0 < level < 1:
+        raise ValueError(f"level={level}: give a confidence between 0 and 1.")
     z = float(norm.ppf((1 + level) / 2))
     p = right / n
     centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
@@ -73,6 +77,12 @@ def mcnemar(one: Any, other: Any) -> float:
     >>> mcnemar([True] * 9 + [False], [False] * 9 + [True])
     0.021484375
     """
-    one, other = np.asarray(one, bool), np.asarray(other, bool)
+    one, other = np.asarray(one), np.asarray(other)
+    if one.shape != other.shape or one.ndim != 1 or not {one.dtype.kind, other.dtype.kind} <= set("bui"):
+        raise ValueError(
+            f"mcnemar takes two lists of True and False, one for each example, and these have shapes {one.shape} and "
+            f"{other.shape} and types {one.dtype} and {other.dtype}."
+        )
+    one, other = one.astype(bool), other.astype(bool)
     gained, lost = int((one & ~other).sum()), int((other & ~one).sum())
     return float(binomtest(gained, gained + lost, 0.5).pvalue) if gained + lost else 1.0

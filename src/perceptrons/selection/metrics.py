@@ -1,5 +1,6 @@
 """The figures that settings are chosen and tested by: functions of true and predicted labels, by name."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from itertools import chain
@@ -11,6 +12,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, m
 
 from perceptrons.selection.splitting import len_of
 
+SETS = set | frozenset | list | tuple
 METRICS: dict[str, Callable[[Any, Any], float]] = {
     "accuracy": accuracy_score,
     "balanced_accuracy": balanced_accuracy_score,
@@ -22,9 +24,13 @@ METRICS: dict[str, Callable[[Any, Any], float]] = {
 
 
 class Metric:
-    """A figure, the larger the better. Sequences of labels are counted label by label."""
+    """A figure, the larger the better.
 
-    def __init__(self, metric: str | Callable[[Any, Any], float]):
+    outputs: an example has "labels", one or several; or "sequences" of them, counted label by label; or an output that
+    is right as a "whole".
+    """
+
+    def __init__(self, metric: str | Callable[[Any, Any], float], outputs: str = "labels"):
         if not callable(metric) and metric not in METRICS:
             raise ValueError(
                 f"metric={metric!r}: give one of {', '.join(map(repr, METRICS))}, or a function of true and predicted "
@@ -32,34 +38,38 @@ class Metric:
             )
         self.name = getattr(metric, "__name__", "a function") if callable(metric) else metric
         self._function = metric if callable(metric) else METRICS[metric]
-        self.own = callable(metric)
+        self.own, self.outputs = callable(metric), outputs
 
     def __call__(self, y: Any, predicted: Any) -> float:
         right = self.right(y, predicted)  # after every epoch scikit-learn's checks would cost more than the counting
         if right is not None:
             return float(right.mean())
-        if not self.own and is_sequences(y):
+        if self.outputs == "sequences" and not self.own:
             y, predicted = list(chain(*y)), list(chain(*predicted))
-        return float(self._function(y, predicted))
+        figure = float(self._function(y, predicted))
+        if not math.isfinite(figure):
+            raise ValueError(f"metric {self.name} gave {figure} for {len_of(y):,} examples: it must give a number.")
+        return figure
 
     def right(self, y: Any, predicted: Any) -> np.ndarray | None:
         """Which examples, or labels of sequences, are right; None if the figure is no share of them."""
         if self.name != "accuracy" or self.own:
             return None
-        if is_sequences(y):
+        if self.outputs == "sequences":
             y, predicted = list(chain(*y)), list(chain(*predicted))
-        elif is_sets(y):
-            return np.array([set(one) == set(other) for one, other in zip(y, predicted, strict=True)])
+        elif self.outputs == "whole":
+            return np.array([bool(one == other) for one, other in zip(y, predicted, strict=True)], bool)
+        elif not _is_array(predicted):
+            return np.array([set(one) == set(other) for one, other in zip(y, predicted, strict=True)], bool)
         y, predicted = (np.asarray(labels.toarray() if sp.issparse(labels) else labels) for labels in (y, predicted))
+        if y.shape != predicted.shape:
+            raise ValueError(f"y has shape {y.shape}, but predictions have {predicted.shape}.")
         same = y == predicted
         return same.all(axis=1) if same.ndim == 2 else same
 
 
-def is_sequences(y: Any) -> bool:
-    """Is the output of an example a sequence of labels?"""
-    return isinstance(y, list | tuple) and len_of(y) > 0 and all(isinstance(one, list | tuple) for one in y)
-
-
-def is_sets(y: Any) -> bool:
-    """Has an example a set of labels?"""
-    return isinstance(y, list | tuple) and len_of(y) > 0 and all(isinstance(one, set | frozenset) for one in y)
+def _is_array(predicted: Any) -> bool:
+    """Are these labels, or rows of flags, and not sets of labels?"""
+    if sp.issparse(predicted) or not hasattr(predicted, "dtype"):
+        return sp.issparse(predicted)
+    return not (predicted.dtype.kind == "O" and len(predicted) and isinstance(predicted[0], SETS))

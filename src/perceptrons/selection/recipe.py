@@ -5,14 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.utils import get_tags
 
+from perceptrons.selection.examples import as_given, check_labels_meet, overlap, part_as_given
 from perceptrons.selection.interval import Interval, bootstrap, wilson
 from perceptrons.selection.metrics import Metric
 from perceptrons.selection.seal import Ledger, SealedTest
-from perceptrons.selection.search import Setting, Watchable, best_of, plain, try_settings
+from perceptrons.selection.search import Setting, Watchable, best_of, last_step, plain, try_settings
 from perceptrons.selection.splitting import Parts, parts_of
+from perceptrons.sequence import SequencePerceptron
+from perceptrons.structured import StructuredPerceptron
 from perceptrons.training import html
 
 
@@ -23,8 +26,8 @@ class Recipe:
     Attributes
     ----------
     model : estimator
-        Fitted with the best setting. If it is one of this library, `model.recipe_` says how it was found, and so does
-        the file that it is saved to.
+        Fitted with the best setting, and with tol=None where just so many epochs are to be made. If it is one of this
+        library, `model.recipe_` says how it was found, and so does the file that it is saved to.
     settings : list of Setting
         All that were tried, in the order of the grid: `params`, `epochs`, `score`, `curve`, `seconds`, `stop_reason`.
     best : Setting
@@ -34,6 +37,8 @@ class Recipe:
         Measured once, on examples that nothing was chosen by.
     looks : int
         How often these test examples were looked at, this time included; 0 without a test.
+    twice : int
+        How many of the test examples, if these are data of their own, are also among those learned from or chosen by.
     parts : Parts
     metric : str
     retrained : bool
@@ -46,6 +51,7 @@ class Recipe:
     test_score: float | None
     test_interval: Interval | None
     looks: int
+    twice: int
     parts: Parts
     metric: str
     retrained: bool
@@ -79,6 +85,8 @@ class Recipe:
             lines.append(
                 f"Test {self.metric} {self.test_score:.4f} ({level:.0%} interval {low:.4f} to {high:.4f}, {method})."
             )
+        if self.twice:
+            lines.append(f"{self.twice:,} of the {sizes['test']:,} test examples are also among the others.")
         if self.looks > 1:
             lines.append(
                 f"FORCED: these test examples were looked at {self.looks} times, so that the test figure may flatter."
@@ -115,6 +123,7 @@ class Recipe:
             "test_score": self.test_score,
             "test_interval": interval,
             "looks": self.looks,
+            "twice": self.twice,
             "retrained": self.retrained,
         }
 
@@ -170,7 +179,8 @@ def recipe(
     metric : str or function of true and predicted labels, default="accuracy"
         What to choose and test by: "accuracy", "balanced_accuracy", "f1_macro", "f1_micro", "f1_weighted", "matthews".
     force : bool, default=False
-        Look at test examples that were looked at before. The result and the model then say so.
+        Look at test examples that were looked at before. The result and the model then say so. Known are the same
+        examples in any order, dense or sparse; not some of them, nor the same in other units.
     ledger : path, optional
         A file that remembers looks from process to process; otherwise this process does.
     n_jobs : int, optional
@@ -197,12 +207,15 @@ def recipe(
     The model learned from train and development examples.
     Test accuracy 0.9649 (95% interval 0.9132 to 0.9863, Wilson).
     """
-    if hasattr(X, "tocsr"):
-        X = X.tocsr()
-    figure, watchable = Metric(metric), Watchable(estimator)
-    watchable.check()
+    watchable = Watchable(estimator)
+    check(watchable)
+    figure = Metric(metric, outputs_of(watchable.last))
+    X, y = as_given(X, y)
+    dev, test = part_as_given(dev, X, "dev"), part_as_given(test, X, "test")
     parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, random_state=random_state)
+    check_labels_meet(parts)
     sealed = None if parts.test is None else SealedTest(parts.test, Ledger(ledger), force)
+    twice = 0 if sealed is None else overlap(parts, sealed)
     if isinstance(grid, str):
         grid = watchable.usual_grid(grid, parts.train)
     settings = try_settings(watchable, parts, grid, figure, n_jobs, tell or (lambda setting: None))
@@ -215,10 +228,29 @@ def recipe(
         score, interval = measured(figure, y_test, model.predict(X_test))
     sizes = {"train": len(parts.train), "dev": len(parts.dev), "test": 0 if sealed is None else sealed.n}
     looks = 0 if sealed is None else sealed.looks
-    result = Recipe(model, settings, best, score, interval, looks, parts, figure.name, bool(retrain), sizes)
+    result = Recipe(model, settings, best, score, interval, looks, twice, parts, figure.name, bool(retrain), sizes)
     if watchable.watched:
         mark(model, result)
     return result
+
+
+def check(watchable: Watchable) -> None:
+    """Refuse what cannot be tuned so."""
+    watchable.check()
+    if is_regressor(watchable.last):
+        raise ValueError(f"{type(watchable.last).__name__} predicts numbers: the recipe is for classifiers.")
+    if get_tags(watchable.last).input_tags.pairwise:
+        raise ValueError(
+            "A matrix of kernel values has a column for every training example, so that parts of its rows are no "
+            "matrices of that kind: give the examples, and the kernel by name or as a function."
+        )
+
+
+def outputs_of(estimator: Any) -> str:
+    """What an example is answered with."""
+    if isinstance(estimator, SequencePerceptron):
+        return "sequences"
+    return "whole" if isinstance(estimator, StructuredPerceptron) else "labels"
 
 
 def measured(metric: Metric, y: Any, predicted: Any) -> tuple[float, Interval]:
@@ -231,11 +263,9 @@ def measured(metric: Metric, y: Any, predicted: Any) -> tuple[float, Interval]:
 
 def mark(model: Any, result: Recipe) -> None:
     """Let the model say how it was found and tested, here and in its file."""
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    told = result.to_dict()
-    last.recipe_ = {name: told[name] for name in told if name not in ("settings", "best")} | {
-        "settings_tried": len(result.settings)
-    }
+    last, told = last_step(model)[0], result.to_dict()
+    more = {"settings_tried": len(result.settings), "examples_seen": last.t_}
+    last.recipe_ = {name: told[name] for name in told if name not in ("settings", "best")} | more
 
 
 def named(setting: Setting) -> str:

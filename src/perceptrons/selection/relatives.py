@@ -15,12 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
-from perceptrons.selection.grids import _mean_square, _round, usual_grid
+from perceptrons.selection.grids import mean_square, usual_grid, within
 from perceptrons.training.estimating import Training
 
 # Of C, alpha and margin, relative to the mean |x|^2: the same for all, the middle first, as time may be limited
 FACTORS = (1.0, 10.0, 0.1, 100.0, 0.01)
-SMALLEST, LARGEST = 1e-12, 1e12  # that perceptrons take as C
 SMOOTHING = (0.001, 0.01, 0.1, 0.5, 1.0)  # counts added by naive Bayes
 WIDENING = (1e-9, 1e-6, 1e-3, 1e-2, 1e-1)  # of the largest variance, added by Gaussian naive Bayes
 DEGREES = (2, 3)  # with three widths of the Gaussian kernel also five settings
@@ -119,8 +118,8 @@ def _given(entry: Any) -> Learner:
 def _known(name: str, X: Any, seed: int) -> Learner:
     if name not in LEARNERS:
         raise ValueError(f"learners: {name!r} is none of {', '.join(map(repr, LEARNERS))}.")
-    square = _mean_square(X)
-    over, times = (_within([factor * by for factor in FACTORS]) for by in (1 / square, square))
+    square = mean_square(X)
+    over, times = (within(factor * by for factor in FACTORS) for by in (1 / square, square))
     ours: dict[str, Any] = {"max_iter": EPOCHS, "random_state": seed}
     if name in PLAIN:
         if name == "vote":
@@ -144,11 +143,6 @@ def _known(name: str, X: Any, seed: int) -> Learner:
     }
     family, what, estimator, grid = grids[name]
     return Learner(name, what, family, estimator, [grid])
-
-
-def _within(values: list[float]) -> list[float]:
-    """Values that all learners take, each once: those of sparse data on odd scales may not be."""
-    return list(dict.fromkeys(_round(min(max(value, SMALLEST), LARGEST)) for value in values))
 
 
 def _naive_bayes(X: Any) -> Learner:

@@ -3,7 +3,10 @@
 import hashlib
 import json
 import os
+import tempfile
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,11 @@ import scipy.sparse as sp
 
 from perceptrons.modelfile import write_whole
 from perceptrons.selection.splitting import Part, len_of
+
+try:
+    import fcntl
+except ImportError:  # Windows has none
+    fcntl = None  # type: ignore[assignment]
 
 AT_ONCE = 4096  # rows
 
@@ -26,10 +34,11 @@ class OpenedBeforeError(ValueError):
     def __init__(self, n: int, looks: list[str], instead: str = INSTEAD):
         self.n, self.looks = n, looks
         times = "once, at" if len(looks) == 1 else f"{len(looks):,} times, last at"
+        these = f"These {n:,} test examples were" if n > 1 else "This test example was"
         super().__init__(
-            f"These {n:,} test examples were looked at before ({times} {looks[-1]}): a setting chosen after that is "
-            f"chosen by them, and its test figure flatters. Compare settings on development data, {instead}, and the "
-            "report and the model will say so."
+            f"{these} looked at before ({times} {looks[-1]}): a setting chosen after that is chosen by them, and its "
+            f"test figure flatters. Compare settings on development data, {instead}, and the report and the model will "
+            "say so."
         )
 
 
@@ -37,20 +46,52 @@ class Ledger:
     """Which test parts were looked at, and when: in this process, or in a file that outlives it."""
 
     _here: dict[str, list[str]] = {}  # of this process  # noqa: RUF012 (shared on purpose)
+    _turn = threading.Lock()
 
     def __init__(self, path: "str | os.PathLike[str] | None" = None):
         self.path = None if path is None else Path(os.fsdecode(path))
+        if self.path is None:
+            return
+        if self.path.exists() and not self.path.is_file():
+            raise ValueError(f"{self.path}: is a folder or a device, and no file for a ledger: give another name.")
+        try:  # now, not when all the work is done
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.path.parent):
+                pass
+        except OSError as error:
+            raise OSError(error.errno, f"no ledger can be written there ({error.strerror})", str(self.path)) from error
 
     def looks(self, digest: str) -> list[str]:
         """When these examples were looked at."""
         return list(self._read().get(digest, []))
 
-    def note(self, digest: str) -> None:
-        looks = self._read()
-        looks.setdefault(digest, []).append(datetime.now(UTC).isoformat(timespec="seconds"))
-        if self.path is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self.path, json.dumps({"looks": looks}, indent=1).encode())
+    def note(self, digest: str, at_most: int | None = None) -> list[str] | None:
+        """Write a look down, and say when these examples were looked at, now included.
+
+        None if they were looked at more often than at_most before, as by a run that was quicker: nothing is written.
+        """
+        with self._turn, self._locked():
+            looks = self._read()
+            whens = looks.setdefault(digest, [])
+            if at_most is not None and len(whens) > at_most:
+                return None
+            whens.append(datetime.now(UTC).isoformat(timespec="seconds"))
+            if self.path is not None:
+                write_whole(self.path, json.dumps({"looks": looks}, indent=1).encode())
+            return list(whens)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One process after the other, where the system has locks for that."""
+        if self.path is None or fcntl is None:
+            yield
+            return
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
 
     def _read(self) -> dict[str, list[str]]:
         if self.path is None:
@@ -61,7 +102,7 @@ class Ledger:
                 raise TypeError("looks that are no lists")
         except FileNotFoundError:
             return {}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(
                 f"{self.path}: is no ledger of looks at test data ({error}): give another file, or remove this one."
             ) from error
@@ -73,44 +114,50 @@ class SealedTest:
 
     def __init__(self, part: Part, ledger: Ledger, force: bool):
         self._part: Part | None = part
-        self._ledger = ledger
-        self.n = len(part)
-        self.digest = digest_of(*part.taken())
-        self.before = ledger.looks(self.digest)
-        if self.before and not force:
-            raise OpenedBeforeError(self.n, self.before)
-
-    @property
-    def looks(self) -> int:
-        """How often they were opened, this time included."""
-        return len(self.before) + (self._part is None)
+        self._ledger, self._force = ledger, force
+        self.n, self.looks = len(part), 0  # looks: how often they were opened, this time included
+        self.each = row_digests(*part.taken())
+        self.digest = _together(self.each)
+        before = ledger.looks(self.digest)
+        if before and not force:
+            raise OpenedBeforeError(self.n, before)
 
     def open(self) -> tuple[Any, Any]:
         """The examples, for the one look."""
         if self._part is None:
             raise RuntimeError("The test part is open already: it gives one figure, at the end.")
-        part, self._part = self._part, None
-        self._ledger.note(self.digest)
+        whens = self._ledger.note(self.digest, None if self._force else 0)
+        if whens is None:
+            raise OpenedBeforeError(self.n, self._ledger.looks(self.digest))
+        part, self._part, self.looks = self._part, None, len(whens)
         return part.taken()
 
 
 def digest_of(X: Any, y: Any) -> str:
     """The same for the same examples in any order, dense or sparse."""
-    labels = y.toarray().tolist() if sp.issparse(y) else map(_plain, y)
-    each = [
+    return _together(row_digests(X, y))
+
+
+def row_digests(X: Any, y: Any) -> list[bytes]:
+    """A digest of every example with its label."""
+    labels = y.toarray().tolist() if sp.issparse(y) else map(_plain, y.to_numpy() if hasattr(y, "to_numpy") else y)
+    return [
         hashlib.blake2b(row + b"\0" + repr(label).encode("utf-8", "surrogatepass"), digest_size=16).digest()
         for row, label in zip(_as_bytes(X), labels, strict=True)
     ]
-    return hashlib.sha256(b"".join(sorted(each))).hexdigest()
+
+
+def _together(digests: list[bytes]) -> str:
+    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
 
 
 def _as_bytes(X: Any) -> Iterator[bytes]:
     """Every example as bytes: numbers by column and value, zeros left out; everything else as it is written."""
+    if hasattr(X, "to_pandas") and not hasattr(X, "to_numpy"):  # a table of Arrow's
+        X = X.to_pandas()
     if hasattr(X, "to_numpy"):
         X = X.to_numpy()
-    elif (
-        isinstance(X, list) and np.ndim(X[0]) == 1 and all(isinstance(value, int | float | np.number) for value in X[0])
-    ):
+    elif isinstance(X, list | tuple) and _is_table(X):
         X = np.asarray(X)
     if not sp.issparse(X) and (not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf" or X.ndim != 2):
         for x in X:
@@ -123,6 +170,12 @@ def _as_bytes(X: Any) -> Iterator[bytes]:
         columns, starts = part.indices.astype(np.int64), part.indptr
         for i, end in enumerate(starts[1:]):
             yield columns[starts[i] : end].tobytes() + part.data[starts[i] : end].tobytes()
+
+
+def _is_table(X: Any) -> bool:
+    """Are these rows of as many numbers each?"""
+    rows = all(isinstance(row, list | tuple | np.ndarray) and len(row) == len(X[0]) for row in X)
+    return rows and all(isinstance(value, int | float | np.number) for value in X[0])
 
 
 def _plain(value: Any) -> Any:

@@ -1,9 +1,10 @@
 """Trying settings on development data: every setting is fitted once, and its epochs are judged from that one run."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from numbers import Integral
+from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
@@ -56,10 +57,7 @@ class Watchable:
 
     def __init__(self, estimator: BaseEstimator):
         self.estimator = estimator
-        pipeline = isinstance(estimator, Pipeline)
-        self.last = estimator.steps[-1][1] if pipeline else estimator
-        self.prefix = f"{estimator.steps[-1][0]}__" if pipeline else ""
-        self.in_pipeline = pipeline and len(estimator.steps) > 1
+        self.last, self.prefix = last_step(estimator)
         self.watched = isinstance(self.last, Training)
         self.epochs = self.prefix + EPOCHS
 
@@ -75,23 +73,61 @@ class Watchable:
         if grid != "usual":
             raise ValueError(f"grid={grid!r}: give a dict of values by parameter, a list of such dicts, or 'usual'.")
         X, y = train.taken()
-        if self.in_pipeline:
-            X = clone(self.estimator)[:-1].fit_transform(X, y)
+        X = Earlier(clone(self.estimator)).fit_transform(X, y)
         return [
             {self.prefix + name: values for name, values in settings.items()} for settings in usual_grid(self.last, X)
         ]
 
-    def of_earlier_steps(self, params: dict[str, Any]) -> str:
-        """What these settings mean to the steps before the last: equal texts, equal steps."""
-        ours = {name: value for name, value in params.items() if not name.startswith(self.prefix)}
-        return repr(sorted(ours.items()))
+    def with_settings(self, params: dict[str, Any]) -> BaseEstimator:
+        """A fresh estimator; estimators among the values stay the caller's own."""
+        values = {name: clone(value, safe=False) for name, value in params.items()}
+        return clone(self.estimator).set_params(**values)
 
     def final(self, params: dict[str, Any], epochs: int | None) -> BaseEstimator:
         """The estimator with its settings, which makes just so many epochs."""
-        model = clone(self.estimator).set_params(**params)
+        model = self.with_settings(params)
         if epochs is not None:
             model.set_params(**{self.epochs: epochs, self.prefix + "tol": None})
         return model
+
+
+class Earlier:
+    """The steps before the last, of pipelines within pipelines too; none of an estimator that is no pipeline."""
+
+    def __init__(self, estimator: BaseEstimator):
+        self.heads = []
+        while isinstance(estimator, Pipeline):
+            if len(estimator.steps) > 1:
+                self.heads.append(estimator[:-1])
+            estimator = estimator.steps[-1][1]
+
+    def fit_transform(self, X: Any, y: Any) -> Any:
+        for head in self.heads:
+            X = head.fit_transform(X, y)
+        return X
+
+    def transform(self, X: Any) -> Any:
+        """Step by step: a pipeline would ask whether they are fitted, and some have nothing to show for it."""
+        for head in self.heads:
+            for _, step in head.steps:
+                X = X if step is None or step == "passthrough" else step.transform(X)
+        return X
+
+
+class Run(NamedTuple):
+    """What has to be fitted: settings without epochs, and the numbers of epochs asked for (none: all)."""
+
+    params: dict[str, Any]
+    asked: list[int]
+
+
+def last_step(estimator: Any) -> tuple[Any, str]:
+    """What a pipeline ends in, however deep, and how its parameters are called."""
+    prefix = ""
+    while isinstance(estimator, Pipeline):
+        name, estimator = estimator.steps[-1]
+        prefix += f"{name}__"
+    return estimator, prefix
 
 
 def try_settings(
@@ -101,9 +137,9 @@ def try_settings(
     """All settings of the grid, in its order. tell: is told each when it is done."""
     runs = _runs(watchable, grid)
     train, dev = parts.train.taken(), parts.dev.taken()
-    by_steps: dict[str, list[int]] = {}
+    by_steps: dict[Any, list[int]] = {}
     for place, (params, _) in enumerate(runs):
-        by_steps.setdefault(watchable.of_earlier_steps(params) if watchable.in_pipeline else "", []).append(place)
+        by_steps.setdefault(_of_earlier_steps(watchable, params), []).append(place)
     found: dict[int, list[Setting]] = {}
 
     def one(place: int, examples: Any) -> None:
@@ -114,9 +150,9 @@ def try_settings(
 
     for places in by_steps.values():
         examples = train, dev
-        if watchable.in_pipeline and watchable.watched:  # these settings share the steps before the last
-            steps = clone(watchable.estimator).set_params(**runs[places[0]][0])[:-1]
-            examples = (steps.fit_transform(*train), train[1]), (steps.transform(dev[0]), dev[1])
+        earlier = Earlier(watchable.with_settings(runs[places[0]].params))  # these settings share them
+        if watchable.watched and earlier.heads:
+            examples = (earlier.fit_transform(*train), train[1]), (earlier.transform(dev[0]), dev[1])
         Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(one)(place, examples) for place in places)
     return [setting for place in range(len(runs)) for setting in found[place]]
 
@@ -126,30 +162,54 @@ def best_of(settings: Iterable[Setting]) -> Setting:
     return max(settings, key=lambda setting: setting.score)
 
 
-def _runs(watchable: Watchable, grid: Any) -> list[tuple[dict[str, Any], list[int]]]:
-    """What has to be fitted: settings without epochs, each with the numbers of epochs asked for (none: all)."""
-    runs: list[tuple[dict[str, Any], list[int]]] = []
-    for params in ParameterGrid(grid or {}):
-        epochs = params.pop(watchable.epochs, None) if watchable.watched else None
-        for known, asked in runs:
-            if epochs is not None and asked and repr(known) == repr(params):
-                asked.append(epochs)
-                break
-        else:
-            runs.append((params, [] if epochs is None else [epochs]))
+def _of_earlier_steps(watchable: Watchable, params: dict[str, Any]) -> Any:
+    """What these settings mean to the steps before the last: the same key, the same steps.
+
+    Values are told apart by which entry of the grid they are: arrays and estimators may look alike and be different.
+    """
+    return frozenset((name, id(value)) for name, value in params.items() if not name.startswith(watchable.prefix))
+
+
+def _runs(watchable: Watchable, grid: Any) -> list[Run]:
+    """All that has to be fitted, checked before anything is."""
+    runs: list[Run] = []
+    for one in [grid] if isinstance(grid, Mapping) else list(grid or [{}]):
+        if not isinstance(one, Mapping):
+            raise ValueError(f"grid: {one!r} is no dict of values by parameter.")
+        values = dict(one)
+        asked = values.pop(watchable.epochs, None) if watchable.watched else None
+        if asked is not None:
+            asked = _epochs(asked)
+        for params in ParameterGrid(values):
+            step = Watchable(watchable.with_settings(params))
+            step.check()
+            if watchable.watched and not step.watched:
+                raise ValueError(
+                    f"grid: {type(step.last).__name__} is no estimator of this library, so that its epochs cannot be "
+                    "found from one run as those of the others: tune it by itself."
+                )
+            runs.append(Run(params, asked or []))
     return runs
+
+
+def _epochs(asked: Any) -> list[int]:
+    """Numbers of epochs as the grid names them, the fewest first."""
+    numbers = list(asked)
+    if not numbers or not all(isinstance(n, Integral) and not isinstance(n, bool) and int(n) > 0 for n in numbers):
+        raise ValueError(f"grid: {EPOCHS}={asked!r}: give whole numbers of at least 1.")
+    return sorted({int(n) for n in numbers})
 
 
 def _try(
     watchable: Watchable, params: dict[str, Any], asked: list[int], train: Any, dev: Any, metric: Metric
 ) -> list[Setting]:
-    model = clone(watchable.estimator).set_params(**params)
+    model = watchable.with_settings(params)
     began = time.perf_counter()
     if not watchable.watched:
         model.fit(*train)
         seconds = time.perf_counter() - began
         return [Setting(params, None, metric(dev[1], model.predict(dev[0])), (), seconds, None)]
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    last = last_step(model)[0]
     if asked:
         last.set_params(**{EPOCHS: max(asked)})
     curve: list[float] = []

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,8 @@ def parts_of(
     >>> [part.rows.tolist() for part in (parts.train, parts.dev, parts.test)]
     [[0, 1, 2], [3], [4]]
     """
+    if y is None:
+        raise ValueError("y is None: the recipe needs a label for every example.")
     n = len_of(X)
     if n != len_of(y):
         raise ValueError(f"X has {n:,} examples and y {len_of(y):,} labels: give one label for each.")
@@ -101,7 +104,7 @@ def parts_of(
         raise ValueError("dev=0 leaves nothing to choose settings by: give a share between 0 and 1, or data (X, y).")
     if sum(share for share in shares.values() if share) >= 1:
         raise ValueError(f"dev={dev} and test={test} leave nothing to learn from: together they must stay below 1.")
-    seed = int(check_random_state(random_state).randint(2**31)) if not isinstance(random_state, int) else random_state
+    seed = int(random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31))
     rest, held = np.arange(n), {}
     for name, place in (("test", TEST), ("dev", DEV)):
         share = shares[name]
@@ -160,25 +163,29 @@ def _cut(
     if split == "time":
         return rest[:-size], rest[-size:]
     if split == "grouped":
-        of_each = np.asarray(at(groups, rest))
+        of_each = np.unique(np.asarray(at(groups, rest)).astype(str), return_inverse=True)[1]
         if len(np.unique(of_each)) < 2:
             raise ValueError(f"Only one group is left when the {name} part is cut: there must be more groups.")
         cut = GroupShuffleSplit(1, test_size=size / len(rest), random_state=np.random.RandomState(list(seed)))
         stay, go = next(cut.split(rest, groups=of_each))
         return rest[np.sort(stay)], rest[np.sort(go)]
     codes = _codes(at(y, rest))
+    if np.bincount(codes).max() == 1:
+        raise ValueError(
+            f"Every class has a single example, so that none can be held out for the {name} part: are these classes?"
+        )
     stay, go = hold_out(codes, None, size / len(rest), *seed)
     return rest[stay], rest[go]
 
 
 def _codes(y: Any) -> np.ndarray:
     """The class of each example; all the same where they have several labels or are sequences."""
-    if _single(y):
+    if is_single(y):
         return np.unique(np.asarray(y), return_inverse=True)[1]
     return np.zeros(len_of(y), np.intp)
 
 
-def _single(y: Any) -> bool:
+def is_single(y: Any) -> bool:
     """Is there one plain label an example?"""
     if sp.issparse(y) or getattr(y, "ndim", 1) != 1 or not len_of(y):
         return False
@@ -193,4 +200,4 @@ def _in_words(split: str, y: Any, held: dict[str, np.ndarray], seed: int) -> str
         return "in the order given, the last ones held out"
     if split == "grouped":
         return f"by whole groups, seed {seed}"
-    return f"of every class alike, seed {seed}" if _single(y) else f"at random, seed {seed}"
+    return f"of every class alike, seed {seed}" if is_single(y) else f"at random, seed {seed}"

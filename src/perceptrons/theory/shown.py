@@ -1,6 +1,7 @@
 """Answers of the theory in notebooks: a short table, and the same in words."""
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 from perceptrons.training.html import block, escaped, note, table
@@ -34,3 +35,12 @@ def _written(value: Any) -> str:
         some = list(value)
         return ", ".join(_written(one) for one in some[:8]) + ", ..." * (len(some) > 8)
     return str(value)
+
+
+def fraction(weight: Any) -> str:
+    """1/4 as it is; longer ones, which may have thousands of digits, rounded."""
+    weight = Fraction(weight)
+    if max(weight.numerator.bit_length(), weight.denominator.bit_length()) <= 20:
+        return str(weight)
+    size = weight.numerator.bit_length() - weight.denominator.bit_length()
+    return f"about {float(weight):.3g}" if abs(size) < 1000 else f"about 2^{size:,}"
