@@ -83,6 +83,9 @@ def picture(figure: Any, format: str = "png", dpi: float = 100) -> bytes:
 
     The figure's layout is settled by it and stays as it is.
 
+    When to use it: for pictures that are kept under version control or compared. When not: `figure.savefig` does for
+    all others.
+
     Parameters
     ----------
     figure : matplotlib Figure
