@@ -94,8 +94,11 @@ def test_it_tests_on_a_file_of_its_own(run, rng, tmp_path, table):
     lines = table.read_text().splitlines()
     test = tmp_path / "test.csv"
     test.write_text("\n".join([lines[0], *lines[1:41]]) + "\n")
+    code, _, err = run("compare", table, *FEW, "--json", "--test", test)
+    assert (code, "no test" in err) == (2, True)  # these are learned from
+    table.write_text("\n".join([lines[0], *lines[41:]]) + "\n")
     code, out, _ = run("compare", table, *FEW, "--json", "--test", test)
-    assert (code, json.loads(out)["sizes"]) == (0, {"train": 120, "dev": 30, "test": 40})
+    assert (code, json.loads(out)["sizes"]) == (0, {"train": 88, "dev": 22, "test": 40})
 
 
 def test_groups_stay_whole_and_are_no_feature(run, table):

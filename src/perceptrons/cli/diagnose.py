@@ -1,6 +1,5 @@
 """`perceptrons diagnose`: whether a hyperplane separates the classes, with proof, and what makes learning it hard."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ from perceptrons.cli.files import check_output, read_table, save_text
 from perceptrons.cli.findings import show
 from perceptrons.cli.screen import as_json, screen
 from perceptrons.cli.train import check_classes
+from perceptrons.cli.waiting import Waiting
 
 
 def diagnose(
@@ -36,7 +36,7 @@ def diagnose(
     if not max_seconds > 0:
         raise BadInputError(f"--max-seconds {max_seconds:g}: give a number above 0.")
     check_output(certificate, data)
-    with Waiting(shown=not json) as waiting:
+    with Waiting("Reading ...", shown=not json) as waiting:
         table = read_table(data, format, label_column)
         check_classes(table)
         with refusing(ValueError, TypeError, about=data):
@@ -48,26 +48,6 @@ def diagnose(
         print(as_json({**summary(found), "certificate": saved}), end="")
     else:
         show(found, certificate, screen())
-
-
-class Waiting:
-    """A spinner on stderr that says what is being done, if somebody is watching."""
-
-    def __init__(self, shown: bool):
-        self._status = screen(stderr=True).status("Reading ...") if shown and sys.stderr.isatty() else None
-
-    def __enter__(self) -> "Waiting":
-        if self._status is not None:
-            self._status.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._status is not None:
-            self._status.stop()
-
-    def say(self, text: str) -> None:
-        if self._status is not None:
-            self._status.update(text)
 
 
 def summary(found: Diagnosis) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """`perceptrons tune`: the recipe from a file to a tested model, settings chosen on development data."""
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -24,9 +23,7 @@ from perceptrons.cli.splits import (
 )
 from perceptrons.cli.stream import options as of_streams
 from perceptrons.cli.train import Combine
-
-if TYPE_CHECKING:
-    from perceptrons.selection import Setting
+from perceptrons.cli.waiting import Waiting
 
 
 def tune(
@@ -88,6 +85,7 @@ def tune(
     from perceptrons.cli.tuning import grid_of, new_model, show, summary
     from perceptrons.cli.wholedata import ledger_file, read_more, read_whole, refusing_what_is_wrong
     from perceptrons.selection import recipe
+    from perceptrons.selection.recipe import named
 
     for given, share, name in ((dev, dev_share, "dev"), (test, test_share, "test")):
         if given is not None and share is not None:
@@ -105,7 +103,7 @@ def tune(
     )  # fmt: skip
     model = new_model(combine, kernel, max_iter, seed)
     settings = grid_of(grid, model)
-    watching = Watching(not (quiet or json))
+    waiting = Waiting("Trying settings ...", shown=not (quiet or json))
     read = read_whole(data, format, label_column, asked, group_column)
     parts = {
         name: _pair(read_more(path, read, format if path.suffix == data[0].suffix else None, label_column))
@@ -113,11 +111,11 @@ def tune(
         else 0.2 if share is None else share
         for name, path, share in (("dev", dev, dev_share), ("test", test, test_share))
     }  # fmt: skip
-    with watching, refusing_what_is_wrong(read):
+    with waiting, refusing_what_is_wrong(read):
         found = recipe(
             model, read.X, read.y, settings, **parts, retrain=not no_retrain, random_state=seed,
             split="time" if time_order else None, groups=read.groups, metric=metric.value, force=force, ledger=where,
-            n_jobs=jobs, tell=watching.tell,
+            n_jobs=jobs, tell=lambda setting: waiting.say(f"Tried {named(setting)}: {setting.score:.4f} ..."),
         )  # fmt: skip
     read.teach(found.model)
     if output is not None:
@@ -126,30 +124,6 @@ def tune(
         print(as_json({"data": [str(path) for path in data], "model": _text(output), **summary(found)}), end="")
     elif not quiet:
         show(found, read, output, screen())
-
-
-class Watching:
-    """Says on stderr which settings were tried, if somebody is watching."""
-
-    def __init__(self, shown: bool):
-        self._status = screen(stderr=True).status("Trying settings ...") if shown and sys.stderr.isatty() else None
-        self._tried = 0
-
-    def __enter__(self) -> "Watching":
-        if self._status is not None:
-            self._status.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._status is not None:
-            self._status.stop()
-
-    def tell(self, setting: "Setting") -> None:
-        from perceptrons.selection.recipe import named
-
-        self._tried += 1
-        if self._status is not None:
-            self._status.update(f"{self._tried} tried, the last: {named(setting)}, {setting.score:.4f} ...")
 
 
 def _pair(data: Any) -> tuple[Any, Any]:

@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_array
 
 from perceptrons.selection.compared import Compared
+from perceptrons.selection.examples import check_labels_meet, overlap
 from perceptrons.selection.grids import mean_square
 from perceptrons.selection.metrics import Metric
 from perceptrons.selection.relatives import learners_for
@@ -102,7 +103,9 @@ def compare(
     parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, random_state=random_state)
     if parts.test is None:
         raise ValueError("test=0 leaves nothing to compare on: give a share between 0 and 1, or data (X, y).")
+    check_labels_meet(parts)
     sealed = SealedTest(parts.test, Ledger(ledger), force)
+    overlap(parts, sealed)
     held = Parts(Part(*parts.train.taken()), Part(*parts.dev.taken()), None, parts.how)
     train, y_train = held.train.taken()
     if len(np.unique(y_train)) < 2:
