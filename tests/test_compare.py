@@ -26,14 +26,15 @@ from perceptrons.selection import (
     compare,
     copied_features,
     holm,
-    mcnemar,
     parts_of,
     size_of,
+    swapping,
     too_correct,
     wilson,
 )
 from perceptrons.selection import seal as sealing
 from perceptrons.selection import tuned as tuning
+from perceptrons.selection.metrics import METRICS
 from perceptrons.selection.relatives import learners_for
 from perceptrons.selection.verdict import why
 from tests.conftest import gaussian
@@ -300,13 +301,22 @@ def test_not_converging_is_a_note_and_other_warnings_stay_warnings(rng):
         compare(X, y, learners=[("grumbling", Grumbling(), {})], force=True)
 
 
-def test_an_unexpected_error_is_not_swallowed(numbered):
+def test_a_learner_of_ones_own_that_fails_is_left_out_with_the_reason(numbered):
     class Broken(GaussianNB):
         def fit(self, X, y):
             raise ZeroDivisionError("broken")
 
+    found = compare(*numbered, learners=["average", ("broken", Broken(), {})])
+    assert found.left_out == {"broken": "it failed, ZeroDivisionError: broken"}
+    assert "Left out: broken: it failed" in found.explain()
+
+
+def test_an_unexpected_error_of_the_librarys_own_is_not_swallowed(numbered, monkeypatch):
+    monkeypatch.setattr(GaussianNB, "fit", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(MultinomialNB, "fit", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(BernoulliNB, "fit", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        compare(*numbered, learners=["average", ("broken", Broken(), {})])
+        compare(*numbered, learners=["average", "naive_bayes"])
 
 
 # ---- figures
@@ -354,7 +364,29 @@ def test_other_figures_have_a_bootstrap_interval_and_rank_the_learners(rng, monk
     found = compare(X, y, learners=["last", "average", "ridge"], metric="f1_macro")
     assert found.best.interval.method.startswith("bootstrap")
     assert [row.score for row in found.rows] == sorted((row.score for row in found.rows), reverse=True)
-    assert found.rows[1].p_alone == mcnemar(found.best.right, found.rows[1].right)
+    best, second = found.rows[:2]
+    assert second.p_alone == swapping(METRICS["f1_macro"], found.y_test, best.predicted, second.predicted)
+    assert "swapping answers" in str(found)
+    assert "McNemar" not in str(found)
+
+
+def test_whoever_is_right_more_often_is_not_called_worse_by_another_figure(rng):
+    """McNemar's test counts right answers, and would call the more accurate one significantly worse."""
+    X = rng.standard_normal((1500, 2))
+    y = (X[:, 0] + 1.2 * rng.standard_normal(1500) > 2.2).astype(int)
+    balanced = ("balanced", LogisticRegression(class_weight="balanced"), {})
+    found = compare(X, y, learners=["average", balanced], metric="balanced_accuracy")
+    assert found.best.name == "balanced"
+    assert found.best.right.mean() < found.row("average").right.mean()
+    p = swapping(METRICS["balanced_accuracy"], found.y_test, found.best.predicted, found.row("average").predicted)
+    assert found.row("average").p == p
+
+
+def test_swapping_finds_no_difference_where_there_is_none(rng):
+    y = rng.integers(0, 2, 200)
+    noisy = [np.where(rng.random(200) < 0.2, 1 - y, y) for _ in range(2)]
+    assert swapping(METRICS["f1_macro"], y, *noisy) > 0.05
+    assert swapping(METRICS["f1_macro"], y, y, noisy[0]) < 0.01
 
 
 def test_sizes_are_the_numbers_that_predicting_needs(rng):

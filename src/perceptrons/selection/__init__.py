@@ -5,7 +5,7 @@ from perceptrons.selection.compared import Compared, Contender
 from perceptrons.selection.demonstrations import Demonstration, Moved, copied_features, too_correct
 from perceptrons.selection.grids import usual_grid
 from perceptrons.selection.holm import holm
-from perceptrons.selection.interval import Interval, bootstrap, mcnemar, wilson
+from perceptrons.selection.interval import Interval, bootstrap, mcnemar, swapping, wilson
 from perceptrons.selection.recipe import Recipe, recipe
 from perceptrons.selection.relatives import LEARNERS, LeastSquares
 from perceptrons.selection.seal import OpenedBeforeError
@@ -33,6 +33,7 @@ __all__ = [
     "parts_of",
     "recipe",
     "size_of",
+    "swapping",
     "too_correct",
     "usual_grid",
     "wilson",

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_array
 
 from perceptrons.selection.compared import Compared
 from perceptrons.selection.examples import check_labels_meet, overlap
 from perceptrons.selection.grids import mean_square
 from perceptrons.selection.metrics import Metric
-from perceptrons.selection.relatives import learners_for
+from perceptrons.selection.relatives import LEARNERS, learners_for
 from perceptrons.selection.seal import Ledger, SealedTest
 from perceptrons.selection.splitting import Part, Parts, parts_of
 from perceptrons.selection.tuned import Tuned, tune
+from perceptrons.theory.inputs import check_rows
 from perceptrons.theory.scales import uneven
 
 FAR_OFF = 1e8  # a mean |x|^2 of which, or 1 over it, asks for standardising
@@ -62,9 +62,11 @@ def compare(
     random_state : int, RandomState or None, default=0
         Seed of the split and, if it is an int, of the learners.
     learners : list, optional
-        Exactly those to compare: names of `LEARNERS`, and tuples (name, estimator, grid) of your own.
+        Exactly those to compare: names of `LEARNERS`, and tuples (name, estimator, grid) of your own, which are left
+        out, with the reason, if they fail.
     metric : str or function of true and predicted labels, default="accuracy"
-        What settings are chosen by and learners ranked by. McNemar's test always counts right answers.
+        What settings are chosen by and learners ranked by. Differences in accuracy are tested by McNemar's test, in
+        other figures by swapping answers.
     scale : {"auto", True, False}, default="auto"
         Standardise dense data for all alike: if the largest values of features differ by more than a factor of 30 or
         all of them are very large or small, or as said. Means and deviations are of what is learned from. Sparse data
@@ -117,7 +119,12 @@ def compare(
     tuned: list[Tuned] = []
     left_out: dict[str, str] = {}
     for learner in asked:
-        reason, one = tune(learner, held, learnable, figure, scaled, max_seconds)
+        try:
+            reason, one = tune(learner, held, learnable, figure, scaled, max_seconds)
+        except Exception as error:
+            if learner.name in LEARNERS:
+                raise
+            reason, one = f"it failed, {type(error).__name__}: {error}", None  # the caller's own code
         if one is None:
             left_out[learner.name] = reason
         else:
@@ -129,7 +136,7 @@ def compare(
     X_test, y_test = sealed.open()
     rows = [one.tested(X_test, y_test, figure) for one in tuned]
     sizes = {"train": len(parts.train), "dev": len(parts.dev), "test": sealed.n}
-    return Compared(rows, left_out, np.asarray(y_test), parts, sizes, figure.name, scaled, sealed.looks, X.shape[1])
+    return Compared(rows, left_out, np.asarray(y_test), parts, sizes, figure, scaled, sealed.looks, X.shape[1])
 
 
 def _scaled(train: Any, scale: Any) -> bool:
@@ -146,7 +153,7 @@ def _examples(X: Any, y: Any, where: str) -> tuple[Any, np.ndarray]:
     """Numbers and one label each, as all learners take them."""
     if isinstance(X, list | tuple) and len(X) and isinstance(X[0], str):
         raise ValueError(f"{where}X holds texts: make features of them first, by HashedText or a vectorizer.")
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X = check_rows(X)
     if sp.issparse(X) and X.nnz < 2**31 and X.shape[1] < 2**31:  # liblinear reads no others
         X = sp.csr_matrix((X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32)), shape=X.shape)
     if sp.issparse(y) or (isinstance(y, list | tuple) and any(isinstance(one, list | tuple | set) for one in y)):

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from perceptrons.selection.holm import holm
-from perceptrons.selection.interval import Interval, mcnemar
+from perceptrons.selection.interval import Interval, mcnemar, swapping
+from perceptrons.selection.metrics import Metric
 from perceptrons.selection.recipe import named
 from perceptrons.selection.relatives import PERCEPTRON
 from perceptrons.selection.search import Setting, plain
@@ -31,7 +32,8 @@ class Contender:
     score, interval : float and Interval
         On the test examples.
     p : float
-        Of McNemar's test against the best, by Holm's correction for so many comparisons; 1 for the best itself.
+        Of the test against the best, McNemar's or by swapping answers, by Holm's correction for so many comparisons; 1
+        for the best itself.
     p_alone : float
         The same without the correction.
     dev_score : float
@@ -117,15 +119,16 @@ class Compared:
 
     def __init__(
         self, rows: Sequence[Contender], left_out: Mapping[str, str], y_test: np.ndarray, parts: Parts,
-        sizes: dict[str, int], metric: str, scaled: bool, looks: int, n_features: int,
+        sizes: dict[str, int], metric: Metric, scaled: bool, looks: int, n_features: int,
     ):  # fmt: skip
+        self._figure, self.y_test = metric, y_test
         ranked = sorted(rows, key=lambda row: -row.score)
-        alone = [mcnemar(ranked[0].right, row.right) for row in ranked[1:]]
+        alone = [self.p_of(ranked[0], row) for row in ranked[1:]]
         self.rows = ranked[:1] + [
             replace(row, p=p, p_alone=one) for row, p, one in zip(ranked[1:], holm(alone), alone, strict=True)
         ]
-        self.left_out, self.y_test, self.parts, self.sizes = dict(left_out), y_test, parts, sizes
-        self.metric, self.scaled, self.looks, self.n_features = metric, scaled, looks, n_features
+        self.left_out, self.parts, self.sizes = dict(left_out), parts, sizes
+        self.metric, self.scaled, self.looks, self.n_features = metric.name, scaled, looks, n_features
 
     @property
     def best(self) -> Contender:
@@ -147,8 +150,23 @@ class Compared:
         reason = f" ({self.left_out[name]})" if name in self.left_out else ""
         raise KeyError(f"{name!r} was not compared{reason}: there are {', '.join(row.name for row in self.rows)}.")
 
+    @property
+    def test(self) -> str:
+        """Of the difference between two learners: exact for right answers, by swapping answers for other figures."""
+        return "McNemar" if self._counts_answers else "by swapping answers,"
+
+    @property
+    def _counts_answers(self) -> bool:
+        return self._figure.name == "accuracy" and not self._figure.own
+
+    def p_of(self, one: Contender, other: Contender) -> float:
+        """The p-value of the difference between two learners in the figure that they are ranked by."""
+        if self._counts_answers:
+            return mcnemar(one.right, other.right)
+        return swapping(self._figure, self.y_test, one.predicted, other.predicted)
+
     def mcnemar(self, one: str, other: str) -> float:
-        """The p-value of the difference between two learners, for a single comparison that was planned."""
+        """The p-value of the difference in right answers, for a single comparison that was planned."""
         return mcnemar(self.row(one).right, self.row(other).right)
 
     def explain(self) -> str:
@@ -158,14 +176,11 @@ class Compared:
 
     def notes(self) -> list[str]:
         """What the table needs to be understood."""
-        notes = (
-            []
-            if len(self.rows) == 1
-            else [
-                f"{MARK} significantly worse than the best: McNemar's exact test on right answers, p < {SIGNIFICANT} "
-                f"after Holm's correction for {len(self.rows) - 1} comparisons."
-            ]
-        )
+        notes, n = [], len(self.rows) - 1
+        if n:
+            how = "McNemar's exact test on right answers" if self._counts_answers else "a test by swapping answers"
+            several = f" after Holm's correction for {n} comparisons" if n > 1 else ""
+            notes = [f"{MARK} significantly worse than the best: {how}, p < {SIGNIFICANT}{several}."]
         return notes + [f"{row.what}: {note}." for row in self.rows for note in row.notes]
 
     def table(self, times: bool = True) -> tuple[list[str], list[list[str]]]:
@@ -204,7 +219,7 @@ class Compared:
         return {
             "split": self.parts.how, "sizes": self.sizes, "n_features": self.n_features, "metric": self.metric,
             "scaled": self.scaled, "looks": self.looks, "rows": [row.to_dict() for row in self.rows],
-            "left_out": self.left_out, "correction": "Holm", "explanation": self.explain(),
+            "left_out": self.left_out, "test": self.test, "correction": "Holm", "explanation": self.explain(),
         }  # fmt: skip
 
     def __str__(self) -> str:
@@ -228,4 +243,4 @@ def _aligned(head: list[str], lines: list[list[str]]) -> str:
 
 
 def _kilobytes(size: int) -> str:
-    return f"{size / 1000:.1f}" if size < 100_000 else f"{size / 1000:,.0f}"
+    return f"{size / 1000:.3g}" if size < 100_000 else f"{size / 1000:,.0f}"

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perceptrons.selection.interval import mcnemar
 from perceptrons.selection.recipe import named
 
 if TYPE_CHECKING:
@@ -51,15 +50,15 @@ def _families(found: "Compared") -> list[str]:
     ours, theirs = found.best_perceptron, found.best_relative
     if ours is None or theirs is None:
         return []
-    p = mcnemar(ours.right, theirs.right)
+    p = found.p_of(ours, theirs)
     points = 100 * abs(theirs.score - ours.score)
     if not relative_ahead(found):
         equal = "as good as" if ours.score == theirs.score else f"{points:.2f} points ahead of"
-        return [f"No relative beats every perceptron: {ours.what} is {equal} {theirs.what} (McNemar {_p_is(p)})."]
+        return [f"No relative beats every perceptron: {ours.what} is {equal} {theirs.what} ({found.test} {_p_is(p)})."]
     start = f"A relative beats every perceptron: {theirs.what} is {points:.2f} points ahead of {ours.what}"
     if p >= ALONE:
-        return [f"{start}, which may be chance (McNemar {_p_is(p)})."]
-    return [f"{start} (McNemar {_p_is(p)}). A likely reason, not tested: {why(found, theirs, ours)}"]
+        return [f"{start}, which may be chance ({found.test} {_p_is(p)})."]
+    return [f"{start} ({found.test} {_p_is(p)}). A likely reason, not tested: {why(found, theirs, ours)}"]
 
 
 def why(found: "Compared", theirs: "Contender", ours: "Contender") -> str:
@@ -91,16 +90,16 @@ def _curved(found: "Compared") -> list[str]:
     straight = next((row for row in found.rows if row.name not in ("kernel", "naive_bayes")), None)
     if kernel is None or straight is None:
         return []
-    p, points = mcnemar(kernel.right, straight.right), 100 * (kernel.score - straight.score)
+    p, points = found.p_of(kernel, straight), 100 * (kernel.score - straight.score)
     if points > 0 and p < ALONE:
         return [
             f"A curved boundary is needed: the kernel ({named(kernel.setting)}) is {points:.2f} points ahead of the "
-            f"best straight one, {straight.what} (McNemar {_p_is(p)})."
+            f"best straight one, {straight.what} ({found.test} {_p_is(p)})."
         ]
     if points < 0 and p < ALONE:
         return [
             f"A straight boundary is enough: the kernel is {-points:.2f} points behind {straight.what} "
-            f"(McNemar {_p_is(p)})."
+            f"({found.test} {_p_is(p)})."
         ]
     return [f"A curved boundary makes no significant difference (kernel against {straight.what}: {_p_is(p)})."]
 
@@ -111,9 +110,12 @@ def _wrong(found: "Compared") -> list[str]:
     lines = [f"{row.what} gets {(~row.right).sum():,} wrong{_confusion(found.y_test, row)}." for row in both]
     if len(both) == 2:
         ours, theirs = both
+        alone = int((ours.right & ~theirs.right).sum()), int((theirs.right & ~ours.right).sum())
+        if not any(alone):
+            return [*lines, f"Both get the same {(~ours.right).sum():,} wrong."]
+        neither = (~ours.right & ~theirs.right).sum()
         lines.append(
-            f"Only {ours.what} gets {(ours.right & ~theirs.right).sum():,} right, only {theirs.what} "
-            f"{(theirs.right & ~ours.right).sum():,}; both get {(~ours.right & ~theirs.right).sum():,} wrong."
+            f"Only {ours.what} gets {alone[0]:,} right, only {theirs.what} {alone[1]:,}; both get {neither:,} wrong."
         )
     return lines
 
