@@ -22,8 +22,17 @@ def accuracy(subject: Subject) -> Section:
             "Precision: how many of the answers of a class are right. Recall: how many examples of the class are "
             "found. F1: the harmonic mean of both.", class_="soft",
         ),
-        _by_class(subject), element("h3", "Which classes are taken for which"), shown,
+        *_strange(subject), _by_class(subject), element("h3", "Which classes are taken for which"), shown,
     )  # fmt: skip
+
+
+def _strange(subject: Subject) -> list[Html]:
+    """Labels that are no classes are rows, too, so that the numbers add up."""
+    if len(subject.labels) == subject.known:
+        return []
+    return [
+        paragraph("Labels that the model does not know are here, too; it never gives such an answer.", class_="soft")
+    ]
 
 
 def _by_class(subject: Subject) -> Html:

@@ -10,7 +10,8 @@ from perceptrons.plots.once import drawn
 from perceptrons.report.headline import learned_from_these
 from perceptrons.report.page import WIDTH, Section, details, element, figure, paragraph, section, table, user
 from perceptrons.report.subject import Subject, quietly
-from perceptrons.report.words import count, percent, short
+from perceptrons.report.summary import equal_in
+from perceptrons.report.words import count, percent, seconds, short
 from perceptrons.theory import check_bound, separability
 from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.shown import fraction
@@ -21,7 +22,7 @@ WITNESSES = 10  # examples of a proof that are shown
 
 def diagnosis(subject: Subject) -> Section:
     """The section."""
-    parts: list[Any] = []
+    parts: list[Any] = [paragraph(subject.left_out())] if subject.left_out() else []
     X, y = subject.known_part()
     if not subject.precomputed and len(np.unique(y)) > 1:
         proof, in_time = _separable(subject, X, y)
@@ -66,7 +67,7 @@ def _why(subject: Subject, found: Certificate, in_time: bool) -> str:
     """The certificate in words. Digits that depend on how fast the machine is are left out."""
     rows = np.flatnonzero(subject.is_known)
     if found.separable is None:
-        return f"No proof was found in {subject.max_seconds:g} seconds, neither for nor against it."
+        return f"No proof was found in {seconds(subject.max_seconds)}, neither for nor against it."
     if found.separable:
         puts = "A hyperplane puts every example on its side" if len(found.classes) == 2 else (
             f"{len(found.classes)} linear scores give every example its class")  # fmt: skip
@@ -82,7 +83,8 @@ def _why(subject: Subject, found: Certificate, in_time: bool) -> str:
     if len(places) == 1:
         return f"Of {subject.place(int(rows[places[0]]))} all features are 0, so that every boundary goes through it."
     if len(places) == 2:
-        return f"{subject.places(rows[places])} hold the same point, with different labels."
+        same = "hold the same point" if equal_in(subject) is None else f"are equal in {equal_in(subject)}"
+        return f"{subject.places(rows[places])} {same}, with different labels."
     return (
         f"The classes overlap: {len(places)} examples, weighted, cancel out exactly, which they cannot if a linear "
         "boundary has each on its side. So no perceptron ever gets all of these right, though perhaps most."
@@ -107,6 +109,13 @@ def _bound(subject: Subject, X: Any, y: np.ndarray, in_time: bool) -> list[Html]
                 class_="soft",
             )
         ]  # fmt: skip
+    if not subject.is_known.all():
+        return [
+            paragraph(
+                "The bound is about the examples that a model learned from, and some labels here are not known to the "
+                f"model. While learning it made {count(model.n_updates_, 'update')}.", class_="soft",
+            )
+        ]  # fmt: skip
     begin = time.monotonic()
     try:
         with quietly():
@@ -115,7 +124,7 @@ def _bound(subject: Subject, X: Any, y: np.ndarray, in_time: bool) -> list[Html]
         return [paragraph(f"There is no bound for this model: {error}", class_="soft")]
     # what was found when the time was up depends on the machine, and would differ from page to page
     if found is None or time.monotonic() - begin >= subject.max_seconds:
-        return [paragraph(f"It was not found in {subject.max_seconds:g} seconds.", class_="soft")]
+        return [paragraph(f"It was not found in {seconds(subject.max_seconds)}.", class_="soft")]
     return [
         paragraph(
             f"If these are the examples that it learned from, it can have made at most {_whole(found.at_most)} "
@@ -126,16 +135,29 @@ def _bound(subject: Subject, X: Any, y: np.ndarray, in_time: bool) -> list[Html]
     ]  # fmt: skip
 
 
+class Margins(MarginsDisplay):
+    """The margins of some rows, called by their numbers among all."""
+
+    def __init__(self, found: MarginsDisplay, rows: np.ndarray):
+        super().__init__(found.margins, geometric=found.geometric)
+        self.rows = rows
+
+    @property
+    def smallest(self) -> int:
+        return int(self.rows[self.margins.argmin()])
+
+
 def _margins(subject: Subject, X: Any, y: np.ndarray) -> list[Html]:
     try:
         with quietly():
-            display = MarginsDisplay.from_estimator(subject.model, X, y)
+            found = MarginsDisplay.from_estimator(subject.model, X, y)
     except ValueError as error:  # all weights are 0
         return [paragraph(str(error), class_="soft")]
+    display = Margins(found, np.flatnonzero(subject.is_known))
     kind = "distance to the boundary" if display.geometric else "lead of the true class's score"
     margins = display.margins
     close = int(((margins > 0) & (margins < 0.1 * np.median(np.abs(margins)))).sum())
-    smallest = subject.place(int(np.flatnonzero(subject.is_known)[display.smallest]))
+    smallest = subject.place(display.smallest)
     alt = (
         f"Histogram of the margins ({kind}): {count(int((margins <= 0).sum()), 'example')} of {len(margins):,} not "
         f"right, median {short(float(np.median(margins)))}."

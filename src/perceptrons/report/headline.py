@@ -24,7 +24,7 @@ def headline(subject: Subject, title: str) -> Html:
         _card(f"{level:.0%} interval", f"{percent(low)} to {percent(high)}", "Wilson's, for examples like these"),
         _card(
             "Baseline", percent(counts[commonest] / n), "always answering ", user(subject.labels[commonest], 24),
-            ", the commonest class",
+            ", the commonest " + ("class" if commonest < subject.known else "label, which the model does not know"),
         ),
     ]  # fmt: skip
     return joined(
@@ -33,7 +33,7 @@ def headline(subject: Subject, title: str) -> Html:
             paragraph(in_words(subject)),
             element("div", *cards, class_="cards"),
             *_notes(subject, counts),
-            *_recipe(getattr(subject.model, "recipe_", None)),
+            *_recipe(subject.model, getattr(subject.model, "recipe_", None)),
         ]
     )
 
@@ -68,14 +68,15 @@ def _notes(subject: Subject, counts: Any) -> list[Html]:
         )
     strange = int(counts[subject.known :].sum())
     if strange:
+        one = strange == 1
         named = joined(
             piece for label in subject.labels[subject.known :][:5] for piece in (user(label, 24), ", ")
         )  # fmt: skip
         notes.append(
             warning(
-                f"{count(strange, 'example')} with labels that the model does not know (",
+                count(strange, "example"), f" with {'a label' if one else 'labels'} that the model does not know (",
                 Html(named.removesuffix(", ")), ", …" * (len(subject.labels) - subject.known > 5),
-                ") count as mistakes.",
+                ") counts as a mistake." if one else ") count as mistakes.",
             )
         )  # fmt: skip
     if learned_from_these(subject):
@@ -118,7 +119,7 @@ def split_these(subject: Subject) -> bool:
     return isinstance(told, dict) and sum((told.get("sizes") or {}).values()) == subject.n
 
 
-def _recipe(told: Any) -> list[Html]:
+def _recipe(model: Any, told: Any) -> list[Html]:
     """What the test of `perceptrons tune` or `selection.recipe` said, if the model went through it."""
     if not isinstance(told, dict) or told.get("test_score") is None:
         return []
@@ -127,15 +128,32 @@ def _recipe(told: Any) -> list[Html]:
         "Its recipe tested it on ", count((told.get("sizes") or {}).get("test", 0), "example"), " held out: ",
         element("strong", f"{told.get('metric', 'accuracy')} {figure_of(told)}"), ".",
     )  # fmt: skip
-    if looks < 2:
-        return [said]
-    return [
-        said,
-        warning(
+    minds = []
+    if looks > 1:
+        minds.append(
             f"the test examples of the recipe were looked at {looks} times, so that its test figure is no longer that "
             "of examples never seen."
-        ),
-    ]
+        )
+    twice = in_both(told)
+    if twice:
+        minds.append(
+            f"{twice:,} of the test examples {'was' if twice == 1 else 'were'} also among those learned from or chosen "
+            "by, so that the test figure of the recipe may be too good."
+        )
+    if learned_on(model, told):
+        minds.append("the model has learned on since, so that the test figure of its recipe is of a model before.")
+    return [said, *map(warning, minds)]
+
+
+def in_both(told: dict[str, Any]) -> int:
+    """How many test examples the recipe met among the others; files may say nothing, or anything."""
+    twice = told.get("twice")
+    return twice if isinstance(twice, int) and twice > 0 else 0
+
+
+def learned_on(model: Any, told: dict[str, Any]) -> bool:
+    """Has the model seen more examples than when its recipe tested it?"""
+    return told.get("examples_seen", model.t_) != model.t_
 
 
 def figure_of(told: dict[str, Any]) -> str:

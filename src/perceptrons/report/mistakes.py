@@ -22,21 +22,38 @@ def worst_mistakes(subject: Subject) -> Section:
     title = "The worst mistakes"
     leads = subject.leads()
     wrong = np.flatnonzero(~subject.right & subject.is_known)
-    if not len(wrong):
+    strange = int((~subject.is_known).sum())
+    if not len(wrong) and not strange:
         return section("mistakes", title, paragraph("There is none: every answer is right."))
+    if not len(wrong):
+        return section("mistakes", title, paragraph(_how_many(0, 0, strange)))
     at_most = SHOWN if subject.image_shape is None else PICTURED
     rows = wrong[np.argsort(leads[wrong], kind="stable")][:at_most].tolist()
     texts = subject.texts(rows)
     found = [_article(subject, row, text, float(leads[row])) for row, text in zip(rows, texts, strict=True)]
     return section(
         "mistakes", title,
-        paragraph(
-            f"Of {count(len(wrong), 'mistake')} " + (f"the {len(rows)} " if len(rows) < len(wrong) else "all ")
-            + "in which the wrong answer leads the right one by most. Look at the labels, too: some may be wrong.",
-        ),
+        paragraph(f"{_how_many(len(wrong), len(rows), strange)} Look at the labels, too: some may be wrong."),
         _legend(subject, any(text is not None for text in texts)),
         element("div", *found, class_="mistakes" + " pictured" * (subject.image_shape is not None)),
     )  # fmt: skip
+
+
+def _how_many(wrong: int, shown: int, strange: int) -> str:
+    """How many mistakes there are, and which of them are here: where no score is that of the label, none can lead."""
+    there = f"There {'is' if wrong + strange == 1 else 'are'} {count(wrong + strange, 'mistake')}"
+    if strange:
+        have, are = ("has a label", "is") if strange == 1 else ("have labels", "are")
+        which = "it" if wrong + strange == 1 else f"{strange:,}"
+        there += f"; {which} {have} that the model does not know, and {are} not shown"
+    if not wrong or (wrong == 1 and not strange):
+        return f"{there}."
+    if wrong == 1:
+        return f"{there}. This is the other one."
+    leading = "in which the wrong answer leads the right one by most"
+    if shown < wrong:
+        return f"{there}. Of {'the other ' if strange else 'these '}{wrong:,}, here are the {shown} {leading}."
+    return f"{there}. Here are {'the others' if strange else 'all'}, first those {leading}."
 
 
 def _legend(subject: Subject, has_texts: bool) -> Html:

@@ -38,6 +38,8 @@ def boundary(subject: Subject, features: Any) -> Section | None:
         caption += (
             f" The other {X.shape[1] - 2:,} features are held at their means, so that points may lie in other regions."
         )
+    if subject.left_out():
+        caption += f" {subject.left_out()}"
     legend = subject.known * max(len(label) for label in display.classes)
     width = WIDTH if legend <= NARROW else None  # or the legend would leave no room for the plane
     return section("boundary", "The boundary", figure(drawn(display, width=width), alt, caption))

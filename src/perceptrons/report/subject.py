@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.data.table import WHOLE
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
+from perceptrons.report.hashing import hashed_columns
 from perceptrons.report.images import find_shape
 from perceptrons.theory.inputs import check_features
 from perceptrons.training.featurenames import names_of
@@ -114,6 +115,19 @@ class Subject:
     def precomputed(self) -> bool:
         """Are the features kernel values?"""
         return self.is_kernel and self.model.kernel == "precomputed"
+
+    @property
+    def hashed(self) -> int | None:
+        """To how many columns features were hashed, if they were."""
+        return hashed_columns(self.model, self.before)
+
+    def left_out(self) -> str:
+        """Said where examples with labels that the model does not know have no place; "" if there are none."""
+        strange = int((~self.is_known).sum())
+        if not strange:
+            return ""
+        have, are = ("has a label", "is") if strange == 1 else ("have labels", "are")
+        return f"{strange:,} of the {self.n:,} examples {have} that the model does not know and {are} left out."
 
     def counts(self) -> np.ndarray:
         """How many examples each label has."""

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.report.hashing import in_bits
 from perceptrons.report.page import (
     Section,
     bar,
@@ -33,13 +34,19 @@ def data_summary(subject: Subject) -> Section:
     if subject.image_shape is not None:
         high, wide = subject.image_shape
         rows.append(("Taken for", f"images of {high} × {wide} pixels"))
-    rows.append(("Classes", f"{int((subject.counts() > 0).sum()):,} of the model's {subject.known:,} occur"))
+    rows.append(("Classes", _occurring(subject)))
     rows.append(("Missing values", _missing(subject)))
     parts = [facts(rows), element("h3", "Examples by class"), _classes(subject)]
     if not subject.precomputed:
         parts += [element("h3", "Scales"), *_scales(subject)]
         parts += _contradictions(subject, contradictions(X, subject.codes))
     return section("data", "The data", *parts)
+
+
+def _occurring(subject: Subject) -> str:
+    occur = f"{int((subject.counts()[: subject.known] > 0).sum()):,} of the model's {subject.known:,} occur"
+    strange = len(subject.labels) - subject.known
+    return occur + (f", and {count(strange, 'label')} that it does not know" if strange else "")
 
 
 def _features(subject: Subject) -> str:
@@ -118,9 +125,16 @@ def _scales(subject: Subject) -> list[Html]:
 
 def _contradictions(subject: Subject, groups: list[Any]) -> list[Html]:
     """Equal examples with different labels, some of them by place."""
-    parts = [element("h3", "Equal examples with different labels")]
     if not groups:
-        return [*parts, paragraph("None: no two examples are equal in all features and differ in their label.")]
+        return [
+            element("h3", "Equal examples with different labels"),
+            paragraph("None: no two examples are equal in all features and differ in their label."),
+        ]
+    where, columns = equal_in(subject), subject.hashed
+    title, which, possible = "Equal examples with different labels", "can get all of these right", "possible"
+    if where is not None:
+        title, which = f"Equal in {where}, with different labels", "of these features can get all of them right"
+        possible = "possible with them"
     lost = sum(len(group) - int(np.bincount(subject.codes[group]).max()) for group in groups)
     total = sum(map(len, groups))
     lines = []
@@ -130,11 +144,20 @@ def _contradictions(subject: Subject, groups: list[Any]) -> list[Html]:
             pieces += [subject.place(row), " (", user(subject.labels[subject.codes[row]], 24), "), "]
         pieces[-1] = ")" if len(group) <= 6 else f") and {len(group) - 6:,} more"
         lines.append(element("li", *pieces))
-    return [
-        *parts,
-        paragraph(
-            f"{total:,} in {count(len(groups), 'group')}: no classifier can get all of these right, so that "
-            f"{percent(1 - lost / subject.n)} is the best accuracy possible."
-        ),
-        element("ul", *lines),
-    ]  # fmt: skip
+    said = (
+        f"{total:,} in {count(len(groups), 'group')}: no classifier {which}, so that "
+        f"{percent(1 - lost / subject.n)} is the best accuracy {possible}."
+    )
+    if columns is not None:
+        said += (
+            f" But the examples themselves may differ: features are hashed to {in_bits(columns)}, and may share one. "
+            "More bits may tell them apart."
+        )
+    return [element("h3", title), paragraph(said), element("ul", *lines)]
+
+
+def equal_in(subject: Subject) -> str | None:
+    """In what rows are equal that the model cannot tell apart; None if it gets the examples as they were given."""
+    if subject.hashed is not None:
+        return "the hashed features"
+    return None if subject.before is None and subject.examples is None else "the features that the model gets"

@@ -73,17 +73,21 @@ def _blocks(subject: Subject, weights: np.ndarray, title: tuple[Any, ...], what:
     pair = tuple(subject.classes) if subject.known == 2 else title
     if len(pair) == 1:
         return [_weighed([user(pair[0], 40)], found, what)]
+    lacking = "no feature speaks for "
+    if np.count_nonzero(weights) > LOOKED_AT:
+        lacking = f"none of the {LOOKED_AT} heaviest weights speaks for "
     return [
         _weighed(
             [element("span", "for ", user(pair[k], 40), class_=f"say-{('against', 'for')[k]}")],
             [(name, weight) for name, weight in found if (weight > 0) == bool(k)], what,
+            [lacking, user(pair[k], 40)] if found else None,
         )
         for k in (1, 0)
     ]  # fmt: skip
 
 
-def _weighed(head: list[Any], found: list[tuple[str, float]], what: str) -> Html:
-    """The first of these weights, the heaviest, with bars."""
+def _weighed(head: list[Any], found: list[tuple[str, float]], what: str, lacking: list[Any] | None = None) -> Html:
+    """The first of these weights, the heaviest, with bars; lacking: said if there are none of this sign."""
     most = max((abs(weight) for _, weight in found), default=1.0)
     lines = [
         element(
@@ -97,7 +101,8 @@ def _weighed(head: list[Any], found: list[tuple[str, float]], what: str) -> Html
     columns = (("feature", None), (what, "number"), ("", None))
     above = element("tr", *(element("th", text, scope="col", class_=kind) for text, kind in columns))
     body = element("table", element("thead", above), element("tbody", *lines), class_="weights")
-    return element("div", element("h3", *head), body if lines else paragraph("all weights are 0", class_="soft"))
+    none = paragraph(*(lacking or ["all weights are 0"]), class_="soft")
+    return element("div", element("h3", *head), body if lines else none)
 
 
 def _never(subject: Subject) -> list[Html]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from perceptrons.plots import HistoryDisplay
 from perceptrons.plots.once import drawn
-from perceptrons.report.headline import figure_of
+from perceptrons.report.headline import figure_of, in_both, learned_on
 from perceptrons.report.page import WIDTH, Section, element, facts, figure, paragraph, section
 from perceptrons.report.subject import Subject
 from perceptrons.report.words import count, short
@@ -31,16 +31,18 @@ def how_trained(subject: Subject) -> Section:
     if history:
         first, last = history[0], history[-1]
         alt = (
-            f"Mistakes by epoch: {first['mistakes']:,} in the first of {count(len(history), 'epoch')}, "
+            f"Mistakes by epoch: {first['mistakes']:,} in the first of {len(history):,} epochs, "
             f"{last['mistakes']:,} in the last."
         )
+        if len(history) == 1:
+            alt = f"{count(first['mistakes'], 'mistake')} in its only epoch."
         parts.append(figure(drawn(HistoryDisplay.from_estimator(model), width=WIDTH), alt, alt))
     else:
         parts.append(paragraph("It learned in blocks, without epochs: there is no history to draw.", class_="soft"))
-    return section("training", "How it was trained", *parts, *_recipe(getattr(model, "recipe_", None)))
+    return section("training", "How it was trained", *parts, *_recipe(model, getattr(model, "recipe_", None)))
 
 
-def _recipe(told: Any) -> list[Any]:
+def _recipe(model: Any, told: Any) -> list[Any]:
     """How the settings were found, if `perceptrons tune` or `selection.recipe` did."""
     if not isinstance(told, dict):
         return []
@@ -55,6 +57,10 @@ def _recipe(told: Any) -> list[Any]:
     if told.get("test_score") is not None:
         rows.append((f"Test {metric}", figure_of(told)))
         rows.append(("Looks at the test", short(told.get("looks") or 0)))
+        if in_both(told):
+            rows.append(("Test examples met before", f"{in_both(told):,}, among those learned from or chosen by"))
+    if learned_on(model, told):
+        rows.append(("Learned on since", "yes: the figures above are of a model before"))
     return [element("h3", "How its settings were found"), facts(rows)]
 
 

@@ -12,6 +12,11 @@ def count(number: int, thing: str, things: str | None = None) -> str:
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
+def seconds(number: float) -> str:
+    """1 second, 0.5 seconds."""
+    return f"{number:g} second{'s' * (number != 1)}"
+
+
 def short(value: float) -> str:
     """A number of four digits, with the minus sign of print."""
     text = f"{value:,.0f}" if value == round(value) and abs(value) < 1e9 else f"{value:.4g}"

@@ -16,9 +16,20 @@ class InWords:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        rows = [(name.removeprefix("n_").replace("_", " "), _written(getattr(self, name))) for name in self._shown]
+        rows = [
+            (said.removeprefix("n_").replace("_", " "), _written(value))
+            for name in self._shown
+            for said, value in _named(name, getattr(self, name))
+        ]
         # escaped here, so that numbers, too, begin on the left
         return block(table([(name, escaped(value)) for name, value in rows if value]), note(self.explain()))
+
+
+def _named(name: str, value: Any) -> list[tuple[str, Any]]:
+    """The value by its name; of a margin that is known between two figures, each by its own."""
+    if name == "margin" and isinstance(value, tuple):
+        return list(zip(("margin reached", "margin at most"), value, strict=True))
+    return [(name, value)]
 
 
 def _written(value: Any) -> str:

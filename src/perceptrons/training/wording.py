@@ -29,7 +29,7 @@ def why_it_stopped(model: Any) -> str:
         still = ", and it still made mistakes"
     elif last.get("updates"):
         still = f", and some {things} were still within the margin"
-    settled, waited = f"{model.tol or 0:g}", model.n_iter_no_change
+    settled, waited, allowed = f"{model.tol or 0:g}", _epochs(model.n_iter_no_change), model.max_seconds or 0
     learned, parted = "weights", "are linearly separable"
     if hasattr(model, "kernel"):
         learned, parted = "coefficients", "are separated in the kernel's space"
@@ -38,10 +38,10 @@ def why_it_stopped(model: Any) -> str:
     sentences = {
         "converged": f"A whole epoch went by without a mistake: the training {things} {parted}.",
         "tol": f"The averaged {learned} settled: over an epoch they changed by less than {settled} of their size.",
-        "early_stopping": f"Accuracy on held-out training {things} had not improved for {waited} epochs, "
+        "early_stopping": f"Accuracy on held-out training {things} had not improved for {waited}, "
         f"so the {learned} are those of epoch {best_epoch(model)}.",
         "max_iter": f"{_all_epochs(model)}{still}.",
-        "max_seconds": f"The time allowed was over ({model.max_seconds or 0:g} seconds).",
+        "max_seconds": f"The time allowed was over ({allowed:g} second{'s' * (allowed != 1)}).",
         "interrupted": "It was interrupted.",
     }
     return sentences.get(model.stop_reason_, f"The reason given is {model.stop_reason_!r}.")
@@ -52,9 +52,14 @@ def best_epoch(model: Any) -> int:
     return int(max(model.history_, key=lambda row: row["validation_accuracy"] or 0.0)["epoch"])
 
 
+def _epochs(number: int) -> str:
+    return f"{number:,} epoch{'s' * (number != 1)}"
+
+
 def _all_epochs(model: Any) -> str:
     if not hasattr(model, "progress_"):
-        return f"All {model.max_iter:,} epochs allowed were used"
+        return "The one epoch allowed was used" if model.max_iter == 1 else (
+            f"All {model.max_iter:,} epochs allowed were used")  # fmt: skip
     return (
         "The data were read once, as asked"
         if model.n_iter_ == 1
