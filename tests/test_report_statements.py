@@ -120,6 +120,20 @@ def test_if_only_unknown_labels_are_wrong_the_page_does_not_say_that_all_is_righ
     assert "There is 1 mistake; it has a label that the model does not know, and is not shown." in text
 
 
+def test_how_many_mistakes_there_are_and_which_are_shown(updown):
+    X = np.c_[np.arange(1.0, 31.0), np.zeros(30)]  # up, all of them
+    for down, strange, words in (
+        (12, 0, "Of 12 mistakes the 10 in which the wrong answer leads the right one by most."),
+        (3, 0, "All 3 mistakes, first those in which"),
+        (12, 2, "There are 14 mistakes; 2 have labels that the model does not know, and are not shown. Of the other 12 "
+         "the 10 in which the wrong"),
+        (3, 1, "There are 4 mistakes; 1 has a label that the model does not know, and is not shown. Here are the other "
+         "3, first those in which"),
+    ):  # fmt: skip
+        y = ["down"] * down + ["zzz"] * strange + ["up"] * (30 - down - strange)
+        assert words in said(updown, X, y)
+
+
 def test_a_page_of_known_labels_does_not_speak_of_others(updown):
     text = said(updown, UP, ["up", "down", "up", "down", "down"])
     assert "does not know" not in text

@@ -41,19 +41,18 @@ def worst_mistakes(subject: Subject) -> Section:
 
 def _how_many(wrong: int, shown: int, strange: int) -> str:
     """How many mistakes there are, and which of them are here: where no score is that of the label, none can lead."""
-    there = f"There {'is' if wrong + strange == 1 else 'are'} {count(wrong + strange, 'mistake')}"
-    if strange:
-        have, are = ("has a label", "is") if strange == 1 else ("have labels", "are")
-        which = "it" if wrong + strange == 1 else f"{strange:,}"
-        there += f"; {which} {have} that the model does not know, and {are} not shown"
-    if not wrong or (wrong == 1 and not strange):
-        return f"{there}."
-    if wrong == 1:
-        return f"{there}. This is the other one."
     leading = "in which the wrong answer leads the right one by most"
-    if shown < wrong:
-        return f"{there}. Of {'the other ' if strange else 'these '}{wrong:,}, here are the {shown} {leading}."
-    return f"{there}. Here are {'the others' if strange else 'all'}, first those {leading}."
+    if not strange and shown < wrong:
+        return f"Of {count(wrong, 'mistake')} the {shown} {leading}."
+    if not strange:
+        return "There is 1 mistake." if wrong == 1 else f"All {wrong:,} mistakes, first those {leading}."
+    total, (have, are) = wrong + strange, ("has a label", "is") if strange == 1 else ("have labels", "are")
+    there = f"There {'is' if total == 1 else 'are'} {count(total, 'mistake')}; {'it' if total == 1 else f'{strange:,}'}"
+    there += f" {have} that the model does not know, and {are} not shown."
+    if wrong < 2:
+        return there + " This is the other one." * wrong
+    return f"{there} Of the other {wrong:,} the {shown} {leading}." if shown < wrong else (
+        f"{there} Here are the other {wrong:,}, first those {leading}.")  # fmt: skip
 
 
 def _legend(subject: Subject, has_texts: bool) -> Html:
