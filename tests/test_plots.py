@@ -24,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 from perceptrons import KernelPerceptron, Perceptron, losses
 from perceptrons import plots as p
 from perceptrons.plots import style, updates
+from perceptrons.plots.marks import support_of
 from perceptrons.theory import check_bound, convergence, margins, mistake_bound
 from tests.images import clusters
 
@@ -117,6 +118,43 @@ class TestBoundary:
             and one.partial_fit(X[[i]], Y3[[i]], classes=[0, 1, 2]).n_updates_ > before
         ]
         assert {tuple(X3[i]) for i in made} == {tuple(point) for point in X3[display.support]}
+
+    @pytest.mark.parametrize(
+        "model",
+        [*(KernelPerceptron(kernel=kernel, max_iter=2) for kernel in ("rbf", "linear", "cosine", "poly")), SVC(),
+         KernelPerceptron(multiclass="ovr", max_iter=2), Perceptron(combine="vote", max_iter=1)],
+    )  # fmt: skip
+    def test_support_examples_are_told_by_what_they_are_not_by_where_they_were(self, model):
+        X, y = np.unique(X3, axis=0, return_index=True)
+        y = Y3[y]
+        order = np.random.default_rng(0).permutation(len(y))
+        X, y = X[order], y[order]
+        half = len(y) // 2
+        model.fit(X[:half], y[:half])
+        here = p.BoundaryDisplay.from_estimator(model, X[:half], y[:half], resolution=9).support
+        assert 0 < here.sum() < half
+        if not isinstance(model, Perceptron):
+            assert np.flatnonzero(here).tolist() == np.unique(model.support_).tolist()
+        turned = p.BoundaryDisplay.from_estimator(model, X[:half][::-1], y[:half][::-1], resolution=9).support
+        assert turned.tolist() == here[::-1].tolist()
+        assert not p.BoundaryDisplay.from_estimator(model, X[half:], y[half:], resolution=9).support.any()
+        assert support_of(model, sp.csr_matrix(X[:half])).tolist() == here.tolist()
+
+    def test_support_examples_that_rows_cannot_be_compared_with_have_no_rings(self):
+        gram = KernelPerceptron(kernel="precomputed", max_iter=2).fit(X3 @ X3.T, Y3)
+        assert support_of(gram, X3) is None
+        assert support_of(KernelPerceptron(max_iter=1).fit(X3[:, :1], Y3), X3) is None
+        assert support_of(Perceptron().fit(X3, Y3), X3) is None
+
+    @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+    def test_names_that_only_the_model_or_only_the_data_know_make_no_warning(self, frame):
+        named = frame({"a": X2[:, 0], "b": X2[:, 1]})
+        for model in (Perceptron().fit(named, Y2), make_pipeline(StandardScaler(), Perceptron()).fit(named, Y2)):
+            for X in (named, X2):
+                p.BoundaryDisplay.from_estimator(model, X, Y2, resolution=9)
+                p.MarginsDisplay.from_estimator(model, X, Y2)
+                p.confusion(model, X, Y2)
+        assert p.BoundaryDisplay.from_estimator(Perceptron().fit(named, Y2), X2, Y2, resolution=9).names == ("a", "b")
 
     def test_frames_lend_their_names_and_other_features_are_held_where_they_are_said_to_be(self):
         frame = pd.DataFrame(
@@ -255,7 +293,8 @@ class TestHistory:
 
     def test_a_far_bound_makes_the_scale_logarithmic(self):
         assert p.HistoryDisplay([1], [3], bound=10**6).plot().axes_[1].get_yscale() == "log"
-        assert p.HistoryDisplay([1], [3], bound=30).plot().axes_[1].get_yscale() == "linear"
+        assert p.HistoryDisplay([1], [3], bound=15).plot().axes_[1].get_yscale() == "linear"
+        assert p.HistoryDisplay([1, 2], [100, 51], bound=2250).plot().axes_[1].get_yscale() == "log"
 
     def test_it_goes_into_axes_that_are_given(self):
         figure, (left, right) = plt.subplots(1, 2)
@@ -338,6 +377,8 @@ class TestWeights:
         assert "averaged" in display.note
 
     def test_weights_that_cannot_be_drawn_are_refused(self):
+        with pytest.raises(ValueError, match="knows only the class 0: nothing to draw yet"):
+            p.WeightsDisplay.from_estimator(Perceptron().partial_fit(X2[:1], Y2[:1]))
         with pytest.raises(ValueError, match="KernelPerceptron has no weights of features"):
             p.WeightsDisplay.from_estimator(KernelPerceptron().fit(X2, Y2))
         with pytest.raises(ValueError, match="one-vs-one"):
@@ -433,6 +474,19 @@ class TestPath:
         assert title(display.plot_curves()).endswith("updates")
         assert [ax.get_ylabel() for ax in display.axes_] == ["length |w|", "angle to\nlargest margin", "|w − ρw*|²"]
 
+    def test_weights_that_fade_between_updates_are_refused(self):
+        with pytest.raises(ValueError, match=r"shrink=0\.1: these weights fade at every example.*Fit with shrink=0"):
+            p.PathDisplay.from_data(X2 + 4, Y2, shrink=0.1, max_iter=3)
+        model = Perceptron(combine="vote", shrink=0.1, max_iter=3).fit(X2 + 4, Y2).set_params(shrink=0.0)
+        with pytest.raises(ValueError, match="fade at every example"):
+            p.PathDisplay.from_estimator(model)
+
+    @pytest.mark.parametrize("how", [{"margin": 50.0}, {"batch_size": 8}, {"step": "pa"}])
+    def test_the_distance_is_left_out_where_the_theorem_is_about_other_updates(self, how):
+        display = p.PathDisplay.from_data(X2 + 4, Y2, max_iter=5, **how)
+        assert display.solution is not None
+        assert display.rho is display.distances is None
+
     def test_what_would_fill_the_memory_is_refused(self, monkeypatch):
         monkeypatch.setattr(updates, "MOST", 100)
         with pytest.raises(ValueError, match="updates of 2 features are too many to replay: take fewer"):
@@ -459,6 +513,10 @@ class TestConfusionAndCalibration:
         assert [label.get_text() for label in display.ax_.get_xticklabels()] == NAMES.tolist()
         shares = p.confusion(model, X3, NAMES[Y3], normalize="true")
         assert shares.text_[0, 0].get_text() == f"{100 * expected[0][0] / 30:.0f}%"
+
+    def test_a_single_label_is_one_cell(self):
+        X, y = X2[Y2 == 1], Y2[Y2 == 1]
+        assert p.confusion(Perceptron().fit(X2, Y2), X, y).confusion_matrix.tolist() == [[30]]
 
     def test_labels_that_were_never_predicted_and_long_names_have_their_place(self):
         display = p.confusion_of(["a long name of a class" * 3, "b"], ["b", "b"])
@@ -491,6 +549,11 @@ class TestStyle:
     def test_two_colours_in_a_row_differ_in_grey_too(self):
         grey = [0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in map(to_rgb, style.COLOURS)]
         assert abs(grey[0] - grey[1]) > 0.2
+
+    def test_two_hundred_classes_look_each_like_no_other(self):
+        looks = {(style.colour(k), k % len(style.MARKERS)) for k in range(200)}
+        assert len(looks) == 200
+        assert all(style.marker(k) is style.marker(k + 20) for k in range(180))
 
     def test_a_format_that_is_none_is_refused(self):
         with pytest.raises(ValueError, match="format='bmp'"):

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from PIL import Image
 
 from perceptrons.linear import Perceptron
-from perceptrons.plots import style
+from perceptrons.plots import space, style
 from perceptrons.plots.frames import Frame, frames_of
 from perceptrons.plots.page import page
 from perceptrons.plots.plane import around
@@ -143,7 +143,7 @@ class BoundaryAnimation:
         """Draw one frame, the last unless told otherwise, and return the axes."""
         if not -len(self.frames) <= frame < len(self.frames):
             raise ValueError(f"There is no frame {frame}: there are {len(self.frames)}, numbered from 0.")
-        with style.context():
+        with style.context(ax):
             _, ax = style.figure_and_axes(ax, self._size)
             self._move(self._stage(ax), self.frames[frame])
         return ax
@@ -234,9 +234,9 @@ class BoundaryAnimation:
         ax.set_ylim(*self.box[1])
         if 0.5 <= np.ptp(self.box[0]) / np.ptp(self.box[1]) <= 2:
             ax.set_aspect("equal")
-        ax.set_xlabel(style.shorten(self.names[0], 40))
+        space.label_below(ax, style.shorten(self.names[0], 40))
         ax.set_ylabel(style.shorten(self.names[1], 40))
-        style.legend_beside(ax, handles, [handle.get_label() for handle in handles])
+        space.legend_beside(ax, handles, [handle.get_label() for handle in handles])
         return areas, ring, ax.set_title("")
 
     def _move(self, stage: tuple[Any, Any, Any], frame: Frame) -> None:
@@ -247,7 +247,8 @@ class BoundaryAnimation:
         ring.set_offsets(np.empty((0, 2)) if frame.example is None else frame.example[None])
         note = f"; {self.note()}" if self.note() else ""
         said = frame.text(self.updates, [style.shorten(label, 12) for label in self.labels])
-        title.set_text(f"{said}\n{style.counted(frame.mistakes, 'mistake')} so far{note}")
+        count = style.counted(frame.mistakes, "mistake")
+        title.set_text(space.wrapped(title.axes, f"{said}\n{count} so far{note}"))
 
 
 def _palette(image: Any) -> Any:

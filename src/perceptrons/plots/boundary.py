@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.lines import Line2D
 from scipy.ndimage import distance_transform_edt
 
-from perceptrons.plots import style
+from perceptrons.plots import space, style
 from perceptrons.plots.marks import closest_right, support_of
 from perceptrons.plots.plane import Plane, choose_features, plane_of
-from perceptrons.plots.reading import codes_of, feature_names, fitted_classes, leads, scores_of
+from perceptrons.plots.reading import codes_of, feature_names, fitted_classes, leads, nameless, scores_of
 
 MOST_POINTS = 5000  # drawn; more would hide each other
 ASKED = 37  # every so many points of the grid are asked twice, for scores and for the answer
@@ -67,6 +67,7 @@ class BoundaryDisplay:
         self.support, self.margin, self.level, self.names, self.note = support, margin, level, names, note
 
     @classmethod
+    @nameless()
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, features: Any = None, held: str = "mean", resolution: int = 200,
         margin: bool = True, names: Any = None,
@@ -116,7 +117,7 @@ class BoundaryDisplay:
             plane.points,
             codes,
             predicted,
-            support=support_of(estimator, X, plane.n),
+            support=support_of(estimator, X),
             margin=found[0],
             level=found[1],
             names=plane.names if names is None else (str(names[plane.features[0]]), str(names[plane.features[1]])),
@@ -142,23 +143,23 @@ class BoundaryDisplay:
         -------
         self
         """
-        with style.context():
+        with style.context(ax):
             wide = 6.4 if len(self.classes) <= 12 else 8.4
             self.figure_, self.ax_ = style.figure_and_axes(ax, (wide, 4.4))
             self._regions()
             handles = self._boundary(margin)
             handles = self._points(mistakes, support) + handles
             ax = self.ax_
-            ax.set_xlabel(style.shorten(self.names[0], 40))
+            space.label_below(ax, style.shorten(self.names[0], 40))
             ax.set_ylabel(style.shorten(self.names[1], 40))
             ax.set_xlim(self.grid_x[0], self.grid_x[-1])
             ax.set_ylim(self.grid_y[0], self.grid_y[-1])
             ratio = np.ptp(self.grid_x) / np.ptp(self.grid_y)
             if 0.5 <= ratio <= 2 and not self.note:
                 ax.set_aspect("equal")  # so that a margin is drawn at right angles to its boundary
-            style.title(ax, self._title())
+            space.title(ax, self._title())
             if legend:
-                style.legend_beside(ax, handles, [handle.get_label() for handle in handles], 14)
+                space.legend_beside(ax, handles, [handle.get_label() for handle in handles], 14)
             if labels:
                 self._label_regions()
         return self
@@ -259,7 +260,7 @@ class BoundaryDisplay:
             row, column = np.clip(row, 0, len(winner) - 1), np.clip(column, 0, winner.shape[1] - 1)
             return float((winner[row, column] == ids[first[i]]).mean())
 
-        style.place_labels(self.ax_, [names[i] for i in first], [candidates[i] for i in first], share, **font)
+        space.place_labels(self.ax_, [names[i] for i in first], [candidates[i] for i in first], share, **font)
 
 
 def _numbers(labels: Any, places: dict[Any, int]) -> np.ndarray:

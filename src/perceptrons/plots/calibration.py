@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 from sklearn.calibration import CalibrationDisplay
 
-from perceptrons.plots import style
-from perceptrons.plots.reading import codes_of, fitted_classes
+from perceptrons.plots import space, style
+from perceptrons.plots.reading import codes_of, fitted_classes, nameless
 
 MOST_CURVES = 20
 
 
+@nameless()
 def calibration(
     estimator: Any, X: Any, y: Any, ax: Any = None, *, n_bins: int = 10, strategy: str = "quantile"
 ) -> list[Any]:
@@ -63,7 +64,7 @@ def calibration(
     if len(drawn) > MOST_CURVES:  # the most frequent ones; more lines cannot be told apart
         drawn = sorted(np.argsort(-np.bincount(codes), kind="stable")[:MOST_CURVES].tolist())
     displays = []
-    with style.context():
+    with style.context(ax):
         _, ax = style.figure_and_axes(ax, (6.4 if len(drawn) <= 12 else 7.6, 4.2))
         ax.set_aspect("equal")
         for k in drawn:
@@ -76,8 +77,8 @@ def calibration(
             )
         handles, labels = ax.get_legend_handles_labels()
         unique = dict(zip(labels, handles, strict=True))
-        style.legend_beside(ax, list(unique.values()), list(unique))
+        space.legend_beside(ax, list(unique.values()), list(unique))
         ax.set_xlabel("probability that the model gives")
         ax.set_ylabel("share that was so")
-        style.title(ax, style.counted(len(codes), "example") + ("" if len(classes) > 2 else f", class {name}"))
+        space.title(ax, style.counted(len(codes), "example") + ("" if len(classes) > 2 else f", class {name}"))
     return displays

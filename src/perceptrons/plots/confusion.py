@@ -1,16 +1,18 @@
 """Which classes are taken for which, through scikit-learn's own display, made readable for many classes."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 
 from perceptrons.plots import style
-from perceptrons.plots.reading import fitted_classes
+from perceptrons.plots.reading import fitted_classes, nameless
 
 MOST_NUMBERS = 40  # classes of which the numbers can still be read
 
 
+@nameless()
 def confusion(estimator: Any, X: Any, y: Any, ax: Any = None, *, normalize: str | None = None) -> Any:
     """The confusion matrix of a fitted classifier on these examples, as scikit-learn's `ConfusionMatrixDisplay`.
 
@@ -54,12 +56,14 @@ def confusion_of(y_true: Any, y_pred: Any, ax: Any = None, *, normalize: str | N
     labels = np.array(
         sorted({*true.tolist(), *predicted.tolist()}), dtype=true.dtype if true.dtype == predicted.dtype else object
     )
-    table = confusion_matrix(true, predicted, labels=labels, normalize=normalize)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A single label was found", UserWarning)  # one cell is what there is to see
+        table = confusion_matrix(true, predicted, labels=labels, normalize=normalize)
     K = len(labels)
     display = ConfusionMatrixDisplay(
         table, display_labels=[style.shorten(label, 16 if K <= 12 else 12) for label in labels.tolist()]
     )
-    with style.context():
+    with style.context(ax):
         side = float(np.clip(0.38 * K + 1.6, 3.2, 12.0))
         _, ax = style.figure_and_axes(ax, (side + 0.6, side))
         display.plot(

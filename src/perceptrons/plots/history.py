@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.plots import style
-from perceptrons.plots.reading import split_pipeline
+from perceptrons.plots import space, style
+from perceptrons.plots.reading import nameless, split_pipeline
 from perceptrons.theory import Bound, check_bound
 
 REASONS = {
@@ -21,7 +21,7 @@ REASONS = {
     "failed": "an error",
 }
 FEW = 40  # epochs that are drawn one by one
-FAR = 20.0  # a bound so many times as high would press everything else flat: logarithms then
+FAR = 5.0  # a bound so many times as high would press everything else flat: logarithms then
 
 
 class HistoryDisplay:
@@ -71,6 +71,7 @@ class HistoryDisplay:
             raise ValueError("There is no epoch to draw.")
 
     @classmethod
+    @nameless()
     def from_estimator(
         cls, estimator: Any, X: Any = None, y: Any = None, *, bound: Any = None, max_seconds: float | None = 10.0
     ) -> "HistoryDisplay":
@@ -129,7 +130,7 @@ class HistoryDisplay:
         drawn = [self._mistakes, self._so_far]
         drawn += [self._loss] if self.loss is not None and np.isfinite(self.loss).any() else []
         drawn += [self._accuracy] if self.accuracy is not None else []
-        with style.context():
+        with style.context(ax):
             size = (6.4, 1.1 + 1.4 * len(drawn))
             self.figure_, grid = style.panels(ax, len(drawn), 1, size, sharex=True)
             self.axes_ = grid[:, 0]
@@ -138,13 +139,13 @@ class HistoryDisplay:
                 draw(panel)
             bottom = self.axes_[-1]
             bottom.set_xlabel("epoch")
-            wide = style.width_of(bottom) > 4 * self.figure_.dpi
+            wide = space.width_of(bottom) > 4 * self.figure_.dpi
             bottom.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8 if wide else 4, min_n_ticks=1))
             first, last = self.epochs[0], self.epochs[-1]
             room = 0.6 if last - first < FEW else 0.02 * (last - first)
             bottom.set_xlim(first - room, last + room)
             self.figure_.align_ylabels(list(self.axes_))
-            style.title(self.ax_, self._title())
+            space.title(self.ax_, self._title())
         return self
 
     def _title(self) -> str:
@@ -162,7 +163,7 @@ class HistoryDisplay:
             ax.plot(self.epochs, self.mistakes, drawstyle="steps-mid", color=style.COLOURS[0], lw=1, label="mistakes")
         if (self.updates != self.mistakes).any():
             self._line(ax, self.updates, 1, "s", "updates")
-            style.legend_beside(ax, *ax.get_legend_handles_labels())
+            space.legend_beside(ax, *ax.get_legend_handles_labels())
         _counts(ax, [*self.mistakes.tolist(), *self.updates.tolist()])
         ax.set_ylabel("mistakes")
 
@@ -180,7 +181,7 @@ class HistoryDisplay:
                     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
             else:
                 ax.set_ylim(0, 1.12 * max(self.bound, float(total[-1])))
-            style.legend_beside(ax, *ax.get_legend_handles_labels())
+            space.legend_beside(ax, *ax.get_legend_handles_labels())
         else:
             _counts(ax, total.tolist(), from_zero=True)
         if ax.get_yscale() == "linear":
@@ -205,7 +206,7 @@ class HistoryDisplay:
         at = f"best: {self.accuracy[best]:.1%}\n(epoch {self.epochs[best]:,})"
         ax.plot([self.epochs[best]], [self.accuracy[best]], label=at, **where)
         handles, labels = ax.get_legend_handles_labels()
-        style.legend_beside(ax, handles[1:], labels[1:])
+        space.legend_beside(ax, handles[1:], labels[1:])
         low, high = np.nanmin(self.accuracy), np.nanmax(self.accuracy)
         room = max(0.15 * (high - low), 0.01)
         ax.set_ylim(low - room, high + room)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.losses import ALL, Loss
-from perceptrons.plots import style
+from perceptrons.plots import space, style
 
 SHOWN = {"zero_one": "zero-one"}
 
@@ -87,7 +87,7 @@ class LossesDisplay:
         -------
         self
         """
-        with style.context():
+        with style.context(ax):
             self.figure_, ax = style.figure_and_axes(ax, (6.4, 3.6))
             self.ax_ = ax
             low, high = self.margins[0], self.margins[-1]
@@ -104,5 +104,5 @@ class LossesDisplay:
                 ax.plot(self.margins, value, lw=2.4 - 0.15 * k, label=SHOWN.get(name, name), **look)
             ax.set_xlabel("margin y·s")
             ax.set_ylabel("loss")
-            style.legend_beside(ax, *ax.get_legend_handles_labels())
+            space.legend_beside(ax, *ax.get_legend_handles_labels())
         return self

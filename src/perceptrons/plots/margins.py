@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from perceptrons.plots import style
-from perceptrons.plots.reading import codes_of, fitted_classes, scores_of, split_pipeline
+from perceptrons.plots import space, style
+from perceptrons.plots.reading import codes_of, fitted_classes, nameless, scores_of, split_pipeline
 from perceptrons.theory import margins as theory_margins
 
 MOST_BINS = 40
@@ -54,6 +54,7 @@ class MarginsDisplay:
         return int(self.margins.argmin())
 
     @classmethod
+    @nameless()
     def from_estimator(cls, estimator: Any, X: Any, y: Any) -> "MarginsDisplay":
         """Compute the margins of examples.
 
@@ -123,15 +124,15 @@ class MarginsDisplay:
         -------
         self
         """
-        with style.context():
+        with style.context(ax):
             self.figure_, grid = style.panels(ax, 2, 1, (6.4, 4.2), sharex=True, heights=(3, 2))
             self.axes_, self.ax_ = grid[:, 0], grid[0, 0]
             self._histogram(self.axes_[0], bins)
             self._cumulative(self.axes_[1])
             kind = "margin (distance to the boundary)" if self.geometric else "margin (lead of the true class's score)"
-            self.axes_[1].set_xlabel(kind)
+            space.label_below(self.axes_[1], kind)
             n, wrong = len(self.margins), int((self.margins <= 0).sum())
-            style.title(
+            space.title(
                 self.ax_,
                 f"{style.counted(n, 'example')}, {wrong:,} not right ({wrong / n:.1%})\n"
                 f"median margin {style.number(float(np.median(self.margins)))}",
@@ -168,7 +169,7 @@ class MarginsDisplay:
         ax.axvline(0, color=style.INK, lw=1.0)
         ax.set_ylabel("examples")
         ax.set_ylim(0, 1.08 * counts.max())
-        style.legend_beside(ax, handles, [handle.get_label() for handle in handles])
+        space.legend_beside(ax, handles, [handle.get_label() for handle in handles])
         ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 

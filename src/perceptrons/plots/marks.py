@@ -4,7 +4,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from perceptrons.kernel.arrays import to_host
 from perceptrons.plots.plane import Plane
 from perceptrons.plots.reading import rows_of, scores_of
 from perceptrons.theory import margins
@@ -29,30 +31,38 @@ def closest_right(
         return None, float(np.abs(scores[right]).min())
 
 
-def support_of(estimator: Any, X: Any, n: int) -> np.ndarray | None:
-    """Which rows of X support the model: those a kernel model keeps, or equal to an example that made an update."""
+def support_of(estimator: Any, X: Any) -> np.ndarray | None:
+    """Which rows of X are equal to examples that support the model: those a kernel model keeps, or that made updates.
+
+    None where the model has none, or none that rows could be compared with. Where they were in the training data
+    (`support_`) does not help: X may be other data, or in another order.
+    """
     learner: Any = getattr(estimator, "_learner", None)
     votes = getattr(learner, "votes", None)
     if isinstance(votes, Votes) and getattr(estimator, "combine", None) == "vote":
-        rows, kept = rows_of(X), votes.matrix(learner.n_features)
-        known = set(_fingerprints(kept))
-        return np.array([row in known for row in _fingerprints(rows.astype(kept.dtype))], bool)
-    places = getattr(estimator, "support_", None)
-    if places is None or isinstance(places, dict):
+        kept = votes.matrix(learner.n_features)
+    else:
+        kept = to_host(getattr(estimator, "support_vectors_", None))
+    if kept is None or len(getattr(kept, "shape", ())) != 2:
         return None
-    places = np.asarray(places)
-    if places.ndim != 1 or not np.issubdtype(places.dtype, np.integer):
+    try:
+        rows = rows_of(X)
+    except (ValueError, TypeError):
         return None
-    mask = np.zeros(n, bool)
-    mask[places[(places >= 0) & (places < n)]] = True
-    return mask
+    if rows.shape[1] != kept.shape[1]:
+        return None
+    if sp.issparse(rows) != sp.issparse(kept):
+        rows, kept = sp.csr_matrix(rows), sp.csr_matrix(kept)
+    known = set(_fingerprints(kept))
+    return np.array([row in known for row in _fingerprints(rows.astype(kept.dtype))], bool)
 
 
 def _fingerprints(X: Any) -> list[bytes]:
     """Rows as bytes that are equal where the rows are."""
-    if not hasattr(X, "indptr"):
+    if not sp.issparse(X):
         return [row.tobytes() for row in np.ascontiguousarray(X) + 0.0]
-    X = X.copy()
+    X = sp.csr_matrix(X, copy=True)
+    X.sum_duplicates()
     X.eliminate_zeros()
     ends = X.indptr.tolist()
     columns = X.indices.astype(np.int64)

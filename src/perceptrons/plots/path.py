@@ -7,9 +7,10 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from perceptrons.linear import Perceptron
-from perceptrons.plots import style
+from perceptrons.plots import space, style
 from perceptrons.plots.updates import Updates, fitted_to
 from perceptrons.theory import mistake_bound
+from perceptrons.theory.starts import refuse_parameters
 
 FEW = 60  # updates that are drawn one by one
 
@@ -70,10 +71,10 @@ class PathDisplay:
         Parameters
         ----------
         estimator : Perceptron
-            Fitted with combine="vote", which keeps every update.
+            Fitted with combine="vote", which keeps every update, and without shrink.
         X, y : optional
             The examples that it learned from: the solution of the largest margin is then sought, and drawn if the data
-            are separable.
+            are separable. The distance to it is, where the theorem covers how the model learned.
         max_seconds : float or None, default=10.0
             For seeking it.
 
@@ -82,6 +83,11 @@ class PathDisplay:
         PathDisplay
         """
         updates = Updates(estimator)
+        if estimator.shrink > 0 or (updates.log[:, 5] != 1).any():
+            raise ValueError(
+                f"shrink={estimator.shrink!r}: these weights fade at every example, and the path has points at updates "
+                "only. Fit with shrink=0; BoundaryAnimation shows models that fade, too."
+            )
         weights, averages, t = [], [], 0.0
         sums: Any = 0.0
         for version in updates:
@@ -132,21 +138,21 @@ class PathDisplay:
         -------
         self
         """
-        with style.context():
+        with style.context(ax):
             if self.names is not None:
                 self.figure_, self.ax_ = style.figure_and_axes(ax, (6.4, 4.4))
                 self.axes_ = np.array([self.ax_])
                 self._plane(self.ax_)
             else:
                 self._curves(ax)
-            style.title(self.ax_, style.counted(len(self.weights) - 1, "update"))
+            space.title(self.ax_, style.counted(len(self.weights) - 1, "update"))
         return self
 
     def plot_curves(self, ax: Any = None) -> "PathDisplay":
         """Draw length, angle and distance by update, also where there is a plane; otherwise as `plot`."""
-        with style.context():
+        with style.context(ax):
             self._curves(ax)
-            style.title(self.ax_, style.counted(len(self.weights) - 1, "update"))
+            space.title(self.ax_, style.counted(len(self.weights) - 1, "update"))
         return self
 
     def _plane(self, ax: Any) -> None:
@@ -169,11 +175,11 @@ class PathDisplay:
         ax.plot(*w[-1], marker="*", ms=15, mfc=style.COLOURS[0], label="last weights", **ends)
         ax.plot(*mean[-1], marker="D", ms=8, mfc=style.COLOURS[1], label="last average", **ends)
         assert self.names is not None
-        ax.set_xlabel(style.shorten(self.names[0], 40))
+        space.label_below(ax, style.shorten(self.names[0], 40))
         ax.set_ylabel(style.shorten(self.names[1], 40))
         ax.margins(0.1)
         handles, labels = ax.get_legend_handles_labels()
-        style.legend_beside(ax, handles, labels)
+        space.legend_beside(ax, handles, labels)
 
     def _ray(self, ax: Any, w: np.ndarray) -> None:
         assert self.solution is not None
@@ -205,13 +211,13 @@ class PathDisplay:
             self.axes_[2].plot(k, self.distances, color=style.COLOURS[2], lw=1.5, marker="^" * mark, ms=4)
             self.axes_[2].set_ylabel("|w − ρw*|²")
         self.figure_.align_ylabels(list(self.axes_))
-        style.legend_beside(self.ax_, *self.ax_.get_legend_handles_labels())
+        space.legend_beside(self.ax_, *self.ax_.get_legend_handles_labels())
         self.axes_[-1].set_xlabel("update")
         self.axes_[-1].xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
 
 
 def _solution(model: Perceptron, X: Any, y: Any, max_seconds: float | None) -> tuple[np.ndarray | None, float | None]:
-    """w* and rho as `theory.convergence` has them; None if the data are not known to be separable."""
+    """w* and rho as `theory.convergence` has them; None if the data are not known to be separable, or not covered."""
     if y is None:
         raise ValueError("X without y: give both, and the solution is sought, or neither.")
     bound = mistake_bound(X, y, fit_intercept=bool(model.fit_intercept), max_seconds=max_seconds)
@@ -219,8 +225,13 @@ def _solution(model: Perceptron, X: Any, y: Any, max_seconds: float | None) -> t
         return None, None
     several = bound.coef.ndim == 2
     star = np.hstack([np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept)[:, None]]).ravel()
-    rho = float(model.eta0) * bound.radius**2 / bound.margin * (math.sqrt(2) if several else 1.0)
-    return star, rho
+    try:
+        refuse_parameters(model, model._fitted())
+    except ValueError:  # the theorem is about other updates: the distance to rho w* may rise
+        return star, None
+    if model.margin:
+        return star, None
+    return star, float(model.eta0) * bound.radius**2 / bound.margin * (math.sqrt(2) if several else 1.0)
 
 
 def _lengths(path: np.ndarray) -> np.ndarray:

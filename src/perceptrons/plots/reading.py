@@ -1,5 +1,8 @@
 """What pictures read from estimators and data: names of features and classes, codes of labels, scores as leads."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -48,6 +51,17 @@ def feature_names(estimator: Any, X: Any = None) -> list[str] | None:
         return [str(name) for name in X.columns]
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
+
+
+@contextmanager
+def nameless() -> Iterator[None]:
+    """No warning that a model which learned names of columns is asked about rows without: pictures know which is which.
+
+    Columns of other names, or in another order, are refused as ever.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        yield
 
 
 def rows_of(X: Any) -> Any:

@@ -4,15 +4,14 @@ Nothing here changes matplotlib's settings for others: figures are made inside `
 """
 
 import io
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.path import Path
 
 # Okabe and Ito (2008), safe for the colour-blind; dark and light in turn, so that neighbours differ in grey too
@@ -37,7 +36,6 @@ INK = "#222222"
 PALE = "#6E6E6E"
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 HATCH = "////"
-WIDEST = 0.45  # of the place of the axes may be the legend's
 
 SETTINGS: Any = {
     "font.size": 10.0,
@@ -64,6 +62,7 @@ SETTINGS: Any = {
     "svg.hashsalt": "perceptrons",
     "svg.fonttype": "path",
 }
+LETTERS = ("axes.labelcolor", "text.color", "xtick.color", "ytick.color")
 UNDATED = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
@@ -72,10 +71,17 @@ UNDATED = {
 
 
 @contextmanager
-def context() -> Iterator[None]:
-    """The settings of our pictures, for as long as they are drawn."""
-    with matplotlib.rc_context(SETTINGS):
+def context(ax: Any = None) -> Iterator[None]:
+    """The settings of our pictures, for as long as they are drawn; in axes of a dark figure with its light letters."""
+    letters = INK if ax is None or not dark(ax.figure.figure.get_facecolor()) else ax.xaxis.label.get_color()
+    with matplotlib.rc_context(SETTINGS | dict.fromkeys(LETTERS, letters)):
         yield
+
+
+def dark(colour: Any) -> bool:
+    """Is this what light letters are written on?"""
+    r, g, b, seen = to_rgba(colour)
+    return seen > 0 and 0.2126 * r + 0.7152 * g + 0.0722 * b < 0.5
 
 
 def picture(figure: Any, format: str = "png", dpi: float = 100) -> bytes:
@@ -118,12 +124,12 @@ def picture(figure: Any, format: str = "png", dpi: float = 100) -> bytes:
 
 
 def colour(k: int) -> str:
-    """The colour of class k."""
-    return COLOURS[k % len(COLOURS)]
+    """The colour of class k; with its marker its own for up to 200 classes."""
+    return COLOURS[(k + k // len(MARKERS)) % len(COLOURS)]
 
 
 def marker(k: int) -> Any:
-    """The marker of class k: its own for up to 20 classes."""
+    """The marker of class k: its own for up to 20 classes; then they come again, in other colours."""
     return MARKERS[k % len(MARKERS)]
 
 
@@ -165,6 +171,8 @@ def figure_and_axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
     """The axes given and their figure, or a new figure of this size in inches with one pair of axes."""
     if ax is not None:
         ax.spines[["top", "right"]].set_visible(False)  # as in axes of our own
+        if dark(ax.get_facecolor()) or (to_rgba(ax.get_facecolor())[3] == 0 and dark(ax.figure.figure.get_facecolor())):
+            ax.set_facecolor("white")  # what our inks and colours are made for
         return ax.figure, ax
     return plt.subplots(figsize=size, layout="constrained")
 
@@ -189,88 +197,6 @@ def panels(
             if sharex and r < rows - 1:
                 axes[r, c].tick_params(labelbottom=False)
     return figure, axes
-
-
-def legend_beside(ax: Any, handles: Sequence[Any], labels: Sequence[str], most: int = 12) -> Any:
-    """A legend to the right of the axes, in as many columns as it needs; smaller, or none, where that is too wide."""
-    figure, room = ax.figure, WIDEST * width_of(ax)
-    columns = max(1, -(-len(handles) // most))
-    for size, width in ((9.0, 100), (7.5, 16), (6.5, 10)):
-        legend = ax.legend(
-            handles, [_cut(label, width) for label in labels], loc="upper left", bbox_to_anchor=(1.01, 1.0),
-            ncols=columns, borderaxespad=0.0, handletextpad=0.5, columnspacing=1.0, fontsize=size,
-        )  # fmt: skip
-        if legend.get_window_extent(figure.canvas.get_renderer()).width <= room:
-            return legend
-    legend.remove()
-    return None
-
-
-def _cut(label: str, at_most: int) -> str:
-    return label if "\n" in label else shorten(label.replace(r"\$", "$"), at_most)
-
-
-def width_of(ax: Any) -> float:
-    """How wide the axes and all around them may be, in pixels: their share of the figure."""
-    spec, figure = ax.get_subplotspec(), ax.figure
-    if spec is None:
-        return float(ax.get_window_extent().width)
-    edges = spec.get_gridspec().get_subplot_params(figure)
-    return float(figure.bbox.width * min(1.0, spec.get_position(figure).width / (edges.right - edges.left)))
-
-
-def letters_across(ax: Any, size: float) -> int:
-    """How many letters of this size, in points, are about as wide as the axes and all around them."""
-    return int(width_of(ax) * 72 / ax.figure.dpi / (0.58 * size))
-
-
-def title(ax: Any, text: str) -> None:
-    """A title above the axes, on as many lines as it needs where they are narrow."""
-    letters = max(16, letters_across(ax, SETTINGS["axes.titlesize"]) - 8)  # what is on the left of the axes
-    ax.set_title("\n".join(part for line in text.split("\n") for part in textwrap.wrap(line, letters) or [""]))
-
-
-def place_labels(
-    ax: Any, names: Sequence[str], candidates: Sequence[np.ndarray], share: Callable[[int, np.ndarray], float],
-    **font: Any,
-) -> list[Any]:  # fmt: skip
-    """Write names into the axes, each at the first of its candidate points where it overlaps no other.
-
-    candidates[k]: points (m, 2) in data coordinates, the best first. share(k, points): how much of a name that covers
-    these points lies where it should; it must be most. A name that fits nowhere is shortened, and at last left out.
-    """
-    figure = ax.figure
-    figure.draw_without_rendering()  # a layout that is still to come would move everything
-    renderer, frame = figure.canvas.get_renderer(), ax.get_window_extent()
-    back, spots = (
-        ax.transData.inverted(),
-        np.stack(np.meshgrid(np.linspace(0, 1, 7), [0.2, 0.5, 0.8]), 2).reshape(-1, 2),
-    )
-    taken: list[Any] = []
-    written: list[Any] = []
-    for k, (name, points) in enumerate(zip(names, candidates, strict=True)):
-        text = ax.text(0, 0, name, ha="center", va="center", **font)
-        for shown in dict.fromkeys(_cut(name, width) for width in (18, 11, 7)):
-            text.set_text(shown)
-            text.set_position((0.5 * sum(ax.get_xlim()), 0.5 * sum(ax.get_ylim())))
-            box = text.get_window_extent(renderer).padded(1.5)
-            low = ax.transData.transform(points) - [box.width / 2, box.height / 2]
-            high = low + np.array([box.width, box.height])
-            fits = (low >= frame.min).all(axis=1) & (high <= frame.max).all(axis=1)
-            for other in taken:
-                fits &= ~((low < other[1]).all(axis=1) & (high > other[0]).all(axis=1))
-            for i in np.flatnonzero(fits):
-                if share(k, back.transform(low[i] + spots * [box.width, box.height])) >= 0.7:
-                    text.set_position(points[i])
-                    taken.append((low[i], high[i]))
-                    written.append(text)
-                    break
-            else:
-                continue
-            break
-        else:
-            text.remove()
-    return written
 
 
 def thinned(n: int, at_most: int, always: np.ndarray | None = None) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.plots import style
+from perceptrons.plots import space, style
 from perceptrons.plots.reading import split_pipeline
 
 CHANNELS = "RdBu_r"  # white at 0; red and blue are told apart by all but the very few who see no colour at all
@@ -81,6 +81,10 @@ class WeightsDisplay:
         form = getattr(getattr(model, "_learner", None), "form", "single")
         if getattr(model, "multiclass", None) == "ovo" and len(classes) > 2:
             raise ValueError(f"This {kind} has weights for every pair of classes (one-vs-one): use multiclass='joint'.")
+        if len(classes) < 2:
+            raise ValueError(
+                f"This {kind} knows only the class {np.asarray(classes).tolist()[0]!r}: nothing to draw yet."
+            )
         if form != "single" and len(coef) == 1:
             raise ValueError("A model of one label only: there are no two classes to compare.")
         return cls(
@@ -110,7 +114,7 @@ class WeightsDisplay:
         """
         if image_shape is None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1):
             raise ValueError(f"top={top!r}: give a whole number of at least 1.")
-        with style.context():
+        with style.context(ax):
             if image_shape is None:
                 self._bars(ax, int(top))
             else:
@@ -135,7 +139,7 @@ class WeightsDisplay:
         if rows == 1:
             self.figure_, self.ax_ = style.figure_and_axes(ax, (6.4, 1.3 + 0.26 * max(tallest, 3)))
             self.axes_ = np.array([self.ax_])
-            letters = style.letters_across(self.ax_, 9.0)
+            letters = space.letters_across(self.ax_, 9.0)
             self._panel(self.ax_, 0, top, int(np.clip(0.4 * letters, 8, 30)))
             first, second = (
                 style.shorten(label, int(np.clip(0.14 * letters, 5, 22))) for label in self.classes.tolist()
@@ -153,7 +157,7 @@ class WeightsDisplay:
             panel.set_axis_off()
         reach = 1.05 * (np.abs(self.coef).max() or 1.0)
         for row, panel in enumerate(self.axes_):
-            self._panel(panel, row, top, int(np.clip(0.45 * style.letters_across(panel, 7.5), 6, 16)))
+            self._panel(panel, row, top, int(np.clip(0.45 * space.letters_across(panel, 7.5), 6, 16)))
             panel.set_title(labels[row], fontsize=9.5)
             panel.tick_params(labelsize=7.5)
             panel.set_xlim(-reach, reach)
