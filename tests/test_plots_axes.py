@@ -123,6 +123,16 @@ def test_letters_on_a_dark_figure_are_light_and_what_is_drawn_is_on_white(name):
         assert all(abs(paper - grey(text.get_color())) > 0.6 for text in legend.get_texts())
 
 
+@pytest.mark.parametrize("how", [{}, {"image_shape": (1, 2)}])
+def test_the_title_of_the_figure_stays_as_it_is(how):
+    figure, ax = plt.subplots(layout="constrained")
+    figure.suptitle("mine")
+    display = p.WeightsDisplay(np.eye(2)[:1], ["a", "b"], note="averaged weights").plot(ax=ax, **how)
+    assert figure.get_suptitle() == "mine"
+    titles = display.ax_.get_title(loc="left") + display.ax_.get_title(loc="center")
+    assert titles.startswith("averaged weights")
+
+
 def test_light_figures_keep_the_colour_of_their_axes():
     figure, ax = plt.subplots(facecolor="white")
     ax.set_facecolor("#EEEEEE")

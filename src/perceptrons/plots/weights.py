@@ -119,8 +119,12 @@ class WeightsDisplay:
                 self._bars(ax, int(top))
             else:
                 self._images(ax, image_shape)
-            if self.note:
+            if self.note and ax is None:
                 self.figure_.suptitle(self.note, fontsize=10)
+            elif self.note:  # the title of the figure belongs to others
+                where = "center" if self.ax_.get_title(loc="center") else "left"
+                own = self.ax_.get_title(loc=where)
+                self.ax_.set_title("\n".join(filter(None, [self.note, own])), loc=where, fontsize=9.5)
         return self
 
     def heaviest(self, row: int, top: int) -> np.ndarray:
