@@ -10,7 +10,7 @@ REASONS = {
     "converged": "a whole epoch went by without a mistake",
     "tol": "the average settled",
     "early_stopping": "accuracy on held-out examples did not improve any more",
-    "max_iter": "all epochs allowed were used",
+    "max_iter": "no more epochs were allowed",
     "max_seconds": "the time allowed was over",
     "interrupted": "it was interrupted",
     "failed": "an error ended it",
