@@ -595,3 +595,14 @@ class TestWhatAnAttackFound:
             with pytest.raises(error):
                 recipe(Spy(), *data, ledger=path)
         assert not Spy.seen
+
+
+def test_the_report_shows_every_setting_and_the_curve_of_the_best(data):
+    found = recipe(Perceptron(max_iter=30, tol=None), *data, {"step": ["constant", "pa1", "arow"]})
+    for shown in (str(found), found._repr_html_()):
+        assert all(f"step={step}" in shown for step in ("constant", "pa1", "arow"))
+        assert f"{found.test_score:.4f}" in shown
+    assert f"1: {found.best.curve[0]:.4f}, " in str(found)
+    assert str(found).endswith(f"30: {found.best.curve[-1]:.4f}")
+    assert "<svg" in found._repr_html_()
+    assert "<svg" not in recipe(Perceptron(max_iter=1), *data, force=True)._repr_html_()

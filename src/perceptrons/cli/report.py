@@ -13,6 +13,7 @@ from perceptrons.cli.screen import bar, count, grid, heading, percent
 from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
 from perceptrons.cli.weights import rows_of, show_rows, top_by_row
 from perceptrons.cli.wording import apart, settings, why_it_stopped
+from perceptrons.training.wording import shown_epochs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
     from perceptrons.data import Table
 
-EPOCHS = 12  # lines at most of mistakes by epoch
 ROWS = 12  # lines at most of telling weights
 
 
@@ -125,14 +125,6 @@ def mistakes(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
             cells.append(percent(row["validation_accuracy"]))
         table.row(*cells)
     return table
-
-
-def shown_epochs(n: int) -> list[int]:
-    """Which of n epochs to show, from 0: all if few, else ever fewer towards the end, and the last."""
-    if n <= EPOCHS:
-        return list(range(n))
-    steps = [round(n ** (k / (EPOCHS - 1))) for k in range(EPOCHS)]
-    return sorted({step - 1 for step in steps} | {n - 1})
 
 
 def show_weights(run: Run, console: "Console") -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.byclass import file_of
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.report import shown_epochs
 from perceptrons.cli.screen import bar, count, grid, heading, percent, plain
+from perceptrons.training.wording import shown_epochs
 
 if TYPE_CHECKING:
     from rich.console import Console

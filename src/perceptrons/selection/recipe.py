@@ -17,6 +17,8 @@ from perceptrons.selection.splitting import Parts, parts_of
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
 from perceptrons.training import html
+from perceptrons.training.notebook import sparkline
+from perceptrons.training.wording import shown_epochs
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +102,20 @@ class Recipe:
             f"{named(setting):{width}}  {setting.score:{len(self.metric)}.4f}  {setting.seconds:7.3f}"
             for setting in rows
         ]
-        return self.explain() + "\n\n" + "\n".join(table)
+        curve = self.best.curve
+        after = ", ".join(f"{place + 1}: {curve[place]:.4f}" for place in shown_epochs(len(curve)))
+        found = f"\n\nThe best setting after so many epochs: {after}" if len(curve) > 1 else ""
+        return self.explain() + "\n\n" + "\n".join(table) + found
 
     def _repr_html_(self) -> str:
         rows = sorted(self.settings, key=lambda setting: -setting.score)
         lines = [(named(setting), f"{setting.score:.4f}", f"{setting.seconds:.3f}") for setting in rows]
-        return html.block(
-            *map(html.note, self.explain().splitlines()), html.table(lines, ("setting", self.metric, "seconds"))
-        )
+        table, curve = html.table(lines, ("setting", self.metric, "seconds")), self.best.curve
+        drawn = []
+        if len(curve) > 1:
+            words = f"{curve[0]:.4f} after the first of {len(curve):,} epochs, {self.dev_score:.4f} at best"
+            drawn = [html.note("The best setting on development data, by epoch"), sparkline(curve, words, min(curve))]
+        return html.block(*map(html.note, self.explain().splitlines()), table, *drawn)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON knows it, but the model."""

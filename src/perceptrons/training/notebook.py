@@ -1,5 +1,6 @@
 """How a fitted model shows itself in a notebook: scikit-learn's view, and below it how training went."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from perceptrons.training.html import Html, block, escaped, note, table
@@ -54,15 +55,19 @@ def how_it_went(model: Any) -> str:
     return block(table(rows), *drawing)
 
 
-def sparkline(numbers: list[float]) -> Html:
-    """A line through the numbers, from 0 up, in the colour of the text around it; the first and the last in words."""
+def sparkline(numbers: Sequence[float], words: str = "", low: float = 0.0) -> Html:
+    """A line through the numbers, from `low` up, in the colour of the text around it, and what it says in words.
+
+    Without words it is of mistakes, the first and the last of which are said.
+    """
     step = max(1, -(-len(numbers) // POINTS))
     shown = [max(numbers[k : k + step]) for k in range(0, len(numbers), step)]
-    most, last = max(1, *shown), max(1, len(shown) - 1)
+    most, last = max(low + 1e-9 if words else 1, *shown), max(1, len(shown) - 1)
     points = " ".join(
-        f"{4 + WIDTH * k / last:.1f},{4 + HEIGHT * (1 - number / most):.1f}" for k, number in enumerate(shown)
+        f"{4 + WIDTH * k / last:.1f},{4 + HEIGHT * (1 - (number - low) / (most - low)):.1f}"
+        for k, number in enumerate(shown)
     )
-    words = f"{numbers[0]:,} in the first of {len(numbers):,} epochs, {numbers[-1]:,} in the last"
+    words = words or f"{numbers[0]:,} in the first of {len(numbers):,} epochs, {numbers[-1]:,} in the last"
     return Html(
         f'<svg role="img" width="{WIDTH + 8}" height="{HEIGHT + 8}" viewBox="0 0 {WIDTH + 8} {HEIGHT + 8}" '
         f'style="max-width:100%"><title>{words}</title>'

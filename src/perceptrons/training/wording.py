@@ -2,6 +2,7 @@
 
 from typing import Any
 
+SHOWN_EPOCHS = 12  # of very many, at most so many lines
 LONG = 60  # characters of a setting, after which it is cut
 NOT_PROBABILITIES = "Scores say which class wins and how clearly; they are not probabilities."
 
@@ -75,3 +76,11 @@ def short(name: str, at_most: int = 32) -> str:
 
 def _is_tagger(model: Any) -> bool:
     return hasattr(model, "templates")
+
+
+def shown_epochs(n: int) -> list[int]:
+    """Which of n epochs to show, from 0: all if few, else ever fewer towards the end, and the last."""
+    if n <= SHOWN_EPOCHS:
+        return list(range(n))
+    steps = [round(n ** (k / (SHOWN_EPOCHS - 1))) for k in range(SHOWN_EPOCHS)]
+    return sorted({step - 1 for step in steps} | {n - 1})
