@@ -204,3 +204,8 @@ def test_labels_of_any_kind_are_shown_as_they_are(run, tmp_path, rng):
 def test_the_names_of_learners_are_those_of_the_library(refused, table):
     message = refused("compare", table, "--learner", "nobody")
     assert all(name.replace("_", "-") in message for name in LEARNERS)
+
+
+@pytest.mark.parametrize("option", ["--test-share", "--dev-share"])
+def test_shares_are_refused_in_the_commands_own_words(option, refused, table):
+    assert refused("compare", table, option, "2") == f"{option} 2: give a share from 0 to below 1."

@@ -3,7 +3,7 @@
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,7 @@ from perceptrons.cli.splits import (
     Seed,
     TestShare,
     TimeOrder,
+    check_split,
 )
 from perceptrons.cli.stream import options as of_streams
 
@@ -89,13 +90,10 @@ def compare(
         return
     if not data:
         raise BadInputError("Nothing to compare on: give DATA, or --demo too-correct or copied-features.")
-    if test is not None and test_share is not None:
-        raise BadInputError("--test and --test-share exclude each other: give a file, or a share to hold out.")
-    if time_order and group_column is not None:
-        raise BadInputError("--time-order and --group-column exclude each other: split by time, or by groups.")
+    check_split(time_order, group_column, dev=(None, dev_share), test=(test, test_share))
     if max_seconds is not None and not max_seconds > 0:
         raise BadInputError(f"--max-seconds {max_seconds:g}: give a number above 0.")
-    from perceptrons.cli.wholedata import ledger_file, read_more, read_whole, refusing_what_is_wrong
+    from perceptrons.cli.wholedata import ledger_file, part_of, read_whole, refusing_what_is_wrong
     from perceptrons.selection import compare as compared
 
     names = _names(learner)
@@ -105,14 +103,14 @@ def compare(
         on_error=on_error,
     )  # fmt: skip
     read = read_whole(data, format, label_column, asked, group_column)
-    tested: Any = 0.2 if test_share is None else test_share
-    if test is not None:
-        more = read_more(test, read, format if test.suffix == data[0].suffix else None, label_column)
-        tested = more.X, more.y
+    held, tested = (
+        part_of(path, share, read, data[0], format, label_column)
+        for path, share in ((None, dev_share), (test, test_share))
+    )
     watched = sys.stderr.isatty() and not (quiet or json)
     with refusing_what_is_wrong(read):
         found = compared(
-            read.X, read.y, dev=0.2 if dev_share is None else dev_share, test=tested, random_state=seed,
+            read.X, read.y, dev=held, test=tested, random_state=seed,
             split="time" if time_order else None, groups=read.groups, learners=names, metric=metric.value, force=force,
             ledger=where, max_seconds=max_seconds, tell=_say if watched else None,
         )  # fmt: skip

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from perceptrons.cli.errors import BadInputError
+
 Option = partial(typer.Option, rich_help_panel="Splitting and testing")
 Metrics = StrEnum("Metrics", ["accuracy", "balanced_accuracy", "f1_macro", "f1_micro", "f1_weighted", "matthews"])
 
@@ -42,3 +44,14 @@ LedgerFile = Annotated[
         help="Remember looks at test data here; otherwise in the user's folder for states of programs.",
     ),
 ]
+
+
+def check_split(time_order: bool, group_column: str | None, **parts: tuple[Path | None, float | None]) -> None:
+    """Refuse what does not go together. parts: by name, the file and the share that were given for each."""
+    for name, (path, share) in parts.items():
+        if path is not None and share is not None:
+            raise BadInputError(f"--{name} and --{name}-share exclude each other: give a file, or a share to hold out.")
+        if share is not None and not 0 <= share < 1:
+            raise BadInputError(f"--{name}-share {share:g}: give a share from 0 to below 1.")
+    if time_order and group_column is not None:
+        raise BadInputError("--time-order and --group-column exclude each other: split by time, or by groups.")

@@ -1,12 +1,11 @@
 """`perceptrons tune`: the recipe from a file to a tested model, settings chosen on development data."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from perceptrons.cli import options
-from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import check_folder, check_output, save_model
 from perceptrons.cli.kernels import KernelName
 from perceptrons.cli.screen import as_json, screen
@@ -20,6 +19,7 @@ from perceptrons.cli.splits import (
     Seed,
     TestShare,
     TimeOrder,
+    check_split,
 )
 from perceptrons.cli.stream import options as of_streams
 from perceptrons.cli.train import Combine
@@ -83,17 +83,11 @@ def tune(
     refused, unless forced; then the report and the model say so.
     """
     from perceptrons.cli.tuning import grid_of, new_model, show, summary
-    from perceptrons.cli.wholedata import ledger_file, read_more, read_whole, refusing_what_is_wrong
+    from perceptrons.cli.wholedata import ledger_file, part_of, read_whole, refusing_what_is_wrong
     from perceptrons.selection import recipe
     from perceptrons.selection.recipe import named
 
-    for given, share, name in ((dev, dev_share, "dev"), (test, test_share, "test")):
-        if given is not None and share is not None:
-            raise BadInputError(f"--{name} and --{name}-share exclude each other: give a file, or a share to hold out.")
-        if share is not None and not 0 <= share < 1:
-            raise BadInputError(f"--{name}-share {share:g}: give a share from 0 to below 1.")
-    if time_order and group_column is not None:
-        raise BadInputError("--time-order and --group-column exclude each other: split by time, or by groups.")
+    check_split(time_order, group_column, dev=(dev, dev_share), test=(test, test_share))
     check_output(output, *data, dev, test)
     check_folder(output)
     where = ledger_file(ledger)
@@ -106,11 +100,9 @@ def tune(
     waiting = Waiting("Trying settings ...", shown=not (quiet or json))
     read = read_whole(data, format, label_column, asked, group_column)
     parts = {
-        name: _pair(read_more(path, read, format if path.suffix == data[0].suffix else None, label_column))
-        if path is not None
-        else 0.2 if share is None else share
+        name: part_of(path, share, read, data[0], format, label_column)
         for name, path, share in (("dev", dev, dev_share), ("test", test, test_share))
-    }  # fmt: skip
+    }
     with waiting, refusing_what_is_wrong(read):
         found = recipe(
             model, read.X, read.y, settings, **parts, retrain=not no_retrain, random_state=seed,
@@ -124,10 +116,6 @@ def tune(
         print(as_json({"data": [str(path) for path in data], "model": _text(output), **summary(found)}), end="")
     elif not quiet:
         show(found, read, output, screen())
-
-
-def _pair(data: Any) -> tuple[Any, Any]:
-    return data.X, data.y
 
 
 def _text(path: Path | None) -> str | None:

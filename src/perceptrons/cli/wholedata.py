@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from perceptrons.data.reader import Reader
 
+SHARE = 0.2  # of all examples, for development and for the test, unless asked otherwise
+
 
 @dataclass(frozen=True)
 class WholeData:
@@ -102,6 +104,17 @@ def read_more(path: Path, data: WholeData, format: DataFormat | None, label_colu
         with refusing_stream():
             y = y.astype(data.y.dtype)
     return replace(more, y=y)
+
+
+def part_of(
+    path: Path | None, share: float | None, data: WholeData, first: Path, format: DataFormat | None,
+    label_column: str | None,
+) -> Any:  # fmt: skip
+    """A development or test part as `recipe` takes it: the examples of a file, or a share. first: a file of data."""
+    if path is None:
+        return SHARE if share is None else share
+    more = read_more(path, data, format if path.suffix == first.suffix else None, label_column)
+    return more.X, more.y
 
 
 def checked(data: WholeData) -> WholeData:

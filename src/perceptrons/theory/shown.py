@@ -1,5 +1,6 @@
 """Answers of the theory in notebooks: a short table, and the same in words."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
@@ -7,13 +8,14 @@ from typing import Any
 from perceptrons.training.html import block, escaped, note, table
 
 
-class InWords:
+class InWords(ABC):
     """What explains itself; `_shown` names the attributes that a table has."""
 
     _shown: tuple[str, ...] = ()
 
+    @abstractmethod
     def explain(self) -> str:
-        raise NotImplementedError
+        """The answer in words."""
 
     def _repr_html_(self) -> str:
         rows = [
