@@ -21,9 +21,9 @@ def predict(model: Any, X: Any) -> Any:
     --------
     >>> import dask.array as da, distributed, numpy as np, perceptrons
     >>> from perceptrons.distributed import predict, score
-    >>> X = da.from_array(np.array([[0.0], [1.0], [2.0], [3.0]]), chunks=(2, 1))
-    >>> y = da.from_array(np.array([0, 0, 1, 1]), chunks=2)
-    >>> model = perceptrons.Perceptron(combine="last").fit(X.compute(), y.compute())
+    >>> rows, labels = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> model = perceptrons.Perceptron(combine="last").fit(rows, labels)
+    >>> X, y = da.from_array(rows, chunks=(2, 1)), da.from_array(labels, chunks=2)
     >>> with distributed.Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0"):
     ...     predict(model, X).compute().tolist(), float(score(model, X, y))
     ([0, 0, 1, 1], 1.0)
