@@ -138,12 +138,39 @@ def test_a_number_is_not_taken_for_the_word_of_its_name(tmp_path):
     assert X.tolist() == [[3, 1, 1, 0], [2, 0, 0, 1]]
 
 
-def test_several_columns_of_text_are_one_text(tmp_path):
-    path = write(tmp_path, "subject,body,label\nbig prize,big win,a\n,see you,b\n")
-    reader = reader_of(path, text_column="subject,body", hash_bits=0, text={"norm": None, "values": "count"})
+TWO_TEXTS = [
+    {"subject": "big prize", "body": "big win, win", "label": "a"},
+    {"subject": "", "body": "see you", "label": "b"},
+    {"subject": "you", "body": "big", "label": "b"},
+]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("columns", ["subject,body", ["subject", "body"]])
+def test_the_words_of_several_columns_of_text_are_kept_apart(tmp_path, format, columns):
+    path = write_table(tmp_path, TWO_TEXTS, format)
+    reader = reader_of(path, format, text_column=columns, hash_bits=0, text={"norm": None, "values": "count"})
+    X, _, _ = all_of(reader)
+    names = ["subject=big", "subject=prize", "body=big", "body=win", "body=see", "body=you", "subject=you"]
+    assert reader.columns.names() == names
+    assert X.tolist() == [[1, 1, 1, 2, 0, 0, 0], [0, 0, 0, 0, 1, 1, 0], [0, 0, 1, 0, 0, 0, 1]]
+
+
+def test_characters_of_several_columns_are_shown_with_their_column(tmp_path):
+    path = write_table(tmp_path, TWO_TEXTS[2:] + TWO_TEXTS[:1], "csv")
+    reader = reader_of(path, text_column=["subject", "body"], hash_bits=0, text={"words": None, "chars": (3, 3)})
+    all_of(reader)
+    assert reader.columns.names()[:4] == ["subject=‹ yo›", "subject=‹you›", "subject=‹ou ›", "body=‹ bi›"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_several_columns_of_text_are_one_text_for_models_that_learned_so(tmp_path, format):
+    path = write_table(tmp_path, TWO_TEXTS, format)
+    how = {"text_column": "subject,body", "hash_bits": 0, "text": {"norm": None, "values": "count"}}
+    reader = reader_of(path, format, **how, prefix=False)
     X, _, _ = all_of(reader)
     assert reader.columns.names() == ["big", "prize", "win", "see", "you"]
-    assert X.tolist() == [[2, 1, 1, 0, 0], [0, 0, 0, 1, 1]]
+    assert X.tolist() == [[2, 1, 2, 0, 0], [0, 0, 0, 1, 1], [1, 0, 0, 0, 1]]
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -323,10 +350,21 @@ def test_the_usual_names_of_labels_are_known(tmp_path, format, name):
     assert X.tolist() == [[1, 2], [3, 4]]
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", [format for format in FORMATS if format != "jsonl"])
 def test_else_the_last_column_is_the_label(tmp_path, format):
     rows = [{"a": 1.0, "b": 2.0, "kind": "p"}, {"a": 3.0, "b": 4.0, "kind": "q"}]
     assert all_of(reader_of(write_table(tmp_path, rows, format), format))[1] == ["p", "q"]
+
+
+def test_json_without_a_usual_label_is_refused_with_the_keys_there_are(tmp_path):
+    rows = [{"id": k, "text": f"words number {k}"} for k in range(100)]
+    path = write_table(tmp_path, rows, "jsonl")
+    what = r"jsonl:1:1: no key is called label, y, target or class: name .* \(--label-column\); there are 'id', 'text'"
+    with pytest.raises(DataFileError, match=what):
+        list(reader_of(path, "jsonl"))
+    with pytest.raises(DataFileError, match=what):
+        list(reader_of(path, "jsonl", text_column="text"))
+    assert all_of(reader_of(path, "jsonl", label_column="id", text_column="text"))[1] == list(range(100))
 
 
 def test_the_text_is_never_the_label(tmp_path):
@@ -411,7 +449,7 @@ def test_values_that_a_model_does_not_know_are_nothing_to_it(tmp_path, format):
 def test_columns_that_are_missing_are_named(tmp_path, format):
     recipe = trained(write_table(tmp_path, ROWS, format), format, ignore=["text"])
     path = write_table(tmp_path, [{"color": "red", "label": "a"}], format)
-    with pytest.raises(DataFileError, match="there is no column 'height', 'tall', but there was"):
+    with pytest.raises(DataFileError, match="there is no column 'height', 'tall', which the first file has"):
         list(TableReader((path,), **SHARED | recipe))
 
 

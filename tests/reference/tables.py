@@ -105,7 +105,7 @@ def without_doubles(pairs):
 
 
 def json_examples(content):
-    """Examples of keys n (0 if it is not there), c and label; bad lines. Other keys do not count."""
+    """Examples of keys n, c (empty if it is not there) and label; bad lines. Other keys do not count."""
     examples, bad = [], []
     for line, text in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not text.strip():
@@ -113,10 +113,10 @@ def json_examples(content):
         try:
             record = json.loads(text.decode(), object_pairs_hook=without_doubles)
             json.dumps(record, ensure_ascii=False, default=str).encode()
-            number, category, label = record.get("n", 0), record.get("c", "absent"), record["label"]
+            number, category, label = record["n"], record.get("c"), record["label"]
             if isinstance(number, bool) or not isinstance(number, int | float) or not sound_number(number):
                 raise ValueError("no number")
-            category, label = written(category) if "c" in record else None, written(label).strip()
+            category, label = written(category), written(label).strip()
             if not sound_label(label):
                 raise ValueError("no label")
         except (ValueError, KeyError, AttributeError, RecursionError, TypeError):

@@ -51,6 +51,7 @@ def compare(
     categories: of_streams.Categories = None,
     ignore: of_streams.Ignore = None,
     on_error: options.OnError = None,
+    many_classes: options.ManyClasses = False,
     dev_share: DevShare = None,
     test_share: TestShare = None,
     test: Annotated[
@@ -100,7 +101,7 @@ def compare(
     where = ledger_file(ledger)
     asked = of_streams.Asked(
         text_column=text_column, words=words, chars=chars, hash_bits=hash_bits, categories=categories, ignore=ignore,
-        on_error=on_error,
+        on_error=on_error, many_classes=many_classes,
     )  # fmt: skip
     read = read_whole(data, format, label_column, asked, group_column)
     held, tested = (

@@ -27,6 +27,7 @@ def diagnose(
         typer.Option("--certificate", metavar="FILE", readable=False, help="Write the proof here, as JSON."),
     ] = None,
     no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Only hyperplanes through the origin.")] = False,
+    many_classes: options.ManyClasses = False,
     json: options.Json = False,
 ) -> None:
     """Say whether a hyperplane separates the classes of DATA, with proof, and what makes learning it hard.
@@ -38,7 +39,7 @@ def diagnose(
     check_output(certificate, data)
     with Waiting("Reading ...", shown=not json) as waiting:
         table = read_table(data, format, label_column)
-        check_classes(table)
+        check_classes(table, many_classes)
         with refusing(ValueError, TypeError, about=data):
             found = examine(table, not no_intercept, max_seconds, waiting.say)
     if certificate is not None:

@@ -59,7 +59,7 @@ def evaluate(
             "labels": quality.labels, "unknown_labels": unknown, "confusion": quality.confusion.tolist(),
         }  # fmt: skip
         if reader is not None:
-            content |= {"skipped": reader.skipped, "complaints": reader.complaints}
+            content |= {"skipped": reader.skipped, "complaints": reader.complaints, "notices": reader.notices}
         print(as_json(content), end="")
         return
     console = screen()

@@ -48,12 +48,17 @@ LabelColumn = Annotated[
     ),
 ]
 TextColumn = Annotated[
-    str | None, typer.Option("--text-column", metavar="NAME", help="Tables: a column of texts, to be cut into words.")
+    list[str] | None,
+    typer.Option("--text-column", metavar="NAME", help="Tables: a column of text, split into words. May be repeated."),
 ]
 OnError = Annotated[
     OnErrorName | None,
     typer.Option(
         "--on-error", metavar="HOW", help="Records that are no examples: raise (default) stops at the first; or skip."
     ),
+]
+ManyClasses = Annotated[
+    bool,
+    typer.Option("--many-classes", help="Accept data in which most examples have a label of their own."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]

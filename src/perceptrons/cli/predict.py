@@ -42,9 +42,10 @@ def predict(
 ) -> None:
     """Print the class of every example in DATA, one a line; several labels with commas. DATA needs no labels.
 
-    A model that learned from a stream answers line by line as they come, at constant memory.
+    A model that learned from a stream answers line by line as they come, at constant memory. There is one output line
+    for each record; one that --on-error skip leaves out has an empty label.
     """
-    from perceptrons.cli.stream.answering import matrices_of, write_answers
+    from perceptrons.cli.stream.answering import records_of, write_answers
     from perceptrons.cli.stream.options import STDIN
     from perceptrons.cli.stream.reading import Reading, refuse_skipping, say_skipped, stream_for, whole_files
 
@@ -59,15 +60,16 @@ def predict(
     how = Reading(format, False, label_column, text_column, skip=on_error == "skip", prompt=STDIN in data)
     reader = stream_for(fitted, data, how)
     if reader is not None:
-        matrices: Iterable[Any] = matrices_of(reader)
+        records: Iterable[Any] = records_of(reader)
     else:
         refuse_skipping(on_error)
-        matrices = [read_for(fitted, path, format, label_column, need_labels=False).X for path in whole_files(data)]
+        tables = (read_for(fitted, path, format, label_column, need_labels=False) for path in whole_files(data))
+        records = [(table.X, []) for table in tables]
     with written(output) as out:
         if json and reader is None and len(data) == 1:
-            out.write(_one_object(fitted, model, data[0], matrices, scores))
+            out.write(_one_object(fitted, model, data[0], [X for X, _ in records], scores))
         else:
-            write_answers(fitted, matrices, out, scores, json)
+            write_answers(fitted, records, out, scores, json)
     if reader is not None:
         say_skipped(reader)
 

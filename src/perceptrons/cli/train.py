@@ -54,6 +54,7 @@ def train(
     label_column: options.LabelColumn = None,
     text_column: options.TextColumn = None,
     on_error: options.OnError = None,
+    many_classes: options.ManyClasses = False,
     test: Annotated[
         Path | None, typer.Option("--test", metavar="FILE", readable=False, help="Test on this file.")
     ] = None,
@@ -157,7 +158,8 @@ def train(
     With --workers or --dask it learns from files in shards, on many processes or machines, and mixes the weights.
     """
     asked = of_streams.Asked(
-        example, epochs, classes, hash_bits, text_column, words, chars, categories, ignore, text_labels, zero_based,
+        example, epochs, classes, hash_bits, text_column, words, chars, categories, ignore, text_labels,
+        many_classes, zero_based,
         on_error, cache, checkpoint, every, resume, dask, workers, shards, mixing,
     )  # fmt: skip
     files = data or []
@@ -195,7 +197,15 @@ def train(
         "verbose": verbose and not quiet and why_stream is None,
     }  # fmt: skip
     model = kernels.new_model(given, fit_intercept=not no_intercept)
-    said = {"format": format, "label_column": label_column, "test": test, "test_share": test_share, **rule, **of_kernel}
+    said = {
+        "format": format,
+        "label_column": label_column,
+        "many_classes": many_classes,
+        "test": test,
+        "test_share": test_share,
+        **rule,
+        **of_kernel,
+    }
     if why_stream is not None:
         from perceptrons.cli.stream.training import Order, train_stream
 
@@ -211,7 +221,8 @@ def train(
     from perceptrons.cli.report import Run, show, summary
 
     path = files[0] if files else None
-    table, held_out, split = tables(path, test, 0.2 if test_share is None else test_share, seed, format, label_column)
+    share = 0.2 if test_share is None else test_share
+    table, held_out, split = tables(path, test, share, seed, format, label_column, many_classes)
     name_classes(model, table.y)
     learn(model, table, waiting=not (quiet or json or verbose))
     if output is not None:
@@ -243,6 +254,7 @@ def tables(
     seed: int,
     format: options.DataFormat | None,
     label_column: str | None,
+    many_classes: bool = False,
 ) -> tuple["Table", "Table | None", str]:
     """What to learn from, what to test on, and a sentence about it."""
     import numpy as np
@@ -251,7 +263,7 @@ def tables(
     from perceptrons.training.epochs import hold_out
 
     table = digits() if data is None else read_table(data, format, label_column)
-    check_classes(table)
+    check_classes(table, many_classes)
     n = table.X.shape[0]
     if test is not None:
         held_out = read_table(
@@ -270,15 +282,13 @@ def tables(
     return table.part(train), table.part(rest), said
 
 
-def check_classes(table: "Table") -> None:
-    """Refuse labels that are no classes, such as prices or ids: nearly every row has its own."""
+def check_classes(table: "Table", many_classes: bool) -> None:
+    """Refuse labels that are not classes, such as prices or ids: nearly every row has its own."""
     import numpy as np
 
+    from perceptrons.data.table import not_classes
+
     assert table.y is not None
-    n_labels, n = len(np.unique(table.y)), table.X.shape[0]
-    if n_labels > 20 and n_labels > n / 2:
-        column = "" if table.label_name is None else f" in column {plain(table.label_name)}"
-        raise BadInputError(
-            f"{table.path}: {n_labels:,} different labels{column} for {n:,} examples, so these are no classes: "
-            "name the right column with --label-column."
-        )
+    what = None if many_classes else not_classes(np.unique(table.y).tolist(), table.X.shape[0], table.label_name)
+    if what is not None:
+        raise BadInputError(f"{table.path}: {what}")

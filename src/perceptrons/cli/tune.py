@@ -40,6 +40,7 @@ def tune(
     categories: of_streams.Categories = None,
     ignore: of_streams.Ignore = None,
     on_error: options.OnError = None,
+    many_classes: options.ManyClasses = False,
     dev_share: DevShare = None,
     test_share: TestShare = None,
     dev: Annotated[
@@ -93,7 +94,7 @@ def tune(
     where = ledger_file(ledger)
     asked = of_streams.Asked(
         text_column=text_column, words=words, chars=chars, hash_bits=hash_bits, categories=categories, ignore=ignore,
-        on_error=on_error,
+        on_error=on_error, many_classes=many_classes,
     )  # fmt: skip
     model = new_model(combine, kernel, max_iter, seed)
     settings = grid_of(grid, model)

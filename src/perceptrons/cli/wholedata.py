@@ -65,9 +65,9 @@ def read_whole(
         table = read_table(files[0], format, label_column)
         assert table.y is not None
         names = (table.feature_names, table.label_name)
-        return checked(WholeData(table.X, table.y, str(files[0]), *names, lines=table.lines))
+        return checked(WholeData(table.X, table.y, str(files[0]), *names, lines=table.lines), asked.many_classes)
     if group_column is None:
-        return checked(_collected(reader_of(files, format, label_column, asked)))
+        return checked(_collected(reader_of(files, format, label_column, asked)), asked.many_classes)
     named = format.value if format is not None else format_by_name(files[0])
     if named is not None and named not in TABLES:
         raise BadInputError(f"--group-column: files of format {named} have no columns with names: leave it out.")
@@ -76,7 +76,8 @@ def read_whole(
     data = _collected(reader_of(files, format, label_column, without))
     assert data.source is not None
     label = data.source.get("label_column")
-    only = replace(asked, text_labels=True, ignore=[*(asked.ignore or []), *([label] if label else [])])
+    ignore = [*(asked.ignore or []), *([label] if label else [])]
+    only = replace(asked, text_labels=True, many_classes=True, ignore=ignore)
     try:
         groups = _collected(reader_of(files, format, group_column, only)).y
     except BadInputError as error:
@@ -85,7 +86,7 @@ def read_whole(
         raise BadInputError(
             f"--group-column {plain(group_column)}: {len(groups):,} examples have one, of {len(data.y):,}: fill it in."
         )
-    return checked(replace(data, groups=groups))
+    return checked(replace(data, groups=groups), asked.many_classes)
 
 
 def read_more(path: Path, data: WholeData, format: DataFormat | None, label_column: str | None) -> WholeData:
@@ -117,8 +118,8 @@ def part_of(
     return more.X, more.y
 
 
-def checked(data: WholeData) -> WholeData:
-    """Refuse labels that are no classes."""
+def checked(data: WholeData, many_classes: bool) -> WholeData:
+    """Refuse labels that are not classes."""
     import numpy as np
 
     from perceptrons.cli.train import check_classes
@@ -128,7 +129,7 @@ def checked(data: WholeData) -> WholeData:
         raise BadInputError(f"{data.name}: there is no example in it.")
     if len(np.unique(data.y)) < 2:
         raise BadInputError(f"{data.name}: has only one class, {plain(data.y[0])}: a classifier needs at least two.")
-    check_classes(Table(data.X, data.y, data.feature_names, data.label_name, Path(data.name)))
+    check_classes(Table(data.X, data.y, data.feature_names, data.label_name, Path(data.name)), many_classes)
     return data
 
 

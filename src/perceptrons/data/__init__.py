@@ -40,7 +40,7 @@ OPTIONS = {  # that only some formats know
     "text": ("text", *TABLES),
     "columns": ("vw", "text", *TABLES),
     "form": ("text",),
-    **dict.fromkeys(("label_column", "text_column", "categories", "numbers", "ignore"), TABLES),
+    **dict.fromkeys(("label_column", "text_column", "prefix", "categories", "numbers", "ignore", "optional"), TABLES),
     **dict.fromkeys(("names", "header"), ("csv", "tsv")),
 }
 
@@ -109,6 +109,7 @@ def stream(
     text_labels: bool = False,
     need_labels: bool = True,
     prompt: bool = False,
+    many_classes: bool = False,
     like: Any = None,
     **options: Any,
 ) -> "Reader":
@@ -133,6 +134,9 @@ def stream(
         Is an example without a label an error?
     prompt : bool, default=False
         Give lines as soon as they are there, for a pipe that somebody waits for.
+    many_classes : bool, default=False
+        Accept data in which more than half of the examples of the first block have a label of their own. Otherwise
+        this is an error, as such labels are prices, ids or texts rather than classes.
     like : Perceptron, optional
         A model that learned by `fit_stream`: files are read as its were, into its columns. What it has no column for
         is left out, or for numbered features an error.
@@ -174,7 +178,10 @@ def stream(
             raise ValueError(f"{name} says nothing about files of format {format!r}: leave it out.")
     if STREAMS[format].startswith("tables."):
         chosen["format"] = format
-    shared = {"on_error": on_error, "text_labels": text_labels, "need_labels": need_labels, "prompt": prompt}
+    shared = {
+        "on_error": on_error, "text_labels": text_labels, "need_labels": need_labels, "prompt": prompt,
+        "many_classes": many_classes or like is not None or not need_labels,
+    }  # fmt: skip
     try:
         if isinstance(chosen.get("text"), dict):
             from perceptrons.features import HashedText
@@ -201,11 +208,14 @@ def _alike(
     recipe = dict(model.source_)
     format = format or str(recipe.get("format"))
     known = {name: value for name, value in recipe.items() if format in OPTIONS.get(name, ()) and value is not None}
+    if format in TABLES:
+        known.setdefault("prefix", False)  # as models were trained that do not say it
     if getattr(model, "columns_", None) is not None and format in OPTIONS["columns"]:
         known["columns"] = model.columns_.as_frozen()
     elif format in OPTIONS["n_features"] and not recipe.get("hash_bits"):
         known["n_features"] = model.n_features_in_
-    return format, recipe.get("hash_bits") if hash_bits is None else hash_bits, known | options
+    given = {name: value for name, value in options.items() if value is not None}  # None says nothing of its own
+    return format, recipe.get("hash_bits") if hash_bits is None else hash_bits, known | given
 
 
 def stream_format(paths: tuple[str | os.PathLike[str], ...]) -> str:

@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from perceptrons.data.cells import Coded, Faults, Further, Strings
+from perceptrons.data.cells import Faults
 from perceptrons.data.table import LARGEST, shown
 from perceptrons.data.text import what_is_wrong
+from perceptrons.features.tablerows import Coded, Further, Strings
 
 
 def one_chunk(column: Any) -> Any:
@@ -89,12 +90,9 @@ def listed_features(array: Any, name: str) -> Further:
     )
 
 
-def strings(columns: list[Any]) -> Strings | None:
-    """The texts of some columns, those of a row as one text with newlines between them."""
-    if not columns:
-        return None
-    parts = [as_text(column).cast(pa.large_string()) for column in columns]
-    text = parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, pa.scalar("\n", pa.large_string()))
+def strings(column: Any) -> Strings:
+    """The texts of a column."""
+    text = as_text(column).cast(pa.large_string())
     _, ends, content = text.buffers()
     ends = np.frombuffer(ends, np.int64)[text.offset : text.offset + len(text) + 1]
     content = np.empty(0, np.uint8) if content is None else np.frombuffer(content, np.uint8)

@@ -33,6 +33,7 @@ class ArrowTable(TableFormat):
     """
 
     def __init__(self, format: str):
+        super().__init__()
         self._batches = parquet_batches if format == "parquet" else arrow_batches
         self._used: dict[Path, list[str]] = {}
 
@@ -75,7 +76,7 @@ class ArrowTable(TableFormat):
                 further.append(listed_features(columns[place], layout.names[place]))
             else:
                 categories[layout.names[place]] = coded(columns[place])
-        texts = strings([columns[place] for place in layout.texts])
+        texts = [strings(columns[place]) for place in layout.texts]
         labels = None if layout.label is None else coded(columns[layout.label])
         return Cells(n, np.arange(n), numbers, roles.number_names, categories, further, texts, labels, faults, [])
 

@@ -7,34 +7,11 @@ import numpy as np
 from perceptrons.data.reader import Bad, Parsed, Texts
 from perceptrons.data.roles import Layout
 from perceptrons.data.table import is_label, shown
-from perceptrons.features.local import Local, Names, Workspace, cut_text, local_names
+from perceptrons.features.local import Local, Workspace
+from perceptrons.features.tablerows import Coded, Further, Named, Strings, cut_columns, name_features
 from perceptrons.scan.words import Rule
 
 LARGEST_NARROW = 1e30
-
-
-class Coded(NamedTuple):
-    """A column of strings: which of the distinct ones each row has, -1 for none."""
-
-    codes: np.ndarray  # int32 (rows,)
-    distinct: list[str]
-
-
-class Further(NamedTuple):
-    """Features of which a row has any number."""
-
-    rows: np.ndarray  # int64
-    codes: np.ndarray  # int32: which of the names
-    amounts: np.ndarray  # float64
-    names: list[str]
-
-
-class Strings(NamedTuple):
-    """Texts in one array of bytes: that of row i is content[begin[i]:end[i]]."""
-
-    content: np.ndarray
-    begin: np.ndarray
-    end: np.ndarray
 
 
 class Faults:
@@ -57,7 +34,7 @@ class Cells(NamedTuple):
     number_names: list[str]
     categories: dict[str, Coded]
     further: list[Further]
-    texts: Strings | None
+    texts: list[Strings]  # of each column of texts
     labels: Coded | None
     faults: Faults
     bad: list[Bad]  # records that are not even rows
@@ -65,16 +42,7 @@ class Cells(NamedTuple):
 
 def no_cells(n_lines: int, bad: list[Bad]) -> Cells:
     """Those of a piece without a row."""
-    return Cells(n_lines, np.empty(0, np.int64), np.empty((0, 0)), [], {}, [], None, None, Faults(), bad)
-
-
-class Named(NamedTuple):
-    """Rows of features by their numbers among the names of the piece."""
-
-    starts: np.ndarray  # int64 (rows + 1,)
-    numbers: np.ndarray  # int32
-    amounts: np.ndarray  # float64
-    names: Names
+    return Cells(n_lines, np.empty(0, np.int64), np.empty((0, 0)), [], {}, [], [], None, Faults(), bad)
 
 
 class Rows(NamedTuple):
@@ -91,6 +59,7 @@ class Shape(NamedTuple):
     dense: bool  # arrays
     narrow: bool  # of float32, in which features may share columns
     need_labels: bool
+    prefixes: list[str]  # of the words of each column of texts; none: the texts of a row are one text
 
 
 def to_rows(cells: Cells, layout: Layout, shape: Shape, rule: Rule | None, workspace: Workspace) -> Parsed:
@@ -108,8 +77,8 @@ def to_rows(cells: Cells, layout: Layout, shape: Shape, rule: Rule | None, works
     if cells.faults.rows:
         bad += [Bad(int(cells.lines[row]), what, column) for row, (column, what) in cells.faults.rows.items()]
         cells = _without(cells, cells.faults)
-    named = None if shape.dense else name_features(cells, workspace)
-    words = None if cells.texts is None or rule is None else cut_text(*cells.texts, rule, workspace)
+    named = None if shape.dense else name_features(*cells[2:6], workspace)
+    words = cut_columns(cells.texts, shape.prefixes, rule, workspace) if rule is not None and cells.texts else None
     labels = None if cells.labels is None else _occurring(cells.labels, column)
     return Parsed(cells.n_lines, cells.lines, labels, Rows(cells.numbers, named, words), None, bad)
 
@@ -164,77 +133,12 @@ def _without(cells: Cells, faults: Faults) -> Cells:
         for part in cells.further
         for there in (keep[part.rows],)
     ]
-    texts, labels = cells.texts, cells.labels
+    labels = cells.labels
     return cells._replace(
         lines=cells.lines[keep],
         numbers=cells.numbers[keep],
         categories={name: Coded(codes[keep], distinct) for name, (codes, distinct) in cells.categories.items()},
         further=further,
-        texts=None if texts is None else Strings(texts.content, texts.begin[keep], texts.end[keep]),
+        texts=[Strings(content, begin[keep], end[keep]) for content, begin, end in cells.texts],
         labels=None if labels is None else Coded(labels.codes[keep], labels.distinct),
     )
-
-
-def name_features(cells: Cells, workspace: Workspace) -> Named:
-    """Numbers by the name of their column, categories as "column=value" of value 1; numbers of 0 are left out.
-
-    Names are numbered as they come, row by row and in a row from left to right, numbers first.
-    """
-    n, n_numbers = cells.numbers.shape
-    columns = [
-        (np.arange(n), codes, [f"{column}={value}" for value in distinct])
-        for column, (codes, distinct) in cells.categories.items()
-    ]
-    columns += [(part.rows, part.codes, part.names) for part in cells.further]
-    lookups, names = _numbered(cells.number_names, columns, workspace)
-    width = n_numbers + len(cells.categories)
-    numbers, amounts = np.empty((n, width), np.int32), np.ones((n, width))
-    numbers[:, :n_numbers] = np.arange(n_numbers)
-    amounts[:, :n_numbers] = cells.numbers
-    there = amounts != 0
-    for place, (codes, _) in enumerate(cells.categories.values(), n_numbers):
-        numbers[:, place] = lookups[place - n_numbers][codes]
-        there[:, place] = codes >= 0
-    starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-    numbers, amounts = numbers[there], amounts[there]
-    if cells.further:
-        rows = np.concatenate([np.repeat(np.arange(n), np.diff(starts)), *(part.rows for part in cells.further)])
-        order = np.argsort(rows, kind="stable")
-        more = [
-            lookup[part.codes] for lookup, part in zip(lookups[len(cells.categories) :], cells.further, strict=True)
-        ]
-        numbers = np.concatenate([numbers, *more])[order]
-        amounts = np.concatenate([amounts, *(part.amounts for part in cells.further)])[order]
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
-    counts = np.bincount(numbers, minlength=len(names.counts))
-    return Named(starts, numbers, amounts, names._replace(counts=counts))
-
-
-def _numbered(
-    first: list[str], columns: list[tuple[np.ndarray, np.ndarray, list[str]]], workspace: Workspace
-) -> tuple[list[np.ndarray], Names]:
-    """The number of every name of every column, those that stand first before the others; and the names.
-
-    A column is the rows and codes of its entries, and the names of the codes; names that do not occur have number -1.
-    """
-    begun, codes = [], []
-    for rows, of_rows, all_names in columns:
-        row_of = np.full(len(all_names) + 1, -1)
-        row_of[of_rows[::-1]] = rows[::-1]  # of several the last one stays
-        codes.append(np.flatnonzero(row_of[:-1] >= 0))
-        begun.append(row_of[codes[-1]])
-    column = np.repeat(np.arange(len(columns)), [len(part) for part in codes])
-    order = np.lexsort((column, np.concatenate([np.empty(0, np.int64), *begun])))
-    texts = [columns[c][2][code] for c, part in enumerate(codes) for code in part.tolist()]
-    encoded = [name.encode("utf-8", "surrogatepass") for name in (*first, *(texts[place] for place in order.tolist()))]
-    ends = np.cumsum([0, *(len(name) for name in encoded)])
-    numbers, names = local_names(np.frombuffer(b"".join(encoded), np.uint8), ends[:-1], ends[1:], workspace)
-    of_entry = np.empty(len(texts), np.int32)
-    of_entry[order] = numbers[len(first) :]
-    lookups, begin = [], 0
-    for (_, _, all_names), part in zip(columns, codes, strict=True):
-        lookup = np.full(len(all_names) + 1, -1, np.int32)  # code -1 is the last place
-        lookup[part] = of_entry[begin : begin + len(part)]
-        begin += len(part)
-        lookups.append(lookup)
-    return lookups, names

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.data.cells import Coded, Strings
 from perceptrons.data.roles import Layout
 from perceptrons.data.source import Piece
 from perceptrons.data.table import LARGEST
 from perceptrons.features.local import Workspace, local_names
+from perceptrons.features.tablerows import Coded, Strings
 from perceptrons.scan.csvrows import UNUSED, Found, scan_rows
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34
@@ -23,14 +23,14 @@ class Plain(NamedTuple):
     lines: np.ndarray
     numbers: np.ndarray
     categories: list[Coded]
-    texts: Strings | None
+    texts: list[Strings]
     labels: Coded | None
 
 
 def read_plain(piece: Piece, begin: int, line: int, layout: Layout, workspace: Workspace) -> Plain | None:
     """Read the rows behind a place, which is in that line; None if a cell or a row is not plain."""
     content, width = piece.content[: piece.size], len(layout.names)
-    if len(layout.texts) > 1 or (layout.texts and not _is_text(content)):
+    if layout.texts and not _is_text(content):
         return None
     others = [*layout.categories, *([] if layout.label is None else [layout.label]), *layout.texts]
     targets = np.full(width, UNUSED)
@@ -62,7 +62,7 @@ def read_plain(piece: Piece, begin: int, line: int, layout: Layout, workspace: W
     except UnicodeDecodeError:
         return None
     labels = None if layout.label is None else coded.pop()
-    texts = Strings(text, *spans[-1]) if layout.texts else None
+    texts = [Strings(text, *span) for span in spans[n_coded:]]
     return Plain(n_lines, found.lines[:n], found.values[:n], coded, texts, labels)
 
 

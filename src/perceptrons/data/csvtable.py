@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from perceptrons.data.arrowcells import coded, one_chunk, strings, values_of
-from perceptrons.data.cells import Cells, Coded, Faults, no_cells
+from perceptrons.data.cells import Cells, Faults, no_cells
 from perceptrons.data.csvfile import header_of
 from perceptrons.data.csvpieces import OPEN, Records, csv_pieces, records_of
 from perceptrons.data.csvplain import Plain, read_plain
@@ -23,6 +23,7 @@ from perceptrons.data.table import LARGEST, DataFileError, shown
 from perceptrons.data.tableformat import TableFormat
 from perceptrons.data.text import what_is_wrong
 from perceptrons.features.local import Workspace
+from perceptrons.features.tablerows import Coded, Strings
 
 SPACES = r"[ \t\n\r\f\v]*"
 NUMBER = rf"^{SPACES}[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?{SPACES}$"
@@ -44,6 +45,7 @@ class CsvTable(TableFormat):
     """CSV or TSV. A file has a header if no cell of its first row is a number, unless one is told."""
 
     def __init__(self, tabs: bool):
+        super().__init__()
         self._tabs = tabs
         self._forms: dict[Path, Form] = {}
         self._rooms = threading.local()
@@ -149,7 +151,7 @@ class CsvTable(TableFormat):
         return read_plain(piece, begin, line, layout, self._rooms.words)
 
 
-Read = tuple[np.ndarray, list[Coded], Any, Coded | None, Faults]
+Read = tuple[np.ndarray, list[Coded], list[Strings], Coded | None, Faults]
 
 
 def _told_header(path: Path, line: int, cells: list[str]) -> list[str]:
@@ -193,7 +195,7 @@ def _read_texts(piece: Piece, records: Records, rows: np.ndarray, layout: Layout
     }
     categories = [coded(decoded[place], strip=True) for place in layout.categories]
     label = None if layout.label is None else coded(decoded[layout.label])
-    return numbers, categories, strings([decoded[place] for place in layout.texts]), label, faults
+    return numbers, categories, [strings(decoded[place]) for place in layout.texts], label, faults
 
 
 def _numbers(cells: Any, name: str, column: int, faults: Faults) -> np.ndarray:

@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from perceptrons.data.arrowcells import strings
-from perceptrons.data.cells import Cells, Coded, Faults, Further
+from perceptrons.data.cells import Cells, Faults
 from perceptrons.data.jsonrecords import Record, kind_of, leaves, written
-from perceptrons.data.roles import Roles
+from perceptrons.data.roles import Roles, did_you_mean
 from perceptrons.data.table import LARGEST, is_label, shown
 from perceptrons.data.text import what_is_wrong
+from perceptrons.features.tablerows import Coded, Further
 
 NOT_A_NUMBER = "is not a number: mend it, or name the key under categories (--categories)"
 ELSE = "turn it into numbers or strings, or leave it out (ignore)"
@@ -79,6 +80,7 @@ class Collector:
         self.others = Entries()
         named = ((NUMBER, roles.numbers), (CATEGORY, roles.categories), (TEXT, roles.texts))
         self.role_of = {name: (role, place) for role, names in named for place, name in enumerate(names)}
+        self.required = roles.required()
         self.role_of |= dict.fromkeys(known.ignore, (IGNORED, 0))
         if roles.label is not None:
             self.role_of[roles.label] = LABEL, 0
@@ -97,9 +99,15 @@ class Collector:
                     raise MisfitError("it stands twice: remove one")
                 seen.add(name)
                 self._put(row, name, role, place, value)
+            for name in self.required:
+                if name not in seen:  # missing, as null is
+                    path = (name,)
+                    self._put(row, name, *self.role_of[name], None)
         except MisfitError as error:
             column = record.text.find(json.dumps(path[-1], ensure_ascii=False)) + 1
-            self.faults.add(row, column or 1, f"key {shown('.'.join(path))}: {error}")
+            name = ".".join(path)
+            hint = did_you_mean(name, record.value.keys() - self.role_of.keys()) if name not in seen else ""
+            self.faults.add(row, column or 1, f"key {shown(name)}{hint}: {error}")
         label = self.known.roles.label
         if self.known.need_labels and label not in seen and row not in self.faults.rows:
             self.faults.add(row, 1, f"there is no label, key {shown(str(label))}: give one, or remove the record")
@@ -133,7 +141,7 @@ class Collector:
             self.number_names,
             {name: column.coded() for name, column in self.categories.items()},
             [entries.further() for entries in (*self.lists.values(), self.others) if entries.rows],
-            strings([pa.array(texts, pa.string()) for texts in self.texts]),
+            [strings(pa.array(texts, pa.string())) for texts in self.texts],
             None if self.known.roles.label is None else self.labels.coded(),
             self.faults,
             bad,

@@ -16,9 +16,9 @@ from perceptrons.data.arrowcells import coded, is_list, listed_features, one_chu
 from perceptrons.data.cells import Cells, Faults, no_cells
 from perceptrons.data.jsoncells import Collector, Known
 from perceptrons.data.jsonrecords import Record, kind_of, leaves, records_of
-from perceptrons.data.roles import USUAL_LABELS, Asked, Layout, Origin, Roles, likely_labels, settle, text_columns
+from perceptrons.data.roles import USUAL_LABELS, Asked, Layout, Origin, Roles, did_you_mean, settle, text_columns
 from perceptrons.data.source import Piece, pieces
-from perceptrons.data.table import LARGEST, is_label
+from perceptrons.data.table import LARGEST, is_label, listed, shown
 from perceptrons.data.tableformat import TableFormat
 
 NULL_BEHIND = re.compile(rb"\}\s*null")  # an example that is null, at which pyarrow 26 crashes
@@ -63,12 +63,22 @@ class JsonTable(TableFormat):
         keys = _keys(records)
         if roles is None:
             roles = _settle(Origin(piece.path, records[0].line + 1), keys, len(records), asked)
-        features = [*roles.numbers, *roles.categories]
-        filled = sum(keys[name].kinds.total() for name in features if name in keys)
-        sparse = filled < FULL * len(records) * len(features) and not roles.only_numbers
+        sparse = _is_sparse(keys, len(records), roles) and not roles.only_numbers
+        self._report_unknown(keys, roles, asked, sparse)
         known = Known(roles, frozenset(asked.ignore), asked.closed, asked.need_labels, sparse)
         label = None if roles.label is None else 0
         return roles, Layout([], label, [], [], [], Form(known, _shape(keys, len(records), known)))
+
+    def _report_unknown(self, keys: dict[str, Key], roles: Roles, asked: Asked, sparse: bool) -> None:
+        """Keys that a model does not know are left out, but not in silence: one may be misspelt."""
+        if asked.numbers is None or sparse:
+            return
+        known = {*roles.numbers, *roles.categories, *roles.texts, *asked.ignore, roles.label}
+        missing = [name for name in roles.required() if name not in keys]
+        unknown = [name for name in keys if name not in known and name not in asked.further]
+        for name in unknown:
+            hint = did_you_mean(name, missing or [one for one in known if one])
+            self.notices.setdefault(name, f"key {shown(name)} is unknown to the model and left out{hint}")
 
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
         if layout is not None and layout.form.shape is not None:
@@ -111,10 +121,24 @@ def _settle(origin: Origin, keys: dict[str, Key], n: int, asked: Asked) -> Roles
         kinds = [keys[names[place]].kinds for place in places]
         return [2 * (each["int"] + each["float"]) > each.total() - each["null"] for each in kinds]
 
-    always = {name for name in seen if keys[name].kinds.total() == n}
-    labels = likely_labels([name for name in seen if name in always or name in USUAL_LABELS])
+    labels = [name for name in reversed(USUAL_LABELS) if name in seen]
+    if asked.label is None and asked.need_labels and not labels:
+        usual = f"{', '.join(USUAL_LABELS[:-1])} or {USUAL_LABELS[-1]}"
+        what = f"no key is called {usual}: name the key of the label with label_column (--label-column)"
+        raise origin.error(f"{what}; there are {listed(seen, 10)}")
     roles = settle(origin, names, asked, is_number, labels)
-    return roles._replace(complete=always.issuperset(roles.numbers))
+    if asked.optional is None or asked.numbers is None:
+        always = {name for name in seen if keys[name].kinds.total() == n}
+        every = _is_sparse(keys, n, roles)
+        features = [*roles.numbers, *roles.categories]
+        roles = roles._replace(optional=[name for name in features if every or name not in always])
+    return roles
+
+
+def _is_sparse(keys: dict[str, Key], n: int, roles: Roles) -> bool:
+    """Do records lack most of the features that others have?"""
+    features = [*roles.numbers, *roles.categories]
+    return sum(keys[name].kinds.total() for name in features if name in keys) < FULL * n * len(features)
 
 
 def _shape(keys: dict[str, Key], n: int, known: Known) -> Shape | None:
@@ -216,7 +240,8 @@ def _cells(columns: dict[str, Any], known: Known, lines: np.ndarray, n_lines: in
     """The columns by their roles. nulls: may what is not there be a null?"""
     roles = known.roles
     features = [*roles.numbers, *roles.categories]
-    if nulls and any(columns[name].null_count for name in features):
+    required = set(roles.required())
+    if any(columns[name].null_count for name in features if nulls or name in required):
         return None
     numbers = np.zeros((len(lines), len(roles.numbers)))
     for place, name in enumerate(roles.numbers):
@@ -239,5 +264,5 @@ def _cells(columns: dict[str, Any], known: Known, lines: np.ndarray, n_lines: in
             labels.codes.min() < 0 or not all(is_label(text.strip()) for text in labels.distinct)
         ):
             return None
-    texts = strings([columns[name] for name in roles.texts])
+    texts = [strings(columns[name]) for name in roles.texts]
     return Cells(n_lines, lines, numbers, roles.number_names, categories, further, texts, labels, Faults(), [])

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from perceptrons.data.packed import STDIN
 from perceptrons.data.source import Identity, Piece, Share, find_files, identity, pieces
-from perceptrons.data.table import WHOLE, DataFileError, is_label, shown
+from perceptrons.data.table import WHOLE, DataFileError, is_label, not_classes, shown
 from perceptrons.features import Columns
 from perceptrons.features.local import Names
 from perceptrons.training.threads import ahead, in_order
@@ -52,6 +53,14 @@ class Bad(NamedTuple):
     column: int = 1
 
 
+class Skipped(NamedTuple):
+    """A record that was left out."""
+
+    path: Path
+    line: int  # from 1
+    why: str  # "file:line:column: what is wrong: what to do"
+
+
 class Parsed(NamedTuple):
     """What a thread makes of a piece, before anything is known of the pieces before it."""
 
@@ -77,12 +86,14 @@ class Reader(ABC):
     share: Share | None = None  # how much of every file is read, where several readers divide them; None: all
 
     def __init__(
-        self, paths: tuple[Any, ...], *, on_error: str, text_labels: bool, need_labels: bool, prompt: bool = False
-    ):
+        self, paths: tuple[Any, ...], *, on_error: str, text_labels: bool, need_labels: bool, prompt: bool = False,
+        many_classes: bool = True,
+    ):  # fmt: skip
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error={on_error!r}: choose 'raise' or 'skip'.")
         self.files = find_files(paths)
         self.on_error, self.text_labels, self.need_labels, self.prompt = on_error, text_labels, need_labels, prompt
+        self.many_classes = many_classes  # may nearly every example have a label of its own?
         self.skipped, self.complaints = 0, list[str]()
         self._seen: dict[Path, Identity | None] = {}
 
@@ -108,6 +119,11 @@ class Reader(ABC):
     def _begin(self) -> None:
         """Forget what was learned of the files in an iteration before."""
 
+    @property
+    def notices(self) -> list[str]:
+        """What somebody should be told of the files, though they can be read."""
+        return []
+
     def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What was learned of the files, as a cache keeps it."""
         if self.columns is None:
@@ -125,12 +141,22 @@ class Reader(ABC):
     def __iter__(self) -> Iterator[Block]:
         return ahead(self._blocks())
 
+    def with_skipped(self) -> Iterator[tuple[Block | None, list[Skipped]]]:
+        """The blocks, each with the records among its lines that were skipped; None where nothing else is left."""
+        return ahead(self._outcomes())
+
+    def _blocks(self) -> Generator[Block, None, None]:
+        with closing(self._outcomes()) as outcomes:
+            for block, _ in outcomes:
+                if block is not None:
+                    yield block
+
     def fingerprint(self) -> list[Any]:
         """What tells whether other files, or changed ones, are read now, or the same in another way."""
         named = [path for path in self.files if path != STDIN]
         return [[[str(path), *(self._identity(path) or ())] for path in named], len(named), self.asked]
 
-    def _blocks(self) -> Generator[Block, None, None]:
+    def _outcomes(self) -> Generator[tuple[Block | None, list[Skipped]], None, None]:
         self.skipped, self.complaints = 0, []
         kinds = Labels(self.text_labels)
         self._begin()
@@ -139,10 +165,10 @@ class Reader(ABC):
         at_once = ((piece, self._parse(piece)) for piece in self._pieces()) if self.prompt else None
         for piece, parsed in at_once or in_order(self._pieces(), self._parse):
             line = 1 if piece.first else line
-            block, error = self._block(piece, parsed, line, kinds)
+            block, skipped, error = self._block(piece, parsed, line, kinds)
             line += parsed.n_lines
-            if block is not None:
-                yield block
+            if block is not None or skipped:
+                yield block, skipped
             if error is not None:
                 raise error
 
@@ -161,8 +187,8 @@ class Reader(ABC):
 
     def _block(
         self, piece: Piece, parsed: Parsed, line: int, kinds: "Labels"
-    ) -> tuple[Block | None, DataFileError | None]:
-        """The block, and the error that ends it if bad records are not to be skipped."""
+    ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
+        """The block, records that were skipped, and the error that ends it if bad records are not to be skipped."""
         unfit = self._unfit(parsed, piece)
         classes = codes = None
         if parsed.labels is not None:
@@ -172,7 +198,7 @@ class Reader(ABC):
                 rows = np.flatnonzero(np.isin(codes, list(wrong))).tolist()
                 unfit = {row: (wrong[int(codes[row])], parsed.labels.column) for row in rows} | unfit
         bad = [*parsed.bad, *(Bad(int(parsed.lines[row]), *why) for row, why in unfit.items())]
-        error = self._complain(piece, sorted(bad, key=lambda one: one.line), line)
+        skipped, error = self._complain(piece, sorted(bad, key=lambda one: one.line), line)
         X, weight = self._matrix(parsed), parsed.weight
         lines: Any = parsed.lines + line
         if unfit or error is not None:
@@ -181,22 +207,33 @@ class Reader(ABC):
                 keep = keep[lines[keep] < (error.line or 0) - self._lines_before(piece.path)]
             X, lines, weight, codes = (None if part is None else part[keep] for part in (X, lines, weight, codes))
         block = Block(X, codes, classes, weight, piece.path, lines) if X.shape[0] else None
-        return block, error
+        if not self.many_classes and block is not None and codes is not None and classes is not None:
+            self._check_classes(piece.path, codes, classes)
+            self.many_classes = True  # the first block decides
+        return block, skipped, error
+
+    def _check_classes(self, path: Path, codes: np.ndarray, classes: np.ndarray) -> None:
+        what = not_classes([classes[code] for code in np.unique(codes)], len(codes), self.recipe().get("label_column"))
+        if what is not None:
+            raise DataFileError(path, what)
 
     def _lines_before(self, path: Path) -> int:
         """Lines of the file that others read. Known only where something is wrong, as counting takes a reading."""
         return 0 if self.share is None else self.share.lines_before(path)
 
-    def _complain(self, piece: Piece, bad: list[Bad], line: int) -> DataFileError | None:
+    def _complain(self, piece: Piece, bad: list[Bad], line: int) -> tuple[list[Skipped], DataFileError | None]:
         """Count bad records, or give the error for the first."""
+        skipped = []
         for one in bad:
-            error = DataFileError(piece.path, one.what, line + one.line + self._lines_before(piece.path), one.column)
+            number = line + one.line + self._lines_before(piece.path)
+            error = DataFileError(piece.path, one.what, number, one.column)
             if self.on_error == "raise":
-                return error
+                return [], error
             self.skipped += 1
+            skipped.append(Skipped(piece.path, number, str(error)))
             if len(self.complaints) < COMPLAINTS:
                 self.complaints.append(str(error))
-        return None
+        return skipped, None
 
 
 def texts_of(names: Names) -> list[str]:

@@ -1,6 +1,7 @@
 """What the columns of a table are, label, numbers, categories or texts: settled by the first block, found by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ class Asked(NamedTuple):
     header: bool | None
     need_labels: bool
     closed: bool  # have features that are not named here no column, so that nobody need look at them?
+    optional: list[str] | None = None  # columns that a record may lack; None: not known
+    further: frozenset[str] = frozenset()  # keys that have columns in a model, though the first block had them not
 
 
 class Roles(NamedTuple):
@@ -30,7 +33,7 @@ class Roles(NamedTuple):
     numbers: list[str]
     categories: list[str]
     texts: list[str]
-    complete: bool  # has every record of the first block every number?
+    optional: list[str]  # numbers and categories that a record may lack
 
     def as_feature(self, number: str) -> str:
         """What a number is called as a feature: beside words "height=", as "height" is a word."""
@@ -42,7 +45,13 @@ class Roles(NamedTuple):
 
     @property
     def only_numbers(self) -> bool:
-        return self.complete and bool(self.numbers) and not self.categories and not self.texts
+        complete = not set(self.numbers).intersection(self.optional)
+        return complete and bool(self.numbers) and not self.categories and not self.texts
+
+    def required(self) -> list[str]:
+        """Numbers and categories that every record must have."""
+        optional = set(self.optional)
+        return [name for name in (*self.numbers, *self.categories) if name not in optional]
 
 
 class Layout(NamedTuple):
@@ -86,7 +95,7 @@ def settle(
     texts = text_columns(names, asked)
     if asked.numbers is not None:
         label = _label(origin, names, asked, labels, {*asked.numbers, *asked.categories, *texts})
-        return Roles(label, list(asked.numbers), list(asked.categories), texts, True)
+        return Roles(label, list(asked.numbers), list(asked.categories), texts, asked.optional or [])
     _all_there(origin, names, [*texts, *asked.categories, *asked.ignore])
     label = _label(origin, names, asked, labels, {*asked.categories, *asked.ignore, *texts})
     if label in texts:
@@ -100,7 +109,7 @@ def settle(
         [names[place] for place in features if place in numbers],
         [names[place] for place in features if place not in numbers],
         texts,
-        True,
+        [],
     )
     _check_names(origin, roles)
     return roles
@@ -120,6 +129,7 @@ def locate(origin: Origin, names: list[str], roles: Roles, asked: Asked, form: A
     """Where the columns of these roles are in another file."""
     place_of = {name: place for place, name in enumerate(names)}
     label = None if roles.label is None else place_of.get(roles.label)
+    used = {*roles.numbers, *roles.categories, *roles.texts}
     missing = [name for name in (*roles.numbers, *roles.categories, *roles.texts) if name not in place_of]
     if label is None and asked.need_labels:
         missing += ["the label" if roles.label is None else roles.label]
@@ -127,7 +137,8 @@ def locate(origin: Origin, names: list[str], roles: Roles, asked: Asked, form: A
         what = f"there is no header, so where are {listed(missing)}? Give one, or as many columns as in training"
         raise origin.error(what)
     if missing:
-        raise origin.error(f"there is no column {listed(missing)}, but there was when the columns were settled: add it")
+        hints = "".join(did_you_mean(name, [one for one in names if one not in used]) for name in missing[:1])
+        raise origin.error(f"there is no column {listed(missing)}, which the first file has{hints}: add it")
     if not roles.numbers and not roles.categories and not roles.texts:
         raise origin.error("there is only one column: give a label and at least one feature, separated by commas")
     numbers, categories, texts = (
@@ -137,10 +148,16 @@ def locate(origin: Origin, names: list[str], roles: Roles, asked: Asked, form: A
 
 
 def text_columns(names: list[str], asked: Asked) -> list[str]:
-    """The columns of text: one name, a list, or several separated by commas."""
-    if isinstance(asked.texts, str):
-        return [asked.texts] if asked.texts in names else [name.strip() for name in asked.texts.split(",")]
-    return list(asked.texts or [])
+    """The columns of text, each once: names, or several names separated by commas."""
+    given = [asked.texts] if isinstance(asked.texts, str) else asked.texts or []
+    parts = [[name] if name in names else [part.strip() for part in name.split(",")] for name in given]
+    return list(dict.fromkeys(name for part in parts for name in part))
+
+
+def did_you_mean(name: str, others: Iterable[str]) -> str:
+    """A hint at a name that is nearly the same, as the end of a sentence."""
+    near = get_close_matches(name, list(others), 1, 0.75)
+    return f" (did you mean {shown(near[0])}?)" if near else ""
 
 
 def likely_labels(names: list[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """What every reader gets and gives: what is wanted, the table, and the error that names the place."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ import numpy as np
 
 LARGEST = 1e100  # above it, scores could overflow while learning
 WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})(\.0*)?", re.ASCII)  # "007" stays text, or its zeros would be lost
+FEW_CLASSES = 20  # so many are never too many
 NO_LABEL = {"nan", "inf", "infinity"}
 
 
@@ -55,6 +57,19 @@ class Table:
 def is_label(text: str) -> bool:
     """Not empty, and not a word for a missing number."""
     return bool(text) and text.lower().lstrip("+-") not in NO_LABEL
+
+
+def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> str | None:
+    """Why so many different labels of n examples are not classes, but prices, ids or texts; None if they may be."""
+    if len(labels) <= FEW_CLASSES or len(labels) <= n / 2:
+        return None
+    some = ", ".join(shown(str(label)) for label in list(labels)[:2])
+    where = "" if column is None else f" in column {shown(column)}"
+    name = "" if column is None else "name the right column with label_column (--label-column), "
+    return (
+        f"{len(labels):,} different labels{where} among {n:,} examples, such as {some}, do not look like classes: "
+        f"{name}{'or ' * bool(name)}allow them with many_classes=True (--many-classes)"
+    )
 
 
 def as_labels(texts: list[str], keep_text: bool) -> np.ndarray:

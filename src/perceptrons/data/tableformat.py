@@ -14,6 +14,9 @@ class TableFormat(ABC):
 
     names: list[str] | None = None  # of the columns of the first file, where a file may be without names
 
+    def __init__(self) -> None:
+        self.notices: dict[str, str] = {}  # what somebody should be told of columns, by their names
+
     @abstractmethod
     def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
         """Cut a file into pieces of whole records, of bounded size."""

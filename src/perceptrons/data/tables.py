@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from perceptrons.data.cells import Named, Shape, to_rows
+from perceptrons.data.cells import Shape, to_rows
 from perceptrons.data.packed import STDIN
 from perceptrons.data.reader import Parsed, Reader
 from perceptrons.data.roles import Asked, Layout, Roles
@@ -15,8 +14,8 @@ from perceptrons.data.source import Piece
 from perceptrons.data.table import DataFileError
 from perceptrons.data.tableformat import TableFormat
 from perceptrons.features import Columns, HashedText
-from perceptrons.features.assembling import Found, assemble, assemble_values
-from perceptrons.features.local import Local, Names, Workspace, local_names
+from perceptrons.features.local import Workspace
+from perceptrons.features.tablerows import number_names, sparse_rows, text_prefixes
 
 
 class TableReader(Reader):
@@ -37,18 +36,25 @@ class TableReader(Reader):
         "arrow" is the file format (Feather) or the stream.
     label_column : str or int, optional
         Name of the column with the labels, or its number from 1. Otherwise the last one that is not named below; but
-        "label", "y", "target" or "class" if there is such a column and the format is not CSV or TSV.
+        "label", "y", "target" or "class" if there is such a column and the format is not CSV or TSV. JSON must have one
+        of these, as its keys have no order.
     text_column : str or list of str, optional
-        Columns of text; several names have commas between them. The texts of a row are one text, its words features
-        by the rules of `text`. Numbers are then called "column=", as "column" is a word.
+        Columns of text; several names have commas between them. Their words are features by the rules of `text`: of
+        one column by themselves, of several as "column=word". Numbers are then called "column=", as "column" is a word.
     categories, ignore : str or list of str, optional
         Columns that are categories whatever they look like; columns to leave out.
     numbers : str or list of str, optional
         Columns of numbers. If given, nothing is left to decide: other columns that are named nowhere are left out.
+    optional : list of str, optional
+        JSON: numbers and categories that a record may lack; they are then 0. Otherwise those that a record of the first
+        block lacks, or all if records have few of them. Any other key that is missing counts as null.
     names : list of str, optional
         CSV: what the columns are called in a file without a header. Otherwise "1", "2", ..., or as in the first file.
     header : bool, optional
         CSV: does the first row hold names? Otherwise it does if none of its cells is a number.
+    prefix : bool, default=True
+        Keep the words of several columns of text apart, by the name of their column. False reads the texts of a row
+        as one text.
     text : HashedText or dict, optional
         How texts become features, or its parameters.
     hash_bits : int, optional
@@ -64,9 +70,10 @@ class TableReader(Reader):
     of CSV do not count. The column of "file:line:column" is the number of the cell, in JSON of the character; lines of
     Parquet and Arrow are rows.
 
-    JSON: keys are columns, "a.b" for b within a; lists of strings are categories of which a record may have several; a
-    number or category that a record lacks is 0 (but null is a missing number, or an empty category). A key that the
-    first block has not is taken by what each value is, unless X is an array: then it is a bad record.
+    JSON: keys are columns, "a.b" for b within a; lists of strings are categories of which a record may have several. A
+    key that is null or missing is a missing number, or an empty category, unless it is one of the `optional` ones. A
+    key that the first block has not is taken by what each value is, unless X is an array: then it is a bad record. Keys
+    that a model does not know are left out and named in `notices`.
 
     Examples
     --------
@@ -91,8 +98,10 @@ class TableReader(Reader):
         categories: str | list[str] | None = None,
         ignore: str | list[str] | None = None,
         numbers: str | list[str] | None = None,
+        optional: str | list[str] | None = None,
         names: list[str] | None = None,
         header: bool | None = None,
+        prefix: bool = True,
         text: HashedText | dict[str, Any] | None = None,
         hash_bits: int | None = None,
         columns: Columns | None = None,
@@ -102,9 +111,13 @@ class TableReader(Reader):
         self.format, self._form = format, _table_format(format)
         if format == "parquet" and STDIN in self.files:
             raise DataFileError(STDIN, "Parquet is not read from standard input: give the file, or pipe Arrow's stream")
-        self._text = _text(text, bool(text_column))
+        self._prefix, self._text = prefix, _text(text, bool(text_column))
         self._rule = None if self._text is None else self._text.rule()
         self._given, self.hash_bits = columns, _bits(hash_bits, self._text, columns)
+        further = frozenset[str]()
+        if columns is not None and format == "jsonl":
+            named = [*_listed(numbers), *_listed(categories), *_listed(text_column)]
+            further = _further(columns, named, words=bool(text_column))
         self._wanted = Asked(
             None if label_column is None else str(label_column),
             text_column or None,
@@ -114,7 +127,9 @@ class TableReader(Reader):
             names,
             header,
             self.need_labels,
-            columns is not None and columns.frozen and columns.bits is None,
+            columns is not None and columns.frozen and columns.bits is None and not further,
+            None if optional is None else _listed(optional),
+            further,
         )
         self._rooms = threading.local()
         self._begin()
@@ -141,6 +156,8 @@ class TableReader(Reader):
             "categories": wanted.categories if roles is None else roles.categories,
             "numbers": wanted.numbers if roles is None else roles.numbers,
             "ignore": wanted.ignore,
+            "optional": wanted.optional if roles is None else roles.optional,
+            "prefix": self._prefix,
             "text": text,
             "hash_bits": self.hash_bits,
             "text_labels": self.text_labels,
@@ -148,6 +165,10 @@ class TableReader(Reader):
         if self.format in ("csv", "tsv"):
             recipe |= {"names": self._form.names or wanted.names, "header": wanted.header}
         return recipe
+
+    @property
+    def notices(self) -> list[str]:
+        return list(self._form.notices.values())
 
     def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         assert self.columns is not None
@@ -195,7 +216,8 @@ class TableReader(Reader):
             self._rooms.words = Workspace()
         assert self.columns is not None
         narrow = self.columns.bits is not None or self._text is not None
-        shape = Shape(self._dense, narrow, self.need_labels)
+        prefixes = text_prefixes(piece.roles.texts) if self._prefix else []
+        shape = Shape(self._dense, narrow, self.need_labels, prefixes)
         return to_rows(cells, piece.layout, shape, self._rule, self._rooms.words)
 
     def _matrix(self, parsed: Parsed) -> Any:
@@ -208,20 +230,9 @@ class TableReader(Reader):
             places = columns.find(self._number_names._replace(counts=counts)).columns
             X = rows.values if (np.diff(places) == 1).all() else rows.values[:, np.argsort(places)]
         else:
-            X = self._sparse(rows.named, rows.words, columns)
+            X = sparse_rows(rows.named, rows.words, columns, self._text)
         self.n_features = columns.n_columns
         return X
-
-    def _sparse(self, named: Named, words: Local | None, columns: Columns) -> Any:
-        found = columns.find(named.names)
-        if words is None:
-            if columns.bits is not None:
-                return assemble_values(*named[:3], found, columns.n_columns)
-            return float64_rows(named, found, columns.n_columns)
-        assert self._text is not None
-        of_words = columns.find(words.names)
-        X = assemble(words, of_words, columns.n_columns, self._text.values, self._text.norm)
-        return X + assemble_values(*named[:3], found, columns.n_columns) if len(named.numbers) else X
 
 
 class Placed(Piece):
@@ -229,24 +240,6 @@ class Placed(Piece):
 
     roles: Roles | None
     layout: Layout | None
-
-
-def float64_rows(named: Named, found: Found, n_columns: int) -> Any:
-    """Rows of features whose columns are their own; those without a column are dropped."""
-    places, amounts, starts = found.columns[named.numbers], named.amounts, named.starts
-    known = places >= 0
-    if not known.all():
-        starts = np.concatenate([[0], np.cumsum(known)])[starts]
-        places, amounts = places[known], amounts[known]
-    shape = (len(starts) - 1, n_columns)
-    return sp.csr_matrix((amounts, places.astype(np.int32), starts.astype(np.int32)), shape=shape, copy=False)
-
-
-def number_names(names: list[str]) -> Names:
-    """Names as `Columns` takes them."""
-    encoded = [name.encode("utf-8", "surrogatepass") for name in names]
-    ends = np.cumsum([0, *map(len, encoded)])
-    return local_names(np.frombuffer(b"".join(encoded), np.uint8), ends[:-1], ends[1:], Workspace())[1]
 
 
 def _table_format(format: str) -> TableFormat:
@@ -268,6 +261,12 @@ def _table_format(format: str) -> TableFormat:
 
         return ArrowTable(format)
     raise ValueError(f"format={format!r}: choose one of csv, tsv, jsonl, parquet, arrow.")
+
+
+def _further(columns: Columns, named: list[str], words: bool) -> frozenset[str]:
+    """Keys that have columns in a model, though they are not named. words: may a name be a word of a text?"""
+    keys, known = (name.partition("=") for name in columns.names()), {*named}
+    return frozenset(key for key, equals, _ in keys if key not in known and (equals or not words))
 
 
 def _listed(names: str | list[str] | None) -> list[str]:

@@ -247,7 +247,7 @@ def look(files: Any, reading: dict[str, Any]) -> tuple[list[str], dict[str, Any]
     reader = stream(*names, **reading)
     for block in reader:
         kind = {} if block.classes is None else {"text_labels": block.classes.dtype.kind in "UO"}
-        recipe = {**reading, **reader.recipe(), **kind}
+        recipe = {**reading, **reader.recipe(), **kind, "many_classes": True}  # which was checked here
         divisible = reader.format in BY_LINE and all(can_be_shared(path) for path in reader.files)
         return names, {name: value for name, value in recipe.items() if value is not None}, divisible
     raise ValueError(f"{', '.join(names)}: there is no example in it.")

@@ -10,8 +10,8 @@ from perceptrons.scan.words import MARK
 
 def shown(name: bytes) -> str:
     """A name for people: n-grams of characters stand in ‹ ›, as they may begin or end with a space."""
-    text = name.decode("utf-8", "replace")
-    return f"‹{text[1:]}›" if name[:1] == bytes([MARK]) else text
+    before, mark, gram = name.decode("utf-8", "replace").partition(chr(MARK))
+    return f"{before}‹{gram}›" if mark else before
 
 
 def by_column(columns: np.ndarray, counts: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from perceptrons.features.table import extended, grown, new_table, power_of_two
 from perceptrons.scan.eight import ROOM
-from perceptrons.scan.names import number_names
+from perceptrons.scan.names import key_names, number_names
 from perceptrons.scan.words import Clean, Entries, Rule, add_up, cut, room_for
 
 FEWEST, USUAL = 2**10, 2**16  # slots of a new table: for a short text, for a piece of about 1 MB
@@ -113,6 +113,15 @@ def local_names(content: np.ndarray, begin: Any, end: Any, workspace: Workspace)
             if item < len(begin):
                 workspace.grow(int(lengths.max()))
     return numbers, workspace.names(np.bincount(numbers, minlength=int(workspace.table.used[0])).astype(np.int64))
+
+
+def keyed(names: list[bytes], counts: np.ndarray) -> Names:
+    """Names that are all different, as `Columns` takes them."""
+    ends = np.cumsum([0, *map(len, names)])
+    keys, padded = np.empty(len(names), np.uint64), np.frombuffer(b"".join([*names, bytes(ROOM)]), np.uint8)
+    with np.errstate(over="ignore"):
+        key_names(padded, ends, keys)
+    return Names(padded[: ends[-1]], ends, counts, keys)
 
 
 def _checked(content: np.ndarray, begin: Any, end: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

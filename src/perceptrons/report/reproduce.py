@@ -112,14 +112,15 @@ def _of_stream(source: dict[str, Any]) -> list[str]:
             words += [f"--{name.replace('_', '-')}", value]
     text = source.get("text") or {}
     for name, usual in (("words", [1, 1]), ("chars", None)):
-        sizes = text.get(name)
-        if sizes and list(sizes) != usual:
-            words += [f"--{name}", "-".join(str(size) for size in dict.fromkeys(sizes))]
+        sizes = text.get(name, usual)
+        if sizes != usual:
+            words += [f"--{name}", "-".join(str(size) for size in dict.fromkeys(sizes)) if sizes else "none"]
     for name in ("categories", "ignore"):
         for value in _listed(source.get(name)):
             words += [f"--{name}", value]
-    bits = source.get("hash_bits") or text.get("bits")
-    return [*words, *(["--hash-bits", str(bits)] if bits else [])]
+    flags = [f"--{name.replace('_', '-')}" for name in ("zero_based", "text_labels") if source.get(name)]
+    bits = text["bits"] or 0 if "bits" in text else source.get("hash_bits")
+    return [*words, *flags, *([] if bits is None else ["--hash-bits", str(bits)])]
 
 
 def _listed(value: Any) -> list[str]:

@@ -28,6 +28,8 @@ def by_workers(order: Order) -> ByWorkers:
     reader = reader_of(data, format, order.label_column, order.asked)
     files = _found(order.data) if order.asked.dask is not None else reader.files
     how = {name: value for name, value in reader.asked.items() if value is not None}
+    if order.asked.many_classes:
+        how["many_classes"] = True
     return ByWorkers([Path(os.path.abspath(path)) for path in files], how)
 
 

@@ -12,7 +12,7 @@ from perceptrons.cli.stream.reading import refusing_stream
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
-    from perceptrons.data.reader import Block, Reader
+    from perceptrons.data.reader import Block, Reader, Skipped
 
 
 def blocks_of(reader: "Reader") -> Iterator["Block"]:
@@ -26,13 +26,26 @@ def blocks_of(reader: "Reader") -> Iterator["Block"]:
         yield block
 
 
-def matrices_of(reader: "Reader") -> Iterator[Any]:
-    """The features of the blocks."""
-    return (block.X for block in blocks_of(reader))
+def records_of(reader: "Reader") -> Iterator[tuple[Any, list[tuple[int, "Skipped"]]]]:
+    """The features of the blocks, and the records that were skipped, each with the number of examples before it."""
+    outcomes = reader.with_skipped()
+    while True:
+        with refusing_stream():
+            outcome = next(outcomes, None)
+        if outcome is None:
+            return
+        block, skipped = outcome
+        before = [0] * len(skipped)
+        if block is not None and block.lines is not None:
+            before = block.lines.searchsorted([one.line for one in skipped]).tolist()
+        yield None if block is None else block.X, list(zip(before, skipped, strict=True))
 
 
-def write_answers(model: "AnyModel", matrices: Iterable[Any], out: IO[str], scores: bool, as_json: bool) -> None:
-    """A line for every example, in order; what is there is written out before more is waited for."""
+def write_answers(model: "AnyModel", records: Iterable[Any], out: IO[str], scores: bool, as_json: bool) -> None:
+    """A line for every record, in order; what is there is written out before more is waited for.
+
+    A record that was skipped has an empty label, in JSON its line and the reason.
+    """
     classes = model.classes_.tolist()
     words = [label_word(label) for label in classes]
     several = several_labels(model)
@@ -40,20 +53,32 @@ def write_answers(model: "AnyModel", matrices: Iterable[Any], out: IO[str], scor
     if scores and not as_json:
         out.write("\t".join(["label", *(f"score of {label_word(label)}" for label in with_score)]) + "\n")
         out.flush()
-    for X in matrices:
-        points = scored(model, X)
-        won = winners(model, points)
-        labels = [flags.nonzero()[0].tolist() for flags in won] if several else won.tolist()
-        rows = points.reshape(len(labels), -1).tolist() if scores else []
-        if as_json:
-            out.writelines(_json_lines(classes, labels, with_score, rows))
-        else:
-            texts = [",".join(words[k] for k in label) for label in labels] if several else [words[k] for k in labels]
-            if scores:
-                pairs = zip(texts, rows, strict=True)
-                texts = ["\t".join([text, *(f"{point:.6g}" for point in row)]) for text, row in pairs]
-            out.write("\n".join(texts) + "\n")
+    for X, skipped in records:
+        lines: list[str] = []
+        if X is not None:
+            points = scored(model, X)
+            won = winners(model, points)
+            labels = [flags.nonzero()[0].tolist() for flags in won] if several else won.tolist()
+            rows = points.reshape(len(labels), -1).tolist() if scores else []
+            if as_json:
+                lines = list(_json_lines(classes, labels, with_score, rows))
+            elif several:
+                lines = [",".join(words[k] for k in label) for label in labels]
+            else:
+                lines = [words[k] for k in labels]
+            if scores and not as_json:
+                pairs = zip(lines, rows, strict=True)
+                lines = ["\t".join([text, *(f"{point:.6g}" for point in row)]) for text, row in pairs]
+        written, done = list[str](), 0
+        for before, one in skipped:
+            written += [*lines[done:before], _json_of(one) if as_json else "\t" * len(with_score) * scores]
+            done = before
+        out.write("\n".join([*written, *lines[done:]]) + "\n")
         out.flush()
+
+
+def _json_of(skipped: "Skipped") -> str:
+    return json.dumps({"label": None, "line": skipped.line, "error": skipped.why}, allow_nan=False)
 
 
 def _json_lines(classes: list[Any], labels: list[Any], with_score: list[Any], rows: list[Any]) -> Iterator[str]:
@@ -61,7 +86,7 @@ def _json_lines(classes: list[Any], labels: list[Any], with_score: list[Any], ro
         content: dict[str, Any] = {"label": [classes[k] for k in label] if isinstance(label, list) else classes[label]}
         if rows:
             content["scores"] = {str(name): point for name, point in zip(with_score, rows[place], strict=True)}
-        yield json.dumps(content, allow_nan=False) + "\n"
+        yield json.dumps(content, allow_nan=False)
 
 
 def measure_stream(model: "AnyModel", reader: "Reader") -> Quality:

@@ -118,12 +118,13 @@ class Asked:
     epochs: int | None = None
     classes: str | None = None
     hash_bits: int | None = None
-    text_column: str | None = None
+    text_column: list[str] | None = None
     words: Any = None
     chars: Any = None
     categories: list[str] | None = field(default=None)
     ignore: list[str] | None = field(default=None)
     text_labels: bool = False
+    many_classes: bool = False
     zero_based: bool = False
     on_error: options.OnErrorName | None = None
     cache: Path | None = None
@@ -169,7 +170,8 @@ def why_stream(data: list[Path], format: options.DataFormat | None, asked: Asked
     if data and is_pattern(data[0]):
         return f"the files of a pattern, {plain(data[0])}, are read as one"
     for name in asked.given():
-        return f"{option(name)} asks for one"
+        if name != "many_classes":
+            return f"{option(name)} asks for one"
     known = format.value if format is not None else format_by_name(data[0]) if data else None
     return f"files of format {known} are read as one" if known in ONLY_STREAMS else None
 

@@ -41,7 +41,7 @@ def refusing_stream() -> Iterator[None]:
 def reader_of(data: Sequence[Path], format: "DataFormat | None", label_column: str | None, asked: Asked) -> "Reader":
     """What `train` is to learn from."""
     wanted = {
-        "label_column": label_column, "text_column": asked.text_column, "zero_based": asked.zero_based or None,
+        "label_column": label_column, "text_column": asked.text_column or None, "zero_based": asked.zero_based or None,
         "categories": asked.categories or None, "ignore": asked.ignore or None,
     }  # fmt: skip
     text = {
@@ -54,6 +54,7 @@ def reader_of(data: Sequence[Path], format: "DataFormat | None", label_column: s
         text,
         hash_bits=asked.hash_bits,
         text_labels=asked.text_labels,
+        many_classes=asked.many_classes,
         on_error="raise" if asked.on_error is None else asked.on_error.value,
     )
 
@@ -96,7 +97,7 @@ class Reading(NamedTuple):
     format: "DataFormat | None"
     need_labels: bool
     label_column: str | None = None
-    text_column: str | None = None
+    text_column: list[str] | None = None
     skip: bool = False  # records that are no examples
     prompt: bool = False
 
@@ -105,9 +106,9 @@ class Reading(NamedTuple):
         on_error = "skip" if self.skip else "raise"
         return {"on_error": on_error, "need_labels": self.need_labels, "prompt": self.prompt, "text_labels": True}
 
-    def columns(self) -> dict[str, str]:
+    def columns(self) -> dict[str, Any]:
         """Columns that are called otherwise than in what the model learned from."""
-        named = {"label_column": self.label_column, "text_column": self.text_column}
+        named = {"label_column": self.label_column, "text_column": self.text_column or None}
         return {name: value for name, value in named.items() if value is not None}
 
 
@@ -118,7 +119,7 @@ def stream_for(model: "AnyModel", data: Sequence[Path], how: Reading) -> "Reader
         return None if "npz" in names else reader_for(model, data, how)
     for name in ONLY_STREAMS.intersection(filter(None, names)):
         raise BadInputError(f"files of format {name} are for models that learned from a stream, and this one did not.")
-    if how.text_column is not None:
+    if how.text_column:
         raise BadInputError("--text-column is for models that learned from a stream, and this one did not.")
     if STDIN not in data:
         return None
@@ -169,6 +170,8 @@ def skipped_in_words(reader: "Reader") -> str:
 
 
 def say_skipped(reader: "Reader") -> None:
-    """Say on stderr how many records were skipped, if any."""
+    """Say on stderr how many records were skipped, if any, and what else there is to say."""
+    for notice in reader.notices:
+        print(f"{reader.files[0]}: {notice}", file=sys.stderr)
     if reader.skipped:
         print(skipped_in_words(reader), file=sys.stderr)
