@@ -6,10 +6,11 @@ Files of tokens in columns are not tables: `conll.py` reads and writes them.
 import os
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from perceptrons.data.csvfile import read_csv
 from perceptrons.data.npzfile import read_npz
+from perceptrons.data.openstream import OpenStream, is_stream
 from perceptrons.data.packed import packing_of
 from perceptrons.data.svmlight import read_svmlight
 from perceptrons.data.table import DataFileError, Table, Wanted
@@ -102,7 +103,7 @@ def read(
 
 
 def stream(
-    *paths: str | os.PathLike[str],
+    *paths: str | os.PathLike[str] | IO[Any],
     format: str | None = None,
     hash_bits: int | None = None,
     on_error: str = "raise",
@@ -118,7 +119,8 @@ def stream(
     Parameters
     ----------
     paths : paths
-        Files, patterns such as "part-*.svm.gz", or "-" for standard input; packed by gzip, zstd, xz or bzip2 or not.
+        Files, patterns such as "part-*.svm.gz", "-" for standard input, or streams that are open already, of text or
+        bytes, such as `io.StringIO`; compressed by gzip, zstd, xz or bzip2 or not.
     format : {"svmlight", "libsvm", "vw", "text", "csv", "tsv", "jsonl", "parquet", "arrow"}, optional
         Otherwise known by the ending of the first file. "text" is fastText's "__label__x text", or a label, a tab and
         a text. Tables (from "csv" on) need the package pyarrow.
@@ -218,9 +220,10 @@ def _alike(
     return format, recipe.get("hash_bits") if hash_bits is None else hash_bits, known | given
 
 
-def stream_format(paths: tuple[str | os.PathLike[str], ...]) -> str:
+def stream_format(paths: tuple[Any, ...]) -> str:
     """The format that the ending of the first name stands for."""
-    for path in map(Path, paths):
+    for given in paths:
+        path = OpenStream.of(given, 1) if is_stream(given) else Path(given)
         known = ENDINGS | STREAM_ENDINGS
         found = known.get(_ending(path))
         if found in STREAMS:
@@ -229,9 +232,7 @@ def stream_format(paths: tuple[str | os.PathLike[str], ...]) -> str:
             raise DataFileError(path, f"files of format {found} are not read as a stream: give them to read()")
         break
     what = "the ending of this name says nothing about the format"
-    raise DataFileError(
-        Path(paths[0]) if paths else Path("-"), f"{what}: choose one of {', '.join(STREAMS)} (--format)"
-    )
+    raise DataFileError(path if paths else Path("-"), f"{what}: choose one of {', '.join(STREAMS)} (--format)")
 
 
 def format_of(path: Path) -> str:

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from perceptrons.data.cells import Faults
-from perceptrons.data.table import LARGEST, shown
-from perceptrons.data.text import what_is_wrong
 from perceptrons.features.tablerows import Coded, Further, Strings
+from perceptrons.features.values import LARGEST, shown, what_is_wrong
 
 
 def one_chunk(column: Any) -> Any:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 
+from perceptrons.data.openstream import OpenStream
 from perceptrons.data.packed import STDIN
 from perceptrons.data.source import PIECE, identity, opened
 from perceptrons.data.table import DataFileError
@@ -35,7 +36,7 @@ def parquet_batches(path: Path, used: Used) -> Iterator[Any]:
 
 def arrow_batches(path: Path, used: Used) -> Iterator[Any]:
     """The batches of a file of Arrow (Feather) or of a stream, which may be packed and come from a pipe."""
-    if path != STDIN and _begins(path) == FILE:
+    if path != STDIN and not isinstance(path, OpenStream) and _begins(path) == FILE:
         with _clear_errors(path, "Arrow"), _unchanged(path), pa.OSFile(str(path)) as raw:
             file = pyarrow.ipc.open_file(raw)
             yield _no_rows(file.schema)

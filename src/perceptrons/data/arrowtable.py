@@ -20,10 +20,11 @@ from perceptrons.data.arrowcells import (
 )  # fmt: skip
 from perceptrons.data.arrowfiles import arrow_batches, parquet_batches
 from perceptrons.data.cells import Cells, Faults
-from perceptrons.data.roles import Asked, Layout, Origin, Roles, likely_labels, locate, settle
+from perceptrons.data.roles import Asked, Layout, Origin, likely_labels, locate, settle
 from perceptrons.data.source import Piece
-from perceptrons.data.table import shown
 from perceptrons.data.tableformat import TableFormat
+from perceptrons.features.records import Roles
+from perceptrons.features.values import shown
 
 
 class ArrowTable(TableFormat):

@@ -6,9 +6,9 @@ import numpy as np
 
 from perceptrons.data.reader import Bad, Parsed, Texts
 from perceptrons.data.roles import Layout
-from perceptrons.data.table import is_label, shown
 from perceptrons.features.local import Local, Workspace
 from perceptrons.features.tablerows import Coded, Further, Named, Strings, cut_columns, name_features
+from perceptrons.features.values import is_label, shown
 from perceptrons.scan.words import Rule
 
 LARGEST_NARROW = 1e30

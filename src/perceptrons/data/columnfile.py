@@ -14,7 +14,8 @@ from typing import Any, overload
 import numpy as np
 
 from perceptrons.data.packed import write_bytes
-from perceptrons.data.table import DataFileError, shown
+from perceptrons.data.table import DataFileError
+from perceptrons.features.values import shown
 
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 NUMBER = re.compile(r"[+-]?\d{1,9}", re.ASCII)

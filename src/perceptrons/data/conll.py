@@ -15,7 +15,8 @@ import numpy as np
 from perceptrons.data.columnfile import CONLLU, ColumnFile, runs, texts
 from perceptrons.data.packed import BOM, STDIN, as_utf8, packing_of, resolved
 from perceptrons.data.source import read_bytes
-from perceptrons.data.table import DataFileError, shown
+from perceptrons.data.table import DataFileError
+from perceptrons.features.values import shown
 
 __all__ = ["FORMATS", "ColumnFile", "read_conll"]
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from perceptrons.data.table import LARGEST, DataFileError, Table, Wanted, as_labels, is_label, listed, shown
-from perceptrons.data.text import number, read_text, what_is_wrong
+from perceptrons.data.table import DataFileError, Table, Wanted, as_labels
+from perceptrons.data.text import read_text
+from perceptrons.features.values import LARGEST, is_label, listed, number, shown, what_is_wrong
 
 Record = tuple[int, list[str]]  # the line it starts on, its cells
 

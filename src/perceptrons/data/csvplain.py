@@ -7,9 +7,9 @@ import numpy as np
 
 from perceptrons.data.roles import Layout
 from perceptrons.data.source import Piece
-from perceptrons.data.table import LARGEST
 from perceptrons.features.local import Workspace, local_names
 from perceptrons.features.tablerows import Coded, Strings
+from perceptrons.features.values import LARGEST
 from perceptrons.scan.csvrows import UNUSED, Found, scan_rows
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34

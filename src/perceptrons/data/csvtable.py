@@ -17,13 +17,14 @@ from perceptrons.data.csvpieces import OPEN, Records, csv_pieces, records_of
 from perceptrons.data.csvplain import Plain, read_plain
 from perceptrons.data.packed import BOM
 from perceptrons.data.reader import Bad
-from perceptrons.data.roles import Asked, Layout, Origin, Roles, locate, settle
+from perceptrons.data.roles import Asked, Layout, Origin, locate, settle
 from perceptrons.data.source import Piece
-from perceptrons.data.table import LARGEST, DataFileError, shown
+from perceptrons.data.table import DataFileError
 from perceptrons.data.tableformat import TableFormat
-from perceptrons.data.text import what_is_wrong
 from perceptrons.features.local import Workspace
+from perceptrons.features.records import Roles
 from perceptrons.features.tablerows import Coded, Strings
+from perceptrons.features.values import LARGEST, shown, what_is_wrong
 
 SPACES = r"[ \t\n\r\f\v]*"
 NUMBER = rf"^{SPACES}[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?{SPACES}$"

@@ -7,13 +7,7 @@ from typing import Any, NamedTuple
 
 from perceptrons.data.reader import Bad
 from perceptrons.data.source import Piece
-from perceptrons.data.table import shown
-
-
-class Twice(dict):
-    """An object in which some keys stand twice."""
-
-    keys_twice: frozenset[str]
+from perceptrons.features.values import Twice, shown
 
 
 class Record(NamedTuple):
@@ -65,33 +59,3 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_object)
-
-
-def leaves(record: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Any, bool]]:
-    """The values that are no objects, in their order: keys that lead there, value, and whether a key stands twice."""
-    waiting: list[tuple[tuple[str, ...], Any, bool]] = [((), record, False)]
-    while waiting:
-        path, value, twice = waiting.pop()
-        if not isinstance(value, dict):
-            yield path, value, twice
-            continue
-        doubled: frozenset[str] = value.keys_twice if isinstance(value, Twice) else frozenset()
-        waiting += [((*path, key), value[key], twice or key in doubled) for key in reversed(value)]
-
-
-def kind_of(value: Any) -> str:
-    """What a value is, for deciding what its key is."""
-    if isinstance(value, list):
-        return "list" if all(isinstance(item, str) for item in value) else "mixture"
-    return {bool: "bool", int: "int", float: "float", str: "string"}.get(type(value), "null")
-
-
-def written(value: Any) -> str | None:
-    """A value as a category or label; None for what can be neither."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(value) if isinstance(value, int | float) else None

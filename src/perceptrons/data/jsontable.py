@@ -14,12 +14,12 @@ import pyarrow.json
 
 from perceptrons.data.arrowcells import coded, is_list, listed_features, one_chunk, strings, values_of
 from perceptrons.data.cells import Cells, Faults, no_cells
-from perceptrons.data.jsoncells import Collector, Known
-from perceptrons.data.jsonrecords import Record, kind_of, leaves, records_of
-from perceptrons.data.roles import USUAL_LABELS, Asked, Layout, Origin, Roles, did_you_mean, settle, text_columns
+from perceptrons.data.jsonrecords import Record, records_of
+from perceptrons.data.roles import USUAL_LABELS, Asked, Layout, Origin, settle, text_columns
 from perceptrons.data.source import Piece, pieces
-from perceptrons.data.table import LARGEST, is_label, listed, shown
 from perceptrons.data.tableformat import TableFormat
+from perceptrons.features.records import Collector, Known, Roles
+from perceptrons.features.values import LARGEST, did_you_mean, is_label, kind_of, leaves, listed, shown
 
 NULL_BEHIND = re.compile(rb"\}\s*null")  # an example that is null, at which pyarrow 26 crashes
 TYPES = {
@@ -90,10 +90,24 @@ class JsonTable(TableFormat):
         sound = [record for record in records if record.bad is None]
         if layout is None:
             return no_cells(_count_lines(piece), bad)
-        collector = Collector(len(sound), layout.form.known)
+        collector, faults = Collector(len(sound), layout.form.known), Faults()
         for row, record in enumerate(sound):
-            collector.take(row, record)
-        return collector.cells(_count_lines(piece), [record.line for record in sound], bad)
+            misfit = collector.take(row, record.value)
+            if misfit is not None:
+                key = json.dumps(misfit.path[-1], ensure_ascii=False) if misfit.path else record.text
+                faults.add(row, record.text.find(key) + 1 or 1, misfit.what)
+        return Cells(
+            _count_lines(piece),
+            np.fromiter((record.line for record in sound), np.int64),
+            collector.numbers,
+            collector.number_names,
+            collector.categories(),
+            collector.further(),
+            collector.texts(),
+            collector.labels(),
+            faults,
+            bad,
+        )
 
 
 def _count_lines(piece: Piece) -> int:

@@ -13,10 +13,10 @@ from sklearn.base import clone
 
 from perceptrons.data.reader import Bad, Parsed, Reader, Texts, texts_of
 from perceptrons.data.source import Piece
-from perceptrons.data.table import shown
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.assembling import assemble
 from perceptrons.features.local import Workspace, cut_text, local_names
+from perceptrons.features.values import shown
 from perceptrons.scan.labelled import PREFIX, Found, scan_labelled
 
 SPACES = b" \t\n\v\f\r\0"

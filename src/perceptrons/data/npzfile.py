@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.table import LARGEST, DataFileError, Table, Wanted, as_labels
+from perceptrons.data.table import DataFileError, Table, Wanted, as_labels
+from perceptrons.features.values import LARGEST
 
 LARGEST_FLOAT32 = 1e13
 EXAMPLES = ("x", "data", "features", "images")

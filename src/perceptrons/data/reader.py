@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.data.openstream import OpenStream, only_once
 from perceptrons.data.packed import STDIN
 from perceptrons.data.source import Identity, Piece, Share, find_files, identity, pieces
-from perceptrons.data.table import WHOLE, DataFileError, is_label, not_classes, shown
+from perceptrons.data.table import WHOLE, DataFileError, not_classes
 from perceptrons.features import Columns
 from perceptrons.features.local import Names
+from perceptrons.features.values import is_label, shown
 from perceptrons.training.threads import ahead, in_order
 
 COMPLAINTS = 10  # of the records that were skipped, so many are kept
@@ -153,7 +155,7 @@ class Reader(ABC):
 
     def fingerprint(self) -> list[Any]:
         """What tells whether other files, or changed ones, are read now, or the same in another way."""
-        named = [path for path in self.files if path != STDIN]
+        named = [path for path in self.files if path != STDIN and not isinstance(path, OpenStream)]
         return [[[str(path), *(self._identity(path) or ())] for path in named], len(named), self.asked]
 
     def _outcomes(self) -> Generator[tuple[Block | None, list[Skipped]], None, None]:
@@ -174,10 +176,13 @@ class Reader(ABC):
 
     def _pieces(self) -> Iterator[Piece]:
         for path in self.files:
-            if path == STDIN and path in self._seen:
-                raise DataFileError(path, "standard input was read already, and can be only once: keep a cache")
-            self._identity(path)
+            self._begin_file(path)
             yield from pieces(path, self.prompt, self.share)
+
+    def _begin_file(self, path: Path) -> None:
+        if (path == STDIN or only_once(path)) and path in self._seen:
+            raise DataFileError(path, "it was read already, and can be read only once: keep a cache")
+        self._identity(path)
 
     def _identity(self, path: Path) -> Identity | None:
         now = identity(path)

@@ -1,11 +1,12 @@
 """What the columns of a table are, label, numbers, categories or texts: settled by the first block, found by name."""
 
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from perceptrons.data.table import DataFileError, listed, shown
+from perceptrons.data.table import DataFileError
+from perceptrons.features.records import Roles
+from perceptrons.features.values import did_you_mean, listed, shown
 
 USUAL_LABELS = ("label", "y", "target", "class")
 
@@ -24,34 +25,6 @@ class Asked(NamedTuple):
     closed: bool  # have features that are not named here no column, so that nobody need look at them?
     optional: list[str] | None = None  # columns that a record may lack; None: not known
     further: frozenset[str] = frozenset()  # keys that have columns in a model, though the first block had them not
-
-
-class Roles(NamedTuple):
-    """What the columns are, by name."""
-
-    label: str | None
-    numbers: list[str]
-    categories: list[str]
-    texts: list[str]
-    optional: list[str]  # numbers and categories that a record may lack
-
-    def as_feature(self, number: str) -> str:
-        """What a number is called as a feature: beside words "height=", as "height" is a word."""
-        return f"{number}=" if self.texts else number
-
-    @property
-    def number_names(self) -> list[str]:
-        return [self.as_feature(name) for name in self.numbers] if self.texts else self.numbers
-
-    @property
-    def only_numbers(self) -> bool:
-        complete = not set(self.numbers).intersection(self.optional)
-        return complete and bool(self.numbers) and not self.categories and not self.texts
-
-    def required(self) -> list[str]:
-        """Numbers and categories that every record must have."""
-        optional = set(self.optional)
-        return [name for name in (*self.numbers, *self.categories) if name not in optional]
 
 
 class Layout(NamedTuple):
@@ -152,12 +125,6 @@ def text_columns(names: list[str], asked: Asked) -> list[str]:
     given = [asked.texts] if isinstance(asked.texts, str) else asked.texts or []
     parts = [[name] if name in names else [part.strip() for part in name.split(",")] for name in given]
     return list(dict.fromkeys(name for part in parts for name in part))
-
-
-def did_you_mean(name: str, others: Iterable[str]) -> str:
-    """A hint at a name that is nearly the same, as the end of a sentence."""
-    near = get_close_matches(name, list(others), 1, 0.75)
-    return f" (did you mean {shown(near[0])}?)" if near else ""
 
 
 def likely_labels(names: list[str]) -> list[str]:

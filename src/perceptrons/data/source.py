@@ -16,6 +16,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.data.openstream import OpenStream, is_stream
 from perceptrons.data.packed import BOM, PACKINGS, STDIN, packing_of
 from perceptrons.data.spare import Spare
 from perceptrons.data.table import DataFileError
@@ -43,11 +44,18 @@ class Identity(NamedTuple):
 
 
 def find_files(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
-    """The files that names and patterns stand for; "-" is STDIN. The matches of a pattern are sorted."""
+    """The files that names and patterns stand for; "-" is STDIN. The matches of a pattern are sorted.
+
+    A stream that is open already becomes an `OpenStream`.
+    """
     if not paths:
         raise ValueError("There is nothing to read: give at least one file, or - for standard input.")
     files: list[Path] = []
-    for given in (os.fspath(path) for path in paths):
+    for number, path in enumerate(paths, 1):
+        if is_stream(path):
+            files.append(OpenStream.of(path, number))
+            continue
+        given = os.fspath(path)
         if given == "-":
             files.append(STDIN)
         elif glob.has_magic(given) and not os.path.lexists(given):
@@ -64,7 +72,7 @@ def find_files(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
 
 def identity(path: Path) -> Identity | None:
     """Size and time of change; None for what has none, as a pipe."""
-    if path == STDIN:
+    if path == STDIN or isinstance(path, OpenStream):
         return None
     status = path.stat()
     return Identity(status.st_size, status.st_mtime_ns)
@@ -104,7 +112,7 @@ def _line_from(file: IO[bytes], offset: int) -> int:
 
 def can_be_shared(path: Path) -> bool:
     """Is it a plain file, of which any part can be read?"""
-    if path == STDIN or not path.is_file():
+    if path == STDIN or isinstance(path, OpenStream) or not path.is_file():
         return False
     with path.open("rb") as file:
         start = file.read(16)
@@ -118,6 +126,10 @@ def opened(path: Path, share: Share | None = None) -> Iterator[IO[bytes]]:
         if sys.stdin is None:
             raise DataFileError(path, "standard input is closed: give a file, or something to read")
         with _unpacked(path, _standard_input()) as file:
+            yield file
+        return
+    if isinstance(path, OpenStream):
+        with _unpacked(path, path.bytes()) as file:
             yield file
         return
     with path.open("rb", buffering=0) as raw:

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from perceptrons.data.reader import Bad, Parsed, Reader, Texts, is_text, texts_of
 from perceptrons.data.source import PIECE, Piece
 from perceptrons.data.spare import Spare
-from perceptrons.data.table import LARGEST, DataFileError, Table, Wanted, as_labels, is_label, shown
-from perceptrons.data.text import NUMBER, what_is_wrong
+from perceptrons.data.table import DataFileError, Table, Wanted, as_labels
 from perceptrons.features.local import Workspace, local_names
+from perceptrons.features.values import LARGEST, NUMBER, is_label, shown, what_is_wrong
 from perceptrons.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 
 QUERY = re.compile(r"(?<!\S)qid:\S*")

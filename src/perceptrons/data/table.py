@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-LARGEST = 1e100  # above it, scores could overflow while learning
+from perceptrons.features.values import shown
+
 WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})(\.0*)?", re.ASCII)  # "007" stays text, or its zeros would be lost
 FEW_CLASSES = 20  # so many are never too many
-NO_LABEL = {"nan", "inf", "infinity"}
 
 
 class DataFileError(ValueError):
@@ -54,11 +54,6 @@ class Table:
         return replace(self, X=self.X[rows], y=y, lines=lines)
 
 
-def is_label(text: str) -> bool:
-    """Not empty, and not a word for a missing number."""
-    return bool(text) and text.lower().lstrip("+-") not in NO_LABEL
-
-
 def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> str | None:
     """Why so many different labels of n examples are not classes, but prices, ids or texts; None if they may be."""
     if len(labels) <= FEW_CLASSES or len(labels) <= n / 2:
@@ -78,14 +73,3 @@ def as_labels(texts: list[str], keep_text: bool) -> np.ndarray:
         numbers = {text: int(text.partition(".")[0]) for text in set(texts)}
         return np.array([numbers[text] for text in texts], dtype=np.int64)
     return np.array(texts, dtype=str)
-
-
-def shown(text: str) -> str:
-    """A piece of a file for an error message: quoted, on one line, not too long."""
-    return repr(text if len(text) <= 40 else text[:37] + "...")
-
-
-def listed(names: list[str], at_most: int = 5) -> str:
-    """'a', 'b' and 3 more."""
-    text = ", ".join(shown(name) for name in names[:at_most])
-    return text if len(names) <= at_most else f"{text} and {len(names) - at_most} more"

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from perceptrons.data.cells import Cells
-from perceptrons.data.roles import Asked, Layout, Roles
+from perceptrons.data.roles import Asked, Layout
 from perceptrons.data.source import Piece
+from perceptrons.features.records import Roles
 
 
 class TableFormat(ABC):

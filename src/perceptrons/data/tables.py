@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data.cells import Shape, to_rows
+from perceptrons.data.openstream import OpenStream
 from perceptrons.data.packed import STDIN
 from perceptrons.data.reader import Parsed, Reader
-from perceptrons.data.roles import Asked, Layout, Roles
+from perceptrons.data.roles import Asked, Layout
 from perceptrons.data.source import Piece
 from perceptrons.data.table import DataFileError
 from perceptrons.data.tableformat import TableFormat
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.local import Workspace
-from perceptrons.features.tablerows import number_names, sparse_rows, text_prefixes
+from perceptrons.features.records import Roles
+from perceptrons.features.tablerows import are_dense, dense_rows, further_keys, number_names, sparse_rows, text_prefixes
 
 
 class TableReader(Reader):
@@ -109,15 +111,16 @@ class TableReader(Reader):
     ):
         super().__init__(paths, **shared)
         self.format, self._form = format, _table_format(format)
-        if format == "parquet" and STDIN in self.files:
-            raise DataFileError(STDIN, "Parquet is not read from standard input: give the file, or pipe Arrow's stream")
+        for path in self.files if format == "parquet" else ():
+            if path == STDIN or isinstance(path, OpenStream):
+                raise DataFileError(path, "Parquet is not read from a stream: give the file, or Arrow's stream")
         self._prefix, self._text = prefix, _text(text, bool(text_column))
         self._rule = None if self._text is None else self._text.rule()
         self._given, self.hash_bits = columns, _bits(hash_bits, self._text, columns)
         further = frozenset[str]()
         if columns is not None and format == "jsonl":
             named = [*_listed(numbers), *_listed(categories), *_listed(text_column)]
-            further = _further(columns, named, words=bool(text_column))
+            further = further_keys(columns, named, words=bool(text_column))
         self._wanted = Asked(
             None if label_column is None else str(label_column),
             text_column or None,
@@ -184,7 +187,7 @@ class TableReader(Reader):
 
     def _pieces(self) -> Iterator[Piece]:
         for path in self.files:
-            self._identity(path)
+            self._begin_file(path)
             layout = None
             for piece in self._form.pieces(path, self.prompt):
                 if layout is None or self._roles is None:
@@ -200,11 +203,7 @@ class TableReader(Reader):
         """Now it is known what the columns are: will rows be arrays?"""
         assert self.columns is not None
         names = roles.number_names
-        self._dense = roles.only_numbers and self.columns.bits is None
-        if self._given is not None:
-            self._dense = (
-                self._dense and self.columns.n_columns == len(names) and set(self.columns.names()) == set(names)
-            )
+        self._dense = are_dense(names, self.columns, roles.only_numbers)
         self._number_names = number_names(names)
 
     def _parse(self, piece: Piece) -> Parsed:
@@ -226,9 +225,7 @@ class TableReader(Reader):
         if rows is None or not len(parsed.lines):
             return np.empty((0, columns.n_columns))
         if rows.named is None:
-            counts = np.full(rows.values.shape[1], len(rows.values))
-            places = columns.find(self._number_names._replace(counts=counts)).columns
-            X = rows.values if (np.diff(places) == 1).all() else rows.values[:, np.argsort(places)]
+            X = dense_rows(rows.values, self._number_names, columns)
         else:
             X = sparse_rows(rows.named, rows.words, columns, self._text)
         self.n_features = columns.n_columns
@@ -261,12 +258,6 @@ def _table_format(format: str) -> TableFormat:
 
         return ArrowTable(format)
     raise ValueError(f"format={format!r}: choose one of csv, tsv, jsonl, parquet, arrow.")
-
-
-def _further(columns: Columns, named: list[str], words: bool) -> frozenset[str]:
-    """Keys that have columns in a model, though they are not named. words: may a name be a word of a text?"""
-    keys, known = (name.partition("=") for name in columns.names()), {*named}
-    return frozenset(key for key, equals, _ in keys if key not in known and (equals or not words))
 
 
 def _listed(names: str | list[str] | None) -> list[str]:

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from perceptrons.data.table import shown
-from perceptrons.data.text import NOT_FINITE
+from perceptrons.features.values import NOT_FINITE, shown
 from perceptrons.scan.vw import LARGEST, LONGEST_NAMESPACE
 
 NUMBER = re.compile(r"[+-]?(\d++\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)

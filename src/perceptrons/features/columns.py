@@ -165,6 +165,12 @@ class Columns:
                 longer[n:] = 0
                 setattr(self, part, longer)
 
+    def rows(self, X: Any, source: Mapping[str, Any]) -> Any:
+        """Examples in memory as rows of these columns. source: how files of such examples were read."""
+        from perceptrons.features.given import given_rows
+
+        return given_rows(X, source, self)
+
     def name_of(self, column: int) -> list[str]:
         """The remembered names of a column, the most frequent first."""
         if not 0 <= column < self.n_columns:

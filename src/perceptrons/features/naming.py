@@ -83,10 +83,9 @@ class Naming(TransformerMixin, BaseEstimator, ABC):
         columns = self.new_columns()
         if self.min_count > 1:
             return self.fit(X).transform(X)
-        source = self._read(X)
-        parts = [self._assemble(local, columns.find(local.names), columns.n_columns) for local in self._pieces(source)]
+        rows = self.rows(X, columns)
         self._end(columns)
-        return _stacked(parts, columns.n_columns)
+        return rows
 
     def transform(self, X: Any) -> sp.csr_matrix:
         """The rows as a sparse matrix.
@@ -105,11 +104,17 @@ class Naming(TransformerMixin, BaseEstimator, ABC):
         if self.bits is None:
             check_is_fitted(self)
             columns = self.columns_
+        return self.rows(X, columns)
 
-        def rows(local: Any) -> sp.csr_matrix:
+    def rows(self, X: Any, columns: Columns) -> sp.csr_matrix:
+        """The rows as a matrix of the given columns, which get to know the names in them unless they are frozen."""
+
+        def assembled(local: Any) -> sp.csr_matrix:
             return self._assemble(local, columns.find(local.names), columns.n_columns)
 
-        return _stacked(list(self._pieces(self._read(X), rows)), columns.n_columns)
+        source = self._read(X)
+        parts = self._pieces(source, assembled) if columns.frozen else map(assembled, self._pieces(source))
+        return _stacked(list(parts), columns.n_columns)
 
     def _end(self, columns: Columns) -> "Naming":
         columns.frozen = True

@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.features.values import is_missing
+
 PIECE = 2**20  # bytes, about: what one thread cuts at a time
 ONE_TEXT = "a list of texts was expected: put a single text in a list"
 
@@ -117,7 +119,7 @@ def _plain(text: Any, row: int) -> str | bytes:
     """A text of a type derived from str or bytes as it is."""
     if isinstance(text, str | bytes):
         return text
-    if text is None or type(text).__name__ in ("NAType", "NaTType") or (isinstance(text, float) and text != text):
+    if is_missing(text):
         raise ValueError(f"Row {row} is {text!r}: fill in missing texts first, for instance by ''.")
     raise TypeError(
         f"Row {row} is {text!r} ({type(text).__name__}): every row must be a text (str, or bytes of UTF-8)."

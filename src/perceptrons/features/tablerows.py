@@ -3,6 +3,7 @@
 Whoever reads a table, from a file or from memory, makes its rows here.
 """
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -147,10 +148,7 @@ def cut_columns(texts: list[Strings], prefixes: list[str], rule: Rule, workspace
 
 def _joined(texts: list[Strings]) -> Strings:
     """The texts of each row as one."""
-    rows = zip(*(_pieces(column) for column in texts), strict=True)
-    joined = [b"\n".join(row) for row in rows]
-    ends = np.cumsum([0, *map(len, joined)])
-    return Strings(np.frombuffer(b"".join(joined), np.uint8), ends[:-1], ends[1:])
+    return strings_of(map(b"\n".join, zip(*(_pieces(column) for column in texts), strict=True)))
 
 
 def _pieces(column: Strings) -> list[bytes]:
@@ -164,6 +162,13 @@ def _prefixed(names: Names, prefix: bytes) -> list[bytes]:
     return [prefix + arena[a:b] for a, b in pairwise(names.ends.tolist())]
 
 
+def strings_of(texts: Iterable[bytes]) -> Strings:
+    """Texts as one array of bytes."""
+    texts = list(texts)
+    ends = np.cumsum([0, *map(len, texts)])
+    return Strings(np.frombuffer(b"".join(texts), np.uint8), ends[:-1], ends[1:])
+
+
 def text_prefixes(columns: list[str]) -> list[str]:
     """What stands before the words of each column of texts: nothing if there is only one."""
     return [f"{name}=" for name in columns] if len(columns) > 1 else []
@@ -174,6 +179,25 @@ def number_names(names: list[str]) -> Names:
     encoded = [name.encode("utf-8", "surrogatepass") for name in names]
     ends = np.cumsum([0, *map(len, encoded)])
     return local_names(np.frombuffer(b"".join(encoded), np.uint8), ends[:-1], ends[1:], Workspace())[1]
+
+
+def further_keys(columns: Columns, named: list[str], words: bool) -> frozenset[str]:
+    """Keys that have columns in a model, though they are not named. words: may a name be a word of a text?"""
+    keys, known = (name.partition("=") for name in columns.names()), {*named}
+    return frozenset(key for key, equals, _ in keys if key not in known and (equals or not words))
+
+
+def dense_rows(values: np.ndarray, names: Names, columns: Columns) -> np.ndarray:
+    """The matrix of numbers that are all there is, in the order of the columns. names: of the numbers."""
+    places = columns.find(names._replace(counts=np.full(values.shape[1], len(values)))).columns
+    return values if (np.diff(places) == 1).all() else values[:, np.argsort(places)]
+
+
+def are_dense(names: list[str], columns: Columns, only_numbers: bool) -> bool:
+    """Are rows arrays, with a column for each of these numbers and no other?"""
+    if not only_numbers or columns.bits is not None:
+        return False
+    return not columns.frozen or (columns.n_columns == len(names) and set(columns.names()) == set(names))
 
 
 def sparse_rows(named: Named, words: Local | None, columns: Columns, text: HashedText | None) -> sp.csr_matrix:

@@ -41,6 +41,8 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, dtype: Any = None, grow
     dtype: the model's, if it has one already; otherwise float32 stays float32, small integers, booleans and float16
     become float32 (exactly), all else float64. growth: of values into weights, which must not overflow.
     """
+    if not reset:
+        X = as_learned(estimator, X)
     if dtype is None:
         dtype = _number_type(X)
     _refuse_kinds(X)
@@ -54,6 +56,26 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, dtype: Any = None, grow
         raise
     check_sound(X, growth or Growth(), getattr(estimator, "feature_names_in_", None))
     return X
+
+
+def as_learned(estimator: Any, X: Any) -> Any:
+    """X as rows of numbers. A model that learned from files knows what frames, records and texts like theirs are."""
+    columns = getattr(estimator, "columns_", None)
+    if columns is None or not is_raw(X):
+        return X
+    return columns.as_frozen().rows(X, estimator.source_)
+
+
+def is_raw(X: Any) -> bool:
+    """Is X a frame, or a list of records or texts, rather than rows of numbers?"""
+    if sp.issparse(X):
+        return False
+    if hasattr(X, "columns") or hasattr(X, "column_names"):
+        return True
+    if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__") or not len(X):
+        return False
+    first = X[0] if isinstance(X, list | tuple) else next(iter(X))
+    return isinstance(first, str | bytes | Mapping)
 
 
 def check_block(estimator: Any, X: Any, dtype: Any, growth: Growth) -> Any:

@@ -1,0 +1,106 @@
+"""Single values of a table: what is a number, how a category is written, and the words for what is wrong with one."""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+LARGEST = 1e100  # above it, scores could overflow while learning
+NO_LABEL = {"nan", "inf", "infinity"}
+NUMBER = re.compile(r"\s*+[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?\s*+", re.ASCII)  # never looks back
+NOT_FINITE = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.IGNORECASE)
+
+
+def number(text: str) -> float:
+    """float(), but stricter: no 1_000, and only the digits 0 to 9. nan and inf pass, for their own message later."""
+    if NUMBER.fullmatch(text) or NOT_FINITE.fullmatch(text):
+        return float(text)
+    raise ValueError
+
+
+def what_is_wrong(text: str) -> str:
+    """Why a piece of text cannot be the value of a feature, and what to do."""
+    if not text.strip():
+        return "there is no number here: fill it in, or remove the record"
+    try:
+        value = number(text)
+    except ValueError:
+        hint = "turn text into numbers first, one 0/1 column for each value"
+        if "," in text:
+            hint = "write decimals with a point"
+        elif ";" in text or "\t" in text:
+            hint = "separate cells by commas"
+        return f"{shown(text.strip())} is not a number: {hint}"
+    if abs(value) <= LARGEST:
+        return f"{shown(text.strip())} is in the wrong place"
+    if NUMBER.fullmatch(text):
+        return f"{shown(text.strip())} is too large (at most {LARGEST:.0e}): scale the values"
+    return f"{shown(text.strip())} is not a finite number: fill it in, or remove the record"
+
+
+def is_label(text: str) -> bool:
+    """Not empty, and not a word for a missing number."""
+    return bool(text) and text.lower().lstrip("+-") not in NO_LABEL
+
+
+def shown(text: str) -> str:
+    """A piece of a file for an error message: quoted, on one line, not too long."""
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def listed(names: list[str], at_most: int = 5) -> str:
+    """'a', 'b' and 3 more."""
+    text = ", ".join(shown(name) for name in names[:at_most])
+    return text if len(names) <= at_most else f"{text} and {len(names) - at_most} more"
+
+
+def did_you_mean(name: str, others: Iterable[str]) -> str:
+    """A hint at a name that is nearly the same, as the end of a sentence."""
+    near = get_close_matches(name, list(others), 1, 0.75)
+    return f" (did you mean {shown(near[0])}?)" if near else ""
+
+
+class Twice(dict):
+    """An object in which some keys stand twice."""
+
+    keys_twice: frozenset[str]
+
+
+def leaves(record: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any, bool]]:
+    """The values that are no objects, in their order: keys that lead there, value, and whether a key stands twice."""
+    waiting: list[tuple[tuple[str, ...], Any, bool]] = [((), record, False)]
+    while waiting:
+        path, value, twice = waiting.pop()
+        if not isinstance(value, Mapping):
+            yield path, value, twice
+            continue
+        doubled: frozenset[str] = value.keys_twice if isinstance(value, Twice) else frozenset()
+        waiting += [((*path, key), value[key], twice or key in doubled) for key in reversed(list(value))]
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, for deciding what its key is."""
+    if isinstance(value, list):
+        return "list" if all(isinstance(item, str) for item in value) else "mixture"
+    return {bool: "bool", int: "int", float: "float", str: "string"}.get(type(value), "null")
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, and what pandas has for them."""
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, float) and math.isnan(value))
+    )
+
+
+def written(value: Any) -> str | None:
+    """A value as a category or label; None for what can be neither."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, int | float) else None
