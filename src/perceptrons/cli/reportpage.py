@@ -97,7 +97,8 @@ def command(model: Path, data: list[Path], output: Path, asked: dict[str, Any]) 
     for name, value in asked.items():
         if value is None or value is False:
             continue
-        words.append(f"--{name.replace('_', '-')}")
-        if value is not True:
-            words += map(str, value) if isinstance(value, tuple) else [getattr(value, "value", str(value))]
+        for one in value if isinstance(value, list) else [value]:
+            words.append(f"--{name.replace('_', '-')}")
+            if one is not True:
+                words += map(str, one) if isinstance(one, tuple) else [getattr(one, "value", str(one))]
     return shlex.join([*words, "-o", str(output)])

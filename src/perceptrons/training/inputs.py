@@ -14,6 +14,7 @@ from perceptrons.rows import Dense, Rows, Sparse
 
 SMALLEST_WEIGHT = 1e-12  # below, steps would vanish in rounding
 IN_CACHE = 2**20  # so many numbers are read twice as fast as once by several threads
+FEW_FEATURES = 4096  # of dicts, up to which rows are made as wide as there are features
 LARGEST_WEIGHT = 1e6  # a weight is a number of repetitions; above this a single example could take minutes
 
 
@@ -41,8 +42,11 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, dtype: Any = None, grow
     dtype: the model's, if it has one already; otherwise float32 stays float32, small integers, booleans and float16
     become float32 (exactly), all else float64. growth: of values into weights, which must not overflow.
     """
-    if not reset:
-        X = as_learned(estimator, X)
+    if not reset and is_raw(X):
+        rows = as_learned(estimator, X)
+        if rows is not None:
+            check_sound(rows, growth or Growth(), getattr(estimator, "feature_names_in_", None))
+            return rows if dtype is None else rows.astype(dtype, copy=False)
     if dtype is None:
         dtype = _number_type(X)
     _refuse_kinds(X)
@@ -59,11 +63,23 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, dtype: Any = None, grow
 
 
 def as_learned(estimator: Any, X: Any) -> Any:
-    """X as rows of numbers. A model that learned from files knows what frames, records and texts like theirs are."""
+    """Frames, records and texts as rows of the columns of a model that knows what such are; None if it does not."""
     columns = getattr(estimator, "columns_", None)
-    if columns is None or not is_raw(X):
-        return X
-    return columns.as_frozen().rows(X, estimator.source_)
+    if columns is not None:
+        return columns.as_frozen().rows(X, estimator.source_)
+    names = estimator.__dict__.get("_columns")
+    if names is None or not all(isinstance(x, Mapping) for x in X):
+        return None
+    return _dict_rows(X, names, estimator._learner.dtype)
+
+
+def _dict_rows(X: Any, names: Mapping[str, int], dtype: Any) -> Any:
+    """A list of dicts as a matrix: of the features of a model, as `dict_row` has them."""
+    rows = [known_part(*dict_row(x, names, dtype, Growth())) for x in X]
+    starts = np.cumsum([0, *(len(row.values) for row in rows)])
+    parts = [np.concatenate(part) for part in zip(*((row.values, row.columns) for row in rows), strict=True)]
+    matrix = sp.csr_matrix((*parts, starts), shape=(len(rows), len(names)))
+    return matrix.toarray() if len(names) <= FEW_FEATURES else matrix
 
 
 def is_raw(X: Any) -> bool:
@@ -97,7 +113,10 @@ def check_sound(X: Any, growth: Growth, names: Any = None) -> None:
 def _refuse_kinds(X: Any) -> None:
     """What NumPy would make numbers of, though it means something else."""
     if isinstance(X, list | tuple) and len(X) and isinstance(X[0], Mapping):
-        raise TypeError("X is a list of dicts: learn them by learn_one, or use scikit-learn's DictVectorizer first.")
+        raise TypeError(
+            "X is a list of dicts, and the model does not know features by name: learn them by learn_one, or use "
+            "scikit-learn's DictVectorizer first."
+        )
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a lazy frame: call its collect() first.")
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
@@ -173,7 +192,7 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, growt
     return Sparse(values, at, np.array([0, len(values)], np.int32)), list(new)
 
 
-def known_part(rows: Rows, new: list[str]) -> Rows:
+def known_part(rows: Any, new: list[str]) -> Any:
     """The row without the features that the model does not know: `dict_row` numbers them behind the known ones."""
     if not new or not isinstance(rows, Sparse):
         return rows

@@ -22,9 +22,10 @@ from perceptrons.training.learning import (
 )
 from perceptrons.training.method import Method
 from perceptrons.training.problems import class_problems, class_scores, has_problems, label_problems, n_rows, row_places
+from perceptrons.training.room import check_room
 from perceptrons.training.targets import Target, same_form
 from perceptrons.training.votes import Votes, take
-from perceptrons.training.weights import Weights, first_weights
+from perceptrons.training.weights import LATE, Weights, first_weights
 
 AT_ONCE = 2**23  # scores of pairs of classes held at once while predicting
 
@@ -65,6 +66,7 @@ class Learner:
     ) -> "Learner":
         """A model that has seen nothing; it starts from coef and bias where given."""
         shape = (n_rows(scheme, len(classes)), n_features)
+        check_room(*shape, np.dtype(dtype).itemsize * (1 + (combine in ("pocket", "vote")) + sigma) + LATE)
         w, b = first_weights(shape, dtype, init, seed, intercept, order="F" if sparse and scheme != "ovo" else "C")
         if coef is not None:
             w[:] = _shaped(coef, shape, dtype, "coef_init")

@@ -19,9 +19,11 @@ from perceptrons.passes.state import (
 )
 from perceptrons.rows import Rows, Sparse
 from perceptrons.training.owning import Owning
+from perceptrons.training.room import check_room
 
 MATRICES = ("w", "late_w", "pocket_w", "start_w", "sigma_w")
 VECTORS = ("b", "late_b", "pocket_b", "start_b", "sigma_b")
+LATE = 8  # bytes of a float64, in which averages are kept
 NEW_CLOCK = np.array([[0.0, 0.0, 1.0, 1.0, 0.0, 0.0]])  # nothing seen, no mass, scale 1, nothing faded
 FIRST_CLOCK = np.array([[1.0, 1.0, 1.0, 1.0, 0.0, 0.0]])  # one example seen
 
@@ -206,12 +208,14 @@ class Weights(Owning):
 
     def grow_features(self, n_features: int, init: str, seed: int) -> None:
         """Make room for features behind those known."""
+        self._check_room(self.n_rows, n_features)
         shape = (self.n_rows, n_features - self.n_features)
         columns, _ = first_weights(shape, self.dtype, init, seed, self.one > 0, behind=(0, self.n_features))
         self.widen(n_features, columns)
 
     def grow_rows(self, places: np.ndarray, n_rows: int, init: str, seed: int, *, anew: bool) -> None:
         """Move row i to places[i] among n_rows rows.  anew: the others begin to count now, each by its clock."""
+        self._check_room(n_rows, self.n_features)
         if anew:
             self.own_clocks()
         clock = self.arrays["clock"]
@@ -235,6 +239,9 @@ class Weights(Owning):
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         self.arrays = {name: array.copy(order="K") for name, array in snapshot.items()}
+
+    def _check_room(self, n_rows: int, n_features: int) -> None:
+        check_room(n_rows, n_features, sum(self.arrays[name].itemsize for name in self._present(MATRICES)))
 
     def _present(self, names: tuple[str, ...]) -> list[str]:
         return [name for name in names if name in self.arrays]

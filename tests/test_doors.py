@@ -1,0 +1,396 @@
+"""Every door, the same answer: the command, a stream like the model's, the model itself and a model in another process.
+
+A table of formats, ways of reading and kinds of models; and the same for random ones, by hypothesis.
+"""
+
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import perceptrons
+from perceptrons.cli import main
+from perceptrons.data import stream
+from perceptrons.training.blocks import widened
+
+WORDS = ["free", "money", "hello", "you", "prize", "Call", "now", "see", "überall", "naïve"]
+WAYS_OF_TEXT = {
+    "words": [],
+    "pairs": ["--words", "1-2"],
+    "characters": ["--words", "none", "--chars", "1-3"],
+    "both, hashed to few": ["--words", "2", "--chars", "2-4", "--hash-bits", "8"],
+    "remembered": ["--chars", "3", "--hash-bits", "0"],
+}
+KINDS = {
+    "last": ["--combine", "last"],
+    "vote": ["--combine", "vote"],
+    "pocket": ["--combine", "pocket"],
+    "one-vs-rest": ["--multiclass", "ovr"],
+    "one-vs-one": ["--multiclass", "ovo"],
+    "passive-aggressive": ["--step", "pa1", "--C", "0.5"],
+    "AROW": ["--step", "arow"],
+    "margin": ["--margin", "0.5"],
+    "shrinking": ["--shrink", "0.01"],
+    "batches": ["--batch-size", "7"],
+    "without a bias": ["--no-intercept"],
+    "in order": ["--no-shuffle"],
+    "learning rate": ["--eta0", "0.25"],
+}
+OTHERS = """
+import json, sys, numpy, perceptrons
+from perceptrons.data import stream
+answers = {}
+for model, data, how in json.load(sys.stdin):
+    m = perceptrons.load(model)
+    X = [block.X for block in stream(data, like=m, need_labels=False)] if how == "stream" else [numpy.load(data)["X"]]
+    answers[model] = [numpy.concatenate([part(x) for x in X]).tolist() for part in (m.predict, m.decision_function)]
+json.dump(answers, sys.stdout)
+"""
+
+
+def records(n=60, seed=0):
+    """Records with numbers, categories, texts and one of three labels that depends on all of them."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for k in range(n):
+        label = ("ham", "spam", "odd")[k % 3]
+        rows.append(
+            {
+                "size": float(np.round(rng.normal() + k % 3, 3)),
+                "age": float(rng.integers(0, 50)),
+                "shop": str(rng.choice(["red", "blue", "green, or so"])),
+                "code": str(rng.choice(["007", "08", "9.0"])),
+                "title": " ".join(rng.choice(WORDS[: 4 + 3 * (k % 3)], 3)),
+                "body": " ".join(rng.choice(WORDS[k % 3 :], 5)),
+                "label": label,
+            }
+        )
+    return rows
+
+
+def write(path, rows, form):
+    """Records as a file of some format; texts and points take part of them."""
+    if form in ("csv", "tsv"):
+        pd.DataFrame(rows).to_csv(path, index=False, sep="," if form == "csv" else "\t")
+    elif form == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif form == "parquet":
+        pyarrow.parquet.write_table(pa.Table.from_pylist(rows), path)
+    elif form == "arrow":
+        pyarrow.feather.write_feather(pa.Table.from_pylist(rows), path)
+    elif form == "tab":
+        path.write_text("".join(f"{row['label']}\t{row['body']}\n" for row in rows))
+    elif form == "fasttext":
+        path.write_text("".join(f"__label__{row['label']} {row['body']}\n" for row in rows))
+    elif form == "vw":
+        names = {"ham": 1, "spam": 2, "odd": 3}
+        path.write_text("".join(f"{names[row['label']]} |n size:{row['size']} |w {row['body']}\n" for row in rows))
+    else:
+        assert form == "svmlight"
+        path.write_text("".join(f"{row['label']} 1:{row['size']} 3:{row['age']}\n" for row in rows))
+    return path
+
+
+def trained(capsys, folder, data, *options):
+    """Train by the command, and test on the same file: the model, its file and the accuracies that it prints."""
+    saved = folder / f"{len(list(folder.iterdir()))}.model"
+    assert main(["train", str(data), *options, "--test", str(data), "-o", str(saved), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    return perceptrons.load(saved), saved, (told.get("train_accuracy"), told["test_accuracy"])
+
+
+def scores_by_command(capsys, saved, data, *options):
+    """Labels and scores that `predict` prints, in full precision."""
+    capsys.readouterr()
+    assert main(["predict", str(saved), str(data), "--scores", "--json", *options]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    if len(rows) == 1 and "predictions" in rows[0]:
+        return rows[0]["predictions"], np.array(rows[0]["scores"])
+    scores = np.array([list(row["scores"].values()) for row in rows])
+    return [row["label"] for row in rows], scores.ravel() if scores.shape[1] == 1 else scores
+
+
+def accuracies(capsys, saved, data):
+    """What `evaluate` says, and `inspect` of the first example."""
+    capsys.readouterr()
+    assert main(["evaluate", str(saved), str(data), "--json"]) == 0
+    evaluated = json.loads(capsys.readouterr().out)["accuracy"]
+    assert main(["inspect", str(saved), "--data", str(data), "--example", "1", "--json"]) == 0
+    return evaluated, json.loads(capsys.readouterr().out)["on_data"]["example"]
+
+
+def rows_of(reader):
+    """All rows and labels of a reader."""
+    blocks = list(reader)
+    width = blocks[-1].X.shape[1]
+    parts = [widened(block.X, width) for block in blocks]
+    X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+    return X, np.concatenate([block.y for block in blocks])
+
+
+def same_matrix(one, other):
+    assert sp.issparse(one) == sp.issparse(other)
+    assert one.dtype == other.dtype
+    assert one.shape == other.shape
+    difference = one != other
+    assert not (difference.nnz if sp.issparse(difference) else difference.any())
+
+
+def check_doors(capsys, model, saved, data, reading, raw):
+    """All doors for one model. reading: how `stream` read in training; raw: the same examples in memory."""
+    X, y = rows_of(stream(data, **reading))
+    same_matrix(rows_of(stream(data, like=model))[0], X)
+    labels, scores = model.predict(X), model.decision_function(X)
+    said, by_command = scores_by_command(capsys, saved, data)
+    assert said == labels.tolist()
+    np.testing.assert_array_equal(by_command, scores)
+    with open(data, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        text = "" if str(data).endswith((".parquet", ".arrow")) else file.read()
+    if text:
+        np.testing.assert_array_equal(
+            model.decision_function(rows_of(stream(io.StringIO(text, newline=""), like=model))[0]), scores
+        )
+    for given_raw in raw:
+        assert model.predict(given_raw).tolist() == said
+        np.testing.assert_array_equal(model.decision_function(given_raw), scores)
+    accuracy = float(np.mean(labels == y))
+    evaluated, example = accuracies(capsys, saved, data)
+    assert evaluated == accuracy
+    assert example["prediction"] == said[0]
+    np.testing.assert_allclose(np.ravel(example["decision"]), np.ravel(scores[0]), rtol=1e-5, atol=1e-6)
+    return accuracy, (said, scores.tolist())
+
+
+@pytest.fixture(scope="module")
+def asked_elsewhere():
+    """Models and data that another process is asked about in the end: (model, data, how), with our answers."""
+    asked = []
+    yield asked
+    if not asked:
+        return
+    program = [sys.executable, "-c", OTHERS]
+    given_in = json.dumps([[str(saved), str(data), how] for saved, data, how, _ in asked])
+    answers = json.loads(
+        subprocess.run(program, input=given_in, capture_output=True, text=True, check=True, timeout=300).stdout
+    )
+    for saved, _, _, (labels, scores) in asked:
+        assert answers[str(saved)][0] == labels
+        np.testing.assert_array_equal(answers[str(saved)][1], scores)
+
+
+def check_trained(capsys, tmp_path, asked_elsewhere, data, options, reading, raw):
+    """Train by the command, then try all doors."""
+    model, saved, told = trained(capsys, tmp_path, data, *options)
+    accuracy, answers = check_doors(capsys, model, saved, data, reading, raw)
+    assert set(told) - {None} == {accuracy}
+    asked_elsewhere.append((saved, data, "stream", answers))
+
+
+# ---- all formats and ways of reading
+
+TABLES = {
+    "all of it": ([], {}),
+    "hashed": (["--hash-bits", "6"], {"hash_bits": 6}),
+    "numbers only": (
+        ["--ignore", "shop", "--ignore", "code", "--ignore", "title", "--ignore", "body"],
+        {"ignore": ["shop", "code", "title", "body"]},
+    ),
+    "numbers as categories": (["--categories", "age"], {"categories": ["age"]}),
+    "a text": (["--text-column", "body"], {"text_column": ["body"]}),
+    "two texts, pairs of words": (
+        ["--text-column", "title", "--text-column", "body", "--words", "1-2", "--ignore", "age"],
+        {"text_column": ["title", "body"], "text": {"words": (1, 2)}, "ignore": ["age"]},
+    ),
+    "two texts, characters, remembered": (
+        ["--text-column", "title,body", "--words", "none", "--chars", "2-3", "--hash-bits", "0"],
+        {"text_column": "title,body", "text": {"words": None, "chars": (2, 3)}, "hash_bits": 0},
+    ),
+    "another label": (["--label-column", "shop"], {"label_column": "shop"}),
+    "labels that look like numbers": (
+        ["--label-column", "code", "--text-labels"],
+        {"label_column": "code", "text_labels": True},
+    ),
+}
+
+
+@pytest.mark.parametrize("way", TABLES)
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "parquet", "arrow"])
+def test_tables_are_answered_alike_through_every_door(capsys, tmp_path, asked_elsewhere, form, way):
+    options, reading = TABLES[way]
+    rows = records()
+    data = write(tmp_path / f"t.{form}", rows, form)
+    is_feature = "code" not in (reading.get("label_column"), *reading.get("ignore", []))
+    if form in ("csv", "tsv") and is_feature:  # where only the user can tell that 007 is a category
+        options = [*options, "--categories", "code"]
+        reading = {**reading, "categories": ["code", *reading.get("categories", [])]}
+    frame = pd.DataFrame(rows)
+    raw = [frame, frame.iloc[:, ::-1], pa.Table.from_pylist(rows), rows]
+    check_trained(capsys, tmp_path, asked_elsewhere, data, ["--epochs", "2", *options], reading, raw)
+
+
+@pytest.mark.parametrize("way", WAYS_OF_TEXT)
+@pytest.mark.parametrize("form", ["tab", "fasttext"])
+def test_texts_are_answered_alike_through_every_door(capsys, tmp_path, asked_elsewhere, form, way):
+    rows, options = records(), WAYS_OF_TEXT[way]
+    data = write(tmp_path / "t.txt", rows, form)
+    raw = [
+        [row["body"] for row in rows],
+        np.array([row["body"] for row in rows]),
+        pd.Series([row["body"] for row in rows]),
+    ]
+    reading = {"format": "text", **reading_of(options)}
+    check_trained(
+        capsys, tmp_path, asked_elsewhere, data, ["--format", "text", "--epochs", "2", *options], reading, raw
+    )
+
+
+def reading_of(options):
+    """The same for `stream`."""
+    found, text = {}, {}
+    for name, value in zip(options[::2], options[1::2], strict=True):
+        if name == "--hash-bits":
+            found["hash_bits"] = int(value)
+        else:
+            sizes = [int(size) for size in value.split("-")] if value != "none" else []
+            text[name[2:]] = (sizes[0], sizes[-1]) if sizes else None
+    return found | ({"text": text} if text else {})
+
+
+@pytest.mark.parametrize("options", [[], ["--hash-bits", "5"], ["--hash-bits", "0"]], ids=" ".join)
+def test_vw_files_are_answered_alike_through_every_door(capsys, tmp_path, asked_elsewhere, options):
+    data = write(tmp_path / "t.vw", records(), "vw")
+    check_trained(capsys, tmp_path, asked_elsewhere, data, ["--epochs", "2", *options], reading_of(options), [])
+
+
+@pytest.mark.parametrize("options", [[], ["--zero-based"], ["--hash-bits", "5"]], ids=" ".join)
+def test_svmlight_files_are_answered_alike_through_every_door(capsys, tmp_path, asked_elsewhere, options):
+    data = write(tmp_path / "t.svm", records(), "svmlight")
+    reading = {"zero_based": True} if options == ["--zero-based"] else reading_of(options)
+    check_trained(capsys, tmp_path, asked_elsewhere, data, ["--epochs", "2", *options], reading, [])
+
+
+# ---- all kinds of models
+
+
+@pytest.mark.parametrize("form", ["csv", "tab", "svmlight"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_kinds_of_models_answer_alike_through_every_door(capsys, tmp_path, asked_elsewhere, kind, form):
+    rows = records(45)
+    data = write(tmp_path / f"t.{'svm' if form == 'svmlight' else form}", rows, form)
+    reading, raw, options = {}, [], []
+    if form == "tab":
+        options = ["--format", "text", "--chars", "2-3"]
+        reading, raw = {"format": "text", "text": {"chars": (2, 3)}}, [[row["body"] for row in rows]]
+    elif form == "csv":
+        options = ["--text-column", "title", "--ignore", "body", "--categories", "code"]
+        reading = {"text_column": "title", "ignore": ["body"], "categories": ["code"]}
+        raw = [pd.DataFrame(rows), rows]
+    options = ["--epochs", "2", *options, *KINDS[kind]]
+    check_trained(capsys, tmp_path, asked_elsewhere, data, options, reading, raw)
+
+
+# ---- data that are read whole
+
+
+@pytest.mark.parametrize("options", [[], ["--kernel", "rbf"], ["--kernel", "poly", "--combine", "vote"]], ids=" ".join)
+@pytest.mark.parametrize("form", ["csv", "tsv", "svmlight"])
+def test_data_read_whole_are_answered_alike(capsys, tmp_path, form, options):
+    rows = [{name: row[name] for name in ("size", "age", "label")} for row in records()]
+    data = write(tmp_path / f"t.{'svm' if form == 'svmlight' else form}", rows, form)
+    model, saved, told = trained(capsys, tmp_path, data, *options)
+    X = np.array([[row["size"], row["age"]] for row in rows])
+    if form == "svmlight":
+        X = sp.csr_matrix(np.insert(X, 1, 0.0, axis=1))
+    elif options:
+        X = pd.DataFrame(X, columns=["size", "age"])
+    else:
+        X = pd.DataFrame(X, columns=["size", "age"])
+        without = [{name: row[name] for name in ("size", "age")} for row in rows]
+        assert model.predict(without).tolist() == model.predict(X).tolist()
+        assert [model.predict_one(row) for row in without] == model.predict(X).tolist()
+    said, scores = scores_by_command(capsys, saved, data)
+    assert said == model.predict(X).tolist()
+    np.testing.assert_array_equal(scores, model.decision_function(X))
+    accuracy = float(np.mean(model.predict(X) == [row["label"] for row in rows]))
+    evaluated, example = accuracies(capsys, saved, data)
+    assert (set(told) - {None}, evaluated) == ({accuracy}, accuracy)
+    assert example["prediction"] == said[0]
+
+
+def test_recipes_answer_alike_whatever_the_n_grams(capsys, tmp_path, asked_elsewhere):
+    rows = records(90)
+    data, test = (write(tmp_path / name, part, "tab") for name, part in (("a.txt", rows[:60]), ("b.txt", rows[60:])))
+    saved = tmp_path / "tuned.model"
+    how = ["--format", "text", "--words", "none", "--chars", "1-3", "--max-iter", "3"]
+    how += ["--ledger", str(tmp_path / "looks")]
+    assert main(["tune", str(data), "--test", str(test), *how, "-o", str(saved), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    model = perceptrons.load(saved)
+    _, answers = check_doors(
+        capsys, model, saved, test, {"format": "text", "like": model}, [[row["body"] for row in rows[60:]]]
+    )
+    assert told["test_score"] == accuracies(capsys, saved, test)[0]
+    asked_elsewhere.append((saved, test, "stream", answers))
+
+
+def test_a_report_counts_as_evaluate_does(capsys, tmp_path):
+    rows = records(90)
+    data = write(tmp_path / "t.csv", rows, "csv")
+    how = ["--text-column", "title", "--text-column", "body", "--words", "none", "--chars", "1-2", "--ignore", "age"]
+    _, saved, (_, accuracy) = trained(capsys, tmp_path, data, *how)
+    assert 0.4 < accuracy < 1
+    assert main(["report", str(saved), str(data), "-o", str(tmp_path / "page.html"), "--max-seconds", "1"]) == 0
+    page = (tmp_path / "page.html").read_text()
+    assert f"{round(accuracy * 90)} of 90" in page
+    assert f"{accuracy:.1%}" in page
+
+
+# ---- and any mixture of them
+
+ANY_TABLE = st.fixed_dictionaries(
+    {},
+    optional={
+        "--text-column": st.sampled_from(["title", "body", "title,body"]),
+        "--hash-bits": st.sampled_from(["0", "4", "10"]),
+        "--words": st.sampled_from(["none", "1", "1-2", "2"]),
+        "--chars": st.sampled_from(["1", "1-3", "3"]),
+        "--categories": st.just("age"),
+        "--ignore": st.sampled_from(["shop", "code"]),
+    },
+)
+
+
+@given(
+    ANY_TABLE,
+    st.sampled_from(["csv", "jsonl", "parquet"]),
+    st.sampled_from(sorted(KINDS)),
+    st.integers(1, 3),
+    st.integers(6, 40),
+)
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_mixture_answers_alike(capsys, tmp_path_factory, way, form, kind, epochs, n):
+    if "--text-column" not in way or (way.get("--words") == "none" and "--chars" not in way):
+        way = {name: value for name, value in way.items() if name not in ("--words", "--chars")}
+    rows = records(n, seed=n)
+    folder = tmp_path_factory.mktemp("any")
+    data = write(folder / f"t.{form}", rows, form)
+    options = [part for pair in way.items() for part in pair]
+    model, saved, told = trained(capsys, folder, data, "--epochs", str(epochs), *options, *KINDS[kind])
+    text = {} if "--text-column" not in way else reading_of(
+        [part for name in ("--words", "--chars") if name in way for part in (name, way[name])])  # fmt: skip
+    reading = {
+        "text_column": way.get("--text-column"), "hash_bits": int(way["--hash-bits"]) if "--hash-bits" in way else None,
+        "categories": way.get("--categories"), "ignore": way.get("--ignore"), **text,
+    }  # fmt: skip
+    accuracy, _ = check_doors(capsys, model, saved, data, reading, [rows, pd.DataFrame(rows)] if form != "csv" else [])
+    assert set(told) - {None} == {accuracy}
