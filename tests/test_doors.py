@@ -346,7 +346,8 @@ def test_recipes_answer_alike_whatever_the_n_grams(capsys, tmp_path, asked_elsew
 def test_a_report_counts_as_evaluate_does(capsys, tmp_path):
     rows = records(90)
     data = write(tmp_path / "t.csv", rows, "csv")
-    how = ["--text-column", "title", "--text-column", "body", "--words", "none", "--chars", "1-2", "--ignore", "age"]
+    how = ["--text-column", "title", "--text-column", "body", "--words", "none", "--chars", "1-2"]
+    how += ["--ignore", "age", "--ignore", "code", "--epochs", "4"]
     _, saved, (_, accuracy) = trained(capsys, tmp_path, data, *how)
     assert 0.4 < accuracy < 1
     assert main(["report", str(saved), str(data), "-o", str(tmp_path / "page.html"), "--max-seconds", "1"]) == 0
