@@ -74,10 +74,10 @@ class JsonTable(TableFormat):
         if asked.numbers is None or sparse:
             return
         known = {*roles.numbers, *roles.categories, *roles.texts, *asked.ignore, roles.label}
-        missing = [name for name in roles.required() if name not in keys]
+        lacking = [name for name in known if name and name not in keys]
         unknown = [name for name in keys if name not in known and name not in asked.further]
         for name in unknown:
-            hint = did_you_mean(name, missing or [one for one in known if one])
+            hint = did_you_mean(name, lacking)
             self.notices.setdefault(name, f"key {shown(name)} is unknown to the model and left out{hint}")
 
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:

@@ -101,7 +101,7 @@ class Frame:
         if role == NUMBER:
             values = np.asarray(column)
             kind = values.dtype
-            if kind.kind in "iuf" and bool((np.abs(values) <= LARGEST).all()):
+            if kind.kind in "iuf" and bool((np.abs(values := values.astype(np.float64)) <= LARGEST).all()):
                 collector.numbers[:, place] = values
                 return kind
         for row, value in enumerate(_listed(column)):
@@ -143,9 +143,11 @@ class Records:
                 raise ValueError(f"X, row {row}: {misfit.what}.")
         roles, known = collector.known.roles, {*collector.role_of, *further}
         unknown = dict.fromkeys(str(name) for record in self._records for name in record if str(name) not in known)
-        for name in unknown if collector.known.closed or further else ():
-            hint = did_you_mean(name, [*roles.numbers, *roles.categories, *roles.texts])
-            warnings.warn(f"Key {shown(name)} is unknown to the model and left out{hint}.", stacklevel=6)
+        named = [*roles.numbers, *roles.categories, *roles.texts]
+        lacking = [name for name in named if not all(name in record for record in self._records)] if unknown else []
+        if unknown and (collector.known.closed or further):
+            which = [f"{shown(name)}{did_you_mean(name, lacking)}" for name in unknown]
+            warnings.warn(f"The model does not know and leaves out: {', '.join(which[:10])}.", stacklevel=6)
 
 
 def _text_of(source: Source, columns: Columns) -> HashedText:
