@@ -32,6 +32,9 @@ AT_ONCE = 2**23  # scores of pairs of classes held at once while predicting
 class Learner:
     """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds."""
 
+    ready_to_learn: Any = None  # from the next single example: onebyone.py
+    ready_to_predict: Any = None
+
     def __init__(
         self, weights: Weights, votes: Votes | None, classes: np.ndarray, scheme: str, form: str, init: str, seed: int
     ):
@@ -136,8 +139,11 @@ class Learner:
         A model of one class is a binary one in which that class is the positive one, until a second appears.
         A binary model becomes rows (-w, w) when a third does, which is the same model (spec 3).
         """
-        if len(classes) == len(self.classes):
-            return
+        if len(classes) != len(self.classes):
+            with Uninterrupted():
+                self._add_classes(classes)
+
+    def _add_classes(self, classes: np.ndarray) -> None:
         if len(self.classes) == 1 and self.scheme != "labels":
             other = next(label for label in classes if label != self.classes[0])
             pair = np.sort(np.array([self.classes[0], other], dtype=classes.dtype))
@@ -242,9 +248,16 @@ class Learner:
         """`scores` of one row; last and averaged weights at the cost of its non-zeros."""
         if combine not in ("last", "average"):
             return self.scores(take(rows, np.zeros(1, np.intp), self.weights.n_features), combine, zero_score)
-        touched, values = _parts(rows)
-        w, b = self.weights.last(touched) if combine == "last" else self.weights.average(touched)
-        return self._of_classes((w @ values + b).reshape(1, -1), zero_score)
+        return self._of_classes(self.row_scores(rows, combine == "average").reshape(1, -1), zero_score)
+
+    def row_scores(self, rows: Rows, average: bool) -> np.ndarray:
+        """The scores of one example by the rows of the averaged or the last weights."""
+        columns, values = _parts(rows)
+        s = self.weights.scores(values, columns, average) if len(self.weights.arrays["clock"]) == 1 else None
+        if s is None:
+            w, b = self.weights.average(columns) if average else self.weights.last(columns)
+            s = w @ values + b
+        return s
 
     def _of_classes(self, s: np.ndarray, zero_score: str) -> np.ndarray:
         """Scores of the rows as scores of the classes; of a binary model one score."""
@@ -261,10 +274,11 @@ class Learner:
         return (scores >= 0 if zero_score == "positive" else scores > 0).astype(np.intp)
 
 
-def _parts(rows: Rows) -> tuple[Any, np.ndarray]:
+def _parts(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Columns and values of one row."""
     if isinstance(rows, Sparse):
-        return rows.columns, rows.values
-    return slice(None), rows.values[0]
+        return rows.columns.astype(np.int32, copy=False), rows.values
+    return np.arange(rows.values.shape[1], dtype=np.int32), rows.values[0]
 
 
 def _shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndarray:
