@@ -290,7 +290,7 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         return self
 
     def _learn_any(self, x, y):
-        """Learn from one example of any kind, and get ready for more of the usual kind."""
+        """Learn from one example of any kind, and prepare the short way for the next: training/onebyone.py."""
         self._check_again()
         self._refuse_balanced()
         if self.batch_size != 1:

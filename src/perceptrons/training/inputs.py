@@ -159,6 +159,13 @@ def known_part(rows: Rows, new: list[str]) -> Rows:
     return Sparse(rows.values[known], rows.columns[known], np.array([0, known.sum()], np.int32))
 
 
+def entries(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Values and columns of one row."""
+    if isinstance(rows, Sparse):
+        return rows.values, rows.columns.astype(np.int32, copy=False)
+    return rows.values[0], np.arange(rows.values.shape[1], dtype=np.int32)
+
+
 def plain_row(x: Any, n_features: int | None, dtype: Any, growth: Growth) -> Rows:
     """One row of numbers: a sequence, an array, or a sparse matrix of one row."""
     if np.ndim(x) == 0 and not sp.issparse(x):

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from perceptrons.rows import Rows, Sparse
+from perceptrons.rows import Rows
 from perceptrons.training.epochs import Outcome
-from perceptrons.training.inputs import Growth, as_numbers, largest
+from perceptrons.training.inputs import Growth, as_numbers, entries, largest
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import (
     PIECE,
@@ -32,7 +32,7 @@ AT_ONCE = 2**23  # scores of pairs of classes held at once while predicting
 class Learner:
     """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds."""
 
-    ready_to_learn: Any = None  # from the next single example: onebyone.py
+    ready_to_learn: Any = None  # what single examples need besides themselves: onebyone.py
     ready_to_predict: Any = None
 
     def __init__(
@@ -129,9 +129,13 @@ class Learner:
             return Examples(rows, codes, weight, problems, by_label)
         if self.has_problems:
             return Examples(rows, target.codes, weight, class_problems(self.scheme, len(self.classes)))
+        return Examples(rows, self.pass_labels(target.codes), weight)
+
+    def pass_labels(self, codes: np.ndarray) -> np.ndarray:
+        """Numbers of classes as the passes for one model want them: -1 and +1 for a binary one."""
         if self.weights.n_rows > 1:
-            return Examples(rows, target.codes, weight)
-        return Examples(rows, np.where(target.codes == len(self.classes) - 1, 1, -1).astype(np.int8), weight)
+            return codes
+        return np.where(codes == len(self.classes) - 1, 1, -1).astype(np.int8)
 
     def meet_classes(self, classes: np.ndarray) -> None:
         """Make room for classes not known yet; `classes` holds the known ones too, sorted.
@@ -248,16 +252,8 @@ class Learner:
         """`scores` of one row; last and averaged weights at the cost of its non-zeros."""
         if combine not in ("last", "average"):
             return self.scores(take(rows, np.zeros(1, np.intp), self.weights.n_features), combine, zero_score)
-        return self._of_classes(self.row_scores(rows, combine == "average").reshape(1, -1), zero_score)
-
-    def row_scores(self, rows: Rows, average: bool) -> np.ndarray:
-        """The scores of one example by the rows of the averaged or the last weights."""
-        columns, values = _parts(rows)
-        s = self.weights.scores(values, columns, average) if len(self.weights.arrays["clock"]) == 1 else None
-        if s is None:
-            w, b = self.weights.average(columns) if average else self.weights.last(columns)
-            s = w @ values + b
-        return s
+        s = self.weights.scores(*entries(rows), average=combine == "average")
+        return self._of_classes(s.reshape(1, -1), zero_score)
 
     def _of_classes(self, s: np.ndarray, zero_score: str) -> np.ndarray:
         """Scores of the rows as scores of the classes; of a binary model one score."""
@@ -272,13 +268,6 @@ class Learner:
         if len(self.classes) == 1 and self.scheme != "labels":
             return np.zeros(len(scores), np.intp)
         return (scores >= 0 if zero_score == "positive" else scores > 0).astype(np.intp)
-
-
-def _parts(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Columns and values of one row."""
-    if isinstance(rows, Sparse):
-        return rows.columns.astype(np.int32, copy=False), rows.values
-    return np.arange(rows.values.shape[1], dtype=np.int32), rows.values[0]
 
 
 def _shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndarray:

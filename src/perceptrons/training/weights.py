@@ -134,14 +134,16 @@ class Weights(Owning):
             mean_w = mass[:, None] * w[:, columns] - late_w[:, columns] / seen[:, None]
         return mean_w.astype(self.dtype, copy=False), (mass * b - late_b / seen).astype(self.dtype, copy=False)
 
-    def scores(
-        self, values: np.ndarray, columns: np.ndarray, average: bool, limit: float = math.inf
-    ) -> np.ndarray | None:
-        """The scores of a row by the averaged or the last weights, if they have one clock; None beyond the limit."""
+    def scores(self, values: np.ndarray, columns: np.ndarray, average: bool, limit: float = math.inf) -> np.ndarray:
+        """The scores of a row by the averaged or the last weights; the first is NaN if a value is beyond the limit."""
         a = self.arrays
-        s = np.empty(len(a["b"]), a["b"].dtype)
-        sound = score_row(values, columns, average, limit, a["w"], a["b"], a["late_w"], a["late_b"], a["clock"], s)
-        return s if sound else None
+        b, clock = a["b"], a["clock"]
+        if len(clock) > 1:
+            w, b = self.average(columns) if average else self.last(columns)
+            return w @ values + b
+        s = np.empty(b.shape, b.dtype)
+        score_row(values, columns, limit, average, a["w"], b, a["late_w"], a["late_b"], clock, s)
+        return s
 
     def own_clocks(self) -> None:
         """From one clock to one for every row."""
