@@ -332,12 +332,13 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
 
     def predict_one(self, x):
         """The class of one example, given as a dict of features or a row of numbers; unknown features count 0."""
-        learner = self._fitted()
-        ready = learner.ready_to_predict
+        learner = self.__dict__.get("_learner")
+        ready = None if learner is None else learner.ready_to_predict
         if ready is not None and ready.fits(self, learner):
-            quick = ready.predict(self, learner, x)
-            if quick is not None:
-                return quick
+            found = ready.predict(self, learner, x)
+            if found is not None:
+                return found
+        learner = self._fitted()
         self._check_again()
         scores = learner.score_one(known_part(*self._one_row(x)), self.combine, self.zero_score)
         one = answer(learner.winners(scores, self.zero_score), learner.classes, learner.form)

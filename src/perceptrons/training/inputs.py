@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ class Growth(NamedTuple):
     shrinks: bool = False
 
 
+@lru_cache(maxsize=64)
 def largest(dtype: Any, growth: Growth) -> float:
     """The largest value whose scores cannot overflow in training."""
     limit = math.sqrt(float(np.finfo(dtype).max)) * 1e-6 / max(1.0, growth.eta)

@@ -186,12 +186,13 @@ class ReadyToPredict(Ready):
         """The class of one example; None: ask in the general way."""
         if not self.able:
             return None
-        found = self.row(x, learner.n_features)
+        weights = learner.weights
+        found = self.row(x, weights.n_features)
         if found is None:
             found = entries(known_part(*estimator._one_row(x)))
         elif found[1] is NO_COLUMNS:
             found = entries(Dense(found[0]))
-        s = learner.weights.scores(*found, self._average, self._limit)
+        s = weights.scores(*found, self._average, self._limit)
         score = s.item(0)
         if score != score:
             return None
