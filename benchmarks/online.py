@@ -176,7 +176,7 @@ def verdict(found: list[dict[str, Any]]) -> str:
 
 def note() -> str:
     return (
-        f"Dicts of {FEATURES} features with float values unless the case says otherwise, all known, as are the classes. "
+        f"Dicts of {FEATURES} known features with float values, and known classes, unless the case says otherwise. "
         f"The least of {REPEATS} turns of {EXAMPLES} examples. River's learn_one includes a prediction; so does ours. "
         "River's Perceptron does not average its weights. Where the case has other options, other rows or strings, it "
         "stands beside River's Perceptron with frequent updates."
