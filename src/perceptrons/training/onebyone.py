@@ -162,8 +162,8 @@ class ReadyToLearn(Ready):
         )  # fmt: skip
         if done:
             check_overflow(Counts(0, 0, 0.0, done == OVERFLOWED), self._method, self._dtype)
-            learner.mistakes += done & MISTAKE
-            learner.updates += done // UPDATE
+            learner.mistakes += int(done & MISTAKE)  # plain numbers, though nothing be compiled
+            learner.updates += int(done // UPDATE)
         return True
 
 
