@@ -5,7 +5,7 @@ import importlib
 import warnings
 
 NAMES = (
-    "linear", "defaults", "single_pass", "wrappers", "shrink", "multilabel", "options", "separability",
+    "linear", "online", "defaults", "single_pass", "wrappers", "shrink", "multilabel", "options", "separability",
     "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "reasons", "tuning",
 )  # fmt: skip
 ON_DEVICES = ("freund_schapire",)

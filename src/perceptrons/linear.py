@@ -13,8 +13,10 @@ from perceptrons.training.epochs import hold_out
 from perceptrons.training.estimating import Estimating, unchanged_on_error
 from perceptrons.training.fitting import LinearFit
 from perceptrons.training.inputs import Growth, as_rows, check_block, check_matrix, known_part, once_each
+from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import merge
 from perceptrons.training.learner import Learner
+from perceptrons.training.onebyone import ReadyToLearn, ReadyToPredict
 from perceptrons.training.reading import WeightsReading
 from perceptrons.training.streaming import Streaming
 from perceptrons.training.targets import Target, answer, read_target
@@ -281,6 +283,14 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         >>> model.predict_one({"free": 1, "tickets": 1})
         'spam'
         """
+        learner = self.__dict__.get("_learner")
+        ready = None if learner is None else learner.ready_to_learn
+        if ready is None or not ready.fits(self, learner) or not ready.learn(self, learner, x, y):
+            self._learn_any(x, y)
+        return self
+
+    def _learn_any(self, x, y):
+        """Learn from one example of any kind, and prepare the short way for the next: training/onebyone.py."""
         self._check_again()
         self._refuse_balanced()
         if self.batch_size != 1:
@@ -292,13 +302,16 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         weight, by_label = target.weights(None, self.class_weight, stream=True)
         method = self._method_for(target.classes)
         rows, new = self._one_row(x)
-        if first:
-            self._begin(target, rows, len(new) if isinstance(x, Mapping) else np.shape(x)[-1])
-            self.n_features_in_ = self._learner.weights.n_features
-        self._name_features(x, new)
-        self._learner.meet_classes(target.classes)
-        self._learner.learn_block(self._learner.examples(self._once(rows), target, weight, by_label), method)
-        return self
+        with Uninterrupted(first or bool(new)):
+            if first:
+                self._begin(target, rows, len(new) if isinstance(x, Mapping) else np.shape(x)[-1])
+                self.n_features_in_ = self._learner.weights.n_features
+            self._name_features(x, new)
+        learner = self._learner
+        learner.meet_classes(target.classes)
+        learner.learn_block(learner.examples(self._once(rows), target, weight, by_label), method)
+        if learner.ready_to_learn is None or not learner.ready_to_learn.fits(self, learner):
+            learner.ready_to_learn = ReadyToLearn(self, self._method_for(learner.classes))
 
     # ---- predicting
 
@@ -319,12 +332,18 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
 
     def predict_one(self, x):
         """The class of one example, given as a dict of features or a row of numbers; unknown features count 0."""
-        check_is_fitted(self)
+        learner = self.__dict__.get("_learner")
+        ready = None if learner is None else learner.ready_to_predict
+        if ready is not None and ready.fits(self, learner):
+            found = ready.predict(self, learner, x)
+            if found is not None:
+                return found
+        learner = self._fitted()
         self._check_again()
-        rows, new = self._one_row(x)
-        learner = self._learner
-        scores = learner.score_one(known_part(rows, new), self.combine, self.zero_score)
+        scores = learner.score_one(known_part(*self._one_row(x)), self.combine, self.zero_score)
         one = answer(learner.winners(scores, self.zero_score), learner.classes, learner.form)
+        if ready is None or not ready.fits(self, learner):
+            learner.ready_to_predict = ReadyToPredict(self)
         return one.tolist()[0] if learner.form == "single" else one[0]
 
     def score(self, X, y, sample_weight=None):

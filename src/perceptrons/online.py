@@ -49,8 +49,9 @@ def progressive(model: Any, examples: Iterable[tuple[Any, Any]], comparator: Any
     (2, [(1, 1.0), (2, 1.0), (4, 0.5)])
     """
     progress = Progress(comparator_mistakes=None if comparator is None else 0)
+    known = False
     for x, label in examples:
-        known = hasattr(model, "classes_")
+        known = known or hasattr(model, "classes_")
         progress.mistakes += not known or model.predict_one(x) != label
         progress.examples += 1
         if comparator is not None and progress.comparator_mistakes is not None:

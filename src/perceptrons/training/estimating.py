@@ -182,12 +182,13 @@ class Estimating(Training, LabelledReading):
         return dict_row(x, self.__dict__.get("_columns", {}), dtype, self._growth())
 
     def _name_features(self, x: Any, new: list[str]) -> None:
-        """Make room for the features of a dict that came for the first time."""
+        """Make room for the features of a dict that came for the first time, then name them."""
         if isinstance(x, Mapping):
-            names = self.__dict__.setdefault("_columns", {})
+            names = self.__dict__.get("_columns", {})
+            n_features = len(names) + len(new)
+            self._learner.meet_features(n_features)
             names.update((name, place) for place, name in enumerate(new, len(names)))
-            self._learner.meet_features(len(names))
-            self.n_features_in_ = len(names)
+            self._columns, self.n_features_in_ = names, n_features
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ class Growth(NamedTuple):
     shrinks: bool = False
 
 
+@lru_cache(maxsize=64)
 def largest(dtype: Any, growth: Growth) -> float:
     """The largest value whose scores cannot overflow in training."""
     limit = math.sqrt(float(np.finfo(dtype).max)) * 1e-6 / max(1.0, growth.eta)
@@ -198,6 +200,13 @@ def known_part(rows: Any, new: list[str]) -> Any:
         return rows
     known = rows.columns < rows.columns.max() - len(new) + 1
     return Sparse(rows.values[known], rows.columns[known], np.array([0, known.sum()], np.int32))
+
+
+def entries(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Values and columns of one row."""
+    if isinstance(rows, Sparse):
+        return rows.values, rows.columns.astype(np.int32, copy=False)
+    return rows.values[0], np.arange(rows.values.shape[1], dtype=np.int32)
 
 
 def plain_row(x: Any, n_features: int | None, dtype: Any, growth: Growth) -> Rows:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from perceptrons.rows import Rows, Sparse
+from perceptrons.rows import Rows
 from perceptrons.training.epochs import Outcome
-from perceptrons.training.inputs import Growth, as_numbers, largest
+from perceptrons.training.inputs import Growth, as_numbers, entries, largest
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import (
     PIECE,
@@ -32,6 +32,9 @@ AT_ONCE = 2**23  # scores of pairs of classes held at once while predicting
 
 class Learner:
     """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds."""
+
+    ready_to_learn: Any = None  # what single examples need besides themselves: onebyone.py
+    ready_to_predict: Any = None
 
     def __init__(
         self, weights: Weights, votes: Votes | None, classes: np.ndarray, scheme: str, form: str, init: str, seed: int
@@ -128,9 +131,13 @@ class Learner:
             return Examples(rows, codes, weight, problems, by_label)
         if self.has_problems:
             return Examples(rows, target.codes, weight, class_problems(self.scheme, len(self.classes)))
+        return Examples(rows, self.pass_labels(target.codes), weight)
+
+    def pass_labels(self, codes: np.ndarray) -> np.ndarray:
+        """Numbers of classes as the passes for one model want them: -1 and +1 for a binary one."""
         if self.weights.n_rows > 1:
-            return Examples(rows, target.codes, weight)
-        return Examples(rows, np.where(target.codes == len(self.classes) - 1, 1, -1).astype(np.int8), weight)
+            return codes
+        return np.where(codes == len(self.classes) - 1, 1, -1).astype(np.int8)
 
     def meet_classes(self, classes: np.ndarray) -> None:
         """Make room for classes not known yet; `classes` holds the known ones too, sorted.
@@ -138,8 +145,11 @@ class Learner:
         A model of one class is a binary one in which that class is the positive one, until a second appears.
         A binary model becomes rows (-w, w) when a third does, which is the same model (spec 3).
         """
-        if len(classes) == len(self.classes):
-            return
+        if len(classes) != len(self.classes):
+            with Uninterrupted():
+                self._add_classes(classes)
+
+    def _add_classes(self, classes: np.ndarray) -> None:
         if len(self.classes) == 1 and self.scheme != "labels":
             other = next(label for label in classes if label != self.classes[0])
             pair = np.sort(np.array([self.classes[0], other], dtype=classes.dtype))
@@ -244,9 +254,8 @@ class Learner:
         """`scores` of one row; last and averaged weights at the cost of its non-zeros."""
         if combine not in ("last", "average"):
             return self.scores(take(rows, np.zeros(1, np.intp), self.weights.n_features), combine, zero_score)
-        touched, values = _parts(rows)
-        w, b = self.weights.last(touched) if combine == "last" else self.weights.average(touched)
-        return self._of_classes((w @ values + b).reshape(1, -1), zero_score)
+        s = self.weights.scores(*entries(rows), average=combine == "average")
+        return self._of_classes(s.reshape(1, -1), zero_score)
 
     def _of_classes(self, s: np.ndarray, zero_score: str) -> np.ndarray:
         """Scores of the rows as scores of the classes; of a binary model one score."""
@@ -261,12 +270,6 @@ class Learner:
         if len(self.classes) == 1 and self.scheme != "labels":
             return np.zeros(len(scores), np.intp)
         return (scores >= 0 if zero_score == "positive" else scores > 0).astype(np.intp)
-
-
-def _parts(rows: Rows) -> tuple[Any, np.ndarray]:
-    if isinstance(rows, Sparse):
-        return rows.columns, rows.values
-    return slice(None), rows.values[0]
 
 
 def _shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndarray:

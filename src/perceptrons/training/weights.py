@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from perceptrons.passes.one import score_row
 from perceptrons.passes.state import (
     BEST_MISTAKES,
     JUDGED,
@@ -49,7 +50,7 @@ class Weights(Owning):
     ):
         self.n_features = w.shape[1]
         self.one = 1.0 if intercept else 0.0
-        self._order = ""  # of the matrices in memory, once they were arranged
+        self.order = ""  # of the matrices in memory, "C" or "F", once they were arranged
         self.arrays: dict[str, np.ndarray] = {
             "w": w,
             "b": b,
@@ -135,6 +136,17 @@ class Weights(Owning):
             mean_w = mass[:, None] * w[:, columns] - late_w[:, columns] / seen[:, None]
         return mean_w.astype(self.dtype, copy=False), (mass * b - late_b / seen).astype(self.dtype, copy=False)
 
+    def scores(self, values: np.ndarray, columns: np.ndarray, average: bool, limit: float = math.inf) -> np.ndarray:
+        """The scores of a row by the averaged or the last weights; the first is NaN if a value is beyond the limit."""
+        a = self.arrays
+        b, clock = a["b"], a["clock"]
+        if len(clock) > 1:
+            w, b = self.average(columns) if average else self.last(columns)
+            return w @ values + b
+        s = np.empty(b.shape, b.dtype)
+        score_row(values, columns, limit, average, a["w"], b, a["late_w"], a["late_b"], clock, s)
+        return s
+
     def own_clocks(self) -> None:
         """From one clock to one for every row."""
         if len(self.arrays["clock"]) == 1:
@@ -143,9 +155,9 @@ class Weights(Owning):
     def arrange(self, rows: Rows, by_row: bool) -> None:
         """Bring the matrices into the memory order that the verbs want for these rows.  by_row: row after row."""
         order = "F" if isinstance(rows, Sparse) and not by_row else "C"
-        if order == self._order:
+        if order == self.order:
             return
-        self._order = order
+        self.order = order
         for name in self._present(MATRICES):
             matrix = self.arrays[name]
             if order == "C":
@@ -154,7 +166,7 @@ class Weights(Owning):
 
     def widen(self, n_features: int, new_columns: np.ndarray) -> None:
         """Add features; new_columns are their first weights. The average takes them as having been so all along."""
-        self._order = ""
+        self.order = ""
         old = self.n_features
         room = self.arrays["w"].shape[1]
         if n_features > room:
@@ -185,7 +197,7 @@ class Weights(Owning):
 
     def split(self) -> None:
         """From the binary form to one row a class: (-w, w), which go on exactly as w does (spec 3)."""
-        self._order = ""
+        self.order = ""
         for name in self._present(MATRICES + VECTORS):
             array = self.arrays[name]
             self.arrays[name] = np.concatenate([array if name.startswith("sigma") else -array, array])
@@ -194,7 +206,7 @@ class Weights(Owning):
         self, places: np.ndarray, n_rows: int, new_w: np.ndarray, new_b: np.ndarray, new_clock: np.ndarray
     ) -> None:
         """Move row i to places[i] among n_rows rows; the others are new, starting from new_w and new_b."""
-        self._order = ""
+        self.order = ""
         fresh = np.setdiff1d(np.arange(n_rows), places)
         for name in self._present(MATRICES + VECTORS):
             array = self.arrays[name]

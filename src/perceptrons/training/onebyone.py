@@ -1,0 +1,199 @@
+"""The short way of `learn_one` and `predict_one`: what is the same for every example is prepared once.
+
+It takes the usual examples: single labels of known classes, known features, averaged or last weights. For all others
+`learn` returns False and `predict` None, nothing has happened, and the estimator goes the general way, which also
+raises the errors. Both ways call the same compiled pass, so they learn the same to the bit.
+
+What is prepared is kept by the learner, and used as long as it `fits`: a change of parameters, classes or feature names
+makes the estimator prepare it again. Copies and pickles of a model do not hold it.
+"""
+
+import struct
+from collections.abc import Mapping
+from math import hypot
+from typing import Any
+
+import numpy as np
+
+from perceptrons.passes.one import MISTAKE, OVERFLOWED, UPDATE, binary_one, multiclass_one
+from perceptrons.rows import Dense
+from perceptrons.training.choices import OF_ONE_EXAMPLE
+from perceptrons.training.inputs import entries, known_part, largest
+from perceptrons.training.learning import MANY_CLASSES, Counts, check_overflow
+from perceptrons.training.method import Method
+
+LABELS = frozenset((str, int, bool, np.str_, np.bool_, np.int64, np.int32))  # types of labels that need no other look
+ROWS = frozenset((list, tuple, np.ndarray))
+COLUMN = np.dtype(np.int32)
+NO_COLUMNS = np.empty(0, COLUMN)
+FIRST = np.zeros(1, np.int64)  # the order of one example
+
+
+class Packing(dict[int, Any]):
+    """By n, what writes n numbers into an array. struct takes all that is a number, and no string."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def __missing__(self, n: int) -> Any:
+        self[n] = struct.Struct(f"{n}{self._kind}").pack_into
+        return self[n]
+
+
+class Starts(dict[int, np.ndarray]):
+    """By n, where a lone row of n features starts and ends."""
+
+    def __missing__(self, n: int) -> np.ndarray:
+        self[n] = np.array([0, n], COLUMN)
+        return self[n]
+
+
+STARTS = Starts()
+PACK_COLUMNS, PACK_VALUES = Packing("i"), {np.dtype(np.float32): Packing("f"), np.dtype(np.float64): Packing("d")}
+
+
+class Ready:
+    """What learning and predicting share. Made after an example went the general way: the parameters are checked."""
+
+    def __init__(self, estimator: Any) -> None:
+        learner = estimator._learner
+        self.choices, self.cost = OF_ONE_EXAMPLE(estimator), estimator.cost
+        self.columns, self.classes = estimator.__dict__.get("_columns"), learner.classes
+        self._dtype, self._pack_values = learner.dtype, PACK_VALUES[learner.dtype]
+        self._limit = largest(learner.dtype, estimator._growth())
+
+    def fits(self, estimator: Any, learner: Any) -> bool:
+        """Are parameters, classes and feature names those that this was made of?
+
+        Weights are not asked for: they are looked up for every example, and may grow or move in memory.
+        """
+        return bool(
+            OF_ONE_EXAMPLE(estimator) == self.choices
+            and estimator.cost is self.cost
+            and learner.classes is self.classes
+            and estimator.__dict__.get("_columns") is self.columns
+        )
+
+    def __reduce__(self) -> Any:
+        return type(None), ()  # copied or pickled, it is None: the copy prepares its own
+
+    def row(self, x: Any, n_features: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Values and columns of a dict of known features, or a Dense row and NO_COLUMNS. None: `_one_row` must read it.
+
+        The values may still be 0, NaN or too large. Nothing is shared between calls, as threads may predict at once.
+        """
+        if type(x) is dict and self.columns is not None:
+            n = len(x)
+            values, columns = np.empty(n, self._dtype), np.empty(n, COLUMN)
+            try:
+                self._pack_values[n](values, 0, *x.values())
+                PACK_COLUMNS[n](columns, 0, *map(self.columns.__getitem__, x))
+            except (KeyError, struct.error, OverflowError):  # a new feature, a string or something else, a huge number
+                return None
+            return values, columns
+        if type(x) not in ROWS:
+            return None
+        try:
+            values = np.array(x, self._dtype, ndmin=2)
+        except (TypeError, ValueError, OverflowError):
+            return None
+        return (values, NO_COLUMNS) if values.shape == (1, n_features) else None
+
+
+class ReadyToLearn(Ready):
+    """Learns from an example what `Learner.learn_block` would."""
+
+    def __init__(self, estimator: Any, method: Method) -> None:
+        super().__init__(estimator)
+        learner, weights = estimator._learner, estimator._learner.weights
+        self.able = (
+            learner.form == "single" and not learner.has_problems and learner.votes is None and not weights.has_pocket
+        )
+        binary = weights.n_rows == 1
+        codes = learner.pass_labels(np.arange(len(self.classes), dtype=np.int32)) if self.able else []
+        self._labels = {label: codes[k : k + 1].copy() for k, label in enumerate(self.classes.tolist()[: len(codes)])}
+        self._pass: Any = binary_one if binary else multiclass_one
+        self._dense = weights.n_rows < MANY_CLASSES  # beyond, dense rows are learned by blocks
+        self._method, self._general = method, None if method.step == "constant" and method.shrink == 0 else True
+        self._rule = np.array(method.rule(self._dtype))
+        self._no_sigma = np.empty((weights.n_rows, 0), self._dtype), np.empty(0, self._dtype)
+
+    def _features(self, estimator: Any, x: Any, n_features: int) -> Any:
+        """What `row` gives, checked and without zeros, else what `_one_row` makes of a dict; None: new features."""
+        found = self.row(x, n_features)
+        if found is not None:
+            values, columns = found
+            if columns is NO_COLUMNS:
+                sound = np.abs(values).max(initial=0) <= self._limit
+            else:
+                sound = hypot(*x.values()) <= self._limit  # the length of the row: NaN if one of the values is
+                if not all(x.values()):
+                    there = np.fromiter(map(bool, x.values()), bool, len(x))
+                    values, columns = values[there], columns[there]
+            if sound:
+                return values, columns
+        if isinstance(x, Mapping):
+            rows, new = estimator._one_row(x)
+            if not new:
+                return estimator._once(rows)[:2]
+        return None
+
+    def learn(self, estimator: Any, learner: Any, x: Any, y: Any) -> bool:
+        """Learn from one example; False: nothing was done."""
+        if not self.able or estimator.class_weight is not None or type(y) not in LABELS:
+            return False
+        label, weights = self._labels.get(y), learner.weights
+        if label is None:
+            return False
+        found = self._features(estimator, x, weights.n_features)
+        if found is None:
+            return False
+        values, columns = found
+        sparse = values.ndim == 1
+        if weights.order != ("F" if sparse else "C") or not (sparse or self._dense):
+            return False
+        a = weights.arrays
+        sigma = (a["sigma_w"], a["sigma_b"]) if "sigma_w" in a else self._no_sigma
+        learner.changed()
+        done = self._pass(
+            values, columns, STARTS[len(columns)], label, FIRST, self._rule, self._general, self._method.cost,
+            a["w"], a["b"], a["late_w"], a["late_b"], a["clock"], a["t"], *sigma, weights.one,
+        )  # fmt: skip
+        if done:
+            check_overflow(Counts(0, 0, 0.0, done == OVERFLOWED), self._method, self._dtype)
+            learner.mistakes += int(done & MISTAKE)  # plain numbers, though nothing be compiled
+            learner.updates += int(done // UPDATE)
+        return True
+
+
+class ReadyToPredict(Ready):
+    """Answers what `Learner.score_one` and `Learner.winners` would."""
+
+    def __init__(self, estimator: Any) -> None:
+        super().__init__(estimator)
+        learner = estimator._learner
+        self.able = (
+            learner.form == "single"
+            and estimator.combine in ("average", "last")
+            and len(self.classes) > 1
+            and not (learner.scheme == "ovo" and len(self.classes) > 2)
+        )
+        self._answers = self.classes.tolist()
+        self._average, self._positive = estimator.combine == "average", estimator.zero_score == "positive"
+
+    def predict(self, estimator: Any, learner: Any, x: Any) -> Any:
+        """The class of one example; None: ask in the general way."""
+        if not self.able:
+            return None
+        weights = learner.weights
+        found = self.row(x, weights.n_features)
+        if found is None:
+            found = entries(known_part(*estimator._one_row(x)))
+        elif found[1] is NO_COLUMNS:
+            found = entries(Dense(found[0]))
+        s = weights.scores(*found, self._average, self._limit)
+        score = s.item(0)
+        if score != score:
+            return None
+        return self._answers[s.argmax() if len(s) > 1 else score >= 0 if self._positive else score > 0]
