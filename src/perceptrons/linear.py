@@ -229,6 +229,7 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=False)
             method = method_of(self, target.classes, stream=False)
             if not warm:
+                self._forget_files()
                 self._begin(target, as_rows(X), X.shape[1], coef_init, intercept_init)
             learner, train, held_out = self._learner, None, None
             if self.early_stopping:
@@ -266,7 +267,8 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         Parameters
         ----------
         x : dict of feature values by name, or a row of numbers
-            Names never seen before become new features; a string value counts as the feature "name=value".
+            Names never seen before become new features; a string value counts as the feature "name=value". A model that
+            learned from files takes a record or a text like theirs.
         y : label
             A label never seen before becomes a new class.
 
@@ -301,7 +303,7 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         target = self._one_target(y)
         weight, by_label = target.weights(None, self.class_weight, stream=True)
         method = self._method_for(target.classes)
-        rows, new = self._one_row(x)
+        rows, new = self._one_row(x, learning=True)
         with Uninterrupted(first or bool(new)):
             if first:
                 self._begin(target, rows, len(new) if isinstance(x, Mapping) else np.shape(x)[-1])
@@ -331,7 +333,10 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         return answer(learner.winners(self.decision_function(X), self.zero_score), learner.classes, learner.form)
 
     def predict_one(self, x):
-        """The class of one example, given as a dict of features or a row of numbers; unknown features count 0."""
+        """The class of one example, given as a dict of features or a row of numbers; unknown features count 0.
+
+        A model that learned from files takes a record or a text like theirs.
+        """
         learner = self.__dict__.get("_learner")
         ready = None if learner is None else learner.ready_to_predict
         if ready is not None and ready.fits(self, learner):
@@ -383,7 +388,7 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
             first = not hasattr(self, "_learner")
             dtype = None if first else self._learner.weights.dtype
             if block == "given":
-                X = check_matrix(self, X, reset=first, dtype=dtype, growth=self._growth())
+                X = check_matrix(self, X, reset=first, dtype=dtype, growth=self._growth(), learning=True)
             elif first or X.shape[1] >= self._learner.n_features:
                 X = X if block == "checked" and X.dtype == dtype else check_block(self, X, dtype, self._growth())
             else:
@@ -400,6 +405,7 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
                 self._begin(target, as_rows(X), X.shape[1])
         self._learner.meet_classes(target.classes)
         self._learner.meet_features(X.shape[1])
+        self.n_features_in_ = self._learner.n_features
         return self._learner.examples(self._once(as_rows(X)), target, weight, by_label), method
 
     def _growth(self):

@@ -186,6 +186,7 @@ converged_, stop_reason_
                 target = target.among(merge(self._learner.classes, target.classes))
             weight, _ = target.weights(to_host(sample_weight), self.class_weight, stream=False)
             if not warm:
+                self._forget_files()
                 self._begin(target.classes, X)
             learner, train, held_out = self._learner, None, None
             if self.early_stopping:

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from perceptrons.rows import Rows
 from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs
-from perceptrons.training.inputs import Growth, dict_row, plain_row
+from perceptrons.training.inputs import Growth, as_learned, as_rows, check_sound, dict_row, plain_row
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import merge
 from perceptrons.training.reading import LabelledReading, Reading
@@ -106,6 +106,11 @@ class Training(Reading, ABC):
         for name in [name for name in self.__dict__ if name.endswith("_") or name in ("_learner", "_columns")]:
             del self.__dict__[name]
 
+    def _forget_files(self) -> None:
+        """Forget how files were read: now it learns from something else."""
+        for name in ("source_", "columns_", "progress_"):
+            self.__dict__.pop(name, None)
+
     def _seed(self) -> int:
         """random_state as a whole number; drawn once where it is not one."""
         if isinstance(self.random_state, Integral):
@@ -166,11 +171,18 @@ class Estimating(Training, LabelledReading):
     def _check_can_go_on(self, target: Target) -> None:
         """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
 
-    def _one_row(self, x: Any) -> tuple[Rows, list[str]]:
-        """One example as rows, and the feature names in it that the model does not know."""
+    def _one_row(self, x: Any, learning: bool = False) -> tuple[Rows, list[str]]:
+        """One example as rows, and the feature names in it that the model does not know.
+
+        learning: a model that learned from files gets to know the names itself.
+        """
         learner = self.__dict__.get("_learner")
         own = getattr(x, "dtype", None)
         dtype = np.dtype(learner.dtype if learner else np.float32 if own == np.float32 else np.float64)
+        if isinstance(x, Mapping | str | bytes) and getattr(self, "columns_", None) is not None:
+            X = as_learned(self, [x], learning).astype(dtype, copy=False)
+            check_sound(X, self._growth())
+            return as_rows(X), []
         if not isinstance(x, Mapping):
             n_features = None if learner is None else learner.n_features
             return plain_row(x, n_features, dtype, self._growth()), []
@@ -183,7 +195,11 @@ class Estimating(Training, LabelledReading):
 
     def _name_features(self, x: Any, new: list[str]) -> None:
         """Make room for the features of a dict that came for the first time, then name them."""
-        if isinstance(x, Mapping):
+        if getattr(self, "columns_", None) is not None:
+            if self.columns_.n_columns > self._learner.n_features:  # names of a model that learned from files
+                self._learner.meet_features(self.columns_.n_columns)
+                self.n_features_in_ = self.columns_.n_columns
+        elif isinstance(x, Mapping):
             names = self.__dict__.get("_columns", {})
             n_features = len(names) + len(new)
             self._learner.meet_features(n_features)

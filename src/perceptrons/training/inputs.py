@@ -38,14 +38,17 @@ def as_rows(X: Any) -> Rows:
     return Sparse(X.data, X.indices, X.indptr) if sp.issparse(X) else Dense(X)
 
 
-def check_matrix(estimator: Any, X: Any, *, reset: bool, dtype: Any = None, growth: Growth | None = None) -> Any:
+def check_matrix(
+    estimator: Any, X: Any, *, reset: bool, dtype: Any = None, growth: Growth | None = None, learning: bool = False
+) -> Any:
     """X as a C-contiguous array or CSR matrix of finite float32 or float64 numbers.
 
     dtype: the model's, if it has one already; otherwise float32 stays float32, small integers, booleans and float16
-    become float32 (exactly), all else float64. growth: of values into weights, which must not overflow.
+    become float32 (exactly), all else float64. growth: of values into weights, which must not overflow. learning: new
+    features of raw examples get columns; there are more of them then.
     """
     if not reset and is_raw(X):
-        rows = as_learned(estimator, X)
+        rows = as_learned(estimator, X, learning)
         if rows is not None:
             check_sound(rows, growth or Growth(), getattr(estimator, "feature_names_in_", None))
             return rows if dtype is None else rows.astype(dtype, copy=False)
@@ -64,11 +67,17 @@ def check_matrix(estimator: Any, X: Any, *, reset: bool, dtype: Any = None, grow
     return X
 
 
-def as_learned(estimator: Any, X: Any) -> Any:
-    """Frames, records and texts as rows of the columns of a model that knows what such are; None if it does not."""
+def as_learned(estimator: Any, X: Any, learning: bool = False) -> Any:
+    """Frames, records and texts as rows of the columns of a model that knows what such are; None if it does not.
+
+    learning: names that come for the first time get columns.
+    """
     columns = getattr(estimator, "columns_", None)
+    if columns is not None and learning:
+        return columns.rows(X, estimator.source_)
     if columns is not None:
-        return columns.as_frozen().rows(X, estimator.source_)
+        rows, known = columns.as_frozen().rows(X, estimator.source_), estimator.n_features_in_
+        return rows if rows.shape[1] <= known else rows[:, :known]
     names = estimator.__dict__.get("_columns")
     if names is None or not all(isinstance(x, Mapping) for x in X):
         return None

@@ -133,7 +133,7 @@ class ReadyToLearn(Ready):
                     values, columns = values[there], columns[there]
             if sound:
                 return values, columns
-        if isinstance(x, Mapping):
+        if isinstance(x, Mapping) and self.columns is not None:
             rows, new = estimator._one_row(x)
             if not new:
                 return estimator._once(rows)[:2]

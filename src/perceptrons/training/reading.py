@@ -89,7 +89,7 @@ class LabelledReading(Reading):
             raise ValueError(f"One example is one row, not {x.shape[0]}: explain them one by one.")
         if sp.issparse(x) and x.ndim == 1:
             x = x.reshape(1, -1)
-        if hasattr(x, "to_dict") and hasattr(x, "index") and np.ndim(x) == 1 and "_columns" in self.__dict__:
+        if hasattr(x, "to_dict") and hasattr(x, "index") and np.ndim(x) == 1 and self._knows_names():
             x = x.to_dict()  # a row of a frame
         elif hasattr(x, "columns"):
             x = check_matrix(self, x, reset=False, dtype=self._fitted().dtype)
@@ -97,6 +97,9 @@ class LabelledReading(Reading):
             check_sound(x.tocsr().astype(self._fitted().dtype), Growth())
         rows, unknown = self._one_row(x)
         return once_each(known_part(rows, unknown)), unknown
+
+    def _knows_names(self) -> bool:
+        return "_columns" in self.__dict__ or getattr(self, "columns_", None) is not None
 
     def _votes(self, X: Any) -> Any:
         """The scores of a model that votes."""
