@@ -4,9 +4,11 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from numba import config, njit
+import numba
+from numba import njit
 from numba.core.caching import FunctionCache, NullCache
 
+CONFIG: Any = numba.config
 lost = False  # was anything compiled in this process that could not be kept?
 
 
@@ -39,7 +41,7 @@ def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = compiled(function)
-        if not config.DISABLE_JIT:  # else it is the function itself
+        if not CONFIG.DISABLE_JIT:  # else it is the function itself
             dispatcher._cache = _cache_of(function)  # as its enable_caching does
         return dispatcher
 
@@ -61,7 +63,7 @@ def _has_place(source: str) -> bool:
     It tries NUMBA_CACHE_DIR, then the folder of the source, then the user's cache folder. A user without a home folder,
     as in some containers, has none. numba would then take ./~/.cache, and load code from wherever the process started.
     """
-    if config.CACHE_DIR or os.path.isabs(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~"))):
+    if CONFIG.CACHE_DIR or os.path.isabs(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~"))):
         return True
     folder = os.path.dirname(source)
     beside = os.path.join(folder, "__pycache__")
