@@ -6,6 +6,7 @@ some 1 MB, and the tests call many hundreds. So a process that ends when it is l
 
 import contextlib
 import importlib
+import os
 import pickle
 import signal
 import subprocess
@@ -28,7 +29,7 @@ class Compiler:
     """The other process. It is there from the start, since some tests count files and threads."""
 
     def __init__(self):
-        self._process, self._turn = None, threading.Lock()
+        self._process, self._turn, self._owner = None, threading.Lock(), os.getpid()
 
     def start(self):
         command = [sys.executable, "-m", "tests.compiler"]
@@ -45,9 +46,9 @@ class Compiler:
         """Have a function compiled for arguments of these types. If it cannot be, the caller will find the same."""
         from numba.core.serialize import dumps
 
+        if os.getpid() != self._owner:
+            return  # a fork: the pipes are its parent's
         with self._turn:
-            if self._process is None:
-                self.start()
             try:
                 pickle.dump((function.__module__, function.__qualname__, dumps(types)), self._process.stdin)
                 self._process.stdin.flush()
