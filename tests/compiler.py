@@ -18,11 +18,11 @@ LARGE = 800  # MB
 ROOT = Path(__file__).parent.parent
 
 
-def peak():
-    """The most MB of memory that this process ever used; 0 where the system does not say."""
+def megabytes(which="VmHWM"):
+    """The memory of this process: the most it ever had, or "VmRSS", what it has now. 0 where the system does not say."""
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0)
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(which)), 0)
 
 
 class Compiler:
@@ -90,7 +90,7 @@ def serve(questions, answers):
         if function is not None:
             with contextlib.suppress(NumbaError):  # whoever asked will meet it too
                 function.compile(pickle.loads(types))
-        pickle.dump(peak(), answers)
+        pickle.dump(megabytes(), answers)
         answers.flush()
 
 

@@ -6,6 +6,7 @@ import signal
 from tools.compiled import cache_folder
 
 os.environ.setdefault("NUMBA_CACHE_DIR", cache_folder())  # or old code might be tested; see CONTRIBUTING.md
+os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # of xdist's workers: threads' own arenas keep what is freed
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn skips its array API check
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for `pytest &` in a script: Ctrl-C is tested all the same
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from tests import limits
@@ -20,7 +21,7 @@ def test_a_test_that_never_ends_is_ended():
 
 def test_the_test_with_which_a_process_becomes_too_large_fails_and_names_the_hungriest(monkeypatch):
     sizes = iter([300, 1000, 1100, 1600, 1700])
-    monkeypatch.setattr(limits, "peak", lambda: next(sizes))
+    monkeypatch.setattr(limits, "megabytes", lambda which="VmHWM": next(sizes) if which == "VmHWM" else 0)
     limited = limits.Limits()
 
     def torn_down(name):
@@ -41,7 +42,13 @@ def test_the_test_with_which_a_process_becomes_too_large_fails_and_names_the_hun
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted otherwise elsewhere")
 def test_memory_is_counted():
-    assert 50 < limits.peak() < 10_000
+    before = limits.megabytes("VmRSS")
+    held = np.ones(2**25)  # 256 MB
+    assert limits.megabytes("VmRSS") - before > 200
+    del held
+    limits.give_back()
+    assert limits.megabytes("VmRSS") - before < 100
+    assert limits.megabytes() - before > 200
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
