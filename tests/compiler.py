@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def megabytes(which="VmHWM"):
-    """The memory of this process: the most it ever had, or "VmRSS", what it has now; 0 where the system keeps silent."""
+    """Memory of this process: the most it ever had, or "VmRSS", what it has now. 0 where the system does not say."""
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(which)), 0)
