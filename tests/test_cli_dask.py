@@ -20,7 +20,7 @@ pytest.importorskip("distributed")
 HERE = ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0"]
 
 
-def wait_for(happened, seconds=30.0):
+def wait_for(happened, seconds=300.0):
     """Wait until something is true."""
     until = time.monotonic() + seconds
     while not happened():
