@@ -1,11 +1,15 @@
-"""Test setup: compiled code is cached in a folder named after the sources it was compiled from."""
+"""Test setup: where compiled code is cached, who compiles, what no test may take, and what many tests use."""
 
 import os
+import signal
 
 from tools.compiled import cache_folder
 
 os.environ.setdefault("NUMBA_CACHE_DIR", cache_folder())  # or old code might be tested; see CONTRIBUTING.md
+os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # of xdist's workers: threads' own arenas keep what is freed
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # else scikit-learn skips its array API check
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for `pytest &` in a script: Ctrl-C is tested all the same
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from pathlib import Path
 
@@ -13,7 +17,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.compiler import compile_elsewhere
+from tests.limits import Limits
+
 ROOT = Path(__file__).parent.parent
+
+
+def pytest_configure(config):
+    if getattr(config.option, "numprocesses", None):
+        return  # the tests run in other processes
+    config.pluginmanager.register(Limits())
+    if not os.environ.get("NUMBA_DISABLE_JIT"):
+        config.add_cleanup(compile_elsewhere().stop)
 
 
 def as_csr(X, index_type=np.int32):

@@ -221,7 +221,7 @@ CHECKER = ROOT / "tools" / "check_certificate.py"
 def check(*arguments):
     """Run the checker without site-packages: exit status and what it says."""
     command = [sys.executable, "-I", "-S", str(CHECKER), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -261,7 +261,7 @@ def test_killed_and_resumed_is_never_stopped(path, svm, tmp_path):
     X, _ = rows_of(svm)
     whole = Perceptron(combine="vote").fit_stream(stream(svm), epochs=4)
     for at in ("13", "9"):
-        done = subprocess.run([sys.executable, "-c", KILLED, svm, path, at], timeout=100, check=False)
+        done = subprocess.run([sys.executable, "-c", KILLED, svm, path, at], timeout=300, check=False)
         assert done.returncode == -signal.SIGKILL
     model, checkpoint = resumed(Perceptron(combine="vote"), stream(svm), path, epochs=4)
     assert checkpoint.resumed

@@ -19,6 +19,7 @@ from perceptrons.cli import app, main
 from perceptrons.cli.train import Combine, Multiclass, Step
 from perceptrons.training.choices import DOMAINS
 from perceptrons.training.parameters import Words
+from tests.processes import started
 
 PROGRAM = [sys.executable, "-c", "import sys; from perceptrons.cli import main; sys.exit(main())"]
 NAMES = ["length", "width", "height"]
@@ -743,7 +744,7 @@ def test_typers_own_runner_sees_the_same_codes(folder):
 
 
 def test_as_a_process_it_returns_codes_and_shows_no_traceback(folder):
-    done = subprocess.run([*PROGRAM, "train", folder / "broken.csv"], capture_output=True, text=True)
+    done = subprocess.run([*PROGRAM, "train", folder / "broken.csv"], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"{folder}/broken.csv:3:2: ")
     assert done.stderr.count("\n") == 1
@@ -753,7 +754,7 @@ def test_output_without_a_terminal_is_plain_and_survives_ascii(folder, tmp_path)
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     (tmp_path / "a.csv").write_text("größe,kind\n1,café\n-1,tee\n2,café\n-2,tee\n", encoding="utf-8")
     command = [*PROGRAM, "train", tmp_path / "a.csv"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.isascii()
     assert "\x1b" not in done.stdout
@@ -765,7 +766,7 @@ def test_a_pipe_closed_by_its_reader_ends_quietly(folder, tmp_path):
     rows = "0.5,1.25,2\n" * 60_000
     (tmp_path / "long.csv").write_text(rows)
     command = [*PROGRAM, "predict", folder / "animals.model", tmp_path / "long.csv"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline().strip() in KINDS
         process.stdout.close()
         assert process.stderr.read() == ""
@@ -779,7 +780,9 @@ def test_output_into_a_closed_pipe_ends_quietly_and_what_was_asked_is_done(folde
     os.close(reader)
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     arguments = [word.replace("{}", str(folder)) for word in command]
-    done = subprocess.run([*PROGRAM, *arguments], stdout=writer, stderr=subprocess.PIPE, text=True, env=environment)
+    done = subprocess.run(
+        [*PROGRAM, *arguments], stdout=writer, stderr=subprocess.PIPE, text=True, env=environment, timeout=300
+    )
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
     if "-o" in command:
@@ -792,7 +795,7 @@ def test_output_to_a_full_disk_is_refused_in_one_line(folder):
     environment = {**os.environ, "PYTHONUNBUFFERED": ""}
     command = [*PROGRAM, "inspect", folder / "animals.model"]
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, timeout=300)
     assert (done.returncode, done.stderr) == (2, "The output cannot be written: No space left on device.\n")
 
 
@@ -800,11 +803,11 @@ def test_output_to_a_full_disk_is_refused_in_one_line(folder):
 def test_ctrl_c_while_learning_ends_with_130_and_a_line(folder):
     options = ["--combine", "last", "--tol", "0", "--max-iter", "1000000000", "--verbose"]
     command = [*PROGRAM, "train", folder / "xor.csv", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while "epoch" not in process.stderr.readline():
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "Interrupted."
     assert "Traceback" not in err
@@ -814,7 +817,7 @@ def test_the_library_does_not_import_the_command_line():
     code = (
         "import sys, perceptrons; print([name for name in ('typer', 'rich', 'perceptrons.cli') if name in sys.modules])"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300).stdout == "[]\n"
 
 
 def test_the_command_line_itself_imports_nothing_heavy_before_it_has_work():
@@ -828,7 +831,7 @@ from perceptrons.cli import main
 main(["--help"])
 print([name for name in ("numpy", "scipy", "sklearn", "numba", "perceptrons.linear") if name in sys.modules])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
@@ -837,7 +840,7 @@ def test_a_closed_stdout_is_nobody_reading(tmp_path):
     command = (
         f'"{sys.executable}" -c "import sys; from perceptrons.cli import main; sys.exit(main())" train two.csv >&-'
     )
-    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import perceptrons
 from perceptrons.cli import main
+from tests.processes import started
 from tests.streams import PROGRAM, texts, write_files
 
 COMMAND = shlex.join(PROGRAM)
@@ -41,7 +42,9 @@ def answers(folder):
 
 
 def shell(folder, line, **more):
-    return subprocess.run(["bash", "-o", "pipefail", "-c", line], cwd=folder, capture_output=True, text=True, **more)
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line], cwd=folder, capture_output=True, text=True, timeout=300, **more
+    )
 
 
 def test_head_ends_it_early_and_quietly(folder, answers):
@@ -68,36 +71,33 @@ def test_json_lines_are_read_line_by_line_by_another_program(folder, answers):
 
 def test_an_answer_comes_before_the_next_line_is_typed(folder):
     command = [*PROGRAM, "predict", folder / "mail.model", "-", "--json"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        watch = threading.Timer(60, process.kill)  # or a command that waits for more would wait for ever
-        watch.start()
+    with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         for text, label in (("free cash", "spam"), ("home", "ham"), ("win a prize, call now", "spam"), ("mum", "ham")):
             process.stdin.write(f"{text}\n")
             process.stdin.flush()
             assert json.loads(process.stdout.readline()) == {"label": label}
         process.stdin.close()
         assert process.stdout.read() == ""
-        watch.cancel()
     assert process.returncode == 0
 
 
 def peak(arguments, feed):
     """The largest memory, in kilobytes, of a command that is fed, and how many lines it printed."""
     command = [*PROGRAM, *map(str, arguments)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
 
-    def type_in():
-        with process.stdin as typed:
-            for piece in feed:
-                typed.write(piece)
+        def type_in():
+            with process.stdin as typed:
+                for piece in feed:
+                    typed.write(piece)
 
-    typing = threading.Thread(target=type_in)
-    typing.start()
-    lines = sum(1 for _ in process.stdout)
-    typing.join()
-    process.stdout.close()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+        typing = threading.Thread(target=type_in)
+        typing.start()
+        lines = sum(1 for _ in process.stdout)
+        typing.join()
+        process.stdout.close()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0
     return usage.ru_maxrss, lines
 
@@ -168,12 +168,12 @@ def test_an_empty_pipe_is_no_answer_and_nothing_to_learn_from(folder):
 def test_ctrl_c_while_it_waits_for_a_line_ends_with_130(folder):
     command = [*PROGRAM, "predict", folder / "mail.model", "-"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes) as process:
+    with started(command, **pipes) as process:
         process.stdin.write("free cash\n")
         process.stdin.flush()
         assert process.stdout.readline() == "spam\n"
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 130
+        assert process.wait(timeout=300) == 130
         assert process.stderr.read() == "Interrupted.\n"
 
 
@@ -182,11 +182,11 @@ def test_ctrl_c_while_it_waits_for_a_line_ends_with_130(folder):
 def test_ctrl_c_while_learning_says_how_to_go_on_if_it_can(folder, tmp_path, saved):
     options = ["--checkpoint", tmp_path / "c"] if saved else []
     command = [*PROGRAM, "train", folder / "part-*.svm", "--epochs", "100000000", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while "1,200" not in (line := process.stdout.readline()):
             assert line or process.poll() is None
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
     assert err.splitlines()[-1].startswith("Interrupted. It is saved in" if saved else "Interrupted.")
     assert err.count("\n") == 1

@@ -22,6 +22,7 @@ from perceptrons.data.conll import FORMATS
 from perceptrons.sequence.choices import DOMAINS
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.parameters import Words
+from tests.processes import started
 from tests.tagged import as_columns, fill, of_columns, sentences
 from tests.test_cli import PROGRAM
 
@@ -377,11 +378,11 @@ def test_ctrl_c_while_a_tagger_learns_ends_with_130_and_writes_nothing(tmp_path)
     (tmp_path / "f").write_text("a X\nb Y\n\na Y\nb X\n")  # no tagger gets both right
     options = ["--max-iter", "1000000000", "--verbose", "--test-share", "0", "-o", tmp_path / "m"]
     command = [*PROGRAM, "tag", "train", tmp_path / "f", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while "epoch" not in process.stderr.readline():
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "Interrupted."
     assert not (tmp_path / "m").exists()

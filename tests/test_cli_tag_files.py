@@ -14,6 +14,7 @@ from seqeval.metrics import f1_score, precision_score, recall_score
 
 import perceptrons
 from perceptrons import FeatureTemplates, SequencePerceptron
+from tests.processes import started
 from tests.tagged import as_columns, as_conllu, fill, of_columns, sentences
 from tests.test_cli import PROGRAM
 
@@ -354,9 +355,9 @@ def test_tag_alone_and_its_help_show_the_commands(run):
 def test_in_a_pipe_it_takes_and_gives_sentences(folder, unseen):
     text = as_columns(unseen, columns=(0,))
     first, second = [*PROGRAM, "tag", "predict", folder / "tags.model", "-"], folder / "chunks.model"
-    tagged = subprocess.run(first, input=text, capture_output=True, text=True)
+    tagged = subprocess.run(first, input=text, capture_output=True, text=True, timeout=300)
     done = subprocess.run(
-        [*PROGRAM, "tag", "predict", second, "-"], input=tagged.stdout, capture_output=True, text=True
+        [*PROGRAM, "tag", "predict", second, "-"], input=tagged.stdout, capture_output=True, text=True, timeout=300
     )
     assert (tagged.returncode, tagged.stderr, done.returncode, done.stderr) == (0, "", 0, "")
     words = of_columns(unseen, 0)
@@ -371,9 +372,7 @@ def test_a_pipe_closed_by_its_reader_ends_quietly(folder, tmp_path, unbuffered):
     (tmp_path / "long").write_text("the DT\ndog NN\n\n" * 60_000)
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     command = [*PROGRAM, "tag", "predict", folder / "chunks.model", tmp_path / "long"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout.readline() == "the DT B-NP\n"
         process.stdout.close()
         assert process.stderr.read() == ""
@@ -384,7 +383,7 @@ def test_a_pipe_closed_by_its_reader_ends_quietly(folder, tmp_path, unbuffered):
 def test_output_to_a_full_disk_is_refused_in_one_line(folder):
     command = [*PROGRAM, "tag", "predict", folder / "chunks.model", folder / "test.txt"]
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (2, "The output cannot be written: No space left on device.\n")
 
 
@@ -393,7 +392,9 @@ def test_closed_streams_end_in_one_line_or_are_no_matter(folder, tmp_path, close
     code = "import sys; from perceptrons.cli import main; sys.exit(main(sys.argv[1:]))"
     file = "-" if closed == "<&-" else folder / "chunks.txt"
     words = [sys.executable, "-c", code, "tag", "train", str(file), "-o", str(tmp_path / "m"), "--quiet"]
-    ended = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *words], capture_output=True, text=True)
+    ended = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *words], capture_output=True, text=True, timeout=300
+    )
     if closed == "<&-":
         assert (ended.returncode, ended.stdout) == (2, "")
         assert ended.stderr == "<stdin>: standard input is closed: give a file, or something to read\n"

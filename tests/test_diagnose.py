@@ -359,7 +359,11 @@ def test_the_certificate_in_the_file_holds_for_the_data(run, content, tmp_path):
     X[0, 0] += 100
     assert not proof.verify(X, y)
     checked = subprocess.run(
-        [sys.executable, str(CHECKER), "proof.json", "data.csv"], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, str(CHECKER), "proof.json", "data.csv"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert checked.returncode == 0, checked
     assert checked.stdout.startswith("holds")
@@ -380,7 +384,11 @@ def test_output_goes_into_a_pipe_that_ends_early(tmp_path):
     reader, writer = os.pipe()
     os.close(reader)
     ended = subprocess.run(
-        [*PROGRAM, "diagnose", str(tmp_path / "xor.csv")], stdout=writer, stderr=subprocess.PIPE, check=False
+        [*PROGRAM, "diagnose", str(tmp_path / "xor.csv")],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=300,
     )
     os.close(writer)
     assert (ended.returncode, ended.stderr) == (0, b"")

@@ -341,12 +341,14 @@ def test_without_dask_everything_else_works_and_the_extra_is_named(tmp_path):
             except ImportError as error:
                 print(error)
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True, timeout=300
+    )
     assert done.stdout.count("pip install 'perceptrons[dask]'") == 2
 
 
 def test_nothing_but_the_cluster_imports_dask():
     known = "print(*(name in sys.modules for name in ('dask', 'distributed')))"
     program = f"import sys, perceptrons.cli, perceptrons.distributed; {known}"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.split() == ["False", "False"]

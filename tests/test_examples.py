@@ -36,6 +36,7 @@ def test_the_parser_learns_the_small_treebank():
         capture_output=True,
         encoding="utf-8",
         check=True,
+        timeout=300,
     )
     before, *after = shares(run.stdout)
     assert before < 0.2

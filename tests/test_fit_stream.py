@@ -742,15 +742,15 @@ def test_ctrl_c_leaves_a_sound_model(where, combine, at, rng):
 def test_ctrl_c_at_any_moment_leaves_a_sound_model(rng):
     X, y = gaussian(rng, 60, 4, 2)
     timer = threading.Timer(0.15, lambda: os.kill(os.getpid(), signal.SIGINT))
-    model = in_order(combine="vote")
+    model = in_order(combine="vote").fit_stream([(X, y)])  # what has to be compiled is
 
-    def endless():
-        while True:
+    def long():
+        timer.start()
+        for _ in range(200_000):  # minutes
             yield X, y
 
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
-        model.fit_stream(endless())
+        model.fit_stream(long())
     timer.join()
     sound_after(model, X, y, "interrupted")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

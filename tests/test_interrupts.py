@@ -90,6 +90,22 @@ def test_the_old_handler_is_back_afterwards_and_is_called():
         signal.signal(signal.SIGINT, before)
 
 
+def test_a_program_that_ignores_ctrl_c_as_under_nohup_learns_to_the_end(monkeypatch, rng):
+    X, y = gaussian(rng, 3000, 5, 2)
+    expected = Perceptron(combine="vote", max_iter=5, tol=None).fit(X, y)
+    monkeypatch.setattr(fitting, "PIECE", 1)
+    monkeypatch.setattr(fitting, "learn", interrupting(learning.learn, 2))
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        model = Perceptron(combine="vote", max_iter=5, tol=None).fit(X, y)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert model.stop_reason_ == expected.stop_reason_
+    assert np.array_equal(model.coef_last_, expected.coef_last_)
+    assert np.array_equal(model.predict(X), expected.predict(X))
+
+
 def test_other_threads_learn_without_touching_signals(rng):
     X, y = gaussian(rng, 500, 5, 2)
     expected = Perceptron(max_iter=5, tol=None).fit(X, y)

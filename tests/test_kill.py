@@ -81,7 +81,7 @@ def killed_after(warm, command, checkpoint, blocks):
     """Kill the command when it has written so many checkpoints, and the last one is in its place."""
     while not checkpoint.exists():  # it has no name for a moment while the next takes its place
         warm.start(*command)
-        written, latest = set(), time.monotonic() + 60
+        written, latest = set(), time.monotonic() + 300
         while len(written) < blocks:
             assert time.monotonic() < latest, "it does not learn"
             with contextlib.suppress(FileNotFoundError):

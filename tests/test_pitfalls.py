@@ -292,6 +292,7 @@ for k in (2, 3):
             capture_output=True,
             text=True,
             check=False,
+            timeout=300,
         )
         assert run.returncode == 0, run.stderr
         outputs.append(run.stdout)

@@ -179,7 +179,7 @@ def test_the_page_works_in_a_browser_by_keys_slider_and_buttons(tmp_path):
     (tmp_path / "film.html").write_text(film.html().replace("</body>", acts), encoding="utf-8")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--window-size=500,800", "--enable-logging=stderr"]
     where = [f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", (tmp_path / "film.html").as_uri()]
-    ran = subprocess.run(["chromium", *flags, *where], capture_output=True, text=True, timeout=60, check=True)
+    ran = subprocess.run(["chromium", *flags, *where], capture_output=True, text=True, timeout=300, check=True)
     log = json.loads(unescape(re.search(r'<pre id="log">(.*?)</pre>', ran.stdout, re.S)[1]))
     last = len(film.frames) - 1
     told = [

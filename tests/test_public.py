@@ -20,7 +20,7 @@ def test_the_public_names_are_these():
 def test_modules_are_there_when_first_asked_for():
     modules = ["data", "losses", "online", "plots", "report", "selection", "theory"]
     code = f"import perceptrons; print([getattr(perceptrons, module).__name__ for module in {modules}])"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert run.stdout.strip() == str([f"perceptrons.{module}" for module in modules])
     assert {"theory", "Perceptron"} <= set(dir(perceptrons))
 
@@ -44,7 +44,7 @@ def test_every_function_and_display_says_when_to_use_it(module):
 def test_importing_the_package_loads_no_tool_of_the_command_line():
     tools = ("typer", "rich", "polars", "matplotlib", "perceptrons.cli")
     code = f"import perceptrons, sys; print([m for m in {tools} if m in sys.modules])"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert run.stdout.strip() == "[]"
 
 

@@ -498,7 +498,7 @@ class TestWhatAnAttackFound:
         path = tmp_path / "looks"
         code = f"from perceptrons.selection.seal import Ledger\nfor _ in range(25): Ledger({str(path)!r}).note('x')"
         runs = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(3)]
-        assert [run.wait() for run in runs] == [0, 0, 0]
+        assert [run.wait(timeout=300) for run in runs] == [0, 0, 0]
         assert len(Ledger(path).looks("x")) == 75
 
     def test_a_test_that_is_learned_or_chosen_by_is_refused(self, data):

@@ -259,7 +259,7 @@ def test_the_seal_is_counted_from_process_to_process(tmp_path):
 
     def said(*arguments):
         command = [sys.executable, "-c", program, str(tmp_path / "looks"), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout.strip()
 
     assert [said(), said(), said("force")] == ["1", "refused", "2"]
 

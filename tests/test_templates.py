@@ -249,7 +249,11 @@ def test_words_are_hashed_and_numbered_the_same_in_every_process():
     )
     told = {
         subprocess.run(
-            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            timeout=300,
         ).stdout
         for seed in ("1", "2")
     }

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
+
+from perceptrons.compiling import kept
 
 SUMS = {"reassoc", "contract", "nsz", "arcp"}  # lets LLVM vectorise a sum; still honours NaN and infinity
 AHEAD = 8  # rows between the one being learned and the one being fetched: measured, see docs/decisions.md
@@ -17,8 +19,8 @@ LINES = 4  # cache lines fetched of it; the hardware streams the rest of a longe
 
 INLINED: Any = {"fastmath": SUMS, "error_model": "numpy", "forceinline": True}  # by LLVM: numba's own compiles slower
 
-compiled = njit(cache=True, nogil=True, fastmath=SUMS, error_model="numpy")
-inlined = njit(cache=True, nogil=True, **INLINED)  # small steps of a pass: a call would count references to its arrays
+compiled = kept(nogil=True, fastmath=SUMS, error_model="numpy")
+inlined = kept(nogil=True, **INLINED)  # small steps of a pass: a call would count references to its arrays
 
 
 class Dense(NamedTuple):

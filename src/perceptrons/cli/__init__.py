@@ -22,6 +22,10 @@ from perceptrons.cli.train import train
 from perceptrons.cli.tune import tune
 
 BAD_INPUT, INTERRUPTED = 2, 130
+COMPILED_AGAIN = (
+    "Compiled code could not be saved, so each run compiles it again, for some seconds. "
+    "To save it, set NUMBA_CACHE_DIR to a folder that only you can write to."
+)
 UsageError = typer.BadParameter.__base__  # typer's own copy of click, or the installed click: it depends on the version
 
 
@@ -56,7 +60,7 @@ class Program(TyperGroup):
         raise typer.Exit
 
     def invoke(self, ctx: Any) -> Any:
-        code = 0
+        code, quiet = 0, "--quiet" in ctx.args
         try:
             with output():
                 super().invoke(ctx)
@@ -69,6 +73,9 @@ class Program(TyperGroup):
             code = complain("There is not enough memory for these data.", BAD_INPUT)
         except KeyboardInterrupt as error:
             code = complain(str(error) or "Interrupted.", INTERRUPTED)
+        compiling = sys.modules.get("perceptrons.compiling")  # loaded by the commands that compute
+        if compiling is not None and compiling.lost and not (code or quiet):
+            complain(COMPILED_AGAIN, code)
         raise typer.Exit(code)
 
 

@@ -98,7 +98,7 @@ def compare(
     from perceptrons.selection import compare as compared
 
     names = _names(learner)
-    where = ledger_file(ledger)
+    where = ledger_file(ledger, quiet)
     asked = of_streams.Asked(
         text_column=text_column, words=words, chars=chars, hash_bits=hash_bits, categories=categories, ignore=ignore,
         on_error=on_error, many_classes=many_classes,

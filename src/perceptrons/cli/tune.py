@@ -91,7 +91,7 @@ def tune(
     check_split(time_order, group_column, dev=(dev, dev_share), test=(test, test_share))
     check_output(output, *data, dev, test)
     check_folder(output)
-    where = ledger_file(ledger)
+    where = ledger_file(ledger, quiet)
     asked = of_streams.Asked(
         text_column=text_column, words=words, chars=chars, hash_bits=hash_bits, categories=categories, ignore=ignore,
         on_error=on_error, many_classes=many_classes,

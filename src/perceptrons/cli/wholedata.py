@@ -1,9 +1,11 @@
 """Data that `tune` and `compare` need whole: a table as it is, or all blocks of a stream, with labels and groups."""
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from errno import ENOENT
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from perceptrons.data.reader import Reader
 
 SHARE = 0.2  # of all examples, for development and for the test, unless asked otherwise
+UNREMEMBERED = "{path}: {why}. This use of the test set is not remembered; to remember it, use --ledger FILE."
 
 
 @dataclass(frozen=True)
@@ -133,8 +136,13 @@ def checked(data: WholeData, many_classes: bool) -> WholeData:
     return data
 
 
-def ledger_file(asked: Path | None) -> Path:
-    """Where looks at test data are remembered: as asked, or in the user's folder for states of programs."""
+def ledger_file(asked: Path | None, quiet: bool = False) -> Path | None:
+    """Where looks at test data are remembered: as asked, or in the user's folder for states of programs.
+
+    None, and a line on stderr, if there is no such folder and none can be made: they are not remembered then.
+    """
+    from perceptrons.selection.seal import Ledger
+
     if asked is not None:
         if (asked.exists() and not asked.is_file()) or not asked.parent.is_dir():
             raise BadInputError(f"--ledger {asked}: is no ordinary file in a folder that is there: name one.")
@@ -142,7 +150,18 @@ def ledger_file(asked: Path | None) -> Path:
     base = os.environ.get("XDG_STATE_HOME", "")
     if not os.path.isabs(base):  # as its specification says
         base = os.path.join(os.path.expanduser("~"), ".local", "state")
-    return Path(base) / "perceptrons" / "looks.json"
+    path = Path(base) / "perceptrons" / "looks.json"
+    try:
+        if not path.is_absolute():  # a user without a home folder
+            raise OSError(ENOENT, "no home folder", str(path))
+        Ledger(path)
+    except OSError as error:
+        if os.path.exists(path):  # what it remembers must not be passed over
+            return path
+        if not quiet:
+            print(UNREMEMBERED.format(path=path.parent, why=error.strerror), file=sys.stderr)
+        return None
+    return path
 
 
 @contextmanager

@@ -4,6 +4,9 @@ try:
     import matplotlib  # noqa: F401 (only to say what is missing)
 except ImportError as error:  # pragma: no cover (the tests have it)
     raise ImportError('perceptrons.plots needs matplotlib: pip install "perceptrons[plots]"') from error
+except OSError as error:  # neither its folder in the user's home nor a temporary one can be made
+    needed = "needs a folder that it can write to; set MPLCONFIGDIR to one"
+    raise OSError(error.errno, needed, "matplotlib") from error
 
 from perceptrons.plots.animation import BoundaryAnimation
 from perceptrons.plots.boundary import BoundaryDisplay

@@ -1,12 +1,12 @@
 """Rows of local numbers become rows of columns. Sums are in float64 and in order: the same bits on every machine."""
 
 import numpy as np
-from numba import njit
 
+from perceptrons.compiling import kept
 from perceptrons.rows import compiled
 from perceptrons.scan.names import U0, U1, U32
 
-exact = njit(cache=True, nogil=True, error_model="numpy")  # no sum in another order, no product for a quotient
+exact = kept(nogil=True, error_model="numpy")  # no sum in another order, no product for a quotient
 
 
 @compiled

@@ -43,8 +43,12 @@ class ArrayFile:
     def create(cls, path: Path | None = None) -> "ArrayFile":
         """A new file; without a path one that nobody sees."""
         if path is None:
-            file: Any = tempfile.TemporaryFile(prefix="perceptrons-")  # noqa: SIM115 (closed by close)
             temporary = None
+            try:
+                file: Any = tempfile.TemporaryFile(prefix="perceptrons-")  # noqa: SIM115 (closed by close)
+            except FileNotFoundError as error:
+                missing = "no temporary folder can be written to; set TMPDIR to one, or name a file for the cache"
+                raise OSError(error.errno, missing, "The cache") from error
         else:
             temporary = f"{path}.part"  # always the same: a run that was killed leaves one at most
             file = open(temporary, "w+b")  # noqa: SIM115

@@ -1,0 +1,75 @@
+"""Functions compiled by numba, whose machine code is kept on disk where a folder for it can be written."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba import njit
+from numba.core.caching import FunctionCache, NullCache
+
+CONFIG: Any = numba.config
+lost = False  # was anything compiled in this process that could not be kept?
+
+
+class Kept(FunctionCache):
+    """numba's cache of a function. What cannot be read is compiled again; what cannot be written is not kept."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except OSError:  # such as files that only another user may read
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError:  # such as a full disk: the function is compiled and can be called
+            _note_loss()
+
+
+class NotKept(NullCache):
+    """No cache: every process compiles again."""
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        _note_loss()
+
+
+def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator: `njit` with these options and a cache, or without one where no folder for it can be written."""
+    compiled = njit(**options)
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = compiled(function)
+        if not CONFIG.DISABLE_JIT:  # else it is the function itself
+            dispatcher._cache = _cache_of(function)  # as its enable_caching does
+        return dispatcher
+
+    return decorate
+
+
+def _cache_of(function: Callable[..., Any]) -> Any:
+    if not _has_place(function.__code__.co_filename):
+        return NotKept()
+    try:
+        return Kept(function)
+    except RuntimeError:  # numba found no folder that can be written
+        return NotKept()
+
+
+def _has_place(source: str) -> bool:
+    """Is it safe to ask numba for a folder?
+
+    It tries NUMBA_CACHE_DIR, then the folder of the source, then the user's cache folder. A user without a home folder,
+    as in some containers, has none. numba would then take ./~/.cache, and load code from wherever the process started.
+    """
+    if CONFIG.CACHE_DIR or os.path.isabs(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~"))):
+        return True
+    folder = os.path.dirname(source)
+    beside = os.path.join(folder, "__pycache__")
+    return os.access(beside if os.path.isdir(beside) else folder, os.W_OK)
+
+
+def _note_loss() -> None:
+    global lost
+    lost = True

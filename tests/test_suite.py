@@ -1,0 +1,60 @@
+"""The tests themselves: they end, wherever they are started, and a process that runs them stays small."""
+
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests import limits
+from tests.conftest import ROOT
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a system without alarms")
+def test_a_test_that_never_ends_is_ended():
+    assert signal.getitimer(signal.ITIMER_REAL)[0] > 0, "an alarm is set"
+    with pytest.raises(TimeoutError, match="still running"):
+        signal.raise_signal(signal.SIGALRM)
+
+
+def test_the_test_with_which_a_process_becomes_too_large_fails_and_names_the_hungriest(monkeypatch):
+    sizes = iter([300, 1000, 1100, 1600, 1700])
+    monkeypatch.setattr(limits, "megabytes", lambda which="VmHWM": next(sizes) if which == "VmHWM" else 0)
+    limited = limits.Limits()
+
+    def torn_down(name):
+        steps = limited.pytest_runtest_teardown(SimpleNamespace(nodeid=name))
+        next(steps)
+        with pytest.raises(StopIteration):
+            steps.send(None)
+
+    torn_down("large")
+    torn_down("small")
+    with pytest.raises(pytest.fail.Exception) as caught:
+        torn_down("last")
+    first, *hungry = caught.value.msg.splitlines()
+    assert "1,600 MB" in first
+    assert [line.split()[-1] for line in hungry] == ["large", "last", "small"]
+    torn_down("after")  # one failure says it
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted otherwise elsewhere")
+def test_memory_is_counted():
+    before = limits.megabytes("VmRSS")
+    held = np.ones(2**23)  # 64 MB
+    assert limits.megabytes("VmRSS") - before > 50
+    del held
+    limits.give_back()
+    assert limits.megabytes("VmRSS") - before < 30
+    assert limits.megabytes() - before > 50
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_is_tested_where_it_is_ignored_as_in_the_background_of_a_script():
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    test = "tests/test_interrupts.py::test_an_interrupted_fit_is_consistent[average-1]"
+    command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *words, test]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
