@@ -395,3 +395,54 @@ def test_any_mixture_answers_alike(capsys, tmp_path_factory, way, form, kind, ep
     }  # fmt: skip
     accuracy, _ = check_doors(capsys, model, saved, data, reading, [rows, pd.DataFrame(rows)] if form != "csv" else [])
     assert set(told) - {None} == {accuracy}
+
+
+# ---- one example at a time
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "tab"])
+@pytest.mark.parametrize("bits", [0, 8])
+def test_single_records_are_answered_explained_and_learned_as_blocks_are(tmp_path, form, bits):
+    rows = records(60)
+    for row in rows[40:]:
+        row["body"] += " unheard"
+    data, later = (
+        write(tmp_path / f"{name}.{form}", part, form) for name, part in (("a", rows[:40]), ("b", rows[40:]))
+    )
+    how = {"format": "text"} if form == "tab" else {"text_column": "body", "ignore": ["title"]}
+    if form == "csv":
+        how["categories"] = ["code"]
+    model = perceptrons.Perceptron(shuffle=False).fit_stream(stream(data, hash_bits=bits, **how), epochs=2)
+    raw = [row["body"] if form == "tab" else row for row in rows]
+    labels = [row["label"] for row in rows]
+    assert [model.predict_one(x) for x in raw] == model.predict(raw).tolist()
+    assert [model.explain(x).prediction for x in raw[:5]] == model.predict(raw[:5]).tolist()
+    perceptrons.save(model, tmp_path / "m")
+    blocks, ones = perceptrons.load(tmp_path / "m"), perceptrons.load(tmp_path / "m")
+    reader = stream(later, **how | {"hash_bits": bits, "columns": blocks.columns_, "text": model.source_.get("text")})
+    for block in reader:
+        blocks.partial_fit(widened(block.X, blocks.n_features_in_)[:, : blocks.n_features_in_], block.y)
+    for x, y in zip(raw[40:], labels[40:], strict=True):
+        ones.learn_one(x, y)
+    whole = perceptrons.load(tmp_path / "m").partial_fit(raw[40:], labels[40:])
+    assert whole.t_ == ones.t_ == 100
+    np.testing.assert_array_equal(whole.coef_, ones.coef_)
+    np.testing.assert_array_equal(whole.intercept_, ones.intercept_)
+    if bits:
+        np.testing.assert_array_equal(blocks.coef_, ones.coef_)
+    else:
+        assert "unheard" in ones.columns_.names()
+        assert ones.n_features_in_ > model.n_features_in_
+    perceptrons.save(ones, tmp_path / "n")
+    assert [perceptrons.load(tmp_path / "n").predict_one(x) for x in raw] == [ones.predict_one(x) for x in raw]
+    assert model.predict(raw).tolist() == perceptrons.load(tmp_path / "m").predict(raw).tolist()
+
+
+def test_a_model_that_is_fitted_to_something_else_forgets_its_files(tmp_path):
+    data = write(tmp_path / "t.txt", records(30), "tab")
+    model = perceptrons.Perceptron().fit_stream(stream(data, format="text"))
+    model.fit(np.eye(4), [0, 1, 0, 1])
+    assert not hasattr(model, "source_")
+    assert not hasattr(model, "columns_")
+    with pytest.raises(ValueError, match="could not convert|Expected 2D|dtype"):
+        model.predict(["free money"])

@@ -5,8 +5,8 @@ takes arrays, puts the tuples together, and calls the pass on an order of one: t
 """
 
 import numpy as np
-from numba import njit
 
+from perceptrons.compiling import kept
 from perceptrons.passes.binary import binary_pass
 from perceptrons.passes.multiclass import multiclass_pass
 from perceptrons.passes.rule import Rule
@@ -15,7 +15,7 @@ from perceptrons.rows import Dense, Sparse, compiled
 
 MISTAKE, UPDATE, OVERFLOWED = 1, 2, 4  # what `binary_one` and `multiclass_one` return, added up
 
-in_order = njit(cache=True, nogil=True, error_model="numpy")  # sums as written: the scores that a CSR product gives
+in_order = kept(nogil=True, error_model="numpy")  # sums as written: the scores that a CSR product gives
 
 
 @compiled

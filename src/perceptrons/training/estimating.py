@@ -137,6 +137,7 @@ class Estimating(Training, LabelledReading):
     """The steps of fit, partial_fit and learn_one of an estimator for labelled rows."""
 
     class_weight: Any
+    columns_: Any  # of a model that learned from files
 
     def _growth(self) -> Growth:
         return Growth()
