@@ -12,7 +12,7 @@ import perceptrons
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.data import DataFileError, stream
 from perceptrons.training import room
-from tests.test_doors import records, rows_of, same_matrix, write
+from tests.doors import records, rows_of, same_matrix, write
 
 POINTS = [{"height": 1.5, "color": "red", "label": "a"}, {"height": -1.0, "color": "blue", "label": "b"}]
 
