@@ -930,7 +930,7 @@ def test_every_line_that_is_typed_is_answered_at_once(tmp_path, header, monkeypa
 
 
 def test_parquet_is_not_read_from_standard_input():
-    with pytest.raises(DataFileError, match="Parquet is not read from standard input: give the file"):
+    with pytest.raises(DataFileError, match="Parquet is not read from a stream: give the file"):
         TableReader(("-",), format="parquet", **SHARED)
 
 
