@@ -87,9 +87,10 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
     max_seconds : float or None, default=None
         Stop when this time is spent, also within an epoch.
     class_weight : dict, "balanced" or None, default=None
-        Weight of the examples of a class; times `sample_weight`. Repetitions end when the example is right, so a
-        weight below 1 for the other classes favours a class more strongly than a weight above 1 for itself. With
-        several labels: the weight of the examples that have the label, in the problem of that label.
+        Weight of the examples of a class; times `sample_weight`. "balanced": all classes have the same total weight,
+        and the examples of the rarest class the weight 1. Repetitions end when the example is right, so a weight
+        below 1 for the other classes favours a class more strongly than a weight above 1 for itself. With several
+        labels: the weight of the examples that have the label, in the problem of that label.
     warm_start : bool, default=False
         `fit` goes on from where the model is: two fits of 5 epochs are one of 10.
     verbose : bool or int, default=0

@@ -140,7 +140,8 @@ class Estimating(Training, LabelledReading):
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all data at once and is not supported for partial_fit and learn_one: "
-                "compute the weights with sklearn.utils.class_weight.compute_class_weight and give them as a dict."
+                "give the weights as a dict, 1 for the rarest class and for another the share of examples it has to spare: "
+                "{'rare': 1, 'frequent': n_rare / n_frequent}."
             )
 
     def _among(self, target: Target, classes: Any) -> Target:
