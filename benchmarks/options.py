@@ -17,7 +17,8 @@ SEEDS = 3
 ROWS = {"mnist": 10_000}  # training rows of a set that is cut short
 QUICK = 500
 IMBALANCED = (
-    ("a9a", 0.006), ("a9a", 0.02), ("adult", 0.006), ("mushrooms", 0.006), ("rcv1-vw-sample", 0.006), ("sms-spam", 0.01),
+    ("a9a", 0.006), ("a9a", 0.02), ("adult", 0.006), ("mushrooms", 0.006), ("rcv1-vw-sample", 0.006),
+    ("sms-spam", 0.01),
 )  # fmt: skip
 BINARY, SEVERAL = ("a9a", "sms-spam", "rt-polarity"), ("letter-scaled", "mnist", "20news-bydate")
 NOTE = (

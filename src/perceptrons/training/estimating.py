@@ -140,8 +140,8 @@ class Estimating(Training, LabelledReading):
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all data at once and is not supported for partial_fit and learn_one: "
-                "give the weights as a dict, 1 for the rarest class and for another the share of examples it has to spare: "
-                "{'rare': 1, 'frequent': n_rare / n_frequent}."
+                "count the examples of each class and give the weights as a dict, "
+                "{'rarest': 1, 'other': n_rarest / n_other}."
             )
 
     def _among(self, target: Target, classes: Any) -> Target:
