@@ -192,8 +192,8 @@ class TestTheSeal:
         assert digest_of(["a", "b"], [0, 1]) == digest_of(np.array(["b", "a"]), [1, 0])
         with pytest.raises(OpenedBeforeError):
             [
-                recipe(Perceptron(), X[:150], y[:150], test=(x, t))
-                for x, t in ((X[150:], y[150:]), (X[:149:-1], y[:149:-1]))
+                recipe(Perceptron(combine=combine), X[:150], y[:150], test=(x, t))
+                for combine, x, t in (("average", X[150:], y[150:]), ("last", X[:149:-1], y[:149:-1]))
             ]
 
     def test_a_ledger_remembers_from_process_to_process(self, data, tmp_path, monkeypatch):

@@ -152,7 +152,7 @@ class Diagnosis:
 
 
 def examine(table: "Table", fit_intercept: bool, max_seconds: float, say: Say) -> Diagnosis:
-    """Find everything out in max_seconds: the search for a proof gets half of them, all that comes after it the rest."""
+    """Find everything out in max_seconds: the search for a proof gets half, what comes after it the rest."""
     from perceptrons.theory.duplicates import contradictions
     from perceptrons.theory.inputs import check_examples
     from perceptrons.theory.scales import even, scales
