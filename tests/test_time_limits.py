@@ -9,6 +9,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.svm import LinearSVC
 
 from perceptrons import Perceptron
 from perceptrons.cli import diagnosis
@@ -16,6 +17,7 @@ from perceptrons.data import Table
 from perceptrons.passes.nearest import corral_for, enter
 from perceptrons.report import diagnosis as in_report
 from perceptrons.report import report
+from perceptrons.selection import compare, tuned
 from perceptrons.theory import case, comparator, hulls, separability
 from perceptrons.theory.claims import Total
 from perceptrons.theory.inputs import check_examples
@@ -172,3 +174,23 @@ def test_the_exact_bound_is_the_sum_over_all_columns():
     total = Total(whole, np.array([-3, 2, -3, 0]), [0, 0])
     expected = sum(int(whole[k, j]) ** 2 * Fraction(4) ** [-3, 2, -3, 0][j] for k, j in np.ndindex(2, 4))
     assert total.bound(3) == expected / 18
+
+
+class Slow(LinearSVC):
+    """Takes four seconds by the standing clock."""
+
+    clock = None
+
+    def fit(self, X, y):
+        Slow.clock.now += 4.0
+        return super().fit(X, y)
+
+
+def test_compare_begins_no_setting_of_a_learner_that_cannot_be_stopped_in_too_little_time(clock, rng, monkeypatch):
+    monkeypatch.setattr(tuned, "time", clock)
+    monkeypatch.setattr(Slow, "clock", clock)
+    X = rng.standard_normal((60, 3))
+    grid = {"C": [0.01, 0.1, 1.0, 10.0, 100.0]}
+    row = compare(X, X[:, 0] > 0, learners=[("slow", Slow(), grid)], max_seconds=10.0, force=True).row("slow")
+    assert (row.settings_tried, row.tuning_seconds) == (2, 8.0)
+    assert "tuning ended when 10 seconds were spent, with setting 2 of 5" in row.notes

@@ -78,7 +78,8 @@ def compare(
         A file that remembers looks from process to process; otherwise this process does.
     max_seconds : float, optional
         Of tuning, for each learner. What is beyond is not tried; a perceptron that makes no epoch in it is left out.
-        Either is said.
+        Either is said. Another learner, which cannot be stopped, tries one setting whatever it takes, and no setting
+        more than there is time for by what those before took.
     tell : function, optional
         Is told in a line what each learner did on development examples, to show progress.
 
