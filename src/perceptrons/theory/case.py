@@ -98,7 +98,7 @@ class Case:
         self.separator: Separator | None = None
         self.widest: Round | None = None  # of the rounds that keep distances: the largest margin,
         self.closest: Round | None = None  # and the smallest distance of the hulls
-        self.undecided = f"the time given ({clock.seconds:g} s) was up." if clock.seconds else ""
+        self.undecided = f"the time given ({clock.seconds:.3g} s) was up." if clock.seconds else ""
 
     def decide(self, gap: float) -> Certificate:
         try:
