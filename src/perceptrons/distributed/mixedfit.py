@@ -170,8 +170,11 @@ class MixedFit:
     def change(self) -> float:
         return self.begun.fit.change()
 
-    def settled(self, row: dict[str, Any]) -> bool:
-        return self.begun.fit.settled(row)
+    def settled(self, row: dict[str, Any]) -> str:
+        reason = self.begun.fit.settled(row)
+        if reason == "converged" and getattr(self.estimator, "zero_score", None) == "correct":
+            return "stuck" if any(self.data.ask(tasks.contradicted, start_of(self.learner.weights))) else reason
+        return reason
 
     def snapshot(self) -> Any:
         return self.begun.fit.snapshot()

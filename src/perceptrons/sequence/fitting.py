@@ -45,8 +45,8 @@ class ChainFit:
     def end_epoch(self) -> None:
         """Nothing."""
 
-    def settled(self, row: dict[str, Any]) -> bool:
-        return row["mistakes"] == row["updates"] == 0
+    def settled(self, row: dict[str, Any]) -> str:
+        return "converged" if row["mistakes"] == row["updates"] == 0 else ""
 
     def norm(self) -> float:
         return self.learner.weights.norm()
