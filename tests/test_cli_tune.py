@@ -99,9 +99,10 @@ def test_texts_are_tuned_and_the_model_reads_texts(run, texts, tmp_path):
     code, _, err = run("tune", texts, "--format", "text", "--chars", "3-4", "-o", model)
     assert (code, err) == (0, "")
     more = tmp_path / "more.txt"
-    more.write_text("spam\tfree prize\nham\tsee you\n")
+    more.write_text("spam\tfree prize now\nham\tsee you at noon\n")
     code, out, _ = run("evaluate", model, more, "--json")
     assert (code, json.loads(out)["accuracy"]) == (0, 1.0)
+    assert perceptrons.load(model).predict(["free prize now", "see you at noon"]).tolist() == ["spam", "ham"]
 
 
 def test_groups_stay_whole_and_are_no_feature(run, table):
