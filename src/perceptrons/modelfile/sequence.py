@@ -28,6 +28,7 @@ from perceptrons.sequence.keys import TemplateFeatures
 from perceptrons.sequence.learner import ChainLearner
 from perceptrons.sequence.matrix import MatrixFeatures
 from perceptrons.sequence.names import NamedFeatures
+from perceptrons.sequence.weights import Entries
 
 ESTIMATOR = SequencePerceptron
 MOST = 2**40  # features that a file may speak of
@@ -47,7 +48,8 @@ def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.nd
     """The header and the arrays."""
     learner = model._learner
     features, weights = learner.features, learner.weights
-    fired = (weights.w[: weights.n_features] != 0).any(axis=1) | (weights.late_w[: weights.n_features] != 0).any(axis=1)
+    entries = weights.entries()
+    fired = weights.fired(entries)
     by_number = features.kind == "matrix" or features.hash_bits is not None
     if by_number:
         order = np.flatnonzero(fired)
@@ -64,21 +66,23 @@ def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.nd
         "t": int(learner.t),
         "updates": learner.updates,
     }
-    return header, arrays | _weights(weights.w[order], weights.late_w[order]) | {
+    return header, arrays | _weights(entries, order, weights.n_labels) | {
         "arcs": weights.arcs,
         "late_arcs": weights.late_arcs,
     }
 
 
-def _weights(w: np.ndarray, late: np.ndarray) -> dict[str, np.ndarray]:
-    """The weights of features by label, without those that are 0 and always were."""
-    there = (w != 0) | (late != 0)
-    labels = np.nonzero(there)[1]
+def _weights(entries: Entries, order: np.ndarray, n_labels: int) -> dict[str, np.ndarray]:
+    """The weights of the features in this order, by label."""
+    features, firsts, sizes = np.unique(entries.features, return_index=True, return_counts=True)
+    rank = np.searchsorted(features, order)
+    firsts, sizes = firsts[rank], sizes[rank]
+    at = np.repeat(firsts - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
     return {
-        "per_feature": there.sum(axis=1, dtype=np.int32),
-        "labels": labels.astype(np.uint8 if w.shape[1] <= 256 else np.int32),
-        "w": w[there],
-        "late_w": late[there],
+        "per_feature": sizes.astype(np.int32),
+        "labels": entries.labels[at].astype(np.uint8 if n_labels <= 256 else np.int32),
+        "w": entries.w[at],
+        "late_w": entries.late_w[at],
     }
 
 
@@ -242,8 +246,8 @@ def _read_weights(learner: ChainLearner, where: np.ndarray, arrays: dict[str, np
     rows = np.repeat(where, per_feature)
     places = rows * K + labels
     demand(bool((np.diff(places, prepend=-1) > 0).all()), "weights in order")
-    weights.w[rows, labels] = array_in(arrays, "w", (n,), dtype)
-    weights.late_w[rows, labels] = array_in(arrays, "late_w", (n,), np.float64)
+    w, late_w = array_in(arrays, "w", (n,), dtype), array_in(arrays, "late_w", (n,), np.float64)
+    weights.fill(Entries(rows, labels.astype(np.int32), w, late_w))
     weights.arcs = array_in(arrays, "arcs", (K + 1, K + 1), dtype)
     weights.late_arcs = array_in(arrays, "late_arcs", (K + 1, K + 1), np.float64)
 

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.passes.chain import best_through, bridges
 from perceptrons.sequence.bigrams import check_allowed
 from perceptrons.sequence.choices import OF_ONE_EXAMPLE, check_choices
 from perceptrons.sequence.fitting import ChainFit
@@ -271,10 +270,7 @@ stop_average_ : arrays
         """
         tokens, flat = self._tokens(X, lengths)
         learner = self._learner
-        w, arcs = learner.predicting(self.combine)
-        s = np.empty((int(tokens.starts[-1]), len(learner.classes)))
-        bridge = bridges(arcs, learner.limits(self, stream=True).barrier)
-        best_through(tokens.rows, tokens.starts, w.T, bridge, s)
+        s = learner.best_through(tokens, self.combine, learner.limits(self, stream=True).barrier)
         return s if flat else np.split(s, tokens.starts[1:-1]) if len(tokens.starts) > 1 else []
 
     def score(self, X, y, lengths=None):
