@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.features.table import extended, grown, new_table, power_of_two
+from perceptrons.scan.table import extended, grown, new_table, power_of_two
 from perceptrons.scan.eight import ROOM
 from perceptrons.scan.names import number_names
 from perceptrons.scan.words import Clean, Entries, Rule, add_up, cut, room_for

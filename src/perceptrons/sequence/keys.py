@@ -22,6 +22,7 @@ from perceptrons.passes.attributes import (
 )
 from perceptrons.rows import Sparse
 from perceptrons.sequence.grammar import Template, View, name_of, seen
+from perceptrons.sequence.strings import numbered
 from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place
 from perceptrons.training.owning import Owning
 
@@ -40,23 +41,14 @@ class Columns(NamedTuple):
         return np.dtype(np.float32)
 
 
-class _Numbering(dict[str, int]):
-    """Numbers whatever it is asked for in the order of coming."""
-
-    def __missing__(self, string: str) -> int:
-        number = self[string] = len(self)
-        return number
-
-
 def _numbered(columns: list[list[str]], starts: np.ndarray) -> Columns:
     """Columns of plain strings with the distinct ones numbered; TypeError if something is no plain string."""
     codes, strings = np.empty((len(columns), len(columns[0])), np.int32), []
     for c, column in enumerate(columns):
-        numbers = _Numbering()
-        codes[c] = np.fromiter(map(numbers.__getitem__, column), np.int32, len(column))
-        if not set(map(type, numbers)) <= {str}:
-            raise TypeError("not a string")
-        strings.append(list(numbers))
+        distinct, codes[c] = numbered(column)
+        if not set(map(type, distinct)) <= {str}:
+            raise TypeError("not a plain string")
+        strings.append(distinct)
     return Columns(strings, codes, starts)
 
 
