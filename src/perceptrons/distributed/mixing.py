@@ -51,8 +51,10 @@ def put(weights: ChainWeights, rows: np.ndarray, w: np.ndarray, late: np.ndarray
     weights.fill(Entries(features, labels.astype(np.int32), w[:, 0].astype(weights.dtype, copy=False), late[:, 0]))
 
 
-def among(chain: View, rows: np.ndarray) -> View:
+def among(chain: View, more: Any) -> View:
     """The weights of a chain with more rows, in which they are 0."""
+    assert chain.rows is not None
+    rows = np.union1d(chain.rows, more)
     places, wider = np.searchsorted(rows, chain.rows), []
     for array in (chain.w, chain.late):
         wider.append(np.zeros((len(rows), 1), array.dtype))
@@ -106,7 +108,7 @@ class Start(NamedTuple):
         if rows is None:
             tall[slice(None) if self.columns is None else self.columns] = self.w
         else:
-            tall[np.searchsorted(rows, self.columns)] = self.w
+            tall[np.searchsorted(rows, np.asarray(self.columns))] = self.w
 
 
 def start_of(weights: AnyWeights) -> Start:
@@ -157,7 +159,7 @@ def move_of(start: Start, weights: AnyWeights, report: Report, uniform: bool) ->
     """What the pass over one shard, from start to these weights, came to."""
     now = view(weights)
     if now.rows is not None:  # a weight that went back to 0 is among those of the start only
-        now = among(now, np.union1d(now.rows, start.columns))
+        now = among(now, start.columns)
     v = start.tall(now.rows)
     k = 1.0 if uniform else float(report.updates)
     columns = None
@@ -222,8 +224,8 @@ def mix(weights: AnyWeights, move: Move) -> None:
     seen = now.seen + move.seen
     which: Any = slice(None) if move.columns is None else move.columns
     if now.rows is not None:
-        now = among(now, np.union1d(now.rows, which))
-        which = np.searchsorted(now.rows, which)
+        now = among(now, which)
+        which = np.searchsorted(np.asarray(now.rows), which)
     for w, late, columns, step, drift in (
         (now.w, now.late, which, move.step, move.drift),
         (now.rest, now.late_rest, slice(None), move.rest_step, move.rest_drift),

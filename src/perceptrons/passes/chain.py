@@ -160,9 +160,10 @@ class Desk(NamedTuple):
 
 
 def new_desk(longest, K, kind):
-    squares = (np.empty((longest, K), kind) for _ in range(3))
-    lines = (*(np.empty(longest, kind) for _ in range(2)), *(np.empty(longest, np.int32) for _ in range(2)))
-    return Desk(*squares, *lines, np.empty(width_of(K), kind))
+    e, costly, v = (np.empty((longest, K), kind) for _ in range(3))
+    level, other = (np.empty(longest, kind) for _ in range(2))
+    y_hat, plain = (np.empty(longest, np.int32) for _ in range(2))
+    return Desk(e, costly, v, level, other, y_hat, plain, np.empty(width_of(K), kind))
 
 
 def bridges(arcs, barrier):

@@ -82,4 +82,3 @@ def check_overflow(counts: Counts, learner: ChainLearner) -> None:
         raise OverflowError(
             f"The weights have become too large for {learner.dtype}: scale the features, or take a smaller eta0 or C."
         )
-

@@ -22,8 +22,8 @@ from perceptrons.passes.attributes import (
 )
 from perceptrons.rows import Sparse
 from perceptrons.sequence.grammar import Template, View, name_of, seen
-from perceptrons.sequence.strings import numbered
-from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place
+from perceptrons.sequence.strings import numbered, only
+from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place, tokens_of
 from perceptrons.training.owning import Owning
 
 FIRST_SLOTS = 1024
@@ -39,6 +39,13 @@ class Columns(NamedTuple):
     @property
     def dtype(self) -> Any:
         return np.dtype(np.float32)
+
+    def sequences(self, which: np.ndarray) -> "Columns":
+        """Some of the sequences, as if there were no others."""
+        tokens, starts = tokens_of(self.starts, which)
+        parts = [only(strings, codes[tokens]) for strings, codes in zip(self.strings, self.codes, strict=True)]
+        codes = np.array([codes for _, codes in parts], np.int32).reshape(len(parts), len(tokens))
+        return Columns([strings for strings, _ in parts], codes, starts)
 
 
 def _numbered(columns: list[list[str]], starts: np.ndarray) -> Columns:

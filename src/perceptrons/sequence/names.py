@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.rows import Sparse
-from perceptrons.sequence.strings import numbered
-from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place
+from perceptrons.sequence.strings import numbered, only
+from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place, tokens_of
 from perceptrons.training.inputs import Growth, largest
 
 LISTS = (list, tuple, set, frozenset)
@@ -100,6 +100,13 @@ class Named(NamedTuple):
     @property
     def dtype(self) -> Any:
         return np.dtype(np.float32 if self.values is None else np.float64)
+
+    def sequences(self, which: np.ndarray) -> "Named":
+        """Some of the sequences, as if there were no others."""
+        tokens, starts = tokens_of(self.starts, which)
+        chosen, ends = tokens_of(self.ends, tokens)
+        values = None if self.values is None else self.values[chosen]
+        return Named(*only(self.strings, self.codes[chosen]), values, ends, starts)
 
 
 def _ends(lengths: Any, n: int) -> np.ndarray:

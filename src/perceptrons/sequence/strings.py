@@ -44,6 +44,13 @@ def numbered(strings: list[str]) -> tuple[list[str], np.ndarray]:
     return [strings[place] for place in first.tolist()], codes
 
 
+def only(strings: list[str], codes: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """What `numbered` gives for strings of which only some are left, by their numbers."""
+    left, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return [strings[code] for code in left[order].tolist()], np.argsort(order)[inverse].astype(np.int32)
+
+
 def _joined(strings: list[str]) -> tuple[Any, np.ndarray]:
     """The bytes of all strings and where each ends: string k is content[ends[k]:ends[k + 1]]."""
     joined = "".join(strings)
