@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.passes.state import CLOCK, FADED, MASS, SCALE, SEEN, find_moved
-from perceptrons.sequence.weights import ChainWeights, Entries
+from perceptrons.sequence.weights import ChainWeights, runs
 from perceptrons.training.weights import Weights
 
 AnyWeights = Weights | ChainWeights
@@ -48,7 +48,8 @@ def view(weights: AnyWeights) -> View:
 def put(weights: ChainWeights, rows: np.ndarray, w: np.ndarray, late: np.ndarray) -> None:
     """Make these the weights of the features of a chain."""
     features, labels = np.divmod(rows, weights.n_labels)
-    weights.fill(Entries(features, labels.astype(np.int32), w[:, 0].astype(weights.dtype, copy=False), late[:, 0]))
+    kind = weights.dtype
+    weights.fill(*runs(features), labels.astype(np.int32), w[:, 0].astype(kind, copy=False), late[:, 0].copy())
 
 
 def among(chain: View, more: Any) -> View:

@@ -217,13 +217,12 @@ def list_weights(table, w, late_w, n_features, K, features, labels, found, found
 
 
 @compiled
-def put_weights(table, w, late_w, K, features, labels, given, given_late):
-    """Put weights that `list_weights` might have written into a pool that is empty and large enough."""
-    first = 0
-    while first < len(features):
-        end, f, begin = first, features[first], table.used[0]
-        while end < len(features) and features[end] == f:
-            end += 1
+def put_weights(table, w, late_w, K, features, sizes, labels, given, given_late):
+    """Put weights, as many for each of these features as sizes says, into a pool that is empty and large enough."""
+    end = np.int64(0)
+    for j in range(len(features)):
+        first, f, begin = end, features[j], table.used[0]
+        end += sizes[j]
         room, full = room_for(end - first, K), width_of(K)
         for e in range(first, end):
             at = begin + (labels[e] if room == full else e - first)
@@ -232,7 +231,6 @@ def put_weights(table, w, late_w, K, features, labels, given, given_late):
                 table.labels[at] = labels[e]
         table.begin[f], table.size[f] = begin // unit_of(K), K if room == full else end - first
         table.used[0] += room
-        first = end
 
 
 @compiled

@@ -211,10 +211,11 @@ class TemplateFeatures(Owning):
 
     def fill(self, template: np.ndarray, values: np.ndarray, numbers: np.ndarray) -> None:
         """Make these the entries of the table."""
-        bits = np.uint64(VALUE_BITS)
-        v = values.astype(np.uint64).T
-        high = (((template + 1).astype(np.uint64) << bits | v[0]) << bits) | v[1]
-        new_keys, counts = np.stack([high, v[2] << bits | v[3]], axis=1), [(numbers >= 0).sum(), len(numbers)]
+        bits, v, counts = np.uint64(VALUE_BITS), values.T, [(numbers >= 0).sum(), len(numbers)]
+        new_keys = np.empty((len(numbers), 2), np.uint64)
+        new_keys[:, 0] = ((template + 1).astype(np.uint64) << bits | v[0].astype(np.uint64)) << bits
+        new_keys[:, 0] |= v[1].astype(np.uint64)
+        new_keys[:, 1] = v[2].astype(np.uint64) << bits | v[3].astype(np.uint64)
         slots = max(FIRST_SLOTS, 1 << int(LOAD * len(numbers)).bit_length())
         self.keys, self.numbers = _table(slots, new_keys, numbers.astype(np.int32))
         self.counts = np.array(counts, np.int64)

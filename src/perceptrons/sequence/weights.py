@@ -21,7 +21,7 @@ from perceptrons.passes.shortlists import (
 )
 from perceptrons.training.owning import Owning
 
-AT_ONCE = 2**20  # weights that are averaged at a time
+AT_ONCE = 2**16  # weights that are averaged at a time
 FIRST_POOL = 1024  # weights
 
 
@@ -83,21 +83,22 @@ class ChainWeights(Owning):
     def grow_features(self, n_features: int) -> None:
         """More features, as yet without weights; room for half as many again if they come bit by bit."""
         if n_features > len(self.table.begin):
-            more = n_features + (n_features // 2 if self.n_features else 0) - len(self.table.begin)
-            begin, size = (np.concatenate([a, np.zeros(more, a.dtype)]) for a in self.table[:2])
+            height = n_features + (n_features // 2 if self.n_features else 0)
+            begin, size = (_taller(array, height) for array in self.table[:2])
             self.table = self.table._replace(begin=begin, size=size)
         self.n_features = max(n_features, self.n_features)
 
     def grow_labels(self, places: np.ndarray, n_labels: int) -> None:
         """More labels, among which those known so far are at these places."""
+        ends, arcs = np.append(places, n_labels), []
+        for old in (self.arcs, self.late_arcs):
+            arcs.append(np.zeros((n_labels + 1, n_labels + 1), old.dtype))
+            arcs[-1][np.ix_(ends, ends)] = old
         features, labels, w, late_w = self.entries()
-        ends = np.append(places, n_labels)
-        for name in ("arcs", "late_arcs"):
-            old = getattr(self, name)
-            grown = np.zeros((n_labels + 1, n_labels + 1), old.dtype)
-            grown[np.ix_(ends, ends)] = old
-            setattr(self, name, grown)
-        self.fill(Entries(features, places[labels].astype(np.int32), w, late_w))
+        given = (*runs(features), places[labels].astype(np.int32), w, late_w)
+        filled = _filled(given, len(self.table.begin), n_labels, self.dtype)
+        self.table, self.w, self.late_w = filled  # from here on nothing can fail
+        self.arcs, self.late_arcs = arcs
 
     # ---- all weights at once
 
@@ -109,15 +110,10 @@ class ChainWeights(Owning):
         list_weights(*state, *found)
         return found
 
-    def fill(self, entries: Entries) -> None:
-        """Make these the weights, and all others 0. They come in the order of `entries`."""
-        K, n = self.n_labels, len(entries.features)
-        sizes = np.diff(np.flatnonzero(np.diff(entries.features, prepend=-1)), append=n) if n else np.zeros(0, int)
-        rooms = np.array([room_for(size, K) for size in range(K + 1)])
-        size = max(FIRST_POOL, int(width_of(K)) + int(rooms[sizes].sum()))
-        self.table, self.w, self.late_w = _pool(len(self.table.begin), K, size, self.dtype)
-        put_weights(self.table, self.w, self.late_w, K, *entries)
-        self.spare_w = np.zeros(0)
+    def fill(self, features: np.ndarray, sizes: np.ndarray, *weights: np.ndarray) -> None:
+        """Make these the weights, and all others 0: for each feature so many labels, ascending, w and late_w."""
+        given = (features, sizes, *weights)
+        self.table, self.w, self.late_w = _filled(given, len(self.table.begin), self.n_labels, self.dtype)
 
     def fired(self, entries: Entries | None = None) -> np.ndarray:
         """For every feature: has an update ever changed one of its weights? entries: if they are at hand."""
@@ -172,6 +168,22 @@ class ChainWeights(Owning):
         self.w, self.late_w, self.arcs, self.late_arcs, self.t = (array.copy() for array in arrays)
 
 
+def runs(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The features of entries, each once, and how many entries each has."""
+    firsts = np.flatnonzero(np.diff(features, prepend=-1))
+    return features[firsts], np.diff(firsts, append=len(features)).astype(np.int64)
+
+
+def _filled(
+    given: tuple[np.ndarray, ...], n_features: int, n_labels: int, dtype: Any
+) -> tuple[Table, np.ndarray, np.ndarray]:
+    """A table and pool with just these weights; see `fill`."""
+    rooms = np.array([room_for(size, n_labels) for size in range(n_labels + 1)])
+    pool = _pool(n_features, n_labels, int(width_of(n_labels)) + int(rooms[given[1]].sum()), dtype)
+    put_weights(*pool, n_labels, *given)
+    return pool
+
+
 def _pool(n_features: int, n_labels: int, size: int, dtype: Any) -> tuple[Table, np.ndarray, np.ndarray]:
     """A table without weights, and an empty pool of at least this size."""
     width = int(width_of(n_labels))
@@ -181,3 +193,9 @@ def _pool(n_features: int, n_labels: int, size: int, dtype: Any) -> tuple[Table,
     labels = np.zeros(0 if n_labels <= FEW else size, np.int32)
     table = Table(np.zeros(n_features, np.int32), np.zeros(n_features, np.int32), labels, np.full(1, width))
     return table, np.zeros(size, dtype), np.zeros(size)
+
+
+def _taller(array: np.ndarray, height: int) -> np.ndarray:
+    taller = np.zeros(height, array.dtype)
+    taller[: len(array)] = array
+    return taller
