@@ -111,7 +111,7 @@ def test_epochs_end_at_the_same_one_with_lists(given):
     X, y, _ = case("lists", n=100)
     models = []
     for labels in (USED + EXTRA, USED):
-        known = {label: USED for label in (None, *labels)}
+        known = dict.fromkeys((None, *labels), USED)
         model = SequencePerceptron(allowed=known, warm_start=True, max_iter=30, **given)
         models.append(model.partial_fit([[]], [[]], classes=labels).fit(X, y))
     assert_same(*models)
