@@ -136,8 +136,13 @@ def shift(rows, i, step, table, w, y, y_hat, K):
     """theta_y += step x_i,  theta_y_hat -= step x_i.  There must be room for both."""
     for p in range(rows.starts[i], rows.starts[i + 1]):
         f, change = np.uint64(rows.columns[p]), step * rows.values[p]
-        w[np.uint64(place_of(table, f, y, K))] += change
-        w[np.uint64(place_of(table, f, y_hat, K))] -= change
+        begin = np.uint64(begin_of(table, f, K))
+        if table.size[f] == K:  # both labels of a feature lie together
+            w[begin + np.uint64(y)] += change
+            w[begin + np.uint64(y_hat)] -= change
+        else:
+            w[np.uint64(place_of(table, f, y, K))] += change
+            w[np.uint64(place_of(table, f, y_hat, K))] -= change
 
 
 @compiled
