@@ -44,6 +44,9 @@ KINDS = {
     "without a bias": ["--no-intercept"],
     "in order": ["--no-shuffle"],
     "learning rate": ["--eta0", "0.25"],
+    "class weights": ["--classes", "ham,odd,spam", "--class-weight", '{"ham": 3}'],
+    "costs": ["--classes", "ham,odd,spam", "--cost", '{"ham": {"spam": 2}}'],
+    "seed and time": ["--seed", "7", "--max-seconds", "1000"],
 }
 OTHERS = """
 import json, sys, numpy, perceptrons
@@ -188,7 +191,13 @@ def test_all_kinds_of_models_answer_alike_through_every_door(capsys, tmp_path, a
 # ---- data that are read whole
 
 
-@pytest.mark.parametrize("options", [[], ["--kernel", "rbf"], ["--kernel", "poly", "--combine", "vote"]], ids=" ".join)
+WHOLE = [
+    "", "--kernel rbf", "--kernel poly --combine vote", "--early-stopping", "--class-weight balanced",
+    "--multiclass ovo", "--combine pocket", "--tol 0 --max-iter 5", "--step arow", "--many-classes",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [line.split() for line in WHOLE], ids=" ".join)
 @pytest.mark.parametrize("form", ["csv", "tsv", "svmlight"])
 def test_data_read_whole_are_answered_alike(capsys, tmp_path, form, options):
     rows = [{name: row[name] for name in ("size", "age", "label")} for row in records()]
@@ -197,8 +206,6 @@ def test_data_read_whole_are_answered_alike(capsys, tmp_path, form, options):
     X = np.array([[row["size"], row["age"]] for row in rows])
     if form == "svmlight":
         X = sp.csr_matrix(np.insert(X, 1, 0.0, axis=1))
-    elif options:
-        X = pd.DataFrame(X, columns=["size", "age"])
     else:
         X = pd.DataFrame(X, columns=["size", "age"])
         without = [{name: row[name] for name in ("size", "age")} for row in rows]
@@ -211,6 +218,21 @@ def test_data_read_whole_are_answered_alike(capsys, tmp_path, form, options):
     evaluated, example = accuracies(capsys, saved, data)
     assert (set(told) - {None}, evaluated) == ({accuracy}, accuracy)
     assert example["prediction"] == said[0]
+
+
+def test_what_is_kept_of_a_run_does_not_change_its_answers(capsys, tmp_path, asked_elsewhere):
+    rows = records(60)
+    data = write(tmp_path / "t.csv", rows, "csv")
+    how = ["--text-column", "title", "--text-column", "body", "--chars", "2-3", "--categories", "code", "--epochs", "2"]
+    _, plain, told = trained(capsys, tmp_path, data, *how)
+    for kept in (
+        ["--cache", tmp_path / "cache"],
+        ["--cache", tmp_path / "cache"],
+        ["--checkpoint", tmp_path / "point"],
+    ):
+        _, saved, again = trained(capsys, tmp_path, data, *how, *map(str, kept))
+        assert again == told
+        assert saved.read_bytes() == plain.read_bytes()
 
 
 def test_recipes_answer_alike_whatever_the_n_grams(capsys, tmp_path, asked_elsewhere):
