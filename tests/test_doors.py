@@ -4,6 +4,7 @@ A table of formats, ways of reading and kinds of models; and the same for random
 """
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 import perceptrons
 from perceptrons.cli import main
 from perceptrons.data import stream
+from perceptrons.report.reproduce import as_command
 from perceptrons.training.blocks import widened
 from tests.doors import accuracies, check_doors, records, scores_by_command, trained, write
 
@@ -51,6 +53,7 @@ KINDS = {
 OTHERS = """
 import json, sys, numpy, perceptrons
 from perceptrons.data import stream
+from perceptrons.report.reproduce import as_command
 answers = {}
 for model, data, how in json.load(sys.stdin):
     m = perceptrons.load(model)
@@ -354,3 +357,22 @@ def test_a_model_that_is_fitted_to_something_else_forgets_its_files(tmp_path):
     assert not hasattr(model, "columns_")
     with pytest.raises(ValueError, match=r"could not convert|Expected 2D|dtype"):
         model.predict(["free money"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--format text --words none --chars 1-3",
+        "--format text --words 1-2 --hash-bits 0 --step arow --C 2",
+        "--format text --hash-bits 9 --combine last --seed 3 --no-shuffle",
+        "--format text --chars 2 --text-labels --margin 0.5 --multiclass ovr",
+    ],
+)
+def test_the_command_that_a_report_gives_trains_the_same_model(capsys, tmp_path, options):
+    data = write(tmp_path / "t.txt", records(60), "tab")
+    model, saved, _ = trained(capsys, tmp_path, data, "--epochs", "2", *options.split())
+    line, missing = as_command(model)
+    assert missing == set()
+    words = [{"DATA": str(data), "MODEL": str(tmp_path / "again")}.get(word, word) for word in shlex.split(line)]
+    assert main([*words[1:], "--quiet"]) == 0
+    assert (tmp_path / "again").read_bytes() == saved.read_bytes()
