@@ -553,7 +553,7 @@ class TestWhatAnAttackFound:
         again = recipe(**asked, test=test)
         assert (again.rerun, again.looks, again.test_score) == (True, 1, first.test_score)
         assert np.array_equal(again.model.coef_, first.model.coef_)
-        assert "no second look" in again.explain()
+        assert "not a second use of the test set" in again.explain()
         assert again.model.recipe_ == first.model.recipe_
         changed = asked | change
         if change.get("X") == "float32":

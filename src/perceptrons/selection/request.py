@@ -1,4 +1,4 @@
-"""What was asked of a test part, as a digest: the same request again gives the same result, and is no second look."""
+"""What was asked of a test part, as a digest: the same request again gives the same result, so it is no second use."""
 
 import hashlib
 import json

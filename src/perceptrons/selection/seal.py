@@ -26,7 +26,7 @@ AT_ONCE = 4096  # rows
 Book = dict[str, list[str]]  # by the digest of a test part
 
 
-RERUN = "The same was asked before, with the same data, settings and seed: this is no second look at the test examples."
+RERUN = "This run repeats an earlier one (same data, settings and seed), so it is not a second use of the test set."
 INSTEAD = "take other examples as a test (test=, random_state=), or give force=True"  # how to do it in Python
 
 
