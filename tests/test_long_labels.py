@@ -59,7 +59,7 @@ def test_readers_refuse_it_with_its_line(tmp_path):
         with pytest.raises(ValueError, match=f"{name}:30[12].*a label of [10,]*000 characters"):
             list(stream(path, many_classes=True, **({"format": "text"} if name == "a.txt" else {})))
     with pytest.raises(ValueError, match=r"a\.csv:302:2: this is a label of 100,000 characters"):
-        read(tmp_path / "a.csv", many_classes=True)
+        read(tmp_path / "a.csv")
     skipped = stream(tmp_path / "a.svm", many_classes=True, on_error="skip")
     assert sum(block.X.shape[0] for block in skipped) == 300
 

@@ -119,7 +119,7 @@ class Cache:
     def keep(self, about: Any, learned: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """All blocks are written. about: what they were read from, and how."""
         self.file.append(arrays)
-        self.file.close({"about": about, "learned": learned})
+        self.file.keep({"about": about, "learned": learned})
 
 
 def _record(block: Block) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
