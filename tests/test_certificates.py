@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import math
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -385,3 +386,38 @@ def test_the_checker_is_short_and_needs_nothing_but_the_standard_library():
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
+
+
+def test_the_checker_and_the_words_say_that_only_hyperplanes_through_the_origin_are_meant(tmp_path):
+    X, y = [[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1]  # separable, but not through the origin
+    certificate = decided(X, y, fit_intercept=False)
+    path = tmp_path / "certificate.json"
+    path.write_text(certificate.to_json(), encoding="utf-8")
+    code, said = check(path, write_csv(tmp_path / "data.csv", X, y))
+    assert (code, said) == (0, "holds: the data are not linearly separable by hyperplanes through the origin\n")
+    assert "Not linearly separable by hyperplanes through the origin" in certificate.explain()
+    path.write_text(decided(X, y).to_json(), encoding="utf-8")
+    code, said = check(path, tmp_path / "data.csv")
+    assert code == 0
+    assert re.fullmatch(r"holds: the data are linearly separable, with a margin between 0\.4999\d* and 0\.5\n", said)
+
+
+@pytest.mark.parametrize("margin", [["1e200000000", "1e200000000"], [0.1, "9e999999999"], [10**4000, 10**4000]])
+def test_the_checker_does_not_work_on_a_margin_that_is_not_two_floats(margin, tmp_path):
+    X, y, _ = CHECKED["setosa"]
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(redone({**json.loads(decided(X, y).to_json()), "margin": margin})), encoding="utf-8")
+    code, said = check(path, write_csv(tmp_path / "data.csv", X, y))
+    assert code == 1, said
+
+
+def test_a_number_of_a_million_digits_is_refused(tmp_path):
+    X, y, _ = CHECKED["xor"]
+    content = json.loads(decided(X, y).to_json())
+    content["witness"]["weights"][0] = "0x" + "f" * 1_000_000
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(redone(content)), encoding="utf-8")
+    code, said = check(path, write_csv(tmp_path / "data.csv", X, y))
+    assert (code, said) == (1, "does not hold: a number has a million digits\n")
+    with pytest.raises(ValueError, match="million digits"):
+        Certificate.from_json(path.read_text())

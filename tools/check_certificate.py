@@ -14,14 +14,13 @@ def need(holds, what):
         sys.exit(print(f"does not hold: {what}") or 1)
 
 
-def name(label):  # 1, 1.0 and "1" are the same label
-    return str(int(str(label).partition(".")[0])) if WHOLE.fullmatch(str(label)) else str(label)
-
-
+# 1, 1.0 and "1" are the same label
+name = lambda label: str(int(str(label).partition(".")[0])) if WHOLE.fullmatch(str(label)) else str(label)  # noqa: E731
 if len(sys.argv) not in (3, 5) or sys.argv[3:4] not in ([], ["--label-column"]):
     sys.exit(print(__doc__, file=sys.stderr) or 2)
-claim = json.loads(open(sys.argv[1], encoding="utf-8").read())  # noqa: SIM115
-told = claim.pop("digest")
+claim = open(sys.argv[1], encoding="utf-8").read()  # noqa: SIM115
+need(not re.search("[0-9a-fA-F]{1000000}", claim), "a number has a million digits")
+told = (claim := json.loads(claim)).pop("digest")
 seal = hashlib.sha256(json.dumps(claim, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 need(told == seal and claim["format"] == "perceptrons-certificate-1", "it was altered, or is of another kind")
 classes, d, one, separable = (claim[part] for part in ("classes", "n_features", "fit_intercept", "separable"))
@@ -29,12 +28,11 @@ names, K, kind = [name(label) for label in classes], len(classes), "df"[claim["n
 text = open(sys.argv[2], newline="", encoding="utf-8-sig").read()  # noqa: SIM115
 mark = next((m for m in ("\t,;" if ".tsv" in sys.argv[2] else ",;\t") if m in text.partition("\n")[0]), ",")
 lines = [[c.strip() for c in row] for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if any(row)]
-header = not any(NUMBER.fullmatch(cell) for cell in lines[0])
-label, rows = sys.argv[4] if sys.argv[4:] else str(len(lines[0])), lines[header:]
-at = lines[0].index(label) if header and label in lines[0] else int(label) - 1
+header, label = not any(map(NUMBER.fullmatch, lines[0])), [*sys.argv[4:], str(len(lines[0]))][0]
+at, rows = lines[0].index(label) if header and label in lines[0] else int(label) - 1, lines[header:]
 need(len(rows) == claim["n_samples"] and all(len(row) == d + 1 for row in rows), "the data have another shape")
-packed = [struct.pack(f"{d}{kind}", *(float(cell) for k, cell in enumerate(row) if k != at)) for row in rows]
-X = [[Fraction(v) for v in struct.unpack(f"{d}{kind}", row)] for row in packed]
+cells = [[struct.pack(kind, float(cell)) for k, cell in enumerate(row) if k != at] for row in rows]
+X = [[Fraction(*struct.unpack(kind, cell)) for cell in row] for row in cells]
 y = [[*names, name(row[at])].index(name(row[at])) for row in rows]
 need(separable in (True, False) and set(y) == set(range(K)), "it claims nothing, or the data have other labels")
 pairs, total = claim["support" if separable else "witness"], [[0] * (d + 1) for _ in classes]
@@ -46,7 +44,7 @@ for i, own, rival, weight in zip(pairs["rows"], pairs["labels"], pairs["rivals"]
         total[k][j], total[r][j] = total[k][j] + weight * v, total[r][j] - weight * v
 need(a and not any(any(row[d if separable else 0 :]) for row in total), "the weighted examples do not cancel")
 if separable:
-    low, high = (Fraction(v) for v in claim["margin"])
+    low, high = (Fraction(v if type(v) is float else -1) for v in claim["margin"])
     need(high >= low >= 0 and sum(v * v for t in total for v in t) <= 2 * (high * sum(a)) ** 2, "no proof of the bound")
     theta, b = (claim["coef"], claim["intercept"]) if K > 2 else ([[0] * d, claim["coef"]], [0, claim["intercept"]])
     read = lambda v: Fraction(*(int(p, 0) for p in v.split("/"))) if isinstance(v, str) else Fraction(v)  # noqa: E731
@@ -57,4 +55,5 @@ if separable:
         s = [sum(u * v for u, v in zip(row, [*x, int(one)], strict=True) if v) for row in w]
         lead = s[y[i]] - max(score for k, score in enumerate(s) if k != y[i])
         need(lead > 0 and lead * lead >= low * low * square, f"row {i} is on the wrong side or too close")
-print("holds: the data are" + " not" * (not separable) + " linearly separable")
+what = " not" * (not separable) + " linearly separable" + " by hyperplanes through the origin" * (not one)
+print(f"holds: the data are{what}" + (f", with a margin between {float(low)} and {float(high)}" if separable else ""))

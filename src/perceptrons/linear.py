@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from perceptrons.rows import Sparse
 from perceptrons.training.choices import OF_ONE_EXAMPLE, check_choices, check_several, method_of
@@ -400,6 +400,7 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
                     f"A block has {X.shape[1]} features, but there were {self._learner.n_features} before."
                 )
             target = y if isinstance(y, Target) else read_target(y, X.shape[0], "" if first else self._learner.form)
+            check_consistent_length(X, target.codes)  # a source may have said another number of rows
             if not first:
                 self._check_can_go_on(target)
             target = self._among(target, classes)

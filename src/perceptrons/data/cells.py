@@ -8,7 +8,7 @@ from perceptrons.data.reader import Bad, Parsed, Texts
 from perceptrons.data.roles import Layout
 from perceptrons.features.local import Local, Workspace
 from perceptrons.features.tablerows import Coded, Further, Named, Strings, cut_columns, name_features
-from perceptrons.features.values import is_label, shown
+from perceptrons.features.values import is_label, no_label, shown
 from perceptrons.scan.words import Rule
 
 LARGEST_NARROW = 1e30
@@ -117,9 +117,7 @@ def _checked(labels: Coded, column: int, faults: Faults, need_labels: bool) -> C
             return None
         if row in faults.rows:
             continue
-        text = texts[codes[row]]
-        what = f"{shown(text)} is no label" if text else "there is no label here"
-        faults.add(row, column, f"{what}: give one, or remove the record")
+        faults.add(row, column, f"{no_label(texts[codes[row]])}: give one, or remove the record")
     return Coded(codes, texts)
 
 

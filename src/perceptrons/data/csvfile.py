@@ -10,7 +10,7 @@ import numpy as np
 
 from perceptrons.data.table import DataFileError, Table, Wanted, as_labels
 from perceptrons.data.text import read_text
-from perceptrons.features.values import LARGEST, is_label, listed, number, shown, what_is_wrong
+from perceptrons.features.values import LARGEST, is_label, listed, no_label, number, shown, what_is_wrong
 
 Record = tuple[int, list[str]]  # the line it starts on, its cells
 
@@ -42,7 +42,8 @@ def read_csv(path: Path, wanted: Wanted) -> Table:
         if label is not None:
             labels.append(cells[label].strip())
             if not is_label(labels[-1]):
-                raise DataFileError(path, "there is no label here: give one, or remove the row", line, label + 1)
+                what = f"{no_label(labels[-1])}: give one, or remove the row"
+                raise DataFileError(path, what, line, label + 1)
         lines.append(line)
     if not lines:
         raise DataFileError(path, "there is a header, but no row below it: give a row for each example", first[0] + 1)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from perceptrons.data.table import DataFileError, Table, Wanted, as_labels
 from perceptrons.features.values import LARGEST
+from perceptrons.training.structure import sound_csr
 
 LARGEST_FLOAT32 = 1e13
 EXAMPLES = ("x", "data", "features", "images")
@@ -46,7 +47,7 @@ def _arrays(path: Path, part: str) -> tuple[Any, np.ndarray | None]:
                 names = {name.lower(): name for name in archive.files}
                 if {"format", "indptr", "shape"} <= names.keys():
                     file.seek(0)
-                    return sp.load_npz(file).tocsr(), None
+                    return sound_csr(sp.load_npz(file)), None
                 x, y = _names(names, part)
                 if x is None:
                     held = ", ".join(archive.files) or "nothing"

@@ -14,7 +14,7 @@ from perceptrons.data.source import Identity, Piece, Share, find_files, identity
 from perceptrons.data.table import WHOLE, DataFileError, not_classes
 from perceptrons.features import Columns
 from perceptrons.features.local import Names
-from perceptrons.features.values import is_label, shown
+from perceptrons.features.values import is_label, no_label, shown
 from perceptrons.training.threads import ahead, in_order
 
 COMPLAINTS = 10  # of the records that were skipped, so many are kept
@@ -256,9 +256,7 @@ class Labels:
     def read(self, texts: list[str]) -> tuple[np.ndarray, dict[int, str]]:
         """The labels, and what is wrong with those that are none."""
         wrong = {
-            number: "there is no label here: give one, or remove the record"
-            if not text
-            else f"{shown(text)} is no label: give one, or remove the record"
+            number: f"{no_label(text)}: give one, or remove the record"
             for number, text in enumerate(texts)
             if not is_label(text) or not is_text(text)
         }
@@ -266,7 +264,7 @@ class Labels:
         if self._whole is None and sound:
             self._whole = all(WHOLE.fullmatch(text) for text in sound)
         if not self._whole:
-            return np.array(texts, dtype=str), wrong
+            return np.array(["" if number in wrong else text for number, text in enumerate(texts)], str), wrong
         labels = np.zeros(len(texts), np.int64)
         for number, text in enumerate(texts):
             if WHOLE.fullmatch(text):

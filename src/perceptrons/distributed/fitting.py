@@ -1,6 +1,7 @@
 """`fit`: iterative parameter mixing over the shards of a Dask cluster."""
 
 import json
+from contextlib import nullcontext
 from numbers import Integral
 from typing import Any
 
@@ -125,6 +126,10 @@ class Run:
         self.outcome = Outcome()
 
     def run(self, X: Any, y: Any, shards: int | None, **more: Any) -> None:
+        with nullcontext() if self.checkpoint is None else self.checkpoint.alone():
+            self._run(X, y, shards, **more)
+
+    def _run(self, X: Any, y: Any, shards: int | None, **more: Any) -> None:
         model = self.estimator
         with unchanged_on_error(model):
             place = None if self.checkpoint is None else self.checkpoint.begin(model)

@@ -268,9 +268,8 @@ class FilesPart:
             for block in cache.writing(blocks_of(reader, "")):
                 found = together(found, Raw(block.X, block.target, block.weight, None, (self.shard, 0)).facts())
             cache.keep(self.token, *reader.known())
-        except BaseException:
+        finally:
             cache.file.close()
-            raise
         return found._replace(
             about=reader.fingerprint()[0], recipe=reader.recipe(), columns=reader.columns, skipped=reader.skipped,
             complaints=tuple(reader.complaints),

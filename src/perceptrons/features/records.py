@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.features.tablerows import Coded, Further, Strings, strings_of
-from perceptrons.features.values import LARGEST, did_you_mean, is_label, kind_of, leaves, shown, what_is_wrong, written
+from perceptrons.features.values import (
+    LARGEST,
+    did_you_mean,
+    is_label,
+    kind_of,
+    leaves,
+    no_label,
+    shown,
+    what_is_wrong,
+    written,
+)
 
 NOT_A_NUMBER = "is not a number: mend it, or name the key under categories (--categories)"
 ELSE = "turn it into numbers or strings, or leave it out (ignore)"
@@ -160,7 +170,7 @@ class Collector:
         elif role == LABEL:
             text = _text(value).strip()
             if self.known.need_labels and not is_label(text):
-                raise MisfitError(f"{shown(text)} is no label: give one, or remove the record")
+                raise MisfitError(f"{no_label(text)}: give one, or remove the record")
             self._labels.add(row, text)
         elif role == NUMBER or (isinstance(value, int | float) and not isinstance(value, bool)):
             self._others.add(row, self.known.roles.as_feature(name), _number(value))

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from perceptrons.training.labels import LONGEST_LABEL, too_long
+
 LARGEST = 1e100  # above it, scores could overflow while learning
 NO_LABEL = {"nan", "inf", "infinity"}
 NUMBER = re.compile(r"\s*+[+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?\s*+", re.ASCII)  # never looks back
@@ -40,8 +42,15 @@ def what_is_wrong(text: str) -> str:
 
 
 def is_label(text: str) -> bool:
-    """Not empty, and not a word for a missing number."""
-    return bool(text) and text.lower().lstrip("+-") not in NO_LABEL
+    """Not empty, not a word for a missing number, and not too long."""
+    return bool(text) and len(text) <= LONGEST_LABEL and text.lower().lstrip("+-") not in NO_LABEL
+
+
+def no_label(text: str) -> str:
+    """Why a text is not a label."""
+    if not text:
+        return "there is no label here"
+    return f"this is {too_long(text)}" if len(text) > LONGEST_LABEL else f"{shown(text)} is no label"
 
 
 def shown(text: str) -> str:

@@ -2,12 +2,14 @@
 
 import os
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import ModelFileError, as_bytes, load_with_header
 from perceptrons.sequence import SequencePerceptron
+from perceptrons.training.exclusive import alone, create
 
 FREE = frozenset({"verbose", "n_jobs", "max_seconds", "warm_start", "max_iter", "tol"})  # may change when a run goes on
 
@@ -50,10 +52,14 @@ class Checkpoint:
         if not isinstance(every, int | float) or not every >= 0:
             raise ValueError(f"every={every!r}: give a number of seconds that is not negative.")
         self.path, self.every, self.resume = Path(os.path.realpath(os.fsdecode(path))), float(every), resume
-        self.before, self.part = (self.path.with_name(self.path.name + ending) for ending in (".before", ".part"))
+        self.before = self.path.with_name(self.path.name + ".before")
         self.complaints: list[str] = []
         self.resumed = False
         self._last = time.monotonic()
+
+    def alone(self) -> AbstractContextManager[None]:
+        """While the block runs, no other run may write checkpoints there; OSError if one does."""
+        return alone(self.path)
 
     def begin(self, model: Any) -> dict[str, Any] | None:
         """If there is a checkpoint to go on from, make the model what it was, and return the place."""
@@ -96,16 +102,19 @@ class Checkpoint:
     def write(self, model: Any, place: dict[str, Any]) -> None:
         """Write the model and how far it has come. The last one becomes the one before it; no file is ever half."""
         content = as_bytes(model, place={name: value for name, value in place.items() if name != "row"})
+        part = None
         try:
-            with self.part.open("wb") as file:
+            file, part = create(self.path)
+            with file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             if self.path.exists():
                 os.replace(self.path, self.before)
-            os.replace(self.part, self.path)
+            os.replace(part, self.path)
         except OSError as error:
-            self.part.unlink(missing_ok=True)
+            if part is not None:
+                Path(part).unlink(missing_ok=True)
             raise OSError(error.errno, f"{error.strerror}: the last checkpoint is intact", str(self.path)) from error
         self._last = time.monotonic()
 

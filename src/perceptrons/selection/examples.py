@@ -8,14 +8,15 @@ from sklearn.utils import column_or_1d
 
 from perceptrons.selection.seal import SealedTest, row_digests
 from perceptrons.selection.splitting import Part, Parts, is_single
+from perceptrons.training.structure import sound_csr
 
 
 def as_given(X: Any, y: Any) -> tuple[Any, Any]:
     """Examples in a form that rows can be taken of; a column of labels as the list that it means."""
     if sp.issparse(X) or hasattr(X, "tocsr"):
-        X = X.tocsr()
+        X = sound_csr(X if sp.issparse(X) else X.tocsr())
     if hasattr(y, "tocsr"):
-        y = y.tocsr()
+        y = sound_csr(y if sp.issparse(y) else y.tocsr(), "y")
     elif hasattr(y, "to_numpy") and len(getattr(y, "shape", ())) == 2:
         y = y.to_numpy()
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:

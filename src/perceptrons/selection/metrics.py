@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, matthews_corrcoef
 
 from perceptrons.selection.splitting import len_of
+from perceptrons.training.structure import sound_csr
 
 SETS = set | frozenset | list | tuple
 METRICS: dict[str, Callable[[Any, Any], float]] = {
@@ -61,11 +62,15 @@ class Metric:
             return np.array([bool(one == other) for one, other in zip(y, predicted, strict=True)], bool)
         elif not _is_array(predicted):
             return np.array([set(one) == set(other) for one, other in zip(y, predicted, strict=True)], bool)
-        y, predicted = (np.asarray(labels.toarray() if sp.issparse(labels) else labels) for labels in (y, predicted))
+        y, predicted = _as_array(y), _as_array(predicted)
         if y.shape != predicted.shape:
             raise ValueError(f"y has shape {y.shape}, but predictions have {predicted.shape}.")
         same = y == predicted
         return same.all(axis=1) if same.ndim == 2 else same
+
+
+def _as_array(labels: Any) -> np.ndarray:
+    return np.asarray(sound_csr(labels, "y").toarray() if sp.issparse(labels) else labels)
 
 
 def _is_array(predicted: Any) -> bool:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils import murmurhash3_32
 
 from perceptrons.rows import Sparse
-from perceptrons.training.labels import check_labels
+from perceptrons.training.labels import LONGEST_LABEL, check_labels, too_long
 from perceptrons.training.targets import Target
 
 NUMBERS = (bool, int, float, np.number, np.bool_)
@@ -154,6 +154,9 @@ def _distinct(labels: list[Any], starts: np.ndarray) -> np.ndarray:
             f"The label of {place(starts, at)} is {_kind(labels[at])}, the first one {_kind(labels[0])}: the type of "
             "labels is unknown; all must be strings or all numbers."
         )
+    if strings and max(map(len, kinds)) > LONGEST_LABEL:
+        at = next(at for at, label in enumerate(labels) if len(label) > LONGEST_LABEL)
+        raise ValueError(f"The label of {place(starts, at)} is {too_long(labels[at])}: give short names of classes.")
     classes = np.unique(check_labels(np.array(list(kinds))))
     if len(classes) < len(kinds) or set(classes.tolist()) != set(kinds):
         raise ValueError(

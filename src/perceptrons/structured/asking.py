@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.training.structure import sound_csr
+
 
 class Features(NamedTuple):
     """Values by indices; an index that stands twice counts twice."""
@@ -77,7 +79,7 @@ def read_features(features: Any, size: int) -> Features:
     if isinstance(features, Mapping):
         indices, values = np.array(list(features)), np.array(list(features.values()))
     elif sp.issparse(features):
-        features = features.tocoo()
+        features = sound_csr(features, "the sparse row", row=True).tocoo()
         if features.ndim == 2 and features.shape[0] != 1:
             raise ValueError(f"one sparse row was expected, not a matrix of {features.shape[0]} rows.")
         indices, values = features.coords[-1], features.data

@@ -7,6 +7,7 @@ The claims need no trust in how they were found: `Certificate.verify` checks the
 import hashlib
 import json
 import math
+import re
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from perceptrons.theory.shown import InWords
 FORMAT = "perceptrons-certificate-1"
 DECIMALS = 4000  # digits that Python still writes in decimal; longer numbers are written in hexadecimal
 LABELS = (str, int, bool, float)
+TOO_LONG = re.compile("[0-9a-fA-F]{1000000}")  # a number that work on would not end
 SHOWN = 6  # rows named in words
 
 
@@ -196,6 +198,8 @@ class Certificate(InWords):
     @classmethod
     def from_json(cls, text: str) -> "Certificate":
         """Read what `to_json` wrote. ValueError for anything that is no certificate."""
+        if TOO_LONG.search(text):
+            raise ValueError("This is no certificate: a number in it has a million digits or more.")
         try:
             content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once_each)
         except (ValueError, TypeError, RecursionError) as error:
@@ -236,28 +240,29 @@ class Certificate(InWords):
         what = f"{self.n_samples:,} examples, {self.n_features:,} feature{'s' * (self.n_features != 1)}, "
         what += f"{len(self.classes):,} classes"
         plane = "hyperplane" if self.fit_intercept else "hyperplane through the origin"
+        separable = "linearly separable" + " by hyperplanes through the origin" * (not self.fit_intercept)
         if self.separable is None:
             return f"Undecided ({what}): {self.reason}"
         if self.separable:
             low, high = self.margin  # type: ignore[misc]
             kind = f"a {plane} puts" if len(self.classes) == 2 else f"{len(self.classes)} linear scores put"
             return (
-                f"Linearly separable ({what}): {kind} every example on its side, at a distance of {low:.6g} or more. "
+                f"L{separable[1:]} ({what}): {kind} every example on its side, at a distance of {low:.6g} or more. "
                 f"No separator keeps more than {high:.6g}, since the convex hulls of the classes come so close in "
                 f"{_rows(self.support)}. The best mistake bound that this margin gives is (R / margin)^2."
             )
         witness: Any = self.witness
         if len(witness.rows) == 1:
-            return f"Not linearly separable ({what}): row {witness.rows[0]} is all zeros, and every score of it is 0."
+            return f"Not {separable} ({what}): row {witness.rows[0]} is all zeros, and every score of it is 0."
         if len(witness.rows) == 2 and witness.labels == witness.rivals[::-1]:
             first, second = witness.rows
             return (
-                f"Not linearly separable ({what}): rows {first} and {second} are "
+                f"Not {separable} ({what}): rows {first} and {second} are "
                 f"{'the same point' if self.fit_intercept else 'on the same side of the origin, in one direction,'} "
                 f"with the labels {witness.labels[0]!r} and {witness.labels[1]!r}."
             )
         return (
-            f"Not linearly separable ({what}): in {_rows(witness)} the convex hulls of the classes meet. Weighted as "
+            f"Not {separable} ({what}): in {_rows(witness)} the convex hulls of the classes meet. Weighted as "
             f"the witness says, these examples cancel exactly, while under any separating {plane} their sum would be "
             "positive."
         )

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.training.structure import sound_csr
+
 BLOCK = 1 << 14  # numbers hashed at a time: few enough to stay in the cache
 HALF = np.uint64(32)
 
@@ -62,7 +64,7 @@ def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
 
 def _once_each(X: Any) -> Any:
     """CSR with every column once a row, in ascending order; the matrix given is not changed."""
-    X = X.tocsr()
+    X = sound_csr(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -15,6 +15,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from perceptrons.training.exclusive import create
+
 MAGIC = b"perceptrons cache 1\n"
 ALIGNED = 64
 TAIL = 24  # bytes: where the index begins, how long it is, its checksum
@@ -50,8 +52,7 @@ class ArrayFile:
                 missing = "no temporary folder can be written to; set TMPDIR to one, or name a file for the cache"
                 raise OSError(error.errno, missing, "The cache") from error
         else:
-            temporary = f"{path}.part"  # always the same: a run that was killed leaves one at most
-            file = open(temporary, "w+b")  # noqa: SIM115
+            file, temporary = create(path)
         file.write(MAGIC)
         return cls(file, path, temporary, [], len(MAGIC))
 
@@ -135,26 +136,24 @@ class ArrayFile:
         self._sound.add(number)
         return arrays
 
-    def close(self, notes: dict[str, Any] | None = None) -> None:
-        """The end. notes: a new file with a name is kept, with these; without them it is removed."""
-        if self._temporary is None:
-            with suppress(OSError):  # what could not be written is not wanted any more
-                self._file.close()
-            return
+    def keep(self, notes: dict[str, Any]) -> None:
+        """All is written: a file with a name gets it now, with these notes, and can still be read here."""
         assert self._path is not None
-        try:
-            if notes is not None:
-                with self._named():
-                    text = json.dumps({"records": self._index, "notes": notes}, sort_keys=True).encode()
-                    self._file.write(text + np.array([self._size, len(text), zlib.crc32(text)], "<i8").tobytes())
-                    self._file.flush()
-                    os.fsync(self._file.fileno())
-                    os.replace(self._temporary, self._path)
-        finally:
-            with suppress(OSError):
-                self._file.close()
-            if os.path.exists(self._temporary):
-                os.unlink(self._temporary)
+        assert self._temporary is not None
+        with self._named():
+            text = json.dumps({"records": self._index, "notes": notes}, sort_keys=True).encode()
+            self._file.write(text + np.array([self._size, len(text), zlib.crc32(text)], "<i8").tobytes())
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            os.replace(self._temporary, self._path)
+        self._temporary = None
+
+    def close(self) -> None:
+        """The end. A new file that was not kept is removed."""
+        with suppress(OSError):  # what could not be written is not wanted any more
+            self._file.close()
+        if self._temporary is not None:
+            Path(self._temporary).unlink(missing_ok=True)
             self._temporary = None
 
     @property

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from perceptrons.training.arrayfile import ArrayFile, ArrayFileError
 from perceptrons.training.inputs import Growth, check_sound
+from perceptrons.training.structure import sound_csr
 from perceptrons.training.targets import FORMS, Target, read_target
 from perceptrons.training.threads import DEPTH, ahead
 
@@ -118,7 +119,7 @@ class Cache:
     def keep(self, about: Any, learned: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """All blocks are written. about: what they were read from, and how."""
         self.file.append(arrays)
-        self.file.close({"about": about, "learned": learned})
+        self.file.keep({"about": about, "learned": learned})
 
 
 def _record(block: Block) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -132,7 +133,7 @@ def _record(block: Block) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     if block.weight is not None:
         arrays["weight"] = np.asarray(block.weight, np.float64)
     if sp.issparse(X):
-        X = X.tocsr()
+        X = sound_csr(X)
         arrays |= {"columns": X.indices, "starts": X.indptr}
         values = X.data
         if values.size and values.dtype.kind == "f" and (values == 1).all():

@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from perceptrons.passes.state import smallest_scale
 from perceptrons.rows import Dense, Rows, Sparse
+from perceptrons.training.structure import check_csr, sound_csr
 
 SMALLEST_WEIGHT = 1e-12  # below, steps would vanish in rounding
 IN_CACHE = 2**20  # so many numbers are read twice as fast as once by several threads
@@ -55,6 +56,7 @@ def check_matrix(
     if dtype is None:
         dtype = _number_type(X)
     _refuse_kinds(X)
+    X = sound_csr(X) if sp.issparse(X) else X  # before anybody follows its indices
     try:
         X = validate_data(
             estimator, X, accept_sparse="csr", dtype=dtype, order="C", ensure_all_finite=False, reset=reset
@@ -63,7 +65,7 @@ def check_matrix(
         if "float" in str(error):
             _name_the_cell(X, error)
         raise
-    check_sound(X, growth or Growth(), getattr(estimator, "feature_names_in_", None))
+    _check_values(X, growth or Growth(), getattr(estimator, "feature_names_in_", None))
     return X
 
 
@@ -109,7 +111,8 @@ def check_block(estimator: Any, X: Any, dtype: Any, growth: Growth) -> Any:
     """`check_matrix` for a block of a stream, which may have more columns than the one before."""
     if not (sp.issparse(X) and X.format == "csr" and X.dtype in (np.float32, np.float64) and dtype in (None, X.dtype)):
         return check_matrix(estimator, X, reset=True, dtype=dtype, growth=growth)
-    check_sound(X, growth)
+    X = sound_csr(X)
+    _check_values(X, growth)
     estimator.n_features_in_ = X.shape[1]
     return X
 
@@ -117,8 +120,8 @@ def check_block(estimator: Any, X: Any, dtype: Any, growth: Growth) -> Any:
 def check_sound(X: Any, growth: Growth, names: Any = None) -> None:
     """Raise ValueError for a matrix of floats whose parts do not fit together, or whose numbers are too large."""
     if sp.issparse(X):
-        _check_structure(X)
-    _check_values(X.data if sp.issparse(X) else X, X, growth, names)
+        check_csr(X)
+    _check_values(X, growth, names)
 
 
 def _refuse_kinds(X: Any) -> None:
@@ -134,17 +137,6 @@ def _refuse_kinds(X: Any) -> None:
         raise ValueError("X is a masked array with masked values: fill them first.")
     if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
         raise TypeError("X holds dates or times: turn them into numbers first.")
-
-
-def _check_structure(X: Any) -> None:
-    """Raise ValueError for a CSR matrix whose parts do not fit together: compiled loops would leave its memory."""
-    starts, columns = X.indptr, X.indices
-    sound = starts[0] >= 0 and starts[-1] <= min(len(columns), len(X.data)) and bool((np.diff(starts) >= 0).all())
-    unsigned = columns.view(columns.dtype.str.replace("i", "u"))  # a negative column is a huge one: one look for both
-    if not sound or unsigned.max(initial=0) >= X.shape[1]:
-        raise ValueError(
-            f"X is a corrupt sparse matrix: its columns must be from 0 to {X.shape[1] - 1}, its rows in order."
-        )
 
 
 def _number_type(X: Any) -> Any:
@@ -223,7 +215,7 @@ def plain_row(x: Any, n_features: int | None, dtype: Any, growth: Growth) -> Row
     if np.ndim(x) == 0 and not sp.issparse(x):
         raise ValueError(f"{x!r} is not an example: give a row of numbers or a dict of features.")
     if sp.issparse(x):
-        x = x.tocsr()
+        x = sound_csr(x, "The example", row=True)
         row, shape, values = as_rows(x.astype(dtype)), x.shape, x.data
     else:
         try:
@@ -255,8 +247,9 @@ def once_each(rows: Rows) -> Rows:
     return as_rows(X)
 
 
-def _check_values(values: np.ndarray, X: Any, growth: Growth, names: Any) -> None:
+def _check_values(X: Any, growth: Growth, names: Any = None) -> None:
     """Raise ValueError for NaN, infinity, or numbers so large that scores would overflow; one read at memory speed."""
+    values = X.data if sp.issparse(X) else X
     flat = values.ravel(order="K")
     limit = largest(values.dtype, growth)
     if len(flat) <= IN_CACHE:  # where a product would wait for the threads of BLAS

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
+LONGEST_LABEL = 1_000  # characters: arrays of strings give every label the room of the longest
 SPREAD = 1_000_000  # whole-number labels within such a range are counted by a table instead of sorted
 
 
@@ -14,6 +15,7 @@ def check_labels(y: Any) -> np.ndarray:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     if hasattr(y, "to_numpy"):
         y = y.to_numpy()  # scikit-learn's conversion makes floats of pandas' nullable whole numbers
+    refuse_long(y)
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "T":
         y = y.astype(object)
@@ -34,6 +36,22 @@ def check_labels(y: Any) -> np.ndarray:
     elif y.dtype.kind not in "biuU":
         raise ValueError(f"Unknown label type: {y.dtype}. Give classes as whole numbers, booleans or strings.")
     return y
+
+
+def refuse_long(y: Any) -> None:
+    """Raise ValueError for a label that is too long, before it widens the array that all others are in."""
+    if isinstance(y, np.ndarray) and not (y.dtype.kind in "OT" or y.dtype.itemsize > 4 * LONGEST_LABEL):
+        return
+    if isinstance(y, list | tuple | np.ndarray):
+        for row, label in enumerate(y):
+            if isinstance(label, list | tuple) and len(label) == 1:
+                label = label[0]
+            if isinstance(label, str) and len(label) > LONGEST_LABEL:
+                raise ValueError(f"Input y has {too_long(label)} at row {row}: give short names of classes.")
+
+
+def too_long(label: str) -> str:
+    return f"a label of {len(label):,} characters (at most {LONGEST_LABEL:,} are allowed)"
 
 
 def _check_objects(y: np.ndarray) -> np.ndarray:

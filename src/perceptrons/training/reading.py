@@ -10,6 +10,7 @@ from perceptrons.training.explanation import Explanation, nonzeros, rows_of, ver
 from perceptrons.training.featurenames import names_of
 from perceptrons.training.inputs import Growth, check_matrix, check_sound, known_part, once_each
 from perceptrons.training.notebook import Shown
+from perceptrons.training.structure import sound_csr
 from perceptrons.training.untouched import untouched
 from perceptrons.training.votes import class_shares
 
@@ -87,14 +88,13 @@ class LabelledReading(Reading):
         """One example as rows, and the names in it that the model does not know."""
         if len(getattr(x, "shape", ())) == 2 and x.shape[0] != 1:
             raise ValueError(f"One example is one row, not {x.shape[0]}: explain them one by one.")
-        if sp.issparse(x) and x.ndim == 1:
-            x = x.reshape(1, -1)
         if hasattr(x, "to_dict") and hasattr(x, "index") and np.ndim(x) == 1 and self._knows_names():
             x = x.to_dict()  # a row of a frame
         elif hasattr(x, "columns"):
             x = check_matrix(self, x, reset=False, dtype=self._fitted().dtype)
         elif sp.issparse(x):
-            check_sound(x.tocsr().astype(self._fitted().dtype), Growth())
+            x = sound_csr(x, "The example", row=True)
+            check_sound(x.astype(self._fitted().dtype), Growth())
         rows, unknown = self._one_row(x)
         return once_each(known_part(rows, unknown)), unknown
 

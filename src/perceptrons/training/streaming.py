@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,6 +24,9 @@ Watch = Callable[[dict[str, Any]], None]
 
 class Keeper(Protocol):
     """Where checkpoints go: `perceptrons.Checkpoint`."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """While the block runs, no other run may write checkpoints there."""
 
     def begin(self, model: Any) -> dict[str, Any] | None:
         """If there is a checkpoint to go on from, make the model what it was, and return the place."""
@@ -123,6 +126,10 @@ class StreamFit:
     # ---- the loop
 
     def run(self) -> None:
+        with nullcontext() if self.checkpoint is None else self.checkpoint.alone():
+            self._run()
+
+    def _run(self) -> None:
         before = dict(self.model.__dict__)
         resumed = None if self.checkpoint is None else self.checkpoint.begin(self.model)
         try:
@@ -268,9 +275,6 @@ class StreamFit:
     def _keep_cache(self) -> None:
         if self.cache is not None and self.kept is not None:
             self.cache.keep(self.about, *self.reader.known())  # type: ignore[attr-defined]
-            reopened = Cache.reopen(self.kept, self.about)
-            assert reopened is not None
-            self.cache = reopened[0]
 
     # ---- going on, and telling
 

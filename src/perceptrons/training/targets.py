@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from perceptrons.training.inputs import check_range, check_weights, label_weights
 from perceptrons.training.labels import check_labels, distinct, merge
+from perceptrons.training.structure import sound_csr
 
 SETS = {"set": set, "frozenset": frozenset, "tuple": tuple, "list": list}  # forms of label sets
 NO_SETS = (str, bytes, Mapping)  # a dict may say no of a label, as {"spam": 0}: its keys are no label set
@@ -141,6 +142,7 @@ def _rectangular(y: Any) -> bool:
 def _indicator(y: Any) -> Target:
     form = "sparse" if sp.issparse(y) else "array"
     if sp.issparse(y):
+        y = sound_csr(y, "y")
         sound = y.dtype.kind in "biuf" and bool(np.isin(y.data, (0, 1)).all())
         matrix = y.astype(bool).toarray() if sound else y.toarray()
     else:

@@ -1,0 +1,234 @@
+"""Forge sparse matrices of every format and hand them to everything that takes one: nothing may crash.
+
+    PERCEPTRONS_BOUNDSCHECK=1 python tools/fuzz_matrices.py --seconds 300 --seed 1
+
+A finding is a crash, a case that takes longer than a minute, or an error that is neither ValueError nor TypeError.
+Each is printed with what makes it again: `--seed S --case N`. The exit status is 1 if there is one.
+"""
+
+import argparse
+import faulthandler
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
+PARTS = {
+    "csr": ("indptr", "indices", "data"), "csc": ("indptr", "indices", "data"), "bsr": ("indptr", "indices", "data"),
+    "coo": ("row", "col", "data"), "dia": ("offsets", "data"), "lil": ("rows", "data"), "dok": (),
+}  # fmt: skip
+FAR = (-1, -2, -129, 3, 4, 7, 255, 2**15, 2**31 - 1, -(2**31), 2**32, 10**9, 2**63 - 1, -(2**63))
+TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64", ">i4", ">i8", "bool", "O")
+N, D = 6, 4
+Y = np.array([0, 1, 0, 1, 2, 0])
+LONGEST = 60  # seconds a case may take
+
+
+def sound(rng: Any, kind: str, n: int = N) -> Any:
+    """A matrix in order, of some number type."""
+    X = sp.random(n, D, density=0.6, random_state=int(rng.integers(2**31)), format="csr")
+    X.data = np.ceil(X.data * 5)
+    X = X.astype(rng.choice(["float64", "float32", "int32", "int8", "bool"]))
+    X = X.tobsr((1, 2)) if kind == "bsr" else X.asformat(kind)
+    return getattr(sp, f"{kind}_array")(X) if rng.random() < 0.5 else X
+
+
+def forged(rng: Any, n: int = N) -> Any:
+    """A matrix of some format with one to three parts altered."""
+    X = sound(rng, str(rng.choice(FORMATS)), n)
+    for _ in range(rng.integers(1, 4)):
+        alter(rng, X)
+    return X
+
+
+def alter(rng: Any, X: Any) -> None:
+    if X.format == "dok":
+        X._dict[(int(rng.choice(FAR[:6])), int(rng.choice(FAR)))] = 1.0
+        return
+    if rng.random() < 0.15:
+        X._shape = tuple(int(size) for size in rng.choice([0, 1, 3, 5, 6, 7, 10**6, 2**40], 2))
+        return
+    name = str(rng.choice(PARTS[X.format]))
+    if X.format == "lil":
+        _alter_lists(rng, getattr(X, name))
+        return
+    part = np.array(getattr(X, name))
+    change = rng.integers(6)
+    if change <= 1 and part.size and part.ndim == 1:
+        with np.errstate(all="ignore"):
+            part = part.astype(np.int64) if part.dtype.kind in "iu" and rng.random() < 0.5 else part
+            part[rng.integers(part.size)] = np.array(FAR).astype(part.dtype)[rng.integers(len(FAR))]
+    elif change == 2:
+        part = part[: rng.integers(len(part) + 1)]
+    elif change == 3:
+        part = np.concatenate([part, part[: rng.integers(len(part) + 1)]])
+    elif change == 4:
+        part = part.astype(str(rng.choice(TYPES)))
+    else:
+        part = part[:, None] if rng.random() < 0.5 else np.repeat(part, 2, axis=0)[::2]
+    if X.format == "coo" and name != "data":
+        X.coords = tuple(part if own == name else coords for own, coords in zip(("row", "col"), X.coords, strict=True))
+    else:
+        setattr(X, name, part)
+
+
+def _alter_lists(rng: Any, lists: Any) -> None:
+    row = rng.integers(len(lists))
+    if lists[row] is None:
+        return
+    choice = rng.integers(4)
+    if choice == 0:
+        lists[row] = [*lists[row], int(rng.choice(FAR))]
+    elif choice == 1:
+        lists[row] = [int(rng.choice(FAR)) for _ in lists[row]]
+    elif choice == 2:
+        lists[row] = [str(rng.integers(9)), 0.5]
+    else:
+        lists[row] = None
+
+
+class Doors:
+    """Everything that takes a sparse matrix, by name: n rows, or one."""
+
+    def __init__(self) -> None:
+        from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
+        from perceptrons.data import read
+        from perceptrons.distributed.parts import raw_part
+        from perceptrons.selection.examples import as_given
+        from perceptrons.structured.asking import read_features
+        from perceptrons.theory import margins, separability
+        from perceptrons.theory.duplicates import contradictions
+
+        X, flags = sound(np.random.default_rng(0), "csr").astype(np.float64), np.eye(3, dtype=int)[Y]
+        tags = [["a", "b", "a"], ["b", "a", "a"]]
+        linear, kernel = Perceptron(max_iter=2).fit(X, Y), KernelPerceptron(max_iter=2).fit(X, Y)
+        tagger = SequencePerceptron(max_iter=2).fit(X, tags, lengths=[3, 3])
+        self.whole = {
+            "fit": lambda S: Perceptron(max_iter=2).fit(S, Y).coef_,
+            "fit arow": lambda S: Perceptron(max_iter=2, step="arow").fit(S, Y).coef_,
+            "fit vote": lambda S: Perceptron(max_iter=2, combine="vote").fit(S, Y).predict(X),
+            "fit labels": lambda S: Perceptron(max_iter=2).fit(S, flags).coef_,
+            "sparse labels": lambda S: Perceptron(max_iter=2).fit(X, S).coef_,
+            "partial_fit": lambda S: Perceptron().partial_fit(S, Y).partial_fit(S, Y).coef_,
+            "predict": lambda S: linear.predict(S),
+            "decision_function": lambda S: linear.decision_function(S),
+            "fit_stream": lambda S: Perceptron().fit_stream([(S, Y), (S, Y)], epochs=1).coef_,
+            "fit_stream with a cache": lambda S: Perceptron().fit_stream([(S, Y), (S, Y)], epochs=2).coef_,
+            "kernel fit": lambda S: KernelPerceptron(max_iter=2).fit(S, Y).predict(X),
+            "kernel partial_fit": lambda S: KernelPerceptron().partial_fit(S, Y).predict(X),
+            "kernel predict": lambda S: kernel.predict(S),
+            "tagger fit": lambda S: SequencePerceptron(max_iter=2).fit(S, tags, lengths=[3, 3]).predict(S, lengths=[6]),
+            "tagger predict": lambda S: tagger.predict(S, lengths=[2, 4]),
+            "separability": lambda S: separability(S, Y),
+            "margins": lambda S: margins(linear, S, Y),
+            "contradictions": lambda S: contradictions(S, Y),
+            "recipe": lambda S: as_given(S, S),
+            "partition": lambda S: raw_part(S, Y, None, Perceptron(), (0, 0)),
+            "npz": lambda S: read(_npz(S), need_labels=False),
+        }
+        self.single = {
+            "learn_one": lambda S: Perceptron().fit(X, Y).learn_one(S, 1),
+            "first learn_one": lambda S: Perceptron().learn_one(S, 1).learn_one(S, 0).coef_,
+            "predict_one": lambda S: linear.predict_one(S),
+            "explain": lambda S: linear.explain(S),
+            "kernel learn_one": lambda S: KernelPerceptron().fit(X, Y).learn_one(S, 1),
+            "kernel predict_one": lambda S: kernel.predict_one(S),
+            "kernel explain": lambda S: kernel.explain(S),
+            "structured": lambda S: read_features(S, D),
+        }
+
+
+def _npz(S: Any) -> Any:
+    file = io.BytesIO()
+    if S.format not in ("lil", "dok"):  # SciPy does not save those
+        sp.save_npz(file, S)
+    path = Path(tempfile.gettempdir()) / f"perceptrons-fuzz-{os.getpid()}.npz"
+    path.write_bytes(file.getvalue())
+    return path
+
+
+def attempt(doors: Doors, name: str, X: Any) -> str:
+    """Hand a matrix to a door; what is wrong with the answer, or nothing."""
+    call = doors.whole.get(name) or doors.single[name]
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            call(X)
+    except (ValueError, TypeError, MemoryError) as error:
+        return "" if "numba" not in type(error).__module__ else f"{type(error).__name__}: {error}"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def case(doors: Doors, seed: int, number: int) -> tuple[str, Any]:
+    """The door and the matrix of a case."""
+    rng = np.random.default_rng([seed, number])
+    names = [*doors.whole, *doors.single]
+    name = names[number % len(names)]
+    return name, forged(rng, 1 if name in doors.single else N)
+
+
+def work(seed: int, first: int, until: float, only: bool) -> None:
+    """Try cases until the time is up; the number of each is written before it is tried."""
+    doors, number = Doors(), first
+    while number == first or (not only and time.time() < until):
+        faulthandler.dump_traceback_later(LONGEST, exit=True)
+        print(f"case {number}", flush=True)
+        name, X = case(doors, seed, number)
+        what = attempt(doors, name, X)
+        if what:
+            print(f"FINDING {name}: {type(X).__name__} {X.shape}: {what.splitlines()[0][:300]}", flush=True)
+        number += 1
+    print("end", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long to try (default: 60)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the matrices (default: 0)")
+    parser.add_argument("--case", type=int, help="try only the case of this number")
+    parser.add_argument("--worker", nargs=2, type=float, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        work(options.seed, int(options.worker[0]), options.worker[1], options.case is not None)
+        return 0
+    until, first, findings = time.time() + options.seconds, options.case or 0, 0
+    while True:
+        command = [sys.executable, __file__, "--seed", str(options.seed), "--worker", str(first), str(until)]
+        command += ["--case", str(first)] if options.case is not None else []
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=options.seconds + 3 * LONGEST, check=False
+        )
+        lines = done.stdout.splitlines()
+        for before, line in zip(["", *lines], lines, strict=False):
+            if line.startswith("FINDING"):
+                findings += 1
+                print(f"--seed {options.seed} --case {before.removeprefix('case ')}: {line}", flush=True)
+        last = next((int(line.split()[1]) for line in reversed(lines) if line.startswith("case ")), None)
+        if last is None:
+            print(done.stderr, file=sys.stderr)
+            return 2
+        if not done.returncode:
+            break
+        findings += 1
+        tail = " ".join(done.stderr.split())[-300:]
+        print(f"--seed {options.seed} --case {last}: FINDING: ended with status {done.returncode}: {tail}", flush=True)
+        first = last + 1
+        if options.case is not None or time.time() >= until:
+            break
+    print(f"{last - (options.case or 0) + 1:,} cases, {findings} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
