@@ -9,8 +9,8 @@ from numba import njit
 from numba.core.caching import FunctionCache, NullCache
 
 CONFIG: Any = numba.config
-# For tests: every index of compiled code is checked, and a wrong one raises IndexError. NUMBA_BOUNDSCHECK does not reach
-# overloads, and code compiled without checks would still be loaded from the cache.
+# For tests: every index of compiled code is checked, and a wrong one raises IndexError. NUMBA_BOUNDSCHECK does not do:
+# it leaves overloads out, and code compiled without checks would still be loaded from the cache.
 CHECKED = os.environ.get("PERCEPTRONS_BOUNDSCHECK", "0") not in ("", "0")
 BOUNDS: dict[str, bool] = {"boundscheck": True} if CHECKED else {}  # among the options of everything compiled
 lost = False  # was anything compiled in this process that could not be kept?
