@@ -1,6 +1,6 @@
 """Files with a right checksum that were made to corrupt memory, to fill it, or to hang whoever loads them."""
 
-import json
+import io
 import os
 import resource
 import subprocess
@@ -11,8 +11,10 @@ import pytest
 import scipy.sparse as sp
 
 import perceptrons
-from perceptrons import FeatureTemplates, KernelPerceptron, ModelFileError, Perceptron, SequencePerceptron, modelfile
+import perceptrons.data
+from perceptrons import FeatureTemplates, KernelPerceptron, ModelFileError, Perceptron, SequencePerceptron
 from tests.conftest import ROOT
+from tests.test_modelfile import forge
 
 WORDS = [["the", "dog", "barks"], ["a", "cat", "sleeps"]]
 TAGS = [["DET", "NOUN", "VERB"]] * 2
@@ -21,13 +23,6 @@ TAGS = [["DET", "NOUN", "VERB"]] * 2
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "model.perceptron"
-
-
-def forge(model, path, change):
-    """A file whose checksum is right but whose contents were changed on purpose."""
-    header, arrays = modelfile.KINDS[type(model).__name__].contents(model)
-    change(header, arrays)
-    path.write_bytes(modelfile.sealed(json.dumps(header), arrays))
 
 
 def named(kind):
@@ -149,3 +144,48 @@ def test_a_pipe_or_a_device_is_refused_at_once(tmp_path, refused):
         with pytest.raises(ModelFileError, match="pipe or a device"):
             perceptrons.load(path)
     assert "pipe or a device" in refused("inspect", pipe)
+
+
+LINEAR = {
+    "mistakes without end": lambda h, a: h["report"]["history_"][0].update(mistakes=1e300),
+    "more mistakes than 64 bits count": lambda h, a: h["report"]["history_"][0].update(mistakes=10**30),
+    "more epochs than 64 bits count": lambda h, a: h.update(epochs=2**63 - 1),
+    "not a number in the history": lambda h, a: h["report"]["history_"][0].update(loss=float("nan")),
+    "infinity in the history": lambda h, a: h["report"]["history_"][0].update(examples=-float("inf")),
+    "a scale that all weights vanish in": lambda h, a: a["clock"].__setitem__((0, 2), 5e-324),
+    "votes without first weights": lambda h, a: (a.pop("start_w"), a.pop("start_b")),
+    "a recipe of reading without format": lambda h, a: h.update(source={}),
+    "columns of a recipe that are none": lambda h, a: h.update(source={"format": "csv", "categories": 3}),
+    "a number among columns": lambda h, a: h.update(source={"format": "csv", "numbers": [3]}),
+    "text that is none": lambda h, a: h.update(source={"format": "text", "text": 3.5}),
+    "text of unknown parameters": lambda h, a: h.update(source={"format": "text", "text": {"evil": 1}}),
+    "n-grams of words without end": lambda h, a: h.update(source={"format": "text", "text": {"words": [1, 10**9]}}),
+    "progress that goes backwards": lambda h, a: h.update(progress=[[-1, 0]]),
+}
+
+
+@pytest.mark.parametrize("case", LINEAR)
+def test_what_the_fuzzer_found_is_refused_in_one_line(case, path, refused):
+    """These loaded, and then `predict`, `save`, `repr` or `perceptrons inspect` ended with a traceback."""
+    forge(Perceptron(combine="vote", max_iter=3).fit(np.eye(3), ["a", "b", "c"]), path, LINEAR[case])
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        perceptrons.load(path)
+    assert str(path) in refused("inspect", path)
+
+
+@pytest.mark.parametrize("array", ["late_w", "late_arcs"])
+def test_a_tagger_whose_averages_are_not_finite_is_refused(array, path):
+    forge(tagger(), path, lambda h, a: a.update({array: np.full_like(a[array], 1e300)}))
+    with pytest.raises(ModelFileError, match="finite averages"):
+        perceptrons.load(path)
+
+
+def test_names_that_came_more_often_than_can_be_counted_are_refused(path):
+    text = io.StringIO("spam\tbuy now\nham\tsee you\n")
+    model = Perceptron().fit_stream(perceptrons.data.stream(text, format="text", hash_bits=0))
+    forge(model, path, lambda h, a: a.update(columns_counts=np.full_like(a["columns_counts"], 2**63 - 1)))
+    with pytest.raises(ModelFileError, match="more often than can be counted"):
+        perceptrons.load(path)
+    forge(model, path, lambda h, a: h.update(source=None))
+    with pytest.raises(ModelFileError, match="how files were read"):
+        perceptrons.load(path)

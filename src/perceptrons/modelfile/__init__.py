@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import json
+import math
 import os
 import stat
 from pathlib import Path
@@ -15,6 +16,7 @@ from safetensors.numpy import save as to_bytes
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import kernel, linear, sequence, structured
+from perceptrons.modelfile.parts import demand
 from perceptrons.modelfile.writing import write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
@@ -96,7 +98,7 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[AnyModel, dict[str, 
         header = str(seal["header"])
         if seal["sha256"] != _checksum(header, arrays):
             raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
-        content = json.loads(header)
+        content = json.loads(header, parse_constant=_number, parse_float=_number)
         if content["class"] not in KINDS:
             raise ValueError(f"unknown class {content['class']!r}")
         return KINDS[content["class"]].read(content, arrays), content
@@ -108,6 +110,12 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[AnyModel, dict[str, 
         raise ModelFileError(f"{path}: the contents do not fit together ({error}).") from error
     except MemoryError as error:
         raise ModelFileError(f"{path}: the model needs more memory than there is.") from error
+
+
+def _number(text: str) -> float:
+    """A number of a header. Files that `save` wrote have no NaN and no infinity."""
+    demand(math.isfinite(float(text)), f"finite numbers, not {text[:20]}")
+    return float(text)
 
 
 def check_ordinary(path: Path) -> None:

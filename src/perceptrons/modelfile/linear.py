@@ -20,7 +20,7 @@ from perceptrons.modelfile.parts import (
     timeless,
 )
 from perceptrons.modelfile.streams import read_stream, stream_of
-from perceptrons.passes.state import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN
+from perceptrons.passes.state import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN, smallest_scale
 from perceptrons.training.choices import check_choices, check_several
 from perceptrons.training.learner import Learner
 from perceptrons.training.method import FAST, cost_matrix
@@ -161,7 +161,12 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
         weights.arrays[name] = array_in(arrays, name, expected, kind, finite=name != "tally")
     demand(float(arrays["t"][0]) >= 0, "a number of examples that is not negative")
     clock = weights.arrays["clock"]
-    part = (clock[:, SCALE] > 0) & (clock[:, SCALE] <= 1) & (clock[:, FADED] >= 0) & (clock[:, FADED] <= 1)
+    part = (
+        (clock[:, SCALE] >= smallest_scale(w.dtype))
+        & (clock[:, SCALE] <= 1)
+        & (clock[:, FADED] >= 0)
+        & (clock[:, FADED] <= 1)
+    )
     part &= (clock[:, SEEN] >= 0) & (clock[:, ANCHOR] >= 0) & (clock[:, ANCHOR] <= 1 / FAST)
     bound = clock[:, SEEN] * (1 + 1e-6) + 2 / FAST
     part &= (np.abs(clock[:, MASS]) <= bound) & (np.abs(clock[:, OFFSET]) <= bound)

@@ -13,7 +13,7 @@ from perceptrons.training.room import check_claim
 
 REASONS = (None, "converged", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
 REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went
-COUNTED = 2**63  # no count is as large
+COUNTED = 2**62  # no count is as large, and so many more have room in 64 bits
 BY_CLASS = ("class_weight", "cost", "allowed")  # parameters that may have classes as keys
 
 
@@ -171,6 +171,8 @@ def _report(report: dict[str, Any]) -> dict[str, Any]:
         ]
         plain += [value for part in shards.values() for value in part]
         demand(all(isinstance(value, int | float) for value in plain), "numbers in the history")
+        demand(all(abs(value) < COUNTED for value in plain if isinstance(value, int)), "counts in the history")
+        demand(0 <= row["mistakes"] < COUNTED, "mistakes that are not negative in the history")
     demand(reason in REASONS and converged == (reason == "converged"), "a known reason for stopping")
     scored = [row["validation_accuracy"] is not None for row in history]
     demand(reason != "early_stopping" or (bool(scored) and all(scored)), "held-out accuracies behind early stopping")

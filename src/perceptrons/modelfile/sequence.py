@@ -145,6 +145,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerce
     each = np.dtype(header["dtype"]).itemsize * 2 + 8  # bytes of a weight: the last one, late and average
     check_claim(n_features * len(classes) * each, size_of(arrays), f"A model of {n_features:,} features")
     features, where = _features(model, header, arrays)
+    _check_averages(arrays, t)
     try:
         arcs = (bool(model.transitions), bool(model.start_stop))
         learner = ChainLearner(features, classes, np.dtype(header["dtype"]), int(header["seed"]), arcs)
@@ -157,6 +158,14 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerce
     model.n_features_in_ = learner.n_features
     model._check_can_go_on()
     return model
+
+
+def _check_averages(arrays: dict[str, np.ndarray], t: int) -> None:
+    for name in ("w", "arcs"):
+        last, late = arrays[name], arrays[f"late_{name}"]
+        demand(last.shape == late.shape, f"as many of late_{name} as of {name}")
+        with np.errstate(over="ignore", invalid="ignore"):
+            demand(bool(np.isfinite((last - late / max(t, 1)).astype(last.dtype)).all()), "finite averages")
 
 
 def _features(
