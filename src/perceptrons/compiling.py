@@ -9,6 +9,10 @@ from numba import njit
 from numba.core.caching import FunctionCache, NullCache
 
 CONFIG: Any = numba.config
+# For tests: every index of compiled code is checked, and a wrong one raises IndexError. NUMBA_BOUNDSCHECK does not do:
+# it leaves overloads out, and code compiled without checks would still be loaded from the cache.
+CHECKED = os.environ.get("PERCEPTRONS_BOUNDSCHECK", "0") not in ("", "0")
+BOUNDS: dict[str, bool] = {"boundscheck": True} if CHECKED else {}  # among the options of everything compiled
 lost = False  # was anything compiled in this process that could not be kept?
 
 
@@ -27,6 +31,10 @@ class Kept(FunctionCache):
         except OSError:  # such as a full disk: the function is compiled and can be called
             _note_loss()
 
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        key = super()._index_key(sig, codegen)
+        return (*key, "bounds are checked") if CHECKED else key  # neither way of compiling finds the other's code
+
 
 class NotKept(NullCache):
     """No cache: every process compiles again."""
@@ -37,7 +45,7 @@ class NotKept(NullCache):
 
 def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """A decorator: `njit` with these options and a cache, or without one where no folder for it can be written."""
-    compiled = njit(**options)
+    compiled = njit(**options | BOUNDS)
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = compiled(function)

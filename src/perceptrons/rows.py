@@ -11,13 +11,14 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from perceptrons.compiling import kept
+from perceptrons.compiling import BOUNDS, kept
 
 SUMS = {"reassoc", "contract", "nsz", "arcp"}  # lets LLVM vectorise a sum; still honours NaN and infinity
 AHEAD = 8  # rows between the one being learned and the one being fetched: measured, see docs/decisions.md
 LINES = 4  # cache lines fetched of it; the hardware streams the rest of a longer row
 
-INLINED: Any = {"fastmath": SUMS, "error_model": "numpy", "forceinline": True}  # by LLVM: numba's own compiles slower
+# by LLVM: numba's own inlining compiles slower
+INLINED: Any = {"fastmath": SUMS, "error_model": "numpy", "forceinline": True, **BOUNDS}
 
 compiled = kept(nogil=True, fastmath=SUMS, error_model="numpy")
 inlined = kept(nogil=True, **INLINED)  # small steps of a pass: a call would count references to its arrays

@@ -45,8 +45,10 @@ def read_for(
 def load_any(path: Path) -> "AnyModel | SequencePerceptron":
     """Whatever commands can do something with."""
     from perceptrons import ModelFileError, StructuredPerceptron, load
+    from perceptrons.modelfile import check_ordinary
 
     with refusing(ModelFileError), refusing_to_open(path):
+        check_ordinary(path)
         path.open("rb").close()
         model = load(path)
     if isinstance(model, StructuredPerceptron):

@@ -43,7 +43,7 @@ def check_arrays(arrays: Mapping[str, Any], bits: int | None, remember: int) -> 
         (bits is None or n <= remember, "there are more than may be remembered"),
         (ends[:1].tolist() == [0] and ends[-1:].tolist() == [len(arena)], "they are cut short"),
         (bool((np.diff(ends) >= 0).all()), "their ends are not in order"),
-        (bool((counts > 0).all()), "some never came"),
+        (bool(((counts > 0) & (counts < 2**62)).all()), "some never came, or more often than can be counted"),
         (bits is None or not n or (columns.min() >= 0 and columns.max() < 2**bits), "some columns are out of range"),
     ):
         if not sound:

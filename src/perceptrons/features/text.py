@@ -117,6 +117,8 @@ class HashedText(Naming):
         check_parameters(self, DOMAINS)
         if self.words is None and self.chars is None:
             raise ValueError("HashedText(words=None, chars=None) leaves nothing of a text: give one of the two.")
+        for name in ("words", "chars"):
+            _span(self, name)
 
     def _read(self, X: Any) -> Listed | Arrowed:
         return read_texts(X)

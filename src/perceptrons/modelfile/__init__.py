@@ -3,8 +3,9 @@
 import errno
 import hashlib
 import json
+import math
 import os
-import tempfile
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,15 @@ from safetensors.numpy import save as to_bytes
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import kernel, linear, sequence, structured
+from perceptrons.modelfile.parts import demand
+from perceptrons.modelfile.writing import write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
+from perceptrons.training.room import TooLargeError
 
 FORMAT = 2
 KEY = "perceptrons"  # of the one metadata entry: safetensors writes several in random order
-UNSOUND = (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, OverflowError)
+UNSOUND = (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError)
 AnyModel = Perceptron | KernelPerceptron | SequencePerceptron | StructuredPerceptron
 KINDS: dict[str, Any] = {kind.ESTIMATOR.__name__: kind for kind in (linear, kernel, sequence, structured)}
 
@@ -72,6 +76,7 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[AnyModel, dict[str, 
     """`load`, and all that the header says."""
     path = Path(os.fsdecode(path))
     try:
+        check_ordinary(path)
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             if KEY not in metadata:
@@ -88,23 +93,38 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[AnyModel, dict[str, 
     except (SafetensorError, OSError, *UNSOUND) as error:
         if isinstance(error, ModelFileError):
             raise
-        if path.is_dir():
-            raise ModelFileError(f"{path}: this is a folder, not a model file.") from error
         raise ModelFileError(f"{path}: not a model file, or a truncated one ({error}).") from error
     try:
         header = str(seal["header"])
         if seal["sha256"] != _checksum(header, arrays):
             raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
-        content = json.loads(header)
+        content = json.loads(header, parse_constant=_number, parse_float=_number)
         if content["class"] not in KINDS:
             raise ValueError(f"unknown class {content['class']!r}")
         return KINDS[content["class"]].read(content, arrays), content
     except ModelFileError:
         raise
+    except TooLargeError as error:
+        raise ModelFileError(f"{path}: {error}") from error
     except UNSOUND as error:
         raise ModelFileError(f"{path}: the contents do not fit together ({error}).") from error
     except MemoryError as error:
         raise ModelFileError(f"{path}: the model needs more memory than there is.") from error
+
+
+def _number(text: str) -> float:
+    """A number of a header. Files that `save` wrote have no NaN and no infinity."""
+    demand(math.isfinite(float(text)), f"finite numbers, not {text[:20]}")
+    return float(text)
+
+
+def check_ordinary(path: Path) -> None:
+    """Raise ModelFileError for a folder, or for a pipe or device, which might never answer."""
+    kind = path.stat().st_mode
+    if stat.S_ISDIR(kind):
+        raise ModelFileError(f"{path}: this is a folder, not a model file.")
+    if not stat.S_ISREG(kind):
+        raise ModelFileError(f"{path}: this is a pipe or a device, not a model file. Copy the model to a file first.")
 
 
 def sealed(header: str, arrays: dict[str, np.ndarray]) -> bytes:
@@ -120,24 +140,3 @@ def _checksum(header: str, arrays: dict[str, np.ndarray]) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(array.data if array.size else b"")
     return digest.hexdigest()
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write beside the file, then rename: a reader sees the old file or the new one, never a part."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".perceptrons-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

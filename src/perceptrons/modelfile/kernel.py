@@ -10,6 +10,7 @@ from perceptrons.kernel.choices import check_choices
 from perceptrons.kernel.kernels import Kernel, Points
 from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support import Growing
+from perceptrons.modelfile.indices import log_in, name_columns, support_in
 from perceptrons.modelfile.parts import (
     array_in,
     classes_in,
@@ -17,12 +18,9 @@ from perceptrons.modelfile.parts import (
     columns_of,
     demand,
     header_of,
-    log_in,
-    name_columns,
     parameters_in,
     resume,
     support_arrays,
-    support_in,
 )
 from perceptrons.modelfile.streams import read_stream, stream_of
 from perceptrons.passes.budget import BUDGET_OF_FORGETTING, ENTERED, FORGOTTEN, NUMBERS, REMOVED, UPDATES

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.linear import Perceptron
+from perceptrons.modelfile.indices import ascending_in, log_in, name_columns, support_in
 from perceptrons.modelfile.parts import (
     array_in,
     classes_in,
@@ -12,26 +13,25 @@ from perceptrons.modelfile.parts import (
     columns_of,
     demand,
     header_of,
-    log_in,
-    name_columns,
     parameters_in,
     resume,
+    size_of,
     support_arrays,
-    support_in,
     timeless,
 )
 from perceptrons.modelfile.streams import read_stream, stream_of
-from perceptrons.passes.state import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN
+from perceptrons.passes.state import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN, smallest_scale
 from perceptrons.training.choices import check_choices, check_several
 from perceptrons.training.learner import Learner
 from perceptrons.training.method import FAST, cost_matrix
 from perceptrons.training.problems import n_rows
+from perceptrons.training.room import check_claim
 from perceptrons.training.targets import FORMS
 from perceptrons.training.votes import Votes
 from perceptrons.training.weights import MATRICES, VECTORS, Weights
 
 ESTIMATOR = Perceptron
-LARGEST_WIDTH = 2**31  # columns: what a file claims must not ask for all memory
+LARGEST_WIDTH = 2**31  # columns
 
 
 def check_goes_on(model: Perceptron) -> None:
@@ -120,11 +120,16 @@ def _idle(name: str) -> int:
     return 1 if name == "sigma_w" else 0
 
 
+def _live_in(arrays: dict[str, np.ndarray], rows: int, n_features: int) -> np.ndarray:
+    """The columns that are in the file, if there is memory for all others."""
+    demand(0 <= n_features <= LARGEST_WIDTH, "columns that 32 bits can number")
+    each = sum(arrays[name].itemsize for name in MATRICES if name in arrays) + arrays["w"].itemsize  # and the average
+    check_claim(rows * n_features * each, size_of(arrays), f"A model of {n_features:,} features in {rows:,} rows")
+    return ascending_in(arrays, "live", n_features)
+
+
 def _spread_out(weights: Weights, live: np.ndarray, n_features: int) -> None:
     """Put columns in their places among idle ones."""
-    sound = live.dtype == np.int64 and live.ndim == 1 and n_features <= LARGEST_WIDTH
-    demand(sound and bool((np.diff(live) > 0).all()), "different columns in order")
-    demand(not len(live) or (live[0] >= 0 and live[-1] < n_features), "columns that the model has")
     for name in MATRICES:
         if name in weights.arrays:
             dense = weights.arrays[name]
@@ -138,8 +143,9 @@ def _spread_out(weights: Weights, live: np.ndarray, n_features: int) -> None:
 
 def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> Weights:
     rows, n_features = n_rows(header["scheme"], n_classes), int(header["n_features"])
-    if "live" in arrays:
-        n_features = len(arrays["live"])
+    live = _live_in(arrays, rows, n_features) if "live" in arrays else None
+    if live is not None:
+        n_features = len(live)
     w, b = arrays["w"], arrays["b"]
     demand(w.dtype in (np.float32, np.float64), "weights of float32 or float64")
     parts = {"pocket": "tally" in arrays, "start": "start_w" in arrays, "sigma": "sigma_w" in arrays}
@@ -155,7 +161,12 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
         weights.arrays[name] = array_in(arrays, name, expected, kind, finite=name != "tally")
     demand(float(arrays["t"][0]) >= 0, "a number of examples that is not negative")
     clock = weights.arrays["clock"]
-    part = (clock[:, SCALE] > 0) & (clock[:, SCALE] <= 1) & (clock[:, FADED] >= 0) & (clock[:, FADED] <= 1)
+    part = (
+        (clock[:, SCALE] >= smallest_scale(w.dtype))
+        & (clock[:, SCALE] <= 1)
+        & (clock[:, FADED] >= 0)
+        & (clock[:, FADED] <= 1)
+    )
     part &= (clock[:, SEEN] >= 0) & (clock[:, ANCHOR] >= 0) & (clock[:, ANCHOR] <= 1 / FAST)
     bound = clock[:, SEEN] * (1 + 1e-6) + 2 / FAST
     part &= (np.abs(clock[:, MASS]) <= bound) & (np.abs(clock[:, OFFSET]) <= bound)
@@ -166,14 +177,15 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
     with np.errstate(over="ignore", invalid="ignore"):
         read = (*weights.average(), *weights.last())
     demand(all(bool(np.isfinite(array).all()) for array in read), "finite weights and averages")
-    if "live" in arrays:
-        _spread_out(weights, arrays["live"], int(header["n_features"]))
+    if live is not None:
+        _spread_out(weights, live, int(header["n_features"]))
     elif header.get("memory") == "F":
         weights.arrays |= {name: np.asfortranarray(weights.arrays[name]) for name in MATRICES if name in weights.arrays}
     return weights
 
 
 def _votes(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> Votes | None:
+    demand(("start_w" in arrays) == (header["support"] is not None), "the first weights beside votes, and only there")
     if header["support"] is None:
         return None
     n_support, n_features = (int(size) for size in header["support"])

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.passes.state import LOG_COLUMNS
 from perceptrons.training.epochs import new_row
 from perceptrons.training.estimating import TUNED
+from perceptrons.training.room import check_claim
 
 REASONS = (None, "converged", "stuck", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
 REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went
+COUNTED = 2**62  # no count is as large, and so many more have room in 64 bits
 BY_CLASS = ("class_weight", "cost", "allowed")  # parameters that may have classes as keys
 
 
@@ -79,7 +80,8 @@ def parameters_in(header: dict[str, Any]) -> dict[str, Any]:
 def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
     """Give a model the learner behind it, and both what the header says of counters, orders and training."""
     learner.epochs, learner.mistakes = int(header["epochs"]), int(header["mistakes"])
-    demand(min(learner.epochs, learner.mistakes, learner.updates) >= 0, "counts that are not negative")
+    counts = (learner.epochs, learner.mistakes, learner.updates)
+    demand(min(counts) >= 0 and max(counts) < COUNTED, "counts that are not negative, nor without end")
     learner.rng.bit_generator.state = header["orders"]
     model._learner = learner
     for name, value in _report(header["report"]).items():
@@ -88,12 +90,9 @@ def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
         model.recipe_ = _recipe(header["recipe"])
 
 
-def name_columns(model: Any, header: dict[str, Any]) -> None:
-    """Tell a model of rows what the header says of their columns."""
-    model.n_features_in_ = model._learner.n_features
-    if header["features"] is not None:
-        model.feature_names_in_ = [str(name) for name in header["features"]]
-        demand(len(model._columns) == model.n_features_in_, "as many feature names as features")
+def size_of(arrays: dict[str, np.ndarray]) -> int:
+    """The bytes of a file, as far as they are arrays."""
+    return sum(array.nbytes for array in arrays.values())
 
 
 def array_in(
@@ -106,41 +105,12 @@ def array_in(
     return array.copy()
 
 
-def log_in(arrays: dict[str, np.ndarray], n_support: int, n_classes: int) -> np.ndarray:
-    """A log of updates that names support examples and classes that are there."""
-    demand(arrays["log"].ndim == 2, "a log of six columns")
-    log = array_in(arrays, "log", (len(arrays["log"]), LOG_COLUMNS), np.float64)
-    who, classes = log[:, 1], log[:, 2:4]
-    demand(bool((log[:, 4:] >= 0).all()), "a log of steps that are not negative")
-    demand(bool(((who >= 0) & (who < n_support)).all()), "a log that names support examples that are there")
-    demand(bool(((classes >= 0) & (classes < max(2, n_classes))).all()), "a log that names classes that are there")
-    return log
-
-
 def support_arrays(support: Any) -> dict[str, np.ndarray]:
     """Support examples by the names of their arrays; sparse ones stay sparse."""
     if not sp.issparse(support):
         return {"support": np.ascontiguousarray(support)}
     parts = {"data": support.data, "indices": support.indices, "indptr": support.indptr}
     return {f"support_{name}": part for name, part in parts.items()}
-
-
-def support_in(arrays: dict[str, np.ndarray], shape: tuple[int, int], kind: Any) -> Any:
-    """The support examples, an array or a CSR matrix of just this shape and type."""
-    if "support" in arrays:
-        support = arrays["support"].copy()
-    else:
-        parts = (arrays["support_data"], arrays["support_indices"], arrays["support_indptr"])
-        demand(all(part.dtype in (np.int32, np.int64) for part in parts[1:]), "whole numbers as indices")
-        starts = parts[2]  # SciPy does not look at them where the last is negative
-        in_order = starts.ndim == 1 and len(starts) == shape[0] + 1 and starts[0] == 0 and (np.diff(starts) >= 0).all()
-        demand(bool(in_order) and starts[-1] == len(parts[0]), "rows in order")
-        support = sp.csr_matrix(parts, shape=shape, copy=True)
-        support.check_format(full_check=True)
-    demand(support.shape == shape, "support examples of the stated shape")
-    numbers = support.data if sp.issparse(support) else support
-    demand(support.dtype == kind and bool(np.isfinite(numbers).all()), "support examples of finite numbers")
-    return support
 
 
 def strings_array(name: str, strings: list[str]) -> dict[str, np.ndarray]:
@@ -174,6 +144,11 @@ def classes_in(header: dict[str, Any]) -> np.ndarray:
     kind = np.dtype(object) if dtype == "object" else np.dtype(dtype)
     demand(kind == np.dtype(object) or (kind.kind == "U") == strings, "classes of the stated kind")
     demand(kind.kind in "biufUO" and kind.names is None, "classes of a plain kind")
+    check_claim(
+        4 * len(labels) * max(map(len, labels), default=0) if strings else 0,
+        sum(map(len, map(str, labels))),
+        f"{len(labels):,} classes as long as the longest",
+    )
     classes = np.array(labels) if kind.kind == "U" else np.array(labels, dtype=kind)
     different = all(low < high for low, high in itertools.pairwise(labels))
     demand(different and classes.tolist() == labels, "sorted classes that differ")
@@ -196,6 +171,8 @@ def _report(report: dict[str, Any]) -> dict[str, Any]:
         ]
         plain += [value for part in shards.values() for value in part]
         demand(all(isinstance(value, int | float) for value in plain), "numbers in the history")
+        demand(all(abs(value) < COUNTED for value in plain if isinstance(value, int)), "counts in the history")
+        demand(0 <= row["mistakes"] < COUNTED, "mistakes that are not negative in the history")
     demand(reason in REASONS and converged == (reason == "converged"), "a known reason for stopping")
     scored = [row["validation_accuracy"] is not None for row in history]
     demand(reason != "early_stopping" or (bool(scored) and all(scored)), "held-out accuracies behind early stopping")

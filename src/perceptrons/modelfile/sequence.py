@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.modelfile.indices import ascending_in, index_in, names_in
 from perceptrons.modelfile.parts import (
     array_in,
     classes_in,
@@ -17,6 +18,7 @@ from perceptrons.modelfile.parts import (
     header_of,
     parameters_in,
     resume,
+    size_of,
     strings_array,
     strings_in,
     timeless,
@@ -29,9 +31,11 @@ from perceptrons.sequence.learner import ChainLearner
 from perceptrons.sequence.matrix import MatrixFeatures
 from perceptrons.sequence.names import NamedFeatures
 from perceptrons.sequence.weights import Entries
+from perceptrons.training.room import check_claim
 
 ESTIMATOR = SequencePerceptron
 MOST = 2**40  # features that a file may speak of
+PER_FEATURE = 16  # bytes at most of a feature without weights
 WEIGHTS = {"per_feature", "labels", "w", "late_w", "arcs", "late_arcs"}  # arrays
 
 
@@ -143,12 +147,15 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerce
     demand(all(type(count) is int and count >= 0 for count in (t, updates, n_features)), "counts that are not negative")
     demand(updates <= t and n_features <= MOST, "no more updates than sequences, and features that a memory holds")
     demand(header["dtype"] in ("float32", "float64"), "weights of float32 or float64")
+    classes = classes_in(header)
+    check_claim(n_features * PER_FEATURE, size_of(arrays), f"A model of {n_features:,} features")
     features, where = _features(model, header, arrays)
+    _check_averages(arrays, t)
     for name in arrays.keys() - WEIGHTS:
         del arrays[name]  # it is copied, and the weights need memory
     try:
         arcs = (bool(model.transitions), bool(model.start_stop))
-        learner = ChainLearner(features, classes_in(header), np.dtype(header["dtype"]), int(header["seed"]), arcs)
+        learner = ChainLearner(features, classes, np.dtype(header["dtype"]), int(header["seed"]), arcs)
         n_weights = _read_weights(learner, where, arrays)
     except MemoryError as error:
         raise ValueError(f"there is no memory for {n_features} features") from error
@@ -158,6 +165,14 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerce
     model.n_features_in_ = learner.n_features
     model._check_can_go_on()
     return model
+
+
+def _check_averages(arrays: dict[str, np.ndarray], t: int) -> None:
+    for name in ("w", "arcs"):
+        last, late = arrays[name], arrays[f"late_{name}"]
+        demand(last.shape == late.shape, f"as many of late_{name} as of {name}")
+        with np.errstate(over="ignore", invalid="ignore"):
+            demand(bool(np.isfinite((last - late / max(t, 1)).astype(last.dtype)).all()), "finite averages")
 
 
 def _features(
@@ -170,31 +185,21 @@ def _features(
     if kind == "matrix":
         demand(model.hash_bits is None and model.min_count == 1, "no names in a matrix")
         columns = header["columns"]
-        named = columns is None or (len(columns) == n and all(isinstance(name, str) for name in columns))
-        demand(named, "as many names as columns")
         if columns is not None:
-            model.feature_names_in_ = np.array(columns, dtype=object)
-        return MatrixFeatures(n, columns), _numbers(arrays, n)
+            model.feature_names_in_ = np.array(names_in(columns, n), dtype=object)
+        return MatrixFeatures(n, columns), ascending_in(arrays, "numbers", n)
     features: Any = NamedFeatures(int(model.min_count), model.hash_bits)
     if model.templates is not None:
         features = model.templates._features(int(model.min_count), model.hash_bits)
     if model.hash_bits is not None:
         demand(n == 2**model.hash_bits, "as many numbers as hashes")
-        return features, _numbers(arrays, n)
+        return features, ascending_in(arrays, "numbers", n)
     if kind == "names":
         _read_names(features, arrays)
     else:
         _read_keys(features, n, arrays)
     demand(features.n_features == n, "as many features as names")
     return features, np.arange(n)
-
-
-def _numbers(arrays: dict[str, np.ndarray], n: int) -> np.ndarray:
-    numbers = array_in(arrays, "numbers", arrays["numbers"].shape[:1], np.int64)
-    demand(
-        bool((np.diff(numbers, prepend=-1) > 0).all()) and numbers.max(initial=-1) < n, "numbers of features in order"
-    )
-    return numbers
 
 
 def _read_names(features: NamedFeatures, arrays: dict[str, np.ndarray]) -> None:
@@ -218,8 +223,8 @@ def _read_keys(features: TemplateFeatures, n: int, arrays: dict[str, np.ndarray]
         part = strings[end - sizes[v] : end]
         features.values[v] = {string: number for number, string in enumerate(part)}
         demand(len(features.values[v]) == len(part), "values that differ")
-    template = array_in(arrays, "key_templates", arrays["key_templates"].shape[:1], np.int16).astype(np.int64)
-    demand(len(template) >= n and bool(((template >= 0) & (template < len(features.list))).all()), "known templates")
+    template = index_in(arrays, "key_templates", len(features.list), np.int16).astype(np.int64)
+    demand(len(template) >= n, "templates of all features")
     looks = features.templates.looks[template]
     flat = array_in(arrays, "key_values", (int((looks >= 0).sum()),), np.int32)
     values = np.zeros((len(template), PARTS), np.int32)
@@ -245,8 +250,7 @@ def _read_weights(learner: ChainLearner, where: np.ndarray, arrays: dict[str, np
     per_feature = array_in(arrays, "per_feature", where.shape, np.int32)
     demand(bool(((per_feature > 0) & (per_feature <= K)).all()), "weights for every feature, no more than labels")
     n = int(per_feature.sum())
-    labels = array_in(arrays, "labels", (n,), np.uint8 if K <= 256 else np.int32)
-    demand(bool((labels < K).all()) and bool((labels >= 0).all()), "labels that are there")
+    labels = index_in(arrays, "labels", K, np.uint8 if K <= 256 else np.int32, (n,))
     ascending = labels[1:] > labels[:-1]
     ascending[np.cumsum(per_feature)[:-1] - 1] = True  # another feature begins there
     demand(bool(ascending.all()), "weights in order")

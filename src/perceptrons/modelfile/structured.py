@@ -4,11 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.modelfile.parts import array_in, demand, header_of, parameters_in, resume, timeless
+from perceptrons.modelfile.indices import ascending_in
+from perceptrons.modelfile.parts import array_in, demand, header_of, parameters_in, resume, size_of, timeless
 from perceptrons.structured.general import StructuredPerceptron, check_choices
 from perceptrons.structured.outputs import LARGEST, OutputLearner
+from perceptrons.training.room import check_claim
 
 ESTIMATOR = StructuredPerceptron
+WEIGHT = 24  # bytes of a weight, with its average
 MOST = 2**48  # weights that a file may speak of: more than any memory holds
 
 
@@ -39,12 +42,11 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> StructuredPer
         all(type(count) is int and count >= 0 for count in (size, t, updates)), "whole numbers that are not negative"
     )
     demand(max(updates, int(header["mistakes"])) <= t, "no more mistakes and updates than examples")
-    where = array_in(arrays, "where", arrays["where"].shape[:1], np.int64)
-    w, late = (array_in(arrays, name, where.shape, np.float64) for name in ("w", "late"))
-    in_order = bool((np.diff(where, prepend=-1) > 0).all())
     demand(size <= MOST, "no more weights than a memory holds")
-    demand(in_order and (not len(where) or where[-1] < size), "weights that are there, in order")
+    where = ascending_in(arrays, "where", size)
+    w, late = (array_in(arrays, name, where.shape, np.float64) for name in ("w", "late"))
     demand(updates > 0 or not len(where), "updates behind the weights")
+    check_claim(WEIGHT * size, size_of(arrays), f"A model of {size:,} weights")
     learner = _learner(size, int(header["seed"]))
     learner.t, learner.updates = t, updates
     learner.w[where], learner.late[where] = w, late

@@ -1,6 +1,7 @@
 """The language of templates: what `word[-1]|suffix(word, 3)` says, parsed into views of tokens and where to look."""
 
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -11,6 +12,7 @@ BIAS = "bias"
 FARTHEST = 1000  # tokens away
 DEEPEST = 50  # functions in a template
 MANY = 4000  # templates at most: twelve bits of a key say which it is
+LONGEST = 2000  # characters of a template
 TOKEN = re.compile(r"\s*(?:(-?[0-9]+\.\.-?[0-9]+|-?[0-9]+)|([^\W\d][\w.:-]*)|(.))", re.DOTALL)
 
 
@@ -47,6 +49,8 @@ def parse(text: str, columns: Sequence[str]) -> list[Template]:
     reader = _Reader(text, columns)
     if text.count("(") > DEEPEST:
         reader.fail(f"has more than {DEEPEST} functions")
+    if len(text) > LONGEST:
+        raise ValueError(f"A template has {len(text):,} characters, and at most {LONGEST:,} are possible.")
     parts = [list(reader.part())]
     while reader.now == "|":
         reader.take("|")
@@ -54,6 +58,7 @@ def parse(text: str, columns: Sequence[str]) -> list[Template]:
     reader.take("")
     if len(parts) > PARTS:
         reader.fail(f"combines {len(parts)} values, and at most {PARTS} are possible")
+    reader.check_number(math.prod(map(len, parts)))
     return [tuple(chosen) for chosen in itertools.product(*parts)]
 
 
@@ -83,6 +88,11 @@ class _Reader:
             f" or 'shape(lower(word))[1]'; functions are {', '.join(FUNCTIONS)}; columns are {', '.join(self.columns)}."
         )
 
+    def check_number(self, n: int) -> None:
+        """Templates are counted before they are made: ranges multiply."""
+        if n > MANY:
+            self.fail(f"stands for {n:,} templates, and at most {MANY:,} are possible")
+
     def part(self) -> Iterator[Part]:
         views = list(self.view())
         offsets = [0]
@@ -90,6 +100,7 @@ class _Reader:
             self.take("[")
             offsets = self.numbers(-FARTHEST, FARTHEST)
             self.take("]")
+        self.check_number(len(views) * len(offsets))
         return (Part(view, offset) for offset in offsets for view in views)
 
     def view(self) -> Iterator[View]:
@@ -101,6 +112,7 @@ class _Reader:
                 self.take(",")
                 numbers = self.numbers(1, FARTHEST)
             self.take(")")
+            self.check_number(len(inner) * len(numbers))
             return (View(view.column, (*view.steps, (name, k))) for view in inner for k in numbers)
         if name not in self.columns:
             self.fail(f"names {name!r}, which is no column" if name else "ends where a column should be")

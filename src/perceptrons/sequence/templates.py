@@ -120,9 +120,16 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
             texts = _renamed(WORDS if texts == "words" else CHUNKING, columns)
         elif not isinstance(texts, list | tuple):
             raise ValueError(f"templates={texts!r}: give a list of templates, 'words', 'chunking' or None.")
-        found = dict.fromkeys(template for text in texts for template in parse(text, columns))
-        if not 0 < len(found) <= MANY:
-            raise ValueError(f"There are {len(found)} templates: give at least 1 and at most {MANY}.")
+        found: dict[Template, None] = {}
+        made = 0
+        for text in texts:
+            templates = parse(text, columns)
+            made += len(templates)
+            found.update(dict.fromkeys(templates))
+            if len(found) > MANY or made > 10 * MANY:  # before all that a hostile file asks for is made
+                raise ValueError(f"There are over {MANY:,} templates: that is the most that is possible.")
+        if not found:
+            raise ValueError("There are no templates: give at least one.")
         return list(found), columns
 
     def _features(self, min_count: int, hash_bits: int | None) -> TemplateFeatures:

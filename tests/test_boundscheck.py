@@ -1,0 +1,61 @@
+"""PERCEPTRONS_BOUNDSCHECK=1: an index that is out of range raises IndexError in compiled code, wherever it stands."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+
+SETUP = """
+import numpy as np
+from perceptrons.passes.voting import binary_votes
+from perceptrons.rows import Sparse, add, compiled, dot, scores
+row = Sparse(np.ones(1), np.array([{column}], np.int32), np.array([0, 1], np.int32))
+@compiled
+def in_a_pass(array, place):
+    return array[place]
+@compiled
+def in_a_dot_product(rows, w):
+    return dot(rows, 0, w)
+@compiled
+def in_an_update(rows, w):
+    add(rows, 0, 1.0, w)
+@compiled
+def in_scores(rows, theta, s):
+    scores(rows, 0, theta, s)
+"""
+CALLS = {
+    "in a function": "in_a_pass(np.ones(3), {column})",
+    "in a verb": "in_a_dot_product(row, np.ones(3))",
+    "in a verb that writes": "in_an_update(row, np.ones(3))",
+    "in a verb of several classes": "in_scores(row, np.asfortranarray(np.ones((2, 3))), np.ones(2))",
+    "in a pass of the library": "binary_votes(np.ones((1, 3)), np.array([{column}]), np.ones(1), np.ones(1), "
+    "np.ones(2), True, np.zeros(1), np.zeros(1))",
+}
+
+
+def outcome(code, column, **environment):
+    """How a program of these lines ends: what is on its last line of stderr."""
+    script = (SETUP + code).format(column=column)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")} | environment,
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    return done.returncode, (done.stderr.splitlines() or [""])[-1]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_wrong_index_is_an_index_error_where_bounds_are_checked(call):
+    code, error = outcome(CALLS[call], 7, PERCEPTRONS_BOUNDSCHECK="1")
+    assert code == 1
+    assert error.startswith("IndexError")
+
+
+def test_right_indices_are_none_and_code_compiled_with_checks_is_not_used_without():
+    every = "\n".join(CALLS.values())
+    assert outcome(every, 2, PERCEPTRONS_BOUNDSCHECK="1") == (0, "")
+    unchecked = "assert not binary_votes.targetoptions.get('boundscheck')\n" + every
+    assert outcome(unchecked, 2, PERCEPTRONS_BOUNDSCHECK="0") == (0, "")
