@@ -1,8 +1,10 @@
 """Tables of any bytes: what is read is what the plain versions read, every other record is counted, nothing crashes."""
 
+import gzip
 import io
 import json
 import random
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +14,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perceptrons.data import DataFileError, source
+from perceptrons.data import DataFileError, read, source
+from perceptrons.data.conll import read_conll
 from perceptrons.data.tables import TableReader
 from tests.reference import tables as reference
 
@@ -168,3 +171,20 @@ def test_broken_parquet_and_arrow_is_read_or_refused(tmp_path, kind):
         refused += complaint != ""
         assert "\n" not in complaint
     assert refused > 30
+
+
+def test_a_small_compressed_file_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("perceptrons.data.source.memory", lambda: 400_000_000)
+    monkeypatch.setattr("perceptrons.data.source.AT_ONCE", 2**20)
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"a,kind\n" + b"1,x\n" * 25_000_000, 1))
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="more than 80,000,000 bytes when uncompressed"):
+        read(path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 90e6
+    column = tmp_path / "a.conll.gz"
+    column.write_bytes(gzip.compress(b"a\tx\n" * 25_000_000, 1))
+    with pytest.raises(ValueError, match="when uncompressed"):
+        read_conll(column)

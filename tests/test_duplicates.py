@@ -91,3 +91,11 @@ def test_equal_rows_are_found_wherever_they_stand_in_a_large_matrix():
     codes = np.zeros(3001)
     codes[[1500, 3000]] = 1
     assert found(X, codes) == [[1, 3000], [17, 1500]]
+
+
+def test_sparse_arrays_are_compared_like_sparse_matrices_and_every_row_needs_a_class():
+    X = [[1.0, 0.0], [1.0, 0.0], [0.0, 2.0], [0.0, 2.0]]
+    for kind in (sp.csr_array, sp.csr_matrix, sp.coo_array):
+        assert [group.tolist() for group in contradictions(kind(X), np.array([0, 1, 0, 0]))] == [[0, 1]]
+        with pytest.raises(ValueError, match="4 rows"):
+            contradictions(kind(X), np.array([0, 1, 0]))

@@ -5,6 +5,7 @@ import os
 import pickle
 import signal
 import threading
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -442,3 +443,28 @@ def test_progressive_validation_goes_the_short_way(monkeypatch, rng):
     rest = progressive(model, stream[20:])
     assert first.mistakes + rest.mistakes == expected.mistakes
     assert state(model) == state(general)
+
+
+@pytest.mark.parametrize("as_dict", [False, True])
+def test_voting_keeps_of_each_example_little_more_than_the_example(as_dict, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1500, 5)), rng.integers(0, 3, 1500).tolist()
+    rows = [{f"f{k}": value for k, value in enumerate(x)} for x in X.tolist()] if as_dict else list(X)
+
+    def taught():
+        model, before = Perceptron(combine="vote"), 0
+        for i, (x, label) in enumerate(zip(rows, y, strict=True)):
+            if i == 200:
+                tracemalloc.start()
+                before = tracemalloc.get_traced_memory()[0]
+            model.learn_one(x, label)
+        grown = tracemalloc.get_traced_memory()[0] - before
+        tracemalloc.stop()
+        return model, grown / 1300
+
+    model, grown = taught()
+    assert grown < 600  # an update is 48 bytes, an example 40 or 100; the rest waits to be joined
+    monkeypatch.setattr("perceptrons.training.votes.MANY", 10**9)
+    apart, _ = taught()
+    asked = rows if as_dict else X
+    np.testing.assert_array_equal(model.decision_function(asked), apart.decision_function(asked))

@@ -17,6 +17,7 @@ from perceptrons.cli.evaluate import evaluate
 from perceptrons.cli.inspect import inspect
 from perceptrons.cli.predict import predict
 from perceptrons.cli.reportpage import report
+from perceptrons.cli.screen import say
 from perceptrons.cli.tag import group as tag
 from perceptrons.cli.train import train
 from perceptrons.cli.tune import tune
@@ -81,7 +82,7 @@ class Program(TyperGroup):
 
 def complain(message: str, code: int) -> int:
     """Say what is wrong, on one line of stderr."""
-    print(" ".join(message.splitlines()), file=sys.stderr)
+    say(message)
     return code
 
 

@@ -9,7 +9,7 @@ import typer
 
 from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.screen import as_json, bar, grid, heading, percent, plain, screen
+from perceptrons.cli.screen import as_json, bar, grid, heading, percent, plain, say, screen
 from perceptrons.cli.splits import (
     DevShare,
     Force,
@@ -136,7 +136,7 @@ def _names(given: list[str] | None) -> list[str] | None:
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    say(line)
 
 
 def show(found: "Compared", read: "WholeData", console: "Console") -> None:

@@ -11,7 +11,7 @@ import typer
 from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, load_model, save_text, several_labels
-from perceptrons.cli.screen import screen
+from perceptrons.cli.screen import screen, visible
 
 
 def report(
@@ -82,7 +82,8 @@ def report(
             )  # fmt: skip
     save_text(page.html, output)
     if not quiet:
-        print(f"{output}: {len(page.html.encode()) / 1e6:.2f} MB, everything inside; open it in a browser.")
+        size = f"{len(page.html.encode()) / 1e6:.2f} MB"
+        print(f"{visible(str(output))}: {size}, everything inside; open it in a browser.")
 
 
 def waiting(quiet: bool) -> Any:

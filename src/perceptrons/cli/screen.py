@@ -2,9 +2,11 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +18,14 @@ class Screen(Console):
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+    def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+        """What is shown, without control characters that came with names, tokens and labels."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable() or segment.text == "\n":
+                yield segment
+            else:
+                yield Segment(visible(segment.text), segment.style)
 
 
 def screen(stderr: bool = False) -> Screen:
@@ -44,9 +54,21 @@ def count(number: int, thing: str, things: str | None = None) -> str:
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
+def visible(text: str) -> str:
+    """Text whose control characters, those that would steer a terminal, are written as in Python; lines stay."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text)
+
+
+def say(message: str) -> None:
+    """One line on stderr."""
+    print(visible(" ".join(message.splitlines())), file=sys.stderr, flush=True)
+
+
 def plain(label: Any, at_most: int = 28) -> str:
     """A label or name as a piece of one line: control characters escaped, cut if long."""
-    text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(label))
+    text = visible(str(label).replace("\n", "\\n"))
     return text if len(text) <= at_most else text[: at_most - 3] + "..."
 
 

@@ -1,7 +1,6 @@
 """Data that `tune` and `compare` need whole: a table as it is, or all blocks of a stream, with labels and groups."""
 
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import read_table
 from perceptrons.cli.options import DataFormat
-from perceptrons.cli.screen import count, plain
+from perceptrons.cli.screen import count, plain, say
 from perceptrons.cli.stream.options import STDIN, Asked, format_by_name, why_stream
 from perceptrons.cli.stream.reading import TABLES, Reading, reader_for, reader_of, refusing_stream, say_skipped
 
@@ -159,7 +158,7 @@ def ledger_file(asked: Path | None, quiet: bool = False) -> Path | None:
         if os.path.exists(path):  # what it remembers must not be passed over
             return path
         if not quiet:
-            print(UNREMEMBERED.format(path=path.parent, why=error.strerror), file=sys.stderr)
+            say(UNREMEMBERED.format(path=path.parent, why=error.strerror))
         return None
     return path
 

@@ -21,9 +21,12 @@ from perceptrons.data.packed import BOM, PACKINGS, STDIN, packing_of
 from perceptrons.data.spare import Spare
 from perceptrons.data.table import DataFileError
 from perceptrons.scan.eight import ROOM
+from perceptrons.training.room import memory
 
 PIECE = 2**21  # bytes: small enough for the cache, large enough that Python's time for each does not count
 LONGEST_LINE = 2**28
+AT_ONCE = 2**24  # bytes of a file that is read whole
+WHOLE_SHARE = 0.2  # of the memory that such a file may take: it is held several times while it is read
 BROKEN = (EOFError, zlib.error, lzma.LZMAError)
 
 
@@ -211,9 +214,17 @@ class _Within(io.RawIOBase):
 
 
 def read_bytes(path: Path) -> bytes:
-    """The whole file, unpacked."""
+    """The whole file, unpacked. A small compressed file may be a huge one: it must fit in memory several times."""
+    parts: list[bytes] = []
+    size, limit = 0, int(WHOLE_SHARE * memory())
     with opened(path) as file:
-        return file.read()
+        while part := file.read(AT_ONCE):
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                what = f"it has more than {limit:,} bytes when uncompressed, too many for the memory of this machine"
+                raise DataFileError(path, f"{what}: split it, or read it block by block with perceptrons.data.stream")
+    return b"".join(parts)
 
 
 def pieces(path: Path, prompt: bool = False, share: Share | None = None) -> Iterator[Piece]:

@@ -12,7 +12,7 @@ from perceptrons.features.stored import check_arrays, check_options
 from perceptrons.scan.eight import ROOM
 from perceptrons.scan.murmur import hash_names
 from perceptrons.scan.names import key_names, remember_names
-from perceptrons.scan.table import MOST, extended, grown, new_table
+from perceptrons.scan.table import MOST, SECRET, extended, grown, new_table
 
 FIRST_SLOTS = 2**10
 
@@ -237,7 +237,7 @@ class Columns:
         n = len(counts)
         keys, padded = np.empty(n, np.uint64), np.concatenate([arena, np.zeros(ROOM, np.uint8)])
         with np.errstate(over="ignore"):
-            key_names(padded, ends, keys)
+            key_names(padded, ends, SECRET, keys)
         if len(np.unique(columns._numbers(Names(arena, ends, counts, keys)))) != n:
             raise ValueError("Two of the names are the same.")
         columns._columns[: len(homes)] = homes

@@ -10,7 +10,7 @@ import numpy as np
 
 from perceptrons.scan.eight import ROOM
 from perceptrons.scan.names import key_names, number_names
-from perceptrons.scan.table import extended, grown, new_table, power_of_two
+from perceptrons.scan.table import SECRET, extended, grown, new_table, power_of_two
 from perceptrons.scan.words import Clean, Entries, Rule, add_up, cut, room_for
 
 FEWEST, USUAL = 2**10, 2**16  # slots of a new table: for a short text, for a piece of about 1 MB
@@ -120,7 +120,7 @@ def keyed(names: list[bytes], counts: np.ndarray) -> Names:
     ends = np.cumsum([0, *map(len, names)])
     keys, padded = np.empty(len(names), np.uint64), np.frombuffer(b"".join([*names, bytes(ROOM)]), np.uint8)
     with np.errstate(over="ignore"):
-        key_names(padded, ends, keys)
+        key_names(padded, ends, SECRET, keys)
     return Names(padded[: ends[-1]], ends, counts, keys)
 
 

@@ -2,7 +2,8 @@
 
 A slot holds a key, 0 where it is empty, and a note: the number of the name in the upper 32 bits, what its user writes
 in the lower. The key of a name of up to 7 bytes is these bytes, so equal keys are equal names; that of a longer one is
-a hash, and its bytes are compared.
+a hash, and its bytes are compared. Hashes depend on a secret of the process, an odd number that is in every table: who
+chooses names cannot choose their slots, which would make every search a walk through all of them.
 
 The loops here have one way out: where an inlined function has two, numba counts references to its arrays at every
 call, which costs five times as much as the search.
@@ -27,7 +28,7 @@ class Table(NamedTuple):
     keys: np.ndarray  # uint64: the key of each name
     ends: np.ndarray  # int64: name k is arena[ends[k]:ends[k + 1]]
     arena: np.ndarray  # uint8
-    used: np.ndarray  # int64 (1,): how many names there are
+    used: np.ndarray  # int64 (2,): how many names there are, and the secret
 
 
 @inlined
@@ -37,7 +38,7 @@ def short_key(bytes_, length):
 
 
 @inlined
-def key_of(text, a, b):
+def key_of(text, a, b, secret):
     """The key of the name text[a:b]; there are ROOM bytes behind it."""
     key = U0
     if b - a < U8:
@@ -45,29 +46,30 @@ def key_of(text, a, b):
     else:
         key = (b - a) * np.uint64(0x9E3779B97F4A7C15)
         while a + U8 < b:
-            key = stirred(key ^ load(text, a))
+            key = stirred(key ^ load(text, a), secret)
             a += U8
-        key = stirred(key ^ load(text, b - U8)) | LONG  # the last eight, some of them for the second time
+        key = stirred(key ^ load(text, b - U8), secret) | LONG  # the last eight, some of them for the second time
     return key
 
 
 @inlined
-def stirred(x):
-    x = x * np.uint64(0xBF58476D1CE4E5B9)
+def stirred(x, secret):
+    """Twice multiplied: after once, a difference in the highest bit would still be known to who chose it."""
+    x = x * secret
+    x = (x ^ (x >> U32)) * secret
     return x ^ (x >> U32)
 
 
 @inlined
-def home_of(slots, key):
+def home_of(slots, key, secret):
     """The slot where the search for a key begins."""
-    x = (key ^ (key >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
-    return (x ^ (x >> U32)) & np.uint64(len(slots) - 1)
+    return stirred(key, secret) & np.uint64(len(slots) - 1)
 
 
 @inlined
-def slot_of(slots, key, ends, arena, text, a, b):
+def slot_of(slots, key, ends, arena, text, a, b, secret):
     """The slot of the name text[a:b], or the empty one where it belongs."""
-    mask, slot = np.uint64(len(slots) - 1), home_of(slots, key)
+    mask, slot = np.uint64(len(slots) - 1), home_of(slots, key, secret)
     while slots[slot, U0] != U0 and not (
         slots[slot, U0] == key and (key < LONG or is_name(slots[slot, U1] >> U32, ends, arena, text, a, b))
     ):
@@ -105,11 +107,11 @@ def insert(slots, slot, key, keys, ends, arena, used, text, a, b):
 
 
 @compiled
-def refill(slots, keys, n):
-    """Put n names, all different, into empty slots."""
-    mask = np.uint64(len(slots) - 1)
-    for number in range(np.uint64(n)):
-        slot = home_of(slots, keys[number])
+def refill(slots, keys, used):
+    """Put all names, which are all different, into empty slots."""
+    mask, secret = np.uint64(len(slots) - 1), np.uint64(used[1])
+    for number in range(np.uint64(used[0])):
+        slot = home_of(slots, keys[number], secret)
         while slots[slot, U0] != U0:
             slot = (slot + U1) & mask
         slots[slot, U0] = keys[number]
@@ -123,11 +125,12 @@ def number_names(content, begin, end, item, table, numbers):
     Changes the table and numbers. Returns the item before which the table has to grow, or that behind the last.
     """
     slots, keys, ends, arena, used = table
+    secret = np.uint64(used[1])
     room, i, n = True, np.uint64(item), np.uint64(len(begin))
     while room and i < n:
         a, b = np.uint64(begin[i]), np.uint64(end[i])
-        key = key_of(content, a, b)
-        slot = slot_of(slots, key, ends, arena, content, a, b)
+        key = key_of(content, a, b, secret)
+        slot = slot_of(slots, key, ends, arena, content, a, b, secret)
         if slots[slot, U0] == U0:
             room = insert(slots, slot, key, keys, ends, arena, used, content, a, b)
         if room:
@@ -144,11 +147,11 @@ def remember_names(text, text_ends, new_keys, counts, table, totals, limit, lear
     they count to totals. Changes these and numbers.
     """
     slots, keys, ends, arena, used = table
-    n = np.uint64(len(numbers))
+    n, secret = np.uint64(len(numbers)), np.uint64(used[1])
     for k in range(n):
-        touch(slots, home_of(slots, new_keys[min(k + np.uint64(AHEAD), n - U1)]))
+        touch(slots, home_of(slots, new_keys[min(k + np.uint64(AHEAD), n - U1)], secret))
         a, b = np.uint64(text_ends[k]), np.uint64(text_ends[k + U1])
-        slot = slot_of(slots, new_keys[k], ends, arena, text, a, b)
+        slot = slot_of(slots, new_keys[k], ends, arena, text, a, b, secret)
         if slots[slot, U0] == U0 and learning and used[0] < limit:
             insert(slots, slot, new_keys[k], keys, ends, arena, used, text, a, b)
         number = np.int64(-1)
@@ -160,7 +163,7 @@ def remember_names(text, text_ends, new_keys, counts, table, totals, limit, lear
 
 
 @compiled
-def key_names(text, ends, keys):
+def key_names(text, ends, secret, keys):
     """keys[k] = the key of the name text[ends[k]:ends[k + 1]]; there are ROOM bytes behind the last."""
     for k in range(len(keys)):
-        keys[k] = key_of(text, np.uint64(ends[k]), np.uint64(ends[k + 1]))
+        keys[k] = key_of(text, np.uint64(ends[k]), np.uint64(ends[k + 1]), np.uint64(secret))

@@ -1,11 +1,14 @@
 """Hash tables of names that grow. The compiled part is `scan/names.py`."""
 
+import secrets
+
 import numpy as np
 
 from perceptrons.scan.names import SLOTS, Table, refill
 
 MOST = 2**31 - 2  # names that 32 bits can number
 USUAL_BYTES = 8  # of a name
+SECRET = secrets.randbits(62) | 2**40 | 1  # of this process: see scan/names.py. Keys are never written to a file
 
 
 def power_of_two(n: int) -> int:
@@ -21,7 +24,7 @@ def new_table(slots: int) -> Table:
         np.empty(names, np.uint64),
         np.zeros(names + 1, np.int64),
         np.empty(USUAL_BYTES * names, np.uint8),
-        np.zeros(1, np.int64),
+        np.array([0, SECRET], np.int64),
     )
 
 
@@ -37,7 +40,7 @@ def grown(table: Table, names: int, n_bytes: int) -> Table:
     keys, ends = extended(table.keys, slots // SLOTS), extended(table.ends, slots // SLOTS + 1)
     new = Table(np.zeros((slots, 2), np.uint64), keys, ends, arena, table.used)
     with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
-        refill(new.slots, new.keys, n)
+        refill(new.slots, new.keys, new.used)
     return new
 
 

@@ -140,14 +140,15 @@ def word_grams(n, rule, table, clean, entries, e):
     """Enter all n-grams of the n words of a clean text. Returns how many entries there are, and if there was room."""
     slots, keys, ends, arena, used = table
     text, word_ends = clean
+    secret = np.uint64(used[1])
     numbers, counts, first = entries.numbers, entries.counts, e
     room = True
     for size in range(np.uint64(rule.word_low), np.uint64(rule.word_high) + U1):
         a = BEFORE
         for last in range(size - U1, n):
             b = np.uint64(word_ends[last])
-            key = key_of(text, a, b)
-            slot = slot_of(slots, key, ends, arena, text, a, b)
+            key = key_of(text, a, b, secret)
+            slot = slot_of(slots, key, ends, arena, text, a, b, secret)
             room = room and e < np.uint64(len(numbers))
             if slots[slot, U0] == U0 and room:
                 room = insert(slots, slot, key, keys, ends, arena, used, text, a, b)
@@ -162,6 +163,7 @@ def char_grams(n, rule, table, clean, entries, first, e):
     """Enter all n-grams of characters of the n words, each with a space before and behind it."""
     slots, keys, ends, arena, used = table
     text, word_ends = clean
+    secret = np.uint64(used[1])
     numbers, counts = entries.numbers, entries.counts
     room, begin = True, BEFORE - U1
     for word in range(n):
@@ -176,8 +178,8 @@ def char_grams(n, rule, table, clean, entries, first, e):
                 key, before = short_key((load(text, a) << U8) | U1, b - a + U1), text[a - U1]
                 if b - a >= U7:
                     text[a - U1] = MARK
-                    key = key_of(text, a - U1, b)
-                slot = slot_of(slots, key, ends, arena, text, a - U1, b)
+                    key = key_of(text, a - U1, b, secret)
+                slot = slot_of(slots, key, ends, arena, text, a - U1, b, secret)
                 room = room and e < np.uint64(len(numbers))
                 if slots[slot, U0] == U0 and room:
                     text[a - U1] = MARK

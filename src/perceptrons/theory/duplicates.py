@@ -38,6 +38,8 @@ def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
     """
     X = _once_each(X) if sp.issparse(X) else np.asarray(X)
     codes = np.asarray(codes)
+    if codes.shape != X.shape[:1]:
+        raise ValueError(f"X has {X.shape[0]:,} rows, and there are classes for {codes.size:,}: give as many.")
     hashes = _hashes_of_sparse(X) if sp.issparse(X) else _hashes_of_dense(X)
     order = np.argsort(hashes, kind="stable")
     hashes = hashes[order]
@@ -111,5 +113,5 @@ def _mixed(values: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
 def _equal(X: Any, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Which of these rows equal the others, value for value."""
     if sp.issparse(X):
-        return np.asarray((X[rows] != X[others]).getnnz(axis=1) == 0)
+        return np.diff((X[rows] != X[others]).tocsr().indptr) == 0
     return (X[rows] == X[others]).all(axis=1)

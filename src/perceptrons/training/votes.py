@@ -1,5 +1,6 @@
 """Voting: every weight vector that ever was, kept as the updates that lead from each to the next."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from perceptrons.passes.voting import binary_votes, multiclass_votes
 from perceptrons.rows import Rows, Sparse
 
 MEMORY = 2**24  # numbers of each kind held at once while predicting
+MANY = 256  # blocks of one row, which weigh more than what they hold, become one
 
 
 class Votes:
@@ -34,14 +36,17 @@ class Votes:
 
     def record(self, rows: Rows, n_features: int, log: np.ndarray, taken: np.ndarray) -> None:
         """Add updates as a pass logs them. taken: which support example each row of this training set is, or -1."""
+        log = log.copy()  # the pass made room for more
         which = log[:, 1].astype(np.intp)
         new = np.unique(which[taken[which] < 0])
         if len(new):
             self.support.append(take(rows, new, n_features))
             taken[new] = np.arange(self.n_support, self.n_support + len(new))
             self.n_support += len(new)
+            _gather(self.support, lambda blocks: _joined(blocks, n_features))
         log[:, 1] = taken[which]
         self._logs.append(log)
+        _gather(self._logs, np.concatenate)
 
     def rename_classes(self, places: np.ndarray) -> None:
         """Class c of the log is now class places[c]."""
@@ -52,9 +57,7 @@ class Votes:
     def matrix(self, n_features: int) -> Any:
         """The support examples as one matrix of n_features columns."""
         if len(self.support) > 1:
-            sparse = any(sp.issparse(block) for block in self.support)
-            blocks = [_widened(sp.csr_matrix(block) if sparse else block, n_features) for block in self.support]
-            self.support = [sp.vstack(blocks, format="csr") if sparse else np.concatenate(blocks)]
+            self.support = [_joined(self.support, n_features)]
         return _widened(self.support[0], n_features) if self.support else sp.csr_matrix((0, n_features))
 
     def counts(self, t: float) -> np.ndarray:
@@ -112,6 +115,18 @@ def take(rows: Rows, which: np.ndarray, n_features: int) -> Any:
         shape = (len(rows.starts) - 1, n_features)
         return sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape, copy=False)[which]
     return rows.values[which]
+
+
+def _gather(blocks: list[Any], join: Callable[[list[Any]], Any]) -> None:
+    """Join the last blocks if they are many, of one row each, as examples that come one by one make them."""
+    if len(blocks) >= MANY and all(block.shape[0] == 1 for block in blocks[-MANY:]):
+        blocks[-MANY:] = [join(blocks[-MANY:])]
+
+
+def _joined(blocks: list[Any], n_features: int) -> Any:
+    sparse = any(sp.issparse(block) for block in blocks)
+    blocks = [_widened(sp.csr_matrix(block) if sparse else block, n_features) for block in blocks]
+    return sp.vstack(blocks, format="csr") if sparse else np.concatenate(blocks)
 
 
 def _dense(product: Any) -> np.ndarray:

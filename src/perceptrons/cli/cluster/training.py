@@ -14,7 +14,7 @@ from perceptrons.cli.cluster.progress import MixingWatch
 from perceptrons.cli.cluster.reading import ByWorkers, by_workers
 from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, save_model
-from perceptrons.cli.screen import as_json, screen
+from perceptrons.cli.screen import as_json, say, screen
 from perceptrons.cli.stream import training as of_streams
 from perceptrons.cli.stream.reading import check_files
 from perceptrons.cli.stream.training import Order, name_of
@@ -46,7 +46,7 @@ def train_on_cluster(order: Order) -> None:
     with connected(order.asked, order.verbose) as client:
         scheduler = client.scheduler.address
         if said:
-            print(in_words(client), file=sys.stderr, flush=True)
+            say(in_words(client))
         began = time.perf_counter()
         _learn(order, data, epochs, client, watching, checkpoint)
         seconds = time.perf_counter() - began

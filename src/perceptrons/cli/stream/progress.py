@@ -4,7 +4,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.screen import bar, heading, percent, screen
+from perceptrons.cli.screen import bar, heading, percent, say, screen, visible
 from perceptrons.cli.wording import apart
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Watching:
             self._begun = True
             self.erase()
             for line in self.notices:
-                print(" ".join(line.splitlines()), file=sys.stderr, flush=True)
+                say(line)
             for line in self._title:
                 self._print(line)
 
@@ -119,7 +119,7 @@ class Watching:
 
     def _show_live(self, text: str) -> None:
         if self._live is not None:
-            sys.stderr.write(ERASED + text[: max(1, self._live.width - 1)])
+            sys.stderr.write(ERASED + visible(text)[: max(1, self._live.width - 1)])
             sys.stderr.flush()
             self._drawn, self._next_draw = True, time.monotonic() + OFTEN
 

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import feature_names, refusing_to_open
-from perceptrons.cli.screen import count
+from perceptrons.cli.screen import count, say
 from perceptrons.cli.stream.options import ONLY_STREAMS, STDIN, Asked, format_by_name, option
 
 if TYPE_CHECKING:
@@ -172,6 +171,6 @@ def skipped_in_words(reader: "Reader") -> str:
 def say_skipped(reader: "Reader") -> None:
     """Say on stderr how many records were skipped, if any, and what else there is to say."""
     for notice in reader.notices:
-        print(f"{reader.files[0]}: {notice}", file=sys.stderr)
+        say(f"{reader.files[0]}: {notice}")
     if reader.skipped:
-        print(skipped_in_words(reader), file=sys.stderr)
+        say(skipped_in_words(reader))
