@@ -32,6 +32,17 @@ class ArrayFileError(ValueError):
     """The file is not a whole and sound file of records."""
 
 
+@contextmanager
+def sound(name: str) -> Iterator[None]:
+    """What a kept file says is read in this block: it may be anybody's, and say anything."""
+    try:
+        yield
+    except ArrayFileError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise ArrayFileError(f"{name}: the cache does not fit together ({error}): remove the file.") from error
+
+
 class ArrayFile:
     """Records by number. `append` while it is written, `read` as soon as they are; `close` keeps a named file."""
 
@@ -70,11 +81,12 @@ class ArrayFile:
             text = _at(file, begin, length)
             if zlib.crc32(text) != checksum:
                 raise ArrayFileError(f"{path}: the index of the cache is damaged.")
-            content = json.loads(text)
-            self = cls(file, path, None, content["records"], begin)
-            for record in self._index:
-                self._check(record)
-            return self, content["notes"]
+            with sound(str(path)):
+                content = json.loads(text)
+                self = cls(file, path, None, content["records"], begin)
+                for record in self._index:
+                    self._check(record)
+                return self, dict(content["notes"])
         except BaseException:
             file.close()
             raise
@@ -116,13 +128,16 @@ class ArrayFile:
 
     def read(self, number: int) -> dict[str, np.ndarray]:
         """The arrays of a record, mapped into memory as long as they are used; checked the first time."""
-        record = self._index[number]
+        with sound(self.name):
+            return self._mapped(number, self._index[number])
+
+    def _mapped(self, number: int, record: dict[str, Any]) -> dict[str, np.ndarray]:
         if not record["size"]:
             return {name: np.empty(shape, dtype) for name, (_, dtype, shape) in record["arrays"].items()}
         begin = record["begin"] // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
         end = record["begin"] + record["size"]
         if os.fstat(self._file.fileno()).st_size < end:
-            raise ArrayFileError(f"{self._name}: the cache was cut short while it was used.")
+            raise ArrayFileError(f"{self.name}: the cache was cut short while it was used.")
         content = mmap.mmap(self._file.fileno(), end - begin, offset=begin, **MAPPED)
         arrays, checksum = {}, 0
         for name, (offset, dtype, shape) in record["arrays"].items():
@@ -132,7 +147,7 @@ class ArrayFile:
             if number not in self._sound and array.size:
                 checksum = zlib.crc32(array.data.cast("B"), checksum)
         if number not in self._sound and checksum != record["checksum"]:
-            raise ArrayFileError(f"{self._name}: record {number} of the cache is damaged: remove the file.")
+            raise ArrayFileError(f"{self.name}: record {number} of the cache is damaged: remove the file.")
         self._sound.add(number)
         return arrays
 
@@ -157,7 +172,7 @@ class ArrayFile:
             self._temporary = None
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
         return "The temporary cache" if self._path is None else str(self._path)
 
     @property
@@ -179,7 +194,7 @@ class ArrayFile:
             length = kind.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
             sound = sound and kind.kind in KINDS and min([0, *shape]) >= 0 and offset >= 0 and offset + length <= size
         if not sound:
-            raise ArrayFileError(f"{self._name}: the index of the cache does not fit its contents.")
+            raise ArrayFileError(f"{self.name}: the index of the cache does not fit its contents.")
 
 
 def _at(file: BinaryIO, offset: int, size: int) -> bytes:

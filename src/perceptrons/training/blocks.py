@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.training.arrayfile import ArrayFile, ArrayFileError
+from perceptrons.training.arrayfile import ArrayFile, ArrayFileError, sound
 from perceptrons.training.inputs import Growth, check_sound
 from perceptrons.training.structure import sound_csr
 from perceptrons.training.targets import FORMS, Target, read_target
@@ -85,10 +85,15 @@ class Cache:
         if not path.exists():
             return None
         file, notes = ArrayFile.open(path)
-        if notes["about"] != about:
+        if notes.get("about") != about:
             file.close()
             return None
-        return cls(file, len(file) - 1), notes["learned"], file.read(len(file) - 1)
+        try:
+            with sound(file.name):
+                return cls(file, len(file) - 1), dict(notes["learned"]), file.read(len(file) - 1)
+        except ArrayFileError:
+            file.close()
+            raise
 
     def writing(self, blocks: Iterable[Block]) -> Generator[Block, None, None]:
         """The same blocks, each written down before it is passed on."""
@@ -110,11 +115,12 @@ class Cache:
 
     def _read(self, number: int) -> Block:
         """A block. A kept file may be anybody's: the first time, what it says is checked."""
-        block = _block(self.file.read(number), self.file.facts(number))
-        if number not in self._sound:
-            _check(block)
-            self._sound.add(number)
-        return block
+        with sound(self.file.name):
+            block = _block(self.file.read(number), self.file.facts(number))
+            if number not in self._sound:
+                _check(block)
+                self._sound.add(number)
+            return block
 
     def keep(self, about: Any, learned: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """All blocks are written. about: what they were read from, and how."""
@@ -163,12 +169,12 @@ def _check(block: Block) -> None:
     """Raise ArrayFileError for a block that would lead the learner astray."""
     X, target, weight = block.X, block.target, block.weight
     n, k = X.shape[0], len(target.classes)
-    sound = X.ndim == 2 and X.dtype in (np.float32, np.float64) and target.codes.shape == (n,) and k > 0
-    sound = sound and target.codes.dtype == np.int32 and target.codes.min(initial=0) >= 0
-    sound = sound and target.codes.max(initial=0) < k and target.form in FORMS
-    sound = sound and (target.indicator is None or (target.indicator.shape, target.indicator.dtype) == ((n, k), bool))
-    sound = sound and (weight is None or (weight.shape == (n,) and weight.dtype == np.float64))
-    if not sound:
+    fit = X.ndim == 2 and X.dtype in (np.float32, np.float64) and target.codes.shape == (n,) and k > 0
+    fit = fit and target.codes.dtype == np.int32 and target.codes.min(initial=0) >= 0
+    fit = fit and target.codes.max(initial=0) < k and target.form in FORMS
+    fit = fit and (target.indicator is None or (target.indicator.shape, target.indicator.dtype) == ((n, k), bool))
+    fit = fit and (weight is None or (weight.shape == (n,) and weight.dtype == np.float64))
+    if not fit:
         raise ArrayFileError("The cache holds labels that do not go with its rows: remove the file.")
     try:
         check_sound(X, Growth())

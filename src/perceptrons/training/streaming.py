@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from perceptrons.passes.orders import shuffled
-from perceptrons.training.arrayfile import ArrayFile
+from perceptrons.training.arrayfile import ArrayFile, sound
 from perceptrons.training.blocks import Block, Cache, blocks_of, widened
 from perceptrons.training.choices import method_of
 from perceptrons.training.epochs import AT_REST, Outcome, new_row
@@ -263,7 +263,8 @@ class StreamFit:
             found = Cache.reopen(self.kept, self.about)
             if found is not None:
                 self.cache, learned, arrays = found
-                self.reader.know(learned, arrays)  # type: ignore[attr-defined]
+                with sound(self.cache.file.name):
+                    self.reader.know(learned, arrays)  # type: ignore[attr-defined]
                 self.read = True
                 return
         if self.cached:
@@ -281,10 +282,14 @@ class StreamFit:
     def _go_on(self, place: dict[str, Any]) -> None:
         if "blocks" not in place:
             raise ValueError(f"{place['path']}: is a checkpoint of a run on a cluster: go on there, or begin anew.")
-        if place["about"] != self.about:
-            what = _difference(place["about"], self.about)
+        if place.get("about") != self.about:
+            try:
+                what = _difference(place.get("about"), self.about)
+            except (LookupError, TypeError, ValueError, AttributeError):
+                what = "does not say which files it was begun with"
             raise ValueError(f"{place['path']}: {what}: give what it was begun with, or begin anew.")
         self.outcome.history = [dict(row) for row in self.model.history_]
+        _check_place(place, self.outcome.history)
         self.place |= {name: place[name] for name in ("epoch", "blocks", "order", "done")}
         self.place["wrong"] = bool(place.get("wrong"))  # which checkpoints did not always hold
         self.place["marks"] = [tuple(mark) for mark in place["marks"]]
@@ -349,6 +354,24 @@ def _cut_at_marks(parts: Iterable[np.ndarray], seen: int, batch: int) -> Iterato
             yield part[begin:end]
             begin = end
         seen += len(part)
+
+
+def _check_place(place: dict[str, Any], history: list[dict[str, Any]]) -> None:
+    """Raise ValueError for a place that no run can have stopped at: blocks are looked up by its order."""
+    epoch, blocks, order, marks = (place.get(name, "") for name in ("epoch", "blocks", "order", "marks"))
+    whole = all(type(number) is int and number >= 0 for number in (epoch, blocks))
+    ordered = order is None or (
+        isinstance(order, list)
+        and all(type(number) is int for number in order)
+        and sorted(order) == list(range(len(order)))
+        and whole
+        and blocks <= len(order)
+    )
+    pairs = isinstance(marks, list) and all(
+        isinstance(mark, list) and len(mark) == 2 and all(type(number) is int for number in mark) for mark in marks
+    )
+    if not (whole and ordered and pairs and isinstance(place.get("done"), bool) and (history or not blocks)):
+        raise ValueError(f"{place['path']}: the checkpoint does not say where to go on: remove it, and begin again.")
 
 
 def _difference(then: Any, now: Any) -> str:
