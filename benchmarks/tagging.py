@@ -22,7 +22,7 @@ import scipy.sparse as sp
 import threadpoolctl
 
 import perceptrons
-from benchmarks import datasets, results, taggers
+from benchmarks import datasets, manytags, results, taggers
 from benchmarks.memory import MB, highest, resident
 from benchmarks.peers import in_turns, timed
 from perceptrons import FeatureTemplates, SequencePerceptron
@@ -48,7 +48,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "hash_bits=16": {"hash_bits": 16},
 }
 OPTION_SEEDS = 3
-ASKED = {"epoch": 3.5, "whole": 5.0, "rate": 500_000, "nltk": 20.0, "seed 0": 93.6, "mean": 93.5, "rich": 93.9}
+ASKED = {
+    "epoch": 3.5,
+    "fit": 4.0,
+    "whole": 5.0,
+    "rate": 500_000,
+    "nltk": 20.0,
+    "seed 0": 93.6,
+    "mean": 93.5,
+    "rich": 93.9,
+}
 
 
 def run(quick: bool) -> None:
@@ -59,12 +68,14 @@ def run(quick: bool) -> None:
         rehearse(file, chunks, folder)
         found: dict[str, Any] = {"tokens": {"train": count(chunks.X_train), "test": count(chunks.X_test)}}
         found["epoch"] = said("epoch", epochs(chunks, folder))
+        found["fit"] = said("fit", whole_fits(chunks, folder))
         found["whole"] = said("whole", from_file(file, folder))
         found["tagging"] = said("tagging", tagging(chunks, folder))
         found["nltk"] = said("nltk", against_nltk(tags))
         found["quality"] = said("quality", quality(chunks, tags, entities))
         found["options"] = said("options", options(chunks, entities))
         found["memory"] = said("memory", memory(file, folder))
+        found["many tags"] = said("many tags", many_tags(folder, QUICK if quick else None))
     parts = {
         "tagging": describe_short(found),
         "tagging speed": describe_speed(found),
@@ -164,6 +175,17 @@ def epochs(chunks: datasets.Sentences, folder: str) -> dict[str, Any]:
         found[who] = {"best": best, "median": median(each), "ten": spread(ten), "one": spread(one)}
     found[OURS]["history"] = spread(history)
     return found
+
+
+def whole_fits(chunks: datasets.Sentences, folder: str) -> dict[str, Any]:
+    """From lists of attribute strings to a trained model, ten epochs: all that `fit` does, or `append` and `train`."""
+    X, y = [taggers.attributes(x) for x in chunks.X_train], chunks.y_train
+    works = {
+        OURS: lambda: SequencePerceptron(max_iter=EPOCHS).fit(X, y),
+        CRF: lambda: taggers.crfsuite_trainer(X, y, EPOCHS, made=True).train(f"{folder}/fit.crf"),
+    }
+    times = in_turns({who: seconds_of(work) for who, work in works.items()}, FITS)
+    return {who: spread(seconds) for who, seconds in times.items()}
 
 
 def as_matrix(X: list[list[list[str]]]) -> sp.csr_matrix:
@@ -292,9 +314,18 @@ def memory(file: Path, folder: str) -> dict[str, Any]:
     return {who: in_process(code) for who, code in codes.items()}
 
 
+def many_tags(folder: str, n: int | None) -> dict[str, Any]:
+    """The same for a model of many labels and features, in training and in tagging."""
+    path = f"{folder}/many"
+    for_both = "from benchmarks.manytags import tag_alone, train_alone; "
+    codes = {"training": f"train_alone({path!r}, {n})", "tagging": f"tag_alone({path!r}, {n})"}
+    in_process(f"{for_both}{codes['training']}; {codes['tagging']}".replace(f", {n})", ", 10)"))  # compiles
+    return {what: in_process(for_both + code) for what, code in codes.items()}
+
+
 def in_process(code: str) -> dict[str, int]:
     child = subprocess.run([sys.executable, "-c", code], cwd=results.ROOT, capture_output=True, text=True, check=True)
-    return json.loads(child.stdout)
+    return json.loads(child.stdout.splitlines()[-1])
 
 
 def fit_alone(file: str, path: str, templates: str | None) -> None:
@@ -313,10 +344,12 @@ def fit_alone(file: str, path: str, templates: str | None) -> None:
 
 def describe_short(found: dict[str, Any]) -> str:
     """For the README."""
-    epoch, whole, rates, memory, nltk = (found[k] for k in ("epoch", "whole", "tagging", "memory", "nltk"))
+    epoch, fit, whole, rates, memory, nltk = (found[k] for k in ("epoch", "fit", "whole", "tagging", "memory", "nltk"))
     lines = [
         ["an epoch of training, s", epoch[OURS]["best"], epoch[CRF]["best"],
          times(epoch[CRF]["best"] / epoch[OURS]["best"])],
+        ["attribute strings to model, 10 epochs, s", fit[OURS]["best"], fit[CRF]["best"],
+         times(fit[CRF]["best"] / fit[OURS]["best"])],
         ["file to saved model, 10 epochs, s", whole[OURS]["best"], whole[CRF]["best"],
          times(whole[CRF]["best"] / whole[OURS]["best"])],
         ["tagging, tokens/s", rate(rates[OURS]), rate(rates[CRF]), times(rates[OURS]["rate"] / rates[CRF]["rate"])],
@@ -337,21 +370,33 @@ def describe_short(found: dict[str, Any]) -> str:
 
 
 def describe_speed(found: dict[str, Any]) -> str:
-    epoch, whole, rates, tokens = (found[k] for k in ("epoch", "whole", "tagging", "tokens"))
+    epoch, fit, whole, rates, tokens = (found[k] for k in ("epoch", "fit", "whole", "tagging", "tokens"))
     lines = []
     for who in (OURS, RICH, CRF):
         line: list[Any] = [who]
-        line += [epoch[who]["best"], epoch[who]["median"]] if who in epoch else ["", ""]
+        for part in (epoch, fit):
+            line += [part[who]["best"], part[who]["median"]] if who in part else ["", ""]
         line += [whole[who]["best"], whole[who]["median"], rate(rates[who]), f"{rates[who]['median rate']:,.0f}"]
         lines.append([*line, percent(rates[who])])
-    head = ["epoch, s", "median", "file to model, s", "median", "tagging, tokens/s", "median", "F1, %"]
+    head = [
+        "epoch, s",
+        "median",
+        "attributes to model, s",
+        "median",
+        "file to model, s",
+        "median",
+        "tagging, tokens/s",
+        "median",
+        "F1, %",
+    ]
     seconds = epoch[OURS]["history"]
     return (
         f"{results.table(['', *head], lines)}\n\nCoNLL-2000, {tokens['train']:,} tokens to learn from and "
         f"{tokens['test']:,} to test on, on one core, in turns; the best of the runs, and their median. An epoch: the "
         "same attributes for both, those of the 19 templates of CRFsuite's chunking example, given before; what "
         f"{EPOCHS} epochs take longer than one, over {EPOCHS - 1}, of {FITS} runs (by `history_` ours take "
-        f"{seconds['best']:.3g} s, median {seconds['median']:.3g}). File to model: reading, features, {EPOCHS} epochs, "
+        f"{seconds['best']:.3g} s, median {seconds['median']:.3g}). Attributes to model: {EPOCHS} epochs from lists of "
+        f"attribute strings, reading them included, of {FITS} runs. File to model: reading, features, {EPOCHS} epochs, "
         f'saving, of {FILES} runs; ours by `templates="chunking"` and by the rich default. Tagging: from words and '
         f"tags in memory to labels, features included, of {TAGGINGS} runs. CRFsuite's features are made by a Python "
         "function that is one list of f-strings a token (`benchmarks/taggers.py`)."
@@ -414,16 +459,18 @@ def describe_memory(found: dict[str, Any]) -> str:
         f"{results.table(head, lines)}\n\nCoNLL-2000, {EPOCHS} epochs, each in a process of its own, which has the raw "
         "tokens in memory before it starts, ours also scikit-learn and numba. CRFsuite is given sentence after "
         "sentence, so that its attributes are not all held as Python strings. From our file learning can go on, from "
-        "CRFsuite's it cannot."
+        f"CRFsuite's it cannot.\n\n{manytags.describe(found['many tags'])}"
     )
 
 
 def verdict(found: dict[str, Any]) -> str:
-    epoch, whole, rates, nltk = (found[k] for k in ("epoch", "whole", "tagging", "nltk"))
+    epoch, fit, whole, rates, nltk = (found[k] for k in ("epoch", "fit", "whole", "tagging", "nltk"))
     by_chunking, by_rich = found["quality"]["chunking"], found["quality"]["rich"]
     asked = [
         ("epoch, times CRFsuite's", epoch[CRF]["best"] / epoch[OURS]["best"], ASKED["epoch"]),
         ("epoch, by medians", epoch[CRF]["median"] / epoch[OURS]["median"], ASKED["epoch"]),
+        ("attributes to model, times CRFsuite's", fit[CRF]["best"] / fit[OURS]["best"], ASKED["fit"]),
+        ("attributes to model, by medians", fit[CRF]["median"] / fit[OURS]["median"], ASKED["fit"]),
         ("file to model, times CRFsuite's", whole[CRF]["best"] / whole[OURS]["best"], ASKED["whole"]),
         ("file to model, by medians", whole[CRF]["median"] / whole[OURS]["median"], ASKED["whole"]),
         ("tagging, tokens/s", rates[OURS]["rate"], ASKED["rate"]),

@@ -341,7 +341,7 @@ def test_bad_start_weights_are_refused(coef, intercept, message):
 
 
 def test_balanced_weights_need_all_the_data():
-    with pytest.raises(ValueError, match="compute_class_weight"):
+    with pytest.raises(ValueError, match="n_rarest / n_other"):
         Perceptron(class_weight="balanced").partial_fit(X, Y)
 
 

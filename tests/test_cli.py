@@ -623,7 +623,7 @@ def test_a_file_of_costs_is_not_overwritten(refused, folder, tmp_path):
         (["train", "{}"], "^{}: .*--format"),
         (["train", "{}", "--format", "csv"], "^{}: is a directory$"),
         (["train", "{}/one.csv"], "one.csv: .*only one class, 'x'"),
-        (["train", "{}/prices.csv"], "60 different labels in column price for 60 examples.*--label-column"),
+        (["train", "{}/prices.csv"], "60 different labels in column .price. among 60 examples.*--label-column"),
         (["train", "{}/animals.csv", "--label-column", "colour"], "animals.csv:1:1: no column is called 'colour'"),
         (["train", "{}/animals.csv", "--test", "{}/none.csv"], "^{}/none.csv: no such file"),
         (["train", "{}/animals.csv", "--test", "{}/xor.csv"], "xor.csv:1:1: "),

@@ -65,11 +65,11 @@ def test_all_learners_are_shown_within_eighty_columns(run, table):
 
 def test_a_second_look_is_refused_and_a_forced_one_marked_and_tune_shares_the_ledger(run, refused, table):
     assert run("compare", table, *FEW, "--quiet") == (0, "", "")
-    message = refused("compare", table, *FEW)
+    message = refused("compare", table, *FEW, "--metric", "f1_macro")
     assert "30 test examples were looked at before (once" in message
     assert "--force" in message
     assert "looked at before" in refused("tune", table)
-    code, out, _ = run("compare", table, *FEW, "--force")
+    code, out, _ = run("compare", table, *FEW, "--metric", "f1_macro", "--force")
     assert code == 0
     assert "FORCED: these test examples were looked at 2 times" in " ".join(out.split())
 

@@ -14,6 +14,7 @@ import pytest
 import perceptrons.distributed
 from perceptrons.cli import main
 from perceptrons.cli.cluster.progress import MixingWatch, by_shard
+from perceptrons.data import stream
 from tests.streams import PROGRAM, write_files
 
 pytest.importorskip("distributed")
@@ -142,7 +143,9 @@ def test_json_has_shards_mixing_and_history_and_nothing_else_is_said(run, cluste
     ("data", "options", "wanted"),
     [
         ("mail.tsv", ["--format", "text", "--words", "1-2", "--hash-bits", "0"], {"format": "text", "form": "tab"}),
+        ("mail.tsv", ["--format", "text", "--words", "none", "--chars", "2-3"], {"form": "tab"}),
         ("mail.jsonl", ["--text-column", "text", "--ignore", "size"], {"ignore": ["size"], "text_column": ["text"]}),
+        ("mail.csv", ["--text-column", "text", "--text-column", "shop", "--words", "1-2"], {"prefix": True}),
         ("mail.csv", ["--label-column", "shop", "--classes", "0,1,2,3"], {"label_column": "shop"}),
         ("bad.svm", ["--on-error", "skip", "--text-labels", "--zero-based"], {"zero_based": True}),
     ],
@@ -152,8 +155,21 @@ def test_options_of_reading_reach_the_workers(run, cluster, folder, tmp_path, da
     assert run("train", folder / data, *options, *shared) == (0, "", "")
     model = perceptrons.load(tmp_path / "m")
     assert {name: model.source_[name] for name in wanted} == wanted
-    assert len(model.classes_) == {"mail.csv": 4, "bad.svm": 3}.get(data, 2)
-    assert run("evaluate", tmp_path / "m", folder / data, "--on-error", "skip", "--json")[0] == 0
+    assert len(model.classes_) == (4 if "--classes" in options else {"bad.svm": 3}.get(data, 2))
+    code, out, _ = run("evaluate", tmp_path / "m", folder / data, "--on-error", "skip", "--json")
+    assert code == 0
+    # one shard is local training, so that the answers are those of a model that this process trains and asks
+    alone = ["--shards", 1, "--dask", cluster.address, "--quiet", "--epochs", 2, "-o", tmp_path / "one"]
+    assert run("train", folder / data, *options, *alone) == (0, "", "")
+    assert run("train", folder / data, *options, "--quiet", "--epochs", 2, "-o", tmp_path / "local") == (0, "", "")
+    names = ("one", "local")
+    one, local = (run("predict", tmp_path / name, folder / data, "--on-error", "skip", "--scores")[1] for name in names)
+    assert one == local
+    rows = [block.X for block in stream(folder / data, like=model, on_error="skip")]
+    labels = np.concatenate([model.predict(X) for X in rows]).astype(str)
+    said = run("predict", tmp_path / "m", folder / data, "--on-error", "skip")[1].split("\n")
+    assert [label for label in said if label] == labels.tolist()
+    assert json.loads(out)["examples"] == len(labels)
 
 
 def test_the_live_line_goes_to_stderr(run, cluster, folder, monkeypatch):

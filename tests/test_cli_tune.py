@@ -58,12 +58,33 @@ def test_it_shows_settings_the_curve_and_the_test(run, table, tmp_path):
         assert part in " ".join(out.split()), part
 
 
+def test_the_same_command_again_is_no_second_look_and_gives_the_same_result(run, refused, table, tmp_path):
+    first = json.loads(run("tune", table, "--json")[1])
+    code, out, _ = run("tune", table, "-o", tmp_path / "m.model")
+    assert code == 0
+    assert "The same was asked before, with the same data, settings and seed" in " ".join(out.split())
+    assert "looked at" not in " ".join(out.split())
+    again = json.loads(run("tune", table, "--json")[1])
+    assert (first["looks"], first["rerun"], again["looks"], again["rerun"]) == (1, False, 1, True)
+    same = ("params", "dev_score", "test_score", "test_interval", "sizes")
+    assert [first[name] for name in same] == [again[name] for name in same]
+    model = perceptrons.load(tmp_path / "m.model")
+    assert (model.recipe_["looks"], model.recipe_["test_score"]) == (1, first["test_score"])
+    for change in (["--combine", "last"], ["--grid", '{"margin": [0, 1]}'], ["--metric", "f1_macro"]):
+        assert "looked at before" in refused("tune", table, *change), change
+    assert "--force" in refused("compare", table, "--learner", "average")
+    code, out, _ = run("compare", table, "--learner", "average", "--force", "--json")
+    assert (json.loads(out)["looks"], json.loads(out)["rerun"]) == (2, False)
+    out = run("compare", table, "--learner", "average", "--json")[1]
+    assert (json.loads(out)["looks"], json.loads(out)["rerun"]) == (2, True)
+
+
 def test_a_second_look_at_the_test_is_refused_in_the_next_run_too(run, refused, table, tmp_path):
     assert run("tune", table, "--quiet") == (0, "", "")
-    message = refused("tune", table)
+    message = refused("tune", table, "--combine", "last")
     assert "30 test examples were looked at before (once" in message
     assert "--force" in message
-    code, out, _ = run("tune", table, "--force", "-o", tmp_path / "m.model")
+    code, out, _ = run("tune", table, "--combine", "last", "--force", "-o", tmp_path / "m.model")
     assert code == 0
     assert "looked at 2 times" in " ".join(out.split())
     assert perceptrons.load(tmp_path / "m.model").recipe_["looks"] == 2
@@ -78,9 +99,10 @@ def test_texts_are_tuned_and_the_model_reads_texts(run, texts, tmp_path):
     code, _, err = run("tune", texts, "--format", "text", "--chars", "3-4", "-o", model)
     assert (code, err) == (0, "")
     more = tmp_path / "more.txt"
-    more.write_text("spam\tfree prize\nham\tsee you\n")
+    more.write_text("spam\tfree prize now\nham\tsee you at noon\n")
     code, out, _ = run("evaluate", model, more, "--json")
     assert (code, json.loads(out)["accuracy"]) == (0, 1.0)
+    assert perceptrons.load(model).predict(["free prize now", "see you at noon"]).tolist() == ["spam", "ham"]
 
 
 def test_groups_stay_whole_and_are_no_feature(run, table):

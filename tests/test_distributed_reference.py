@@ -159,8 +159,9 @@ def assert_same_mix(model, run, sizes, mixing="mistakes", exact=1e-9, dtype=np.f
     assert model.n_mistakes_ == sum(model.mistakes_)
     assert model.n_updates_ == sum(map(sum, run.updates))
     settled = not any(run.updates[-1]) and not any(run.mistakes[-1])
-    assert model.converged_ == settled
-    assert model.stop_reason_ == ("converged" if settled else "max_iter")
+    at_rest = "stuck" if model.zero_score == "correct" else "converged"  # from zeros "correct" learns nothing
+    assert model.stop_reason_ == (at_rest if settled else "max_iter")
+    assert model.converged_ == (model.stop_reason_ == "converged")
 
 
 def same_as_local(model, local, X, loss=1e-9):
@@ -344,6 +345,17 @@ def test_conventions_at_zero_hold_on_every_shard(zero_score, client, rng):
     orders = orders_of(sizes, EPOCHS, shuffle=False)
     assert_same_mix(model, mixed_reference(cut(sizes, X, y), orders, 2, "uniform", zero_score=zero_score), sizes,
                     "uniform")  # fmt: skip
+
+
+def test_shards_that_let_zeros_pass_are_stuck_and_not_converged(client, rng):
+    X, y = gaussian(rng, N, 4, 2)
+    for shards in (1, 3):
+        model = distributed.fit(estimator(zero_score="correct"), *chunked(SIZES, X, y), client, shards=shards)
+        assert (model.stop_reason_, model.converged_, model.n_iter_) == ("stuck", False, 1)
+    separable = np.sign(X[:, 0] + 0.1)
+    options = {"zero_score": "correct", "init": "ones", "combine": "last", "max_iter": 500, "tol": None}
+    model = distributed.fit(Perceptron(**options), *chunked(SIZES, X, separable), client, shards=3)
+    assert (model.stop_reason_, model.score(X, separable)) == ("converged", 1.0)
 
 
 def test_epochs_named_count_alone(client, rng):
@@ -637,9 +649,9 @@ def test_a_shard_may_have_a_single_row_or_none_that_counts(client, rng):
 
 def test_balanced_classes_are_balanced_over_all_shards(client, rng):
     X, y = gaussian(rng, N, 4, 2)
-    y[:] = np.arange(N) % 4 == 0  # 45 and 15: weights 2/3 and 2
+    y[:] = np.arange(N) % 4 == 0  # 45 and 15: weights 1/3 and 1
     counts = np.bincount(y)
-    balanced = {c: N / (2 * int(counts[c])) for c in (0, 1)}
+    balanced = {c: int(counts.min()) / int(counts[c]) for c in (0, 1)}
     orders = orders_of(SIZES, EPOCHS)
     run = mixed_reference(cut(SIZES, X, y), orders, 2, class_weight=balanced)
     model = distributed.fit(estimator(class_weight="balanced"), *chunked(SIZES, X, y), client, shards=3)

@@ -4,6 +4,7 @@ A table of formats, ways of reading and kinds of models; and the same for random
 """
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 import perceptrons
 from perceptrons.cli import main
 from perceptrons.data import stream
+from perceptrons.report.reproduce import as_command
 from perceptrons.training.blocks import widened
 from tests.doors import accuracies, check_doors, records, scores_by_command, trained, write
 
@@ -44,10 +46,14 @@ KINDS = {
     "without a bias": ["--no-intercept"],
     "in order": ["--no-shuffle"],
     "learning rate": ["--eta0", "0.25"],
+    "class weights": ["--classes", "ham,odd,spam", "--class-weight", '{"ham": 3}'],
+    "costs": ["--classes", "ham,odd,spam", "--cost", '{"ham": {"spam": 2}}'],
+    "seed and time": ["--seed", "7", "--max-seconds", "1000"],
 }
 OTHERS = """
 import json, sys, numpy, perceptrons
 from perceptrons.data import stream
+from perceptrons.report.reproduce import as_command
 answers = {}
 for model, data, how in json.load(sys.stdin):
     m = perceptrons.load(model)
@@ -188,7 +194,13 @@ def test_all_kinds_of_models_answer_alike_through_every_door(capsys, tmp_path, a
 # ---- data that are read whole
 
 
-@pytest.mark.parametrize("options", [[], ["--kernel", "rbf"], ["--kernel", "poly", "--combine", "vote"]], ids=" ".join)
+WHOLE = [
+    "", "--kernel rbf", "--kernel poly --combine vote", "--early-stopping", "--class-weight balanced",
+    "--multiclass ovo", "--combine pocket", "--tol 0 --max-iter 5", "--step arow", "--many-classes",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [line.split() for line in WHOLE], ids=" ".join)
 @pytest.mark.parametrize("form", ["csv", "tsv", "svmlight"])
 def test_data_read_whole_are_answered_alike(capsys, tmp_path, form, options):
     rows = [{name: row[name] for name in ("size", "age", "label")} for row in records()]
@@ -197,8 +209,6 @@ def test_data_read_whole_are_answered_alike(capsys, tmp_path, form, options):
     X = np.array([[row["size"], row["age"]] for row in rows])
     if form == "svmlight":
         X = sp.csr_matrix(np.insert(X, 1, 0.0, axis=1))
-    elif options:
-        X = pd.DataFrame(X, columns=["size", "age"])
     else:
         X = pd.DataFrame(X, columns=["size", "age"])
         without = [{name: row[name] for name in ("size", "age")} for row in rows]
@@ -211,6 +221,21 @@ def test_data_read_whole_are_answered_alike(capsys, tmp_path, form, options):
     evaluated, example = accuracies(capsys, saved, data)
     assert (set(told) - {None}, evaluated) == ({accuracy}, accuracy)
     assert example["prediction"] == said[0]
+
+
+def test_what_is_kept_of_a_run_does_not_change_its_answers(capsys, tmp_path, asked_elsewhere):
+    rows = records(60)
+    data = write(tmp_path / "t.csv", rows, "csv")
+    how = ["--text-column", "title", "--text-column", "body", "--chars", "2-3", "--categories", "code", "--epochs", "2"]
+    _, plain, told = trained(capsys, tmp_path, data, *how)
+    for kept in (
+        ["--cache", tmp_path / "cache"],
+        ["--cache", tmp_path / "cache"],
+        ["--checkpoint", tmp_path / "point"],
+    ):
+        _, saved, again = trained(capsys, tmp_path, data, *how, *map(str, kept))
+        assert again == told
+        assert saved.read_bytes() == plain.read_bytes()
 
 
 def test_recipes_answer_alike_whatever_the_n_grams(capsys, tmp_path, asked_elsewhere):
@@ -332,3 +357,22 @@ def test_a_model_that_is_fitted_to_something_else_forgets_its_files(tmp_path):
     assert not hasattr(model, "columns_")
     with pytest.raises(ValueError, match=r"could not convert|Expected 2D|dtype"):
         model.predict(["free money"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--format text --words none --chars 1-3",
+        "--format text --words 1-2 --hash-bits 0 --step arow --C 2",
+        "--format text --hash-bits 9 --combine last --seed 3 --no-shuffle",
+        "--format text --chars 2 --text-labels --margin 0.5 --multiclass ovr",
+    ],
+)
+def test_the_command_that_a_report_gives_trains_the_same_model(capsys, tmp_path, options):
+    data = write(tmp_path / "t.txt", records(60), "tab")
+    model, saved, _ = trained(capsys, tmp_path, data, "--epochs", "2", *options.split())
+    line, missing = as_command(model)
+    assert missing == set()
+    words = [{"DATA": str(data), "MODEL": str(tmp_path / "again")}.get(word, word) for word in shlex.split(line)]
+    assert main([*words[1:], "--quiet"]) == 0
+    assert (tmp_path / "again").read_bytes() == saved.read_bytes()

@@ -169,7 +169,7 @@ class TestTheSeal:
         first = recipe(Perceptron(), *data)
         assert "FORCED" not in str(first)
         assert first.model.recipe_["looks"] == 1
-        again = recipe(Perceptron(), *data, force=True)
+        again = recipe(Perceptron(combine="last"), *data, force=True)
         assert "looked at 2 times" in str(again)
         assert "looked at 2 times" in again._repr_html_()
         perceptrons.save(again.model, tmp_path / "model")
@@ -192,17 +192,18 @@ class TestTheSeal:
         assert digest_of(["a", "b"], [0, 1]) == digest_of(np.array(["b", "a"]), [1, 0])
         with pytest.raises(OpenedBeforeError):
             [
-                recipe(Perceptron(), X[:150], y[:150], test=(x, t))
-                for x, t in ((X[150:], y[150:]), (X[:149:-1], y[:149:-1]))
+                recipe(Perceptron(combine=combine), X[:150], y[:150], test=(x, t))
+                for combine, x, t in (("average", X[150:], y[150:]), ("last", X[:149:-1], y[:149:-1]))
             ]
 
     def test_a_ledger_remembers_from_process_to_process(self, data, tmp_path, monkeypatch):
         ledger = tmp_path / "folder" / "looks.json"
         recipe(Perceptron(), *data, ledger=ledger)
         monkeypatch.setattr(Ledger, "_here", {})
+        assert recipe(Perceptron(), *data, ledger=ledger).looks == 1  # just the same again
         with pytest.raises(OpenedBeforeError):
-            recipe(Perceptron(), *data, ledger=ledger)
-        assert recipe(Perceptron(), *data, ledger=ledger, force=True).looks == 2
+            recipe(Perceptron(combine="last"), *data, ledger=ledger)
+        assert recipe(Perceptron(combine="last"), *data, ledger=ledger, force=True).looks == 2
         assert recipe(Perceptron(), *data).looks == 1  # another ledger
 
     @pytest.mark.parametrize("content", [b"", b"[]", b'{"looks": 3}', b'{"looks": {"a": 3}}', b"\xff\xfe"])
@@ -493,6 +494,74 @@ class TestWhatAnAttackFound:
 
         with pytest.raises(OpenedBeforeError):
             recipe(Perceptron(max_iter=1), *data, ledger=ledger, tell=another_comes_first)
+
+    def test_of_two_runs_of_the_same_at_once_both_are_the_same_look(self, data, tmp_path):
+        ledger, found = tmp_path / "looks", []
+
+        def the_same_comes_first(setting):
+            if not found:
+                found.append(None)
+                found.append(recipe(Perceptron(max_iter=1), *data, ledger=ledger))
+
+        outer = recipe(Perceptron(max_iter=1), *data, ledger=ledger, tell=the_same_comes_first)
+        assert outer.looks == found[1].looks == 1
+        assert outer.test_score == found[1].test_score
+        assert len(Ledger(ledger).looks(digest_of(*parts_of(*data).test.taken()))) == 1
+
+    def test_a_ledger_of_before_requests_were_kept_is_read_and_its_looks_count(self, data, tmp_path):
+        ledger, digest = tmp_path / "looks", digest_of(*parts_of(*data).test.taken())
+        ledger.write_text(json.dumps({"looks": {digest: ["2026-01-01T00:00:00+00:00"]}}))
+        with pytest.raises(OpenedBeforeError):
+            recipe(Perceptron(), *data, ledger=ledger)
+        assert recipe(Perceptron(), *data, ledger=ledger, force=True).looks == 2
+        assert recipe(Perceptron(), *data, ledger=ledger).rerun
+        ledger.write_text(json.dumps({"looks": {}, "requests": {digest: "x"}}))
+        with pytest.raises(ValueError, match="no ledger"):
+            recipe(Perceptron(), *data, ledger=ledger)
+
+    def test_what_may_differ_from_run_to_run_is_a_second_look(self, data):
+        X, y = data
+        asked = [
+            {"estimator": Perceptron(max_seconds=100.0, max_iter=2)},
+            {"metric": lambda true, predicted: float((true == predicted).mean())},
+            {"estimator": make_pipeline(Masked(np.arange(3)), Perceptron(max_iter=2))},
+            {"estimator": Perceptron(random_state=None, max_iter=2)},
+        ]
+        for place, one in enumerate(asked):
+            own = {"estimator": Perceptron(max_iter=2), "X": X + place, "y": y} | one
+            assert recipe(**own).looks == 1
+            with pytest.raises(OpenedBeforeError):
+                recipe(**own)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"estimator": Perceptron(max_iter=4)},
+            {"grid": {"margin": [0.0, 2.0]}},
+            {"grid": {"margin": [0.0]}},
+            {"retrain": False},
+            {"metric": "f1_macro"},
+            {"X": "float32"},
+            {"X": "other rows to learn from"},
+        ],
+    )
+    def test_any_change_of_what_is_asked_is_a_second_look(self, data, change):
+        X, y = data[0].round(2).astype(np.float32).astype(float), data[1]
+        test = X[200:], y[200:]
+        asked = {"estimator": Perceptron(max_iter=3), "grid": {"margin": [0.0, 1.0]}, "X": X[:200], "y": y[:200]}
+        first = recipe(**asked, test=test)
+        again = recipe(**asked, test=test)
+        assert (again.rerun, again.looks, again.test_score) == (True, 1, first.test_score)
+        assert np.array_equal(again.model.coef_, first.model.coef_)
+        assert "not a second use of the test set" in again.explain()
+        assert again.model.recipe_ == first.model.recipe_
+        changed = asked | change
+        if change.get("X") == "float32":
+            changed["X"] = X[:200].astype(np.float32)
+        elif "X" in change:
+            changed["X"] = np.vstack([X[:1] + 1, X[1:200]])
+        with pytest.raises(OpenedBeforeError):
+            recipe(**changed, test=test)
 
     def test_no_look_is_lost_between_processes(self, tmp_path):
         path = tmp_path / "looks"

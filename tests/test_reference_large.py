@@ -832,15 +832,15 @@ def test_weights_of_labels_by_hand():
     assert wrappers.label_weights(Y, np.array([1, 1, 1, 2]), None).tolist() == [[1, 1], [1, 1], [1, 1], [2, 2]]
     # {1: 2.5}: only the example that has label 1, in its problem.
     assert wrappers.label_weights(Y, np.array([1, 2, 1, 2]), {1: 2.5}).tolist() == [[1, 1], [2, 5], [1, 1], [2, 2]]
-    # Balanced, weights 1: label 0 has 3 and 1, so 4/6 and 4/2; label 1 has 1 and 3.
+    # Balanced, weights 1: label 0 has 3 and 1, so 1/3 and 1; label 1 has 1 and 3.
     found = wrappers.label_weights(Y, np.ones(4), "balanced")
-    assert_allclose(found, [[2 / 3, 2 / 3], [2 / 3, 2], [2, 2 / 3], [2 / 3, 2 / 3]])
-    # Weights 0, 3, 1, 1: label 0 has 4 and 1 of 5, so 5/8 and 5/2; label 1 has 3 and 2, so 5/6 and 5/4.
+    assert_allclose(found, [[1 / 3, 1 / 3], [1 / 3, 1], [1, 1 / 3], [1 / 3, 1 / 3]])
+    # Weights 0, 3, 1, 1: label 0 has 4 and 1, so 1/4 and 1; label 1 has 3 and 2, so 2/3 and 1.
     found = wrappers.label_weights(Y, np.array([0, 3, 1, 1]), "balanced")
-    assert_allclose(found, [[0, 0], [15 / 8, 15 / 6], [5 / 2, 5 / 4], [5 / 8, 5 / 4]])
-    # Weights 1, 0, 1, 1: nothing has label 1, so its positive part weighs 0, and its negative one 3/6.
+    assert_allclose(found, [[0, 0], [3 / 4, 2], [1, 1], [1 / 4, 1]])
+    # Weights 1, 0, 1, 1: nothing has label 1, so its positive part weighs 0, and its negative one 1.
     found = wrappers.label_weights(Y, np.array([1, 0, 1, 1]), "balanced")
-    assert_allclose(found, [[3 / 4, 1 / 2], [0, 0], [3 / 2, 1 / 2], [3 / 4, 1 / 2]])
+    assert_allclose(found, [[1 / 2, 1], [0, 0], [1, 1], [1 / 2, 1]])
 
 
 def test_several_labels_by_hand():

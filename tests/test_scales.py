@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.datasets import dump_svmlight_file
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler, normalize
 
-from perceptrons.theory.scales import even, scales
+from perceptrons import Perceptron
+from perceptrons.theory.scales import even, of_one_length, scaler_for, scales, uneven
 
 X = np.array([[1.0, 300.0, 5.0, 0.0], [2.0, -400.0, 5.0, 0.0], [4.0, 100.0, 5.0, 0.0]])
 
@@ -71,3 +73,51 @@ def test_what_is_given_is_not_changed(make):
 def test_what_is_no_number_is_refused():
     with pytest.raises(ValueError, match="NaN at row 1, column 0"):
         scales([[1.0], [np.nan]])
+
+
+def texts(unit=True):
+    """Rows of words that are rare or frequent, some of them in texts of 2,000 words, as long as their norm says."""
+    rng = np.random.default_rng(0)
+    rows = [np.bincount(rng.zipf(1.3, size=n) % 5000, minlength=5000).astype(float) for n in (5, 20, 2000, 4000) * 5]
+    X = sp.csr_matrix(np.array(rows))
+    return normalize(X) if unit else X
+
+
+def test_texts_of_one_length_get_no_advice_on_scale():
+    X = texts()
+    largest = abs(X).max(axis=0).toarray().ravel()
+    assert largest.max() > 30 * largest[largest > 0].min()
+    assert of_one_length(X)
+    assert of_one_length(X.astype(np.float32))
+    assert not uneven(X)
+    assert scaler_for(X) is None
+    assert scaler_for(sp.vstack([X, sp.csr_matrix((1, X.shape[1]))])) is None  # an empty text has no length
+
+
+def test_sparse_features_of_different_units_are_not_to_be_centred():
+    X = sp.random(200, 10, density=0.3, format="csr", random_state=0) @ sp.diags([1.0] * 9 + [1e4])
+    assert uneven(X)
+    assert scaler_for(X) == "MaxAbsScaler"
+    assert scaler_for(X.toarray()) == "StandardScaler"
+    assert scaler_for(texts(unit=False)) == "MaxAbsScaler"
+
+
+def test_a_model_that_reads_texts_gets_no_advice_whatever_its_rows_look_like():
+    model = Perceptron()
+    model.source_ = {"format": "csv", "text_column": ["body"]}
+    assert scaler_for(texts(unit=False), model) is None
+    model.source_ = {"format": "csv", "text_column": None}
+    assert scaler_for(texts(unit=False), model) == "MaxAbsScaler"
+
+
+def test_report_inspect_train_and_diagnose_agree_that_texts_need_no_scaling(run, tmp_path):
+    X, y = texts(), np.arange(20) % 2
+    dump_svmlight_file(X, y, str(tmp_path / "texts.svm"))
+    said = run("train", tmp_path / "texts.svm", "-o", tmp_path / "model")[1]
+    said += run("inspect", tmp_path / "model", "--data", tmp_path / "texts.svm")[1]
+    said += run("diagnose", tmp_path / "texts.svm")[1]
+    assert run("report", tmp_path / "model", tmp_path / "texts.svm", "-o", tmp_path / "page.html")[0] == 0
+    said += (tmp_path / "page.html").read_text()
+    assert "Scaler" not in said
+    assert "differ widely in scale" not in said
+    assert "need no scaling" in " ".join(said.split())

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import perceptrons
 from perceptrons import Perceptron
 from perceptrons.training import epochs, fitting
+from perceptrons.training.wording import why_it_stopped
 from tests.conftest import gaussian
 
 
@@ -25,6 +27,85 @@ def test_separable_data_always_end_converged_without_a_mistake(seed):
     assert model.converged_
     assert model.mistakes_[-1] == 0
     assert model.score(X, y) == 1.0
+
+
+XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 1, 1, 0])
+TWO_OF_FOUR = [{"a"}, {"b"}, {"a", "b"}, set()]
+
+
+@pytest.mark.parametrize(
+    ("options", "y"),
+    [
+        ({}, XOR[1]),
+        ({"combine": "last"}, XOR[1]),
+        ({"combine": "vote"}, XOR[1]),
+        ({"combine": "pocket"}, XOR[1]),
+        ({"batch_size": "all"}, XOR[1]),
+        ({"shrink": 0.1}, XOR[1]),
+        ({"multiclass": "ovr"}, [0, 1, 2, 1]),
+        ({"multiclass": "ovo"}, [0, 1, 2, 1]),
+        ({}, TWO_OF_FOUR),
+        ({"early_stopping": True, "validation_fraction": 0.5}, XOR[1]),
+    ],
+)
+def test_zeros_that_pass_for_right_are_stuck_and_not_converged(options, y):
+    model = Perceptron(zero_score="correct", **options).fit(XOR[0], y)
+    assert model.n_updates_ == 0
+    assert model.score(XOR[0], y) < 1
+    assert (model.stop_reason_, model.converged_) == ("stuck", False)
+    assert model.n_iter_ == 1
+    assert "score of exactly 0" in why_it_stopped(model)
+
+
+def test_a_model_that_is_stuck_says_so_when_it_is_loaded_and_in_a_notebook(tmp_path):
+    perceptrons.save(Perceptron(zero_score="correct").fit(*XOR), tmp_path / "model")
+    model = perceptrons.load(tmp_path / "model")
+    assert (model.stop_reason_, model.converged_) == ("stuck", False)
+    assert "scores of exactly 0 passed for right" in model._repr_html_()
+
+
+def test_one_example_left_at_a_score_of_0_is_stuck_from_any_start():
+    X, y = np.array([[1.0], [-1.0], [0.0]]), [1, 0, 1]
+    options = {"zero_score": "correct", "combine": "last", "fit_intercept": False, "init": "ones"}
+    model = Perceptron(**options).fit(X, y)
+    assert model.predict(X).tolist() == [1, 0, 0]
+    assert (model.stop_reason_, model.converged_) == ("stuck", False)
+    model.fit(X, [1, 0, 0])
+    assert model.score(X, [1, 0, 0]) == 1
+    assert (model.stop_reason_, model.converged_) == ("converged", True)
+    model.fit(X, y, sample_weight=[1, 1, 0])  # it does not count
+    assert model.stop_reason_ == "converged"
+
+
+@pytest.mark.parametrize("zero_score", ["mistake", "correct", "positive", "negative"])
+@pytest.mark.parametrize("multiclass", ["joint", "ovr", "ovo"])
+@pytest.mark.parametrize("k", [2, 3])
+def test_whatever_converged_predicts_all_its_examples_right(zero_score, multiclass, k, rng):
+    X = rng.integers(-2, 3, (12, 2)).astype(float)
+    y = np.arange(12) % k
+    for seed in range(20):
+        labels = rng.permutation(y)
+        options = {"combine": "last", "max_iter": 50, "init": "random" if seed % 2 else "zeros", "random_state": seed}
+        model = Perceptron(zero_score=zero_score, multiclass=multiclass, **options).fit(X[: 4 + k], labels[: 4 + k])
+        assert model.converged_ <= (model.score(X[: 4 + k], labels[: 4 + k]) == 1)
+        assert model.stop_reason_ != "stuck" or (zero_score == "correct" and (k == 2 or multiclass != "joint"))
+
+
+def test_a_stream_that_lets_zeros_pass_is_stuck_and_not_converged():
+    X, y = XOR
+    model = Perceptron(zero_score="correct").fit_stream([(X[:2], y[:2]), (X[2:], y[2:])], epochs=5, classes=[0, 1])
+    assert (model.stop_reason_, model.converged_, model.n_iter_) == ("stuck", False, 1)
+    right = [0, 0, 0, 0, 1]
+    model.fit_stream([(X, right[:4]), ([[0.0, -1.0]], [0])], epochs=5, classes=[0, 1])
+    assert (model.stop_reason_, model.converged_) == ("converged", True)
+
+
+def test_a_stream_whose_shrunk_weights_will_lose_their_margin_is_not_converged():
+    X, y = np.array([[1.0], [-1.0]] * 3), [1, 0] * 3
+    options = {"margin": 0.5, "shrink": 0.01, "shuffle": False, "tol": None}
+    streamed, fitted = Perceptron(**options).fit_stream([(X, y)], epochs=5), Perceptron(max_iter=5, **options).fit(X, y)
+    assert np.array_equal(streamed.coef_last_, fitted.coef_last_)
+    assert streamed.stop_reason_ == fitted.stop_reason_ == "max_iter"
 
 
 @pytest.mark.parametrize("combine", ["last", "pocket"])

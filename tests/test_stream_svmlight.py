@@ -282,8 +282,9 @@ def test_files_that_scikit_learn_writes_are_read_as_scikit_learn_reads_them(writ
     text = io.BytesIO()
     dump_svmlight_file(X, y, text, zero_based=zero_based, comment="made\nfor a test", query_id=np.arange(80))
     content = text.getvalue()
-    same_as_scikit_learn(content, stream(write(content)), zero_based=zero_based)
-    same_as_scikit_learn(content, stream(write(content), zero_based=zero_based), zero_based=zero_based)
+    for reader in (stream(write(content), many_classes=True),
+                   stream(write(content), many_classes=True, zero_based=zero_based)):  # fmt: skip
+        same_as_scikit_learn(content, reader, zero_based=zero_based)
 
 
 def test_the_first_block_decides_whether_a_file_counts_from_zero(write):

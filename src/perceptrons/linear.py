@@ -77,7 +77,8 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
     zero_score : {"mistake", "correct", "positive", "negative"}, default="mistake"
         With two classes, what a score of exactly 0 is while learning: a mistake for both, right for both, or the
         prediction of the positive (`classes_[1]`) or negative class. `predict` answers the negative class at 0, but
-        the positive one under "positive". With more classes a tie goes to the first class.
+        the positive one under "positive". With more classes a tie goes to the first class. "correct" is made for a
+        start other than zeros: from zeros all scores are 0, no example is a mistake, and nothing is learned.
     early_stopping : bool, default=False
         Hold examples out, stop when accuracy on them has not improved for `n_iter_no_change` epochs, and return to
         the best epoch.
@@ -88,9 +89,10 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
     max_seconds : float or None, default=None
         Stop when this time is spent, also within an epoch.
     class_weight : dict, "balanced" or None, default=None
-        Weight of the examples of a class; times `sample_weight`. Repetitions end when the example is right, so a
-        weight below 1 for the other classes favours a class more strongly than a weight above 1 for itself. With
-        several labels: the weight of the examples that have the label, in the problem of that label.
+        Weight of the examples of a class; times `sample_weight`. "balanced": all classes have the same total weight,
+        and the examples of the rarest class the weight 1. Repetitions end when the example is right, so a weight
+        below 1 for the other classes favours a class more strongly than a weight above 1 for itself. With several
+        labels: the weight of the examples that have the label, in the problem of that label.
     warm_start : bool, default=False
         `fit` goes on from where the model is: two fits of 5 epochs are one of 10.
     verbose : bool or int, default=0
@@ -124,9 +126,11 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
     history_ : list of dict
         A row per epoch: epoch, examples, mistakes, updates, loss, validation_accuracy, norm, seconds.
     converged_ : bool
-        Did the last epoch ask for no update, so that none will ever? Then the last weights separate the training data;
-        the average need not.
-    stop_reason_ : {"converged", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed"}
+        Did the last epoch ask for no update, and do the last weights predict every training example right? Then no
+        epoch will ever change them. The average need not predict every one right.
+    stop_reason_ : {"converged", "stuck", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed"}
+        "stuck": no example asks for an update, but zero_score="correct" let scores of exactly 0 pass that `predict`
+        answers wrongly.
     progress_, source_, columns_ : list, dict, Columns
         After `fit_stream`: (examples, mistakes) at 1, 2, 4, ... examples; how the files were read; what the columns
         stand for, if features have names.

@@ -87,14 +87,16 @@ def label_weights(Y, weights, class_weight):
     ----------
     Y : array (n, L) of 0 and 1.
     weights : array (n,) of the examples.
-    class_weight : None; {label: weight of its positive examples}; or "balanced": n / (2 n_positive) for the positive
-        and n / (2 n_negative) for the negative examples of a label, all counts being sums of `weights`.
+    class_weight : None; {label: weight of its positive examples}; or "balanced": the positive and the
+        negative examples of a label have the same total weight, and those of the rarer kind the weight 1, all counts
+        being sums of `weights`.
     """
     found = np.zeros(Y.shape)
     for i, k in np.ndindex(*Y.shape):
         factor = 1.0
         if class_weight == "balanced":
-            factor = sum(weights) / (2 * sum(weights[Y[:, k] == Y[i, k]])) if weights[i] > 0 else 0.0
+            kinds = [sum(weights[Y[:, k] == flag]) for flag in (0, 1)]
+            factor = min(n for n in kinds if n > 0) / kinds[Y[i, k]] if weights[i] > 0 else 0.0
         elif class_weight is not None and Y[i, k]:
             factor = class_weight.get(k, 1.0)
         found[i, k] = weights[i] * factor

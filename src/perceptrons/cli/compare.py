@@ -82,7 +82,7 @@ def compare(
 
     All on the same parts of DATA, tuned alike on development data, tested once together: accuracy with its interval,
     significance, time, size. A second look at the same test examples is refused, unless forced; then the report says
-    so.
+    so. Running the same command again is allowed.
     """
     if demo is not None:
         if data:

@@ -20,7 +20,7 @@ def diagnose(
     format: options.Format = None,
     label_column: options.LabelColumn = None,
     max_seconds: Annotated[
-        float, typer.Option("--max-seconds", metavar="S", help="Time for a proof; all else may take as long again.")
+        float, typer.Option("--max-seconds", metavar="S", help="Time limit in seconds, half of it for a proof.")
     ] = 60.0,
     certificate: Annotated[
         Path | None,

@@ -90,6 +90,13 @@ class Diagnosis:
         return self.fit_intercept and not sp.issparse(self.table.X)
 
     @property
+    def words(self) -> bool:
+        """Do the features look like words of texts, which need no scaling?"""
+        from perceptrons.theory.scales import of_one_length
+
+        return of_one_length(self.table.X)
+
+    @property
     def unlearnable(self) -> int:
         """How many examples any function of the features must get wrong: equal rows get one answer."""
         import numpy as np
@@ -145,22 +152,23 @@ class Diagnosis:
 
 
 def examine(table: "Table", fit_intercept: bool, max_seconds: float, say: Say) -> Diagnosis:
-    """Find everything out. The search for a proof gets max_seconds, all that comes after it as long again."""
+    """Find everything out in max_seconds: the search for a proof gets half, what comes after it the rest."""
     from perceptrons.theory.duplicates import contradictions
     from perceptrons.theory.inputs import check_examples
     from perceptrons.theory.scales import even, scales
     from perceptrons.theory.separability import separability
 
+    clock = Clock(max_seconds)
     X, codes, classes = check_examples(table.X, table.y)
     say("Looking for a proof ...")
     found = Diagnosis(
         table, codes, classes.tolist(), fit_intercept, contradictions(X, codes), scales(X, fit_intercept),
-        separability(X, table.y, max_seconds=max_seconds, fit_intercept=fit_intercept),
+        separability(X, table.y, max_seconds=clock.left(0.5), fit_intercept=fit_intercept),
     )  # fmt: skip
-    clock = Clock(max_seconds)
-    say("Bounding and counting updates ...")
-    found.effort = _effort(X, found, clock.left(0.4), known=found.certificate)
     if not clock.over:
+        say("Bounding and counting updates ...")
+        found.effort = _effort(X, found, clock.left(0.4), known=found.certificate)
+    if not clock.over and not found.words:
         say("Trying features of one scale ...")
         found.even = _effort(even(X, centre=found.centred), found, clock.left(0.5))
     if len(classes) > 2 and not found.certificate.separable:

@@ -180,14 +180,16 @@ def show_scales(found: Diagnosis, console: "Console") -> None:
             f"One example makes the radius {times(scales.radius / scales.typical)} the median: is "
             f"{found.places([scales.farthest])} right?"
         )
-    if found.unevenness() > UNEVEN:
+    if found.unevenness() > UNEVEN and not found.words:
         console.print(f"The largest standard deviation of a feature is {times(found.unevenness())} the median one.")
     constant = found.constant()
     if constant:
         names = ", ".join(plain(found.feature(column)) for column in constant[:FEATURES])
         what = count(len(constant), "feature is constant and says", "features are constant and say")
         console.print(f"{what} nothing: {names}{', ...' * (len(constant) > FEATURES)}", markup=False)
-    if found.effort is not None and found.even is not None:
+    if found.words:
+        console.print("All rows have the same length, as those of texts do: the features need no scaling.")
+    elif found.effort is not None and found.even is not None:
         show_even(found.effort, found.even, found, console)
     else:
         console.print("Features of one scale were not tried: the time was over.")

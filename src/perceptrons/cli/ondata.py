@@ -51,7 +51,7 @@ class Found(NamedTuple):
 class Scales(NamedTuple):
     """The scales of the features, and of a linear model the weights, row by row, times the deviations."""
 
-    uneven: bool
+    scaler: str | None  # to advise, if the features differ widely in scale
     largest: "np.ndarray"  # by size, of each feature
     deviations: "np.ndarray"
     rows: list[Row]  # of weights; none of a kernel model
@@ -95,16 +95,16 @@ class Scales(NamedTuple):
 
     def as_json(self, n: int) -> dict[str, Any]:
         ends = [{"feature": name, "largest_value": value} for name, value in self.extremes()]
-        return {"uneven": self.uneven, "extremes": ends, "weights": self.heaviest(n)}
+        return {"uneven": self.scaler is not None, "extremes": ends, "weights": self.heaviest(n)}
 
 
 def look_at(model: "AnyModel", path: Path, how: "Reading", number: int | None) -> Found:
     """Read data and ask what they say. number: of the example to explain, from 1."""
-    from perceptrons.theory.scales import largest_values, scales, uneven
+    from perceptrons.theory.scales import largest_values, scaler_for, scales
 
     X, line, one, more = _read(model, path, how, number)
     with refusing(ValueError):
-        is_uneven, deviations = uneven(X), scales(X).deviations
+        scaler, deviations = scaler_for(X, model), scales(X).deviations
     shares = None
     if model.combine == "vote":
         with columns_matched():
@@ -114,7 +114,7 @@ def look_at(model: "AnyModel", path: Path, how: "Reading", number: int | None) -
         with refusing(ValueError):
             explanation = named(model, model.explain(one))
     rows = [] if is_kernel(model) else rows_of(model, mirrored=False)
-    found = Scales(is_uneven, largest_values(X), deviations, rows, names_of(model))
+    found = Scales(scaler, largest_values(X), deviations, rows, names_of(model))
     return Found(path, X.shape[0], more, found, shares, explanation, number, line)
 
 
@@ -187,12 +187,12 @@ def show_found(found: Found, model: "AnyModel", n: int, console: "Console") -> N
 def show_scales(scales: Scales, model: "AnyModel", n: int, console: "Console") -> None:
     """Whether weights can be compared, and those that can."""
     ends = scales.extremes()
-    if scales.uneven and getattr(model, "kernel", "") != "cosine":
+    if scales.scaler is not None and getattr(model, "kernel", "") != "cosine":
         (large, most), (small, least) = ends
         so = "the kernel hears the largest only" if is_kernel(model) else "their weights cannot be compared"
         console.print(
             f"The features differ widely in scale, so {so}: {plain(large)} reaches {most:.4g}, {plain(small)} "
-            f"{least:.4g}. Scale them before training, for instance with scikit-learn's StandardScaler.",
+            f"{least:.4g}. Scale them before training, for instance with scikit-learn's {scales.scaler}.",
             style="yellow", markup=False,
         )  # fmt: skip
     elif ends:

@@ -128,7 +128,7 @@ def mistakes(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
 
 
 def show_weights(run: Run, console: "Console") -> None:
-    from perceptrons.theory.scales import uneven
+    from perceptrons.theory.scales import scaler_for
 
     model = run.model
     rows = rows_of(model, mirrored=False)
@@ -139,7 +139,7 @@ def show_weights(run: Run, console: "Console") -> None:
     if picture is not None:
         console.print(heading("Weights as pictures: shades speak for the digit, dots against it"))
         console.print(picture)
-    if uneven(run.table.X):
+    if scaler_for(run.table.X, model) is not None:
         console.print(
             "The features differ widely in scale, so their weights cannot be compared; scaling them may also help.",
             style="yellow",
@@ -147,14 +147,14 @@ def show_weights(run: Run, console: "Console") -> None:
 
 
 def show_support(run: Run, console: "Console") -> None:
-    from perceptrons.theory.scales import uneven
+    from perceptrons.theory.scales import scaler_for
 
     model = run.model
     assert is_kernel(model)
     rows, names = rows_of(model, mirrored=False), support_names(model, run.table.lines)
     console.print(heading("Support examples with the largest coefficients" + " of each class" * (len(rows) > 1)))
     show_rows(rows, names, 6 if len(rows) == 1 else 3, ROWS, console, ("example", "coefficient"))
-    if model.kernel != "cosine" and uneven(run.table.X):
+    if model.kernel != "cosine" and scaler_for(run.table.X, model) is not None:
         console.print(
             "The features differ widely in scale, and the kernel hears the largest only: scale them first.",
             style="yellow",

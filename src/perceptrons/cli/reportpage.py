@@ -35,7 +35,8 @@ def report(
     no_images: Annotated[bool, typer.Option("--no-images", help="Features are no pixels.")] = False,
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="The heading of the page.")] = None,
     max_seconds: Annotated[
-        float, typer.Option("--max-seconds", metavar="S", help="Time for a proof; for the mistake bound as long again.")
+        float,
+        typer.Option("--max-seconds", metavar="S", help="Time limit in seconds for the proof and the mistake bound."),
     ] = 10.0,
     max_examples: Annotated[
         int, typer.Option("--max-examples", metavar="N", min=1, help="Read so many examples at most.")

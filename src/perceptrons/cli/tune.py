@@ -81,7 +81,7 @@ def tune(
 
     The data are split in three: to learn from, to choose settings by, and a test part that stays sealed until the
     end. The number of epochs is found from one run of each setting. A second look at the same test examples is
-    refused, unless forced; then the report and the model say so.
+    refused, unless forced; then the report and the model say so. Running the same command again is allowed.
     """
     from perceptrons.cli.tuning import grid_of, new_model, show, summary
     from perceptrons.cli.wholedata import ledger_file, part_of, read_whole, refusing_what_is_wrong

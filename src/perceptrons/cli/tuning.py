@@ -75,7 +75,8 @@ def summary(found: "Recipe") -> dict[str, Any]:
 def show(found: "Recipe", read: "WholeData", output: Path | None, console: "Console") -> None:
     """The report for people."""
     from perceptrons.selection.recipe import named
-    from perceptrons.theory.scales import uneven
+    from perceptrons.selection.seal import RERUN
+    from perceptrons.theory.scales import scaler_for
 
     sizes = found.sizes
     console.print(read.in_words(), markup=False)
@@ -106,12 +107,14 @@ def show(found: "Recipe", read: "WholeData", output: Path | None, console: "Cons
         console.print(
             f"{found.twice:,} of the test examples are also among those learned from or chosen by.", style="yellow"
         )
+    if found.rerun:
+        console.print(RERUN)
     if found.looks > 1:
         console.print(
             f"Forced: these test examples were looked at {found.looks} times by now, so that the figure may flatter. "
             "The model says so too.", style="yellow",
         )  # fmt: skip
-    if read.source is None and uneven(read.X):
+    if read.source is None and scaler_for(read.X) is not None:
         console.print(
             "The features differ widely in scale: scaling them may help, more than any setting.", style="yellow"
         )

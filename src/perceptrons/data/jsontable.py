@@ -71,7 +71,7 @@ class JsonTable(TableFormat):
 
     def _report_unknown(self, keys: dict[str, Key], roles: Roles, asked: Asked, sparse: bool) -> None:
         """Keys that a model does not know are left out, but not in silence: one may be misspelt."""
-        if asked.numbers is None or sparse:
+        if asked.further is None or sparse:
             return
         known = {*roles.numbers, *roles.categories, *roles.texts, *asked.ignore, roles.label}
         lacking = [name for name in known if name and name not in keys]

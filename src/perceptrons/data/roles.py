@@ -24,7 +24,9 @@ class Asked(NamedTuple):
     need_labels: bool
     closed: bool  # have features that are not named here no column, so that nobody need look at them?
     optional: list[str] | None = None  # columns that a record may lack; None: not known
-    further: frozenset[str] = frozenset()  # keys that have columns in a model, though the first block had them not
+    further: frozenset[str] | None = (
+        None  # other keys that have columns in the model that is to predict, if there is one
+    )
 
 
 class Layout(NamedTuple):

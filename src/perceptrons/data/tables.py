@@ -117,8 +117,8 @@ class TableReader(Reader):
         self._prefix, self._text = prefix, _text(text, bool(text_column))
         self._rule = None if self._text is None else self._text.rule()
         self._given, self.hash_bits = columns, _bits(hash_bits, self._text, columns)
-        further = frozenset[str]()
-        if columns is not None and format == "jsonl":
+        further = None
+        if columns is not None and columns.frozen and format == "jsonl":
             named = [*_listed(numbers), *_listed(categories), *_listed(text_column)]
             further = further_keys(columns, named, words=bool(text_column))
         self._wanted = Asked(

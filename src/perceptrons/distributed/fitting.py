@@ -11,7 +11,7 @@ from perceptrons.distributed.shards import Shards
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.checkpoint import Checkpoint
 from perceptrons.sequence import SequencePerceptron
-from perceptrons.training.epochs import Outcome
+from perceptrons.training.epochs import AT_REST, Outcome
 from perceptrons.training.estimating import unchanged_on_error
 from perceptrons.training.interrupts import Uninterrupted
 
@@ -153,7 +153,7 @@ class Run:
         plan = model._plan()._replace(max_iter=max(1, self._rest(len(before["history"]))))
         plan = plan if self.epochs is None else plan._replace(tol=None)
         over = place is not None and place["done"]
-        if over and (model.converged_ or self._rest(len(before["history"])) < 1):
+        if over and (model.stop_reason_ in AT_REST or self._rest(len(before["history"])) < 1):
             self._describe(len(data))
         else:
             try:
@@ -192,4 +192,4 @@ class Run:
         if hasattr(model, "source_") and history:  # as after fit_stream
             model.progress_ = [(history[0]["examples"], history[0]["mistakes"])]
         if self.checkpoint is not None and history:
-            mixed.save(self.outcome, done=reason in ("converged", "max_iter", "tol"), ended=True)
+            mixed.save(self.outcome, done=reason in (*AT_REST, "max_iter", "tol"), ended=True)

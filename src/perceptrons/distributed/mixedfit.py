@@ -81,7 +81,7 @@ class MixedFit:
         """Ask for the passes over all shards, and for their sums where there are many."""
         weights = self.learner.weights
         start: Any = weights if self.alone else start_of(weights)
-        size = sum(part.nbytes for part in view(weights)[:4]) if self.alone else start.nbytes
+        size = sum(part.nbytes for part in view(weights)[1:5]) if self.alone else start.nbytes
         start = sent(self.client, start, size, len(self.data))
         first, uniform = not self._epochs_before, self.mixing == "uniform"
         if all(len(parts) == 1 for parts in self.data.parts):
@@ -153,13 +153,15 @@ class MixedFit:
 
     def accuracy(self) -> float:
         """On what the shards hold out, computed where it is."""
-        w = copy.deepcopy(self.learner.weights)
-        predicting = self.learner.predicting(self.estimator.combine)
-        now = view(w)
-        now.w[:], now.rest[:] = _tall(w, predicting[0]), predicting[1]
-        if isinstance(w, Weights):
-            w.arrays["clock"][:, SCALE] = 1.0
-        found = [(share, n) for share, n in self.data.ask(tasks.accuracy, start_of(w)) if n]
+        weights = copy.deepcopy(self.learner.weights)
+        w, rest = self.learner.predicting(self.estimator.combine)
+        if isinstance(weights, Weights):
+            now = view(weights)
+            now.w[:], now.rest[:] = w.T, rest
+            weights.arrays["clock"][:, SCALE] = 1.0
+        else:
+            weights.w, weights.arcs = w, rest
+        found = [(share, n) for share, n in self.data.ask(tasks.accuracy, start_of(weights)) if n]
         if len(found) == 1:
             return found[0][0]
         return sum(share * n for share, n in found) / sum(n for _, n in found)
@@ -170,8 +172,11 @@ class MixedFit:
     def change(self) -> float:
         return self.begun.fit.change()
 
-    def settled(self, row: dict[str, Any]) -> bool:
-        return self.begun.fit.settled(row)
+    def settled(self, row: dict[str, Any]) -> str:
+        reason = self.begun.fit.settled(row)
+        if reason == "converged" and getattr(self.estimator, "zero_score", None) == "correct":
+            return "stuck" if any(self.data.ask(tasks.contradicted, start_of(self.learner.weights))) else reason
+        return reason
 
     def snapshot(self) -> Any:
         return self.begun.fit.snapshot()
@@ -216,15 +221,10 @@ class MixedFit:
         }  # fmt: skip
 
 
-def _tall(weights: Any, w: np.ndarray) -> np.ndarray:
-    return w.T if isinstance(weights, Weights) else w
-
-
 def _copy(mine: Any, theirs: Any) -> None:
     """Make weights what others are, where they are in memory."""
     if isinstance(mine, Weights):
         for name, array in theirs.arrays.items():
             np.copyto(mine.arrays[name], array)
         return
-    for name in ("w", "late_w", "arcs", "late_arcs", "t"):
-        np.copyto(getattr(mine, name)[: len(getattr(theirs, name))], getattr(theirs, name))
+    mine.restore(theirs.snapshot())

@@ -4,7 +4,9 @@ Every epoch each shard makes one pass from the common weights v and ends at v_i,
 become v + sum_i mu_i (v_i - v) with mu_i = k_i / sum k, or 1 / shards (McDonald, Hall and Mann 2010). The average stays
 what it is on one machine: the mean of the weights after every visit, on whichever shard.
 
-Weights of all kinds are seen here as a tall matrix, a row a feature, and the rest: biases, or the arcs of a chain.
+Weights of all kinds are seen here as a tall matrix, and the rest: biases, or the arcs of a chain. A row of the matrix
+is a feature of a linear model. Of a chain it is a feature and a label, number feature * labels + label, and there are
+only those that have a weight.
 """
 
 from collections.abc import Sequence
@@ -13,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.passes.state import CLOCK, FADED, MASS, SCALE, SEEN, find_moved
-from perceptrons.sequence.weights import ChainWeights
+from perceptrons.sequence.weights import ChainWeights, runs
 from perceptrons.training.weights import Weights
 
 AnyWeights = Weights | ChainWeights
@@ -22,7 +24,8 @@ AnyWeights = Weights | ChainWeights
 class View(NamedTuple):
     """Weights scale * w and scale * rest; their sum over the visits seen is mass * w - late (see passes/state.py)."""
 
-    w: np.ndarray  # (features, outputs)
+    rows: np.ndarray | None  # which rows there are, ascending; None: all
+    w: np.ndarray  # (rows, outputs)
     late: np.ndarray
     rest: np.ndarray  # its last axis is the outputs too
     late_rest: np.ndarray
@@ -32,24 +35,40 @@ class View(NamedTuple):
 
 
 def view(weights: AnyWeights) -> View:
-    """The arrays of the weights themselves, not copies."""
-    d = weights.n_features
+    """The arrays of the weights themselves; of the features of a chain, copies."""
     if isinstance(weights, ChainWeights):
-        t = weights.t
-        return View(weights.w[:d], weights.late_w[:d], weights.arcs, weights.late_arcs, t, t, np.ones(1))
-    a = weights.arrays
-    clock = a["clock"]
-    return View(
-        a["w"][:, :d].T, a["late_w"][:, :d].T, a["b"], a["late_b"], clock[:, SEEN], clock[:, MASS], clock[:, SCALE]
-    )
+        t, (features, labels, w, late) = weights.t, weights.entries()
+        rows = features * weights.n_labels + labels
+        return View(rows, w[:, None], late[:, None], weights.arcs, weights.late_arcs, t, t, np.ones(1))
+    d, a = weights.n_features, weights.arrays
+    tall, late, clock = a["w"][:, :d].T, a["late_w"][:, :d].T, a["clock"]
+    return View(None, tall, late, a["b"], a["late_b"], clock[:, SEEN], clock[:, MASS], clock[:, SCALE])
+
+
+def put(weights: ChainWeights, rows: np.ndarray, w: np.ndarray, late: np.ndarray) -> None:
+    """Make these the weights of the features of a chain."""
+    features, labels = np.divmod(rows, weights.n_labels)
+    kind = weights.dtype
+    weights.fill(*runs(features), labels.astype(np.int32), w[:, 0].astype(kind, copy=False), late[:, 0].copy())
+
+
+def among(chain: View, more: Any) -> View:
+    """The weights of a chain with more rows, in which they are 0."""
+    assert chain.rows is not None
+    rows = np.union1d(chain.rows, more)
+    places, wider = np.searchsorted(rows, chain.rows), []
+    for array in (chain.w, chain.late):
+        wider.append(np.zeros((len(rows), 1), array.dtype))
+        wider[-1][places] = array
+    return chain._replace(rows=rows, w=wider[0], late=wider[1])
 
 
 class Start(NamedTuple):
-    """Common weights on their way to a shard: without their average, and without features whose weights are all 0."""
+    """Common weights on their way to a shard: without their average, and without rows that are all 0."""
 
     kind: type
-    shape: tuple[int, int]
-    columns: np.ndarray | None  # the features that have weights; None: all
+    shape: tuple[int, int]  # features and outputs
+    columns: np.ndarray | None  # the rows that have weights; None: all
     w: np.ndarray
     rest: np.ndarray
     own_clocks: bool  # has every output its own?
@@ -64,8 +83,9 @@ class Start(NamedTuple):
         """Weights to learn from here on."""
         dtype = self.w.dtype
         if self.kind is ChainWeights:
+            assert self.columns is not None
             chain = ChainWeights(*self.shape, dtype)
-            self._write(chain.w)
+            put(chain, self.columns, self.w, np.zeros(self.w.shape))
             chain.arcs[:] = self.rest
             return chain
         tall = np.empty(self.shape, dtype, order="C" if self.order == "F" else "F")
@@ -77,29 +97,31 @@ class Start(NamedTuple):
             weights.own_clocks()
         return weights
 
-    @property
-    def tall(self) -> np.ndarray:
-        """All weights, a row a feature; not to be changed."""
+    def tall(self, rows: np.ndarray | None) -> np.ndarray:
+        """The weights in these rows, which are all that have any; None: in all rows. Not to be changed."""
         if self.columns is None:
             return self.w
-        tall = np.zeros(self.shape, self.w.dtype)
-        self._write(tall)
+        tall = np.zeros(self.shape if rows is None else (len(rows), 1), self.w.dtype)
+        self._write(tall, rows)
         return tall
 
-    def _write(self, tall: np.ndarray) -> None:
-        tall[slice(None) if self.columns is None else self.columns] = self.w
+    def _write(self, tall: np.ndarray, rows: np.ndarray | None = None) -> None:
+        if rows is None:
+            tall[slice(None) if self.columns is None else self.columns] = self.w
+        else:
+            tall[np.searchsorted(rows, np.asarray(self.columns))] = self.w
 
 
 def start_of(weights: AnyWeights) -> Start:
     """The common weights, to be sent."""
-    w, _, rest, _, seen, *_ = view(weights)
+    rows, w, _, rest, _, seen, *_ = view(weights)
     used = np.flatnonzero(w.any(axis=1))
-    columns = None if 2 * len(used) > len(w) else used
+    columns = None if rows is None and 2 * len(used) > len(w) else used
     linear = isinstance(weights, Weights)
     return Start(
         type(weights),
-        w.shape,
-        columns,
+        w.shape if rows is None else (weights.n_features, len(rest) - 1),
+        columns if rows is None else rows[used],
         w.copy() if columns is None else w[columns],
         rest.copy(),
         linear and len(seen) > 1,
@@ -124,7 +146,7 @@ class Move(NamedTuple):
 
     weight: float  # sum of k_i
     idle: int  # shards without an update: they move the weights only where all are
-    columns: np.ndarray | None  # the features that moved, sorted; None: all
+    columns: np.ndarray | None  # the rows that moved, sorted; None: all
     step: np.ndarray  # sum of k_i (v_i - v); where all are idle, of v_i - v
     drift: np.ndarray  # sum over visits of the weights after each, minus v
     rest_step: np.ndarray
@@ -136,15 +158,19 @@ class Move(NamedTuple):
 
 def move_of(start: Start, weights: AnyWeights, report: Report, uniform: bool) -> Move:
     """What the pass over one shard, from start to these weights, came to."""
-    v, now = start.tall, view(weights)
+    now = view(weights)
+    if now.rows is not None:  # a weight that went back to 0 is among those of the start only
+        now = among(now, start.columns)
+    v = start.tall(now.rows)
     k = 1.0 if uniform else float(report.updates)
     columns = None
     if (now.scale == 1).all():
         found = np.empty(len(v), np.bool_)
         find_moved(now.w, now.late, v, found)
         columns = np.flatnonzero(found)
-        columns = None if 2 * len(columns) > len(v) else columns
+        columns = None if now.rows is None and 2 * len(columns) > len(v) else columns
     which = slice(None) if columns is None else columns
+    columns = columns if now.rows is None else now.rows[columns]
     step, drift = _moved(v[which], now.w[which], now.late[which], now)
     rest_step, rest_drift = _moved(start.rest, now.rest, now.late_rest, now)
     step, rest_step = step * (k or 1.0), rest_step * (k or 1.0)
@@ -197,7 +223,10 @@ def mix(weights: AnyWeights, move: Move) -> None:
     now = view(weights)
     shards = move.weight or float(move.idle)
     seen = now.seen + move.seen
-    which = slice(None) if move.columns is None else move.columns
+    which: Any = slice(None) if move.columns is None else move.columns
+    if now.rows is not None:
+        now = among(now, which)
+        which = np.searchsorted(np.asarray(now.rows), which)
     for w, late, columns, step, drift in (
         (now.w, now.late, which, move.step, move.drift),
         (now.rest, now.late_rest, slice(None), move.rest_step, move.rest_drift),
@@ -206,6 +235,8 @@ def mix(weights: AnyWeights, move: Move) -> None:
         w[columns] = before + step / shards
         late[columns] += seen * (w[columns] - before) - drift
     if isinstance(weights, ChainWeights):
+        assert now.rows is not None
+        put(weights, now.rows, now.w, now.late)
         weights.t += move.t
     else:
         weights.arrays["clock"][:, SEEN] = weights.arrays["clock"][:, MASS] = seen

@@ -160,6 +160,10 @@ class RowsPart:
             return 0.0, 0.0
         return measured(self.common.fit(weights, self.examples, self.train, self.held_out), self.examples)
 
+    def contradicted(self, weights: AnyWeights) -> bool:
+        """Do these weights answer an example to learn from wrongly?"""
+        return self.counts and self.common.fit(weights, self.examples, self.train, self.held_out).contradicted()
+
     def blocks(self) -> Iterator[Examples]:
         if self.counts:
             yield self.examples
@@ -230,6 +234,9 @@ class FilesPart:
         found = [measured(fit, examples) for fit, examples in self._fits(weights, np.arange(self._open().n_blocks))]
         total = sum(n for _, n in found)
         return (sum(share * n for share, n in found) / total if total else 0.0), total
+
+    def contradicted(self, weights: AnyWeights) -> bool:
+        return any(fit.contradicted() for fit, _ in self._fits(weights, np.arange(self._open().n_blocks)))
 
     def blocks(self) -> Iterator[Examples]:
         for examples, _ in self._examples(np.arange(self._open().n_blocks)):

@@ -14,7 +14,7 @@ from perceptrons.distributed.shards import Shards, are_files, is_collection, of_
 from perceptrons.linear import Perceptron
 from perceptrons.training.choices import check_choices, method_of
 from perceptrons.training.fitting import LinearFit
-from perceptrons.training.inputs import as_rows, check_weights
+from perceptrons.training.inputs import as_rows, balanced_weights, check_weights
 from perceptrons.training.labels import merge
 from perceptrons.training.learner import Learner
 from perceptrons.training.learning import Examples
@@ -185,13 +185,7 @@ def _class_weights(estimator: Perceptron, found: Facts, several: bool) -> Any:
         return estimator.class_weight
     if several:
         raise ValueError("class_weight='balanced' does not go with several labels here: give the weights as a dict.")
-    by_class = found.by_class
-    present = by_class > 0
-    weights = by_class.sum() / (present.sum() * np.where(present, by_class, 1))
-    return {
-        label: float(weight) if there else 0.0
-        for label, weight, there in zip(found.classes.tolist(), weights, present, strict=True)
-    }
+    return dict(zip(found.classes.tolist(), balanced_weights(found.by_class).tolist(), strict=True))
 
 
 def _columns(shards: list[Facts], known: Any = None) -> tuple[Any, Sequence[Any]]:

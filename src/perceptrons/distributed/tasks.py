@@ -80,5 +80,9 @@ def accuracy(part: Any, start: Start) -> tuple[float, float]:
     return part.accuracy(start.begin())
 
 
+def contradicted(part: Any, start: Start) -> bool:
+    return part.contradicted(start.begin())
+
+
 def forget(part: Any) -> None:
     part.forget()

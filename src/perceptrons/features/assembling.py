@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.features.local import Local
-from perceptrons.features.table import power_of_two
 from perceptrons.scan.gather import first_in_column, gather
+from perceptrons.scan.table import power_of_two
 
 VALUES = ("log", "count", "binary")
 NORMS = ("l2",)

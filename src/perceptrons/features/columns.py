@@ -9,10 +9,10 @@ from perceptrons.features.assembling import Found
 from perceptrons.features.auditing import audit, by_column, shown
 from perceptrons.features.local import Names
 from perceptrons.features.stored import check_arrays, check_options
-from perceptrons.features.table import MOST, extended, grown, new_table
 from perceptrons.scan.eight import ROOM
 from perceptrons.scan.murmur import hash_names
 from perceptrons.scan.names import key_names, remember_names
+from perceptrons.scan.table import MOST, extended, grown, new_table
 
 FIRST_SLOTS = 2**10
 

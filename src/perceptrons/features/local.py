@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.features.table import extended, grown, new_table, power_of_two
 from perceptrons.scan.eight import ROOM
 from perceptrons.scan.names import key_names, number_names
+from perceptrons.scan.table import extended, grown, new_table, power_of_two
 from perceptrons.scan.words import Clean, Entries, Rule, add_up, cut, room_for
 
 FEWEST, USUAL = 2**10, 2**16  # slots of a new table: for a short text, for a piece of about 1 MB

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.features.table import MOST
+from perceptrons.scan.table import MOST
 from perceptrons.training.parameters import NONE, Domain, Flag, Number
 
 OPTIONS: dict[str, tuple[Domain, ...]] = {

@@ -27,8 +27,8 @@ class KernelFit(ABC):
     def end_epoch(self) -> None:  # noqa: B027 (the last block leaves nothing to be done, in either kind)
         """Nothing."""
 
-    def settled(self, row: dict[str, Any]) -> bool:
-        return row["updates"] == 0
+    def settled(self, row: dict[str, Any]) -> str:
+        return "converged" if row["updates"] == 0 else ""
 
     def snapshot(self) -> Any:
         return self.learner.snapshot()

@@ -11,7 +11,7 @@ from perceptrons.training.epochs import new_row
 from perceptrons.training.estimating import TUNED
 from perceptrons.training.room import check_claim
 
-REASONS = (None, "converged", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
+REASONS = (None, "converged", "stuck", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
 REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went
 COUNTED = 2**62  # no count is as large, and so many more have room in 64 bits
 BY_CLASS = ("class_weight", "cost", "allowed")  # parameters that may have classes as keys

@@ -30,10 +30,13 @@ from perceptrons.sequence.keys import TemplateFeatures
 from perceptrons.sequence.learner import ChainLearner
 from perceptrons.sequence.matrix import MatrixFeatures
 from perceptrons.sequence.names import NamedFeatures
+from perceptrons.sequence.weights import Entries
 from perceptrons.training.room import check_claim
 
 ESTIMATOR = SequencePerceptron
 MOST = 2**40  # features that a file may speak of
+FEATURE, ARC = 9, 24  # bytes of a feature without weights, and of a pair of labels, with its average
+WEIGHTS = {"per_feature", "labels", "w", "late_w", "arcs", "late_arcs"}  # arrays
 
 
 def check_goes_on(model: SequencePerceptron) -> None:
@@ -50,7 +53,8 @@ def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.nd
     """The header and the arrays."""
     learner = model._learner
     features, weights = learner.features, learner.weights
-    fired = (weights.w[: weights.n_features] != 0).any(axis=1) | (weights.late_w[: weights.n_features] != 0).any(axis=1)
+    entries = weights.entries()
+    fired = weights.fired(entries)
     by_number = features.kind == "matrix" or features.hash_bits is not None
     if by_number:
         order = np.flatnonzero(fired)
@@ -67,21 +71,23 @@ def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.nd
         "t": int(learner.t),
         "updates": learner.updates,
     }
-    return header, arrays | _weights(weights.w[order], weights.late_w[order]) | {
+    return header, arrays | _weights(entries, order, weights.n_labels) | {
         "arcs": weights.arcs,
         "late_arcs": weights.late_arcs,
     }
 
 
-def _weights(w: np.ndarray, late: np.ndarray) -> dict[str, np.ndarray]:
-    """The weights of features by label, without those that are 0 and always were."""
-    there = (w != 0) | (late != 0)
-    labels = np.nonzero(there)[1]
+def _weights(entries: Entries, order: np.ndarray, n_labels: int) -> dict[str, np.ndarray]:
+    """The weights of the features in this order, by label."""
+    features, firsts, sizes = np.unique(entries.features, return_index=True, return_counts=True)
+    rank = np.searchsorted(features, order)
+    firsts, sizes = firsts[rank], sizes[rank]
+    at = np.repeat(firsts - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
     return {
-        "per_feature": there.sum(axis=1, dtype=np.int32),
-        "labels": labels.astype(np.uint8 if w.shape[1] <= 256 else np.int32),
-        "w": w[there],
-        "late_w": late[there],
+        "per_feature": sizes.astype(np.int32),
+        "labels": entries.labels[at].astype(np.uint8 if n_labels <= 256 else np.int32),
+        "w": entries.w[at],
+        "late_w": entries.late_w[at],
     }
 
 
@@ -142,18 +148,20 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerce
     demand(updates <= t and n_features <= MOST, "no more updates than sequences, and features that a memory holds")
     demand(header["dtype"] in ("float32", "float64"), "weights of float32 or float64")
     classes = classes_in(header)
-    each = np.dtype(header["dtype"]).itemsize * 2 + 8  # bytes of a weight: the last one, late and average
-    check_claim(n_features * len(classes) * each, size_of(arrays), f"A model of {n_features:,} features")
+    wanted = FEATURE * n_features + ARC * (len(classes) + 1) ** 2
+    check_claim(wanted, size_of(arrays), f"A model of {n_features:,} features and {len(classes):,} labels")
     features, where = _features(model, header, arrays)
+    for name in arrays.keys() - WEIGHTS:
+        del arrays[name]  # it is copied, and the weights need memory
     _check_averages(arrays, t)
     try:
         arcs = (bool(model.transitions), bool(model.start_stop))
         learner = ChainLearner(features, classes, np.dtype(header["dtype"]), int(header["seed"]), arcs)
-        _read_weights(learner, where, arrays)
+        n_weights = _read_weights(learner, where, arrays)
     except MemoryError as error:
         raise ValueError(f"there is no memory for {n_features} features") from error
     learner.weights.t[0], learner.updates = t, updates
-    demand(t > 0 or not len(arrays["w"]), "sequences behind the weights")
+    demand(t > 0 or not n_weights, "sequences behind the weights")
     resume(model, learner, header)
     model.n_features_in_ = learner.n_features
     model._check_can_go_on()
@@ -220,7 +228,7 @@ def _read_keys(features: TemplateFeatures, n: int, arrays: dict[str, np.ndarray]
     demand(len(template) >= n, "templates of all features")
     looks = features.templates.looks[template]
     flat = array_in(arrays, "key_values", (int((looks >= 0).sum()),), np.int32)
-    values = np.zeros((len(template), PARTS), np.int64)
+    values = np.zeros((len(template), PARTS), np.int32)
     values[looks >= 0] = flat
     demand(bool(((flat >= 0) & (flat < sizes[looks[looks >= 0]])).all()), "values that are there")
     counts = _counts(arrays, len(template) - n, features.min_count)
@@ -236,20 +244,23 @@ def _counts(arrays: dict[str, np.ndarray], n: int, min_count: int) -> np.ndarray
     return counts
 
 
-def _read_weights(learner: ChainLearner, where: np.ndarray, arrays: dict[str, np.ndarray]) -> None:
+def _read_weights(learner: ChainLearner, where: np.ndarray, arrays: dict[str, np.ndarray]) -> int:
+    """Give the learner the weights of these features; returns how many there are."""
     weights, dtype = learner.weights, learner.dtype
     K = weights.n_labels
     per_feature = array_in(arrays, "per_feature", where.shape, np.int32)
     demand(bool(((per_feature > 0) & (per_feature <= K)).all()), "weights for every feature, no more than labels")
     n = int(per_feature.sum())
     labels = index_in(arrays, "labels", K, np.uint8 if K <= 256 else np.int32, (n,))
-    rows = np.repeat(where, per_feature)
-    places = rows * K + labels
-    demand(bool((np.diff(places, prepend=-1) > 0).all()), "weights in order")
-    weights.w[rows, labels] = array_in(arrays, "w", (n,), dtype)
-    weights.late_w[rows, labels] = array_in(arrays, "late_w", (n,), np.float64)
+    ascending = labels[1:] > labels[:-1]
+    ascending[np.cumsum(per_feature)[:-1] - 1] = True  # another feature begins there
+    demand(bool(ascending.all()), "weights in order")
+    w, late_w = array_in(arrays, "w", (n,), dtype), array_in(arrays, "late_w", (n,), np.float64)
+    del arrays["labels"], arrays["w"], arrays["late_w"]
+    weights.fill(where, per_feature.astype(np.int64), labels.astype(np.int32), w, late_w)
     weights.arcs = array_in(arrays, "arcs", (K + 1, K + 1), dtype)
     weights.late_arcs = array_in(arrays, "late_arcs", (K + 1, K + 1), np.float64)
+    return n
 
 
 def _templates_of(model: SequencePerceptron) -> dict[str, Any] | None:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.passes.rule import CONSTANT
-from perceptrons.rows import compiled, move, scores
+from perceptrons.passes.shortlists import Table, emit, make_room, place_of, shift, width_of
+from perceptrons.rows import compiled
 
 HIGH = 1024.0  # scores beyond are brought down, see reach
 
@@ -18,7 +19,8 @@ HIGH = 1024.0  # scores beyond are brought down, see reach
 class Chain(NamedTuple):
     """The weights of a chain and their late sums (`state.py` says what these are), as the pass changes them."""
 
-    w: np.ndarray  # (K, features), in Fortran order: the labels of a feature lie together
+    table: Table  # where the weights of features are (`shortlists.py`)
+    w: np.ndarray  # (pool,)
     arcs: np.ndarray  # (K + 1, K + 1), from and to
     late_w: np.ndarray
     late_arcs: np.ndarray
@@ -28,7 +30,7 @@ class Chain(NamedTuple):
 class Spare(NamedTuple):
     """All 0 between two sequences; for passive-aggressive steps as large as the weights, else empty."""
 
-    w: np.ndarray
+    w: np.ndarray  # (pool,)
     arcs: np.ndarray
 
 
@@ -48,7 +50,7 @@ class ChainRule(NamedTuple):
 
 
 @compiled
-def chain_pass(rows, starts, y, order, model, bridge, taught, rule, desk, spare):
+def chain_pass(rows, starts, y, order, begin, model, bridge, taught, rule, desk, spare, counts):
     """One pass of the structured perceptron over sequences (Collins 2002).
 
         y_hat = argmax_y' w·f(x, y') + D(y');    if y_hat != y:  w += eta (f(x, y) - f(x, y_hat))
@@ -56,15 +58,15 @@ def chain_pass(rows, starts, y, order, model, bridge, taught, rule, desk, spare)
     with D(y') = margin + cost * (tokens that y' has wrong) for y' != y (spec 6). Sequence i has the tokens
     starts[i]:starts[i + 1] of rows and y, which must be an allowed labelling. bridge: see bridges; taught: 0 for arcs
     that have no weight, else 1. spare: None where the rule has neither margin nor cost and its step is constant; numba
-    then leaves out what else there is. Changes model, bridge, desk. Returns mistakes, updates and the sum of the losses
-    D(y_hat) + w·f(x, y_hat) - w·f(x, y).
+    then leaves out what else there is. Changes model, bridge, desk and counts: mistakes, updates, and the sum of the
+    losses D(y_hat) + w·f(x, y_hat) - w·f(x, y). Begins at this place of the order, and returns the place before which
+    the pool of weights has to grow, or the end.
     """
-    theta, number = model.w, model.w.dtype.type
+    number = model.w.dtype.type
     y_hat, plain = desk.y_hat, desk.plain
-    mistakes, updates, total = 0, 0, 0.0
-    for p in range(len(order)):
+    for p in range(begin, len(order)):
         a, n = starts[order[p]], starts[order[p] + 1] - starts[order[p]]
-        emit(rows, a, n, theta, desk.e)
+        emit(rows, a, n, model.table, model.w, desk.row, desk.e)
         e = desk.e
         if spare is not None and rule.cost > 0.0:
             e = desk.costly
@@ -78,31 +80,33 @@ def chain_pass(rows, starts, y, order, model, bridge, taught, rule, desk, spare)
             asks = loss > 0.0
             if rule.kind == CONSTANT:  # at a loss of 0 the first labelling in the order of the dictionary wins
                 asks = asks or rule.margin == 0.0 or (loss == 0.0 and precedes(y_hat, n, y, a))
+            if asks and not make_room_for(rows, y, a, n, y_hat, model):
+                return p
             step = rule.eta
             if spare is not None and asks and rule.kind != CONSTANT:
-                norm = sqdistance(rows, y, a, n, y_hat, taught, spare)
+                norm = sqdistance(rows, y, a, n, y_hat, taught, model.table, spare)
                 step = min(rule.cap, loss / norm) if norm > 0.0 else 0.0
             if asks:
-                total += max(loss, 0.0)
+                counts[2] += max(loss, 0.0)
                 mistaken = True
                 if spare is not None and (rule.margin > 0.0 or rule.cost > 0.0):
                     reach(desk.e, bridge, n, desk.v, desk.level)
                     follow(desk.v, bridge, n, y, a, desk.other, False, plain)
                     mistaken = differ(y, a, n, plain)
-                mistakes += mistaken
+                counts[0] += mistaken
             if asks and step > 0.0:
                 learn_chain(rows, y, a, n, y_hat, number(step), taught, model, bridge)
-                updates += 1
+                counts[1] += 1
         model.t[0] += 1.0
-    return mistakes, updates, total
+    return len(order)
 
 
 @compiled
-def tag(rows, starts, theta, bridge, desk, y_hat):
+def tag(rows, starts, table, w, bridge, desk, y_hat):
     """Write the best allowed labelling of every sequence into y_hat, and return the first that has none, or -1."""
     for i in range(len(starts) - 1):
         a, n = starts[i], starts[i + 1] - starts[i]
-        emit(rows, a, n, theta, desk.e)
+        emit(rows, a, n, table, w, desk.row, desk.e)
         reach(desk.e, bridge, n, desk.v, desk.level)
         if not follow(desk.v, bridge, n, y_hat, 0, desk.other, False, y_hat[a:]):
             return i
@@ -110,15 +114,16 @@ def tag(rows, starts, theta, bridge, desk, y_hat):
 
 
 @compiled
-def best_through(rows, starts, theta, bridge, s):
+def best_through(rows, starts, table, w, bridge, s):
     """s[token, k]: the score of the best allowed labelling of the sequence that gives the token label k."""
-    K = theta.shape[0]
-    e = np.empty(K, theta.dtype)
+    K = s.shape[1]
+    one, row = np.empty((1, K), w.dtype), np.empty(width_of(K), w.dtype)
+    e = one[0]
     before, ahead = np.empty(K), np.empty(K)
     for i in range(len(starts) - 1):
         a, n = starts[i], starts[i + 1] - starts[i]
         for t in range(a, a + n):
-            scores(rows, t, theta, e)
+            emit(rows, t, 1, table, w, row, one)
             for k in range(K):
                 s[t, k] = e[k]
         for t in range(a + n - 1, a - 1, -1):  # the best from here to the end
@@ -131,7 +136,7 @@ def best_through(rows, starts, theta, bridge, s):
         for k in range(K):
             before[k] = bridge[k, K]
         for t in range(a, a + n):  # and from the beginning to before it
-            scores(rows, t, theta, e)
+            emit(rows, t, 1, table, w, row, one)
             for k in range(K):
                 ahead[k] = -np.inf
             for k in range(K):
@@ -151,26 +156,19 @@ class Desk(NamedTuple):
     other: np.ndarray  # (n,): see reach_others
     y_hat: np.ndarray  # (n,)
     plain: np.ndarray  # (n,): y_hat without costs and margin
+    row: np.ndarray  # (width_of(K),): see emit
 
 
-def new_desk(longest, theta):
-    K, kind = theta.shape[0], theta.dtype
-    squares = (np.empty((longest, K), kind) for _ in range(3))
-    return Desk(
-        *squares, *(np.empty(longest, kind) for _ in range(2)), *(np.empty(longest, np.int32) for _ in range(2))
-    )
+def new_desk(longest, K, kind):
+    e, costly, v = (np.empty((longest, K), kind) for _ in range(3))
+    level, other = (np.empty(longest, kind) for _ in range(2))
+    y_hat, plain = (np.empty(longest, np.int32) for _ in range(2))
+    return Desk(e, costly, v, level, other, y_hat, plain, np.empty(width_of(K), kind))
 
 
 def bridges(arcs, barrier):
     """The weights of the arcs by (to, from), minus infinity for the forbidden: the loops run along `from`."""
     return np.ascontiguousarray((arcs + barrier).T)
-
-
-@compiled
-def emit(rows, a, n, theta, e):
-    """e[t] = theta x_t for n tokens from a on. Prefetching the weights of the next sequence gained nothing."""
-    for t in range(n):
-        scores(rows, a + t, theta, e[t])
 
 
 @compiled
@@ -288,15 +286,27 @@ def lead(e, bridge, y, a, n, y_hat):
 
 
 @compiled
+def make_room_for(rows, y, a, n, y_hat, model):
+    """Give weights to all features and labels that y and y_hat differ in. Returns False where the pool is too small."""
+    K = model.arcs.shape[0] - 1
+    for t in range(n):
+        if y[a + t] != y_hat[t]:
+            for k in (y[a + t], y_hat[t]):
+                if not make_room(rows, a + t, model.table, model.w, model.late_w, k, K):
+                    return False
+    return True
+
+
+@compiled
 def learn_chain(rows, y, a, n, y_hat, step, taught, model, bridge):
     """w += step (f(x, y) - f(x, y_hat)), and as much times t into the late sums.  Changes model and bridge."""
-    K, late = model.w.shape[0], model.t[0] * step
+    K, late = model.arcs.shape[0] - 1, model.t[0] * step
     for t in range(n + 1):
         here, there = (y[a + t], y_hat[t]) if t < n else (K, K)
         was, had = (y[a + t - 1], y_hat[t - 1]) if t > 0 else (K, K)
         if t < n and here != there:
-            move(rows, a + t, step, model.w, here, there)
-            move(rows, a + t, late, model.late_w, here, there)
+            shift(rows, a + t, step, model.table, model.w, here, there, K)
+            shift(rows, a + t, late, model.table, model.late_w, here, there, K)
         if here != there or was != had:
             for i, j, sign in ((was, here, 1), (had, there, -1)):
                 model.arcs[i, j] += sign * step * taught[i, j]
@@ -305,18 +315,18 @@ def learn_chain(rows, y, a, n, y_hat, step, taught, model, bridge):
 
 
 @compiled
-def sqdistance(rows, y, a, n, y_hat, taught, spare):
+def sqdistance(rows, y, a, n, y_hat, taught, table, spare):
     """|f(x, y) - f(x, y_hat)|²: a feature may stand in several tokens, so it is summed up in the spare room first."""
-    K, w, arcs, total = spare.w.shape[0], spare.w, spare.arcs, 0.0
+    K, w, arcs, total = taught.shape[0] - 1, spare.w, spare.arcs, 0.0
     for counting in (False, True):
         for t in range(n + 1):
             here, there = (y[a + t], y_hat[t]) if t < n else (K, K)
             was, had = (y[a + t - 1], y_hat[t - 1]) if t > 0 else (K, K)
             if t < n and here != there:
                 if counting:
-                    total += take(rows, a + t, w, here) + take(rows, a + t, w, there)
+                    total += take(rows, a + t, table, w, here, K) + take(rows, a + t, table, w, there, K)
                 else:
-                    move(rows, a + t, 1.0, w, here, there)
+                    shift(rows, a + t, 1.0, table, w, here, there, K)
             if here != there or was != had:
                 for i, j, sign in ((was, here, 1), (had, there, -1)):
                     if counting:
@@ -328,12 +338,13 @@ def sqdistance(rows, y, a, n, y_hat, taught, spare):
 
 
 @compiled
-def take(rows, i, w, k):
+def take(rows, i, table, w, k, K):
     """The sum of squares of the weights of label k for the features of x_i, which are set to 0."""
-    total, columns = 0.0, w.T
+    total = 0.0
     for p in range(rows.starts[i], rows.starts[i + 1]):
-        total += columns[rows.columns[p], k] ** 2
-        columns[rows.columns[p], k] = 0.0
+        at = np.uint64(place_of(table, np.uint64(rows.columns[p]), k, K))
+        total += w[at] ** 2
+        w[at] = 0.0
     return total
 
 

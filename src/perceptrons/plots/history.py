@@ -13,6 +13,7 @@ from perceptrons.theory import Bound, check_bound
 
 REASONS = {
     "converged": "an epoch without mistakes",
+    "stuck": "scores of exactly 0 pass for right",
     "tol": "the averaged weights have settled",
     "early_stopping": "held-out accuracy improves no more",
     "max_iter": "max_iter epochs are over",

@@ -17,6 +17,8 @@ from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.shown import fraction
 from perceptrons.training.html import Html
 
+PROOF = 0.5  # of the time given is for the proof, the rest for the mistake bound
+SPENT = 0.85  # of its time: who took longer was stopped
 WITNESSES = 10  # examples of a proof that are shown
 
 
@@ -33,11 +35,9 @@ def diagnosis(subject: Subject) -> Section:
 
 def _separable(subject: Subject, X: Any, y: np.ndarray) -> tuple[list[Html], bool]:
     """What the certificate says, and whether it was there in time."""
-    begin = time.monotonic()
-    found = separability(
-        X, y, max_seconds=subject.max_seconds, fit_intercept=getattr(subject.model, "fit_intercept", True)
-    )
-    in_time = time.monotonic() - begin < subject.max_seconds
+    begin, limit = time.monotonic(), PROOF * subject.max_seconds
+    found = separability(X, y, max_seconds=limit, fit_intercept=getattr(subject.model, "fit_intercept", True))
+    in_time = time.monotonic() - begin < SPENT * limit
     title = {True: "These examples are linearly separable", False: "These examples are not linearly separable"}
     head = element("h3", title.get(found.separable, "Whether these examples are linearly separable is not known"))  # type: ignore[arg-type]
     parts = [head, paragraph(_why(subject, found, in_time))]
@@ -116,14 +116,14 @@ def _bound(subject: Subject, X: Any, y: np.ndarray, in_time: bool) -> list[Html]
                 f"model. While learning it made {count(model.n_updates_, 'update')}.", class_="soft",
             )
         ]  # fmt: skip
-    begin = time.monotonic()
+    begin, limit = time.monotonic(), (1 - PROOF) * subject.max_seconds
     try:
         with quietly():
-            found = check_bound(model, X, y, max_seconds=subject.max_seconds) if in_time else None
+            found = check_bound(model, X, y, max_seconds=limit) if in_time else None
     except ValueError as error:
         return [paragraph(f"There is no bound for this model: {error}", class_="soft")]
     # what was found when the time was up depends on the machine, and would differ from page to page
-    if found is None or time.monotonic() - begin >= subject.max_seconds:
+    if found is None or time.monotonic() - begin >= SPENT * limit:
         return [paragraph(f"It was not found in {seconds(subject.max_seconds)}.", class_="soft")]
     return [
         paragraph(

@@ -88,7 +88,7 @@ def report(
     lines : sequence of int or str, optional
         Where each example stands in a file.
     max_seconds : float, default=10.0
-        For the search of a proof that the examples are separable or not, and as long again for the mistake bound.
+        For the search of a proof that the examples are separable or not and for the mistake bound, half for each.
     title : str, optional
     origin : Origin, optional
         The files behind it, and the command that made the page, to be shown.

@@ -22,7 +22,7 @@ from perceptrons.report.page import (
 from perceptrons.report.subject import Subject
 from perceptrons.report.words import count, percent, short
 from perceptrons.theory.duplicates import contradictions
-from perceptrons.theory.scales import largest_values, scales, uneven
+from perceptrons.theory.scales import largest_values, scaler_for, scales
 from perceptrons.training.html import Html
 
 CLASSES, GROUPS, NAMED = 20, 5, 5  # shown at most
@@ -93,13 +93,14 @@ def _scales(subject: Subject) -> list[Html]:
     (most, least), sizes = ([user(subject.names.of(column)) for column in ends], largest[ends])
     said = [most, f" reaches {short(sizes[0])}, ", least, f" {short(sizes[1])}"]
     # pixels, and words of texts, have one unit, however large or frequent they get
-    if uneven(X) and subject.image_shape is None and subject.examples is None:
+    scaler = scaler_for(X, subject.model) if subject.image_shape is None and subject.examples is None else None
+    if scaler is not None:
         parts.append(
             warning(
                 "the features differ widely in scale: ", *said,
                 ". " + ("The kernel hears" if subject.is_kernel else "Weights cannot be compared, and the model hears")
                 + " the largest before all others: scale them before training, for instance with scikit-learn's "
-                "StandardScaler.",
+                f"{scaler}.",
             )
         )  # fmt: skip
     else:

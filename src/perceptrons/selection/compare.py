@@ -13,6 +13,7 @@ from perceptrons.selection.examples import check_labels_meet, overlap
 from perceptrons.selection.grids import mean_square
 from perceptrons.selection.metrics import Metric
 from perceptrons.selection.relatives import LEARNERS, learners_for
+from perceptrons.selection.request import request_digest
 from perceptrons.selection.seal import Ledger, SealedTest
 from perceptrons.selection.splitting import Part, Parts, parts_of
 from perceptrons.selection.tuned import Tuned, tune
@@ -72,12 +73,13 @@ def compare(
         all of them are very large or small, or as said. Means and deviations are of what is learned from. Sparse data
         stay as they are.
     force : bool, default=False
-        Look at test examples that were looked at before; the result says so.
+        Look at test examples that were looked at before; the result says so. Not needed to ask just the same again.
     ledger : path, optional
         A file that remembers looks from process to process; otherwise this process does.
     max_seconds : float, optional
         Of tuning, for each learner. What is beyond is not tried; a perceptron that makes no epoch in it is left out.
-        Either is said.
+        Either is said. Another learner, which cannot be stopped, tries one setting whatever it takes, and no setting
+        more than there is time for by what those before took.
     tell : function, optional
         Is told in a line what each learner did on development examples, to show progress.
 
@@ -106,7 +108,9 @@ def compare(
     if parts.test is None:
         raise ValueError("test=0 leaves nothing to compare on: give a share between 0 and 1, or data (X, y).")
     check_labels_meet(parts)
-    sealed = SealedTest(parts.test, Ledger(ledger), force)
+    settings = {"learners": learners, "metric": metric, "scale": scale, "max_seconds": max_seconds}
+    request = request_digest(parts, what="compare", random_state=random_state, **settings)
+    sealed = SealedTest(parts.test, Ledger(ledger), force, request)
     overlap(parts, sealed)
     held = Parts(Part(*parts.train.taken()), Part(*parts.dev.taken()), None, parts.how)
     train, y_train = held.train.taken()
@@ -136,7 +140,9 @@ def compare(
     X_test, y_test = sealed.open()
     rows = [one.tested(X_test, y_test, figure) for one in tuned]
     sizes = {"train": len(parts.train), "dev": len(parts.dev), "test": sealed.n}
-    return Compared(rows, left_out, np.asarray(y_test), parts, sizes, figure, scaled, sealed.looks, X.shape[1])
+    return Compared(
+        rows, left_out, np.asarray(y_test), parts, sizes, figure, scaled, sealed.looks, X.shape[1], sealed.rerun
+    )
 
 
 def _scaled(train: Any, scale: Any) -> bool:

@@ -114,12 +114,15 @@ class Compared:
         Were the data standardised, for all alike?
     looks : int
         How often these test examples were looked at, this time included.
+    rerun : bool
+        Was just this asked before, with the same data, settings and seed? Then it is the same look.
     n_features : int
     """
 
     def __init__(
         self, rows: Sequence[Contender], left_out: Mapping[str, str], y_test: np.ndarray, parts: Parts,
         sizes: dict[str, int], metric: Metric, scaled: bool, looks: int, n_features: int,
+        rerun: bool = False,
     ):  # fmt: skip
         self._figure, self.y_test = metric, y_test
         ranked = sorted(rows, key=lambda row: -row.score)
@@ -129,6 +132,7 @@ class Compared:
         ]
         self.left_out, self.parts, self.sizes = dict(left_out), parts, sizes
         self.metric, self.scaled, self.looks, self.n_features = metric.name, scaled, looks, n_features
+        self.rerun = rerun
 
     @property
     def best(self) -> Contender:
@@ -218,7 +222,8 @@ class Compared:
         """Everything as JSON knows it, but the models and what they answered."""
         return {
             "split": self.parts.how, "sizes": self.sizes, "n_features": self.n_features, "metric": self.metric,
-            "scaled": self.scaled, "looks": self.looks, "rows": [row.to_dict() for row in self.rows],
+            "scaled": self.scaled, "looks": self.looks, "rerun": self.rerun,
+            "rows": [row.to_dict() for row in self.rows],
             "left_out": self.left_out, "test": self.test, "correction": "Holm", "explanation": self.explain(),
         }  # fmt: skip
 

@@ -11,7 +11,8 @@ from sklearn.utils import get_tags
 from perceptrons.selection.examples import as_given, check_labels_meet, overlap, part_as_given
 from perceptrons.selection.interval import Interval, bootstrap, wilson
 from perceptrons.selection.metrics import Metric
-from perceptrons.selection.seal import Ledger, SealedTest
+from perceptrons.selection.request import request_digest
+from perceptrons.selection.seal import RERUN, Ledger, SealedTest
 from perceptrons.selection.search import Setting, Watchable, best_of, last_step, plain, try_settings
 from perceptrons.selection.splitting import Parts, parts_of
 from perceptrons.sequence import SequencePerceptron
@@ -39,6 +40,9 @@ class Recipe:
         Measured once, on examples that nothing was chosen by.
     looks : int
         How often these test examples were looked at, this time included; 0 without a test.
+    rerun : bool
+        Was just this asked before, with the same data, settings and seed? Then nothing was chosen in between, and it
+        is the same look.
     twice : int
         How many of the test examples, if these are data of their own, are also among those learned from or chosen by.
     parts : Parts
@@ -58,6 +62,7 @@ class Recipe:
     metric: str
     retrained: bool
     sizes: dict[str, int] = field(repr=False)
+    rerun: bool = False
 
     @property
     def dev_score(self) -> float:
@@ -89,6 +94,8 @@ class Recipe:
             )
         if self.twice:
             lines.append(f"{self.twice:,} of the {sizes['test']:,} test examples are also among the others.")
+        if self.rerun:
+            lines.append(RERUN)
         if self.looks > 1:
             lines.append(
                 f"FORCED: these test examples were looked at {self.looks} times, so that the test figure may flatter."
@@ -131,6 +138,7 @@ class Recipe:
             "test_score": self.test_score,
             "test_interval": interval,
             "looks": self.looks,
+            "rerun": self.rerun,
             "twice": self.twice,
             "retrained": self.retrained,
         }
@@ -157,7 +165,8 @@ def recipe(
     """Find the best setting on development data, learn with it, and test the model once.
 
     The number of epochs is found from one run of each setting, by its figure after every epoch: just what separate runs
-    would give. The test examples stay sealed until the end. Looking at the same ones again is refused.
+    would give. The test examples stay sealed until the end. Looking at the same ones again is refused,
+    unless just the same is asked: then nothing was chosen in between, and it is the same look.
 
     When to use it: to get a model and an honest figure for it. When not: fewer than some hundred examples, where parts
     are too small to choose by (use scikit-learn's `GridSearchCV`, within which these estimators work; for its `cv` the
@@ -222,7 +231,11 @@ def recipe(
     dev, test = part_as_given(dev, X, "dev"), part_as_given(test, X, "test")
     parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, random_state=random_state)
     check_labels_meet(parts)
-    sealed = None if parts.test is None else SealedTest(parts.test, Ledger(ledger), force)
+    sealed = None
+    if parts.test is not None:
+        asked = {"estimator": estimator, "grid": grid, "retrain": bool(retrain), "metric": metric}
+        request = request_digest(parts, what="recipe", random_state=random_state, **asked)
+        sealed = SealedTest(parts.test, Ledger(ledger), force, request)
     twice = 0 if sealed is None else overlap(parts, sealed)
     if isinstance(grid, str):
         grid = watchable.usual_grid(grid, parts.train)
@@ -235,8 +248,10 @@ def recipe(
         X_test, y_test = sealed.open()
         score, interval = measured(figure, y_test, model.predict(X_test))
     sizes = {"train": len(parts.train), "dev": len(parts.dev), "test": 0 if sealed is None else sealed.n}
-    looks = 0 if sealed is None else sealed.looks
-    result = Recipe(model, settings, best, score, interval, looks, twice, parts, figure.name, bool(retrain), sizes)
+    looks, rerun = (0, False) if sealed is None else (sealed.looks, sealed.rerun)
+    result = Recipe(
+        model, settings, best, score, interval, looks, twice, parts, figure.name, bool(retrain), sizes, rerun
+    )
     if watchable.watched:
         mark(model, result)
     return result
@@ -273,7 +288,7 @@ def mark(model: Any, result: Recipe) -> None:
     """Let the model say how it was found and tested, here and in its file."""
     last, told = last_step(model)[0], result.to_dict()
     more = {"settings_tried": len(result.settings), "examples_seen": last.t_}
-    last.recipe_ = {name: told[name] for name in told if name not in ("settings", "best")} | more
+    last.recipe_ = {name: told[name] for name in told if name not in ("settings", "best", "rerun")} | more
 
 
 def named(setting: Setting) -> str:

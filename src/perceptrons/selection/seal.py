@@ -23,8 +23,10 @@ except ImportError:  # Windows has none
     fcntl = None  # type: ignore[assignment]
 
 AT_ONCE = 4096  # rows
+Book = dict[str, list[str]]  # by the digest of a test part
 
 
+RERUN = "This run repeats an earlier one (same data, settings and seed), so it is not a second use of the test set."
 INSTEAD = "take other examples as a test (test=, random_state=), or give force=True"  # how to do it in Python
 
 
@@ -45,7 +47,7 @@ class OpenedBeforeError(ValueError):
 class Ledger:
     """Which test parts were looked at, and when: in this process, or in a file that outlives it."""
 
-    _here: dict[str, list[str]] = {}  # of this process  # noqa: RUF012 (shared on purpose)
+    _here: dict[str, Book] = {}  # of this process  # noqa: RUF012 (shared on purpose)
     _turn = threading.Lock()
 
     def __init__(self, path: "str | os.PathLike[str] | None" = None):
@@ -63,21 +65,30 @@ class Ledger:
 
     def looks(self, digest: str) -> list[str]:
         """When these examples were looked at."""
-        return list(self._read().get(digest, []))
+        return list(self._read()[0].get(digest, []))
 
-    def note(self, digest: str, at_most: int | None = None) -> list[str] | None:
+    def knows(self, digest: str, request: str | None) -> bool:
+        """Was just this asked of these examples before?"""
+        return request is not None and request in self._read()[1].get(digest, [])
+
+    def note(self, digest: str, at_most: int | None = None, request: str | None = None) -> list[str] | None:
         """Write a look down, and say when these examples were looked at, now included.
 
-        None if they were looked at more often than at_most before, as by a run that was quicker: nothing is written.
+        The same request again is the same look, and nothing is written. None if they were looked at more often than
+        at_most before, as by a run that was quicker: nothing is written.
         """
         with self._turn, self._locked():
-            looks = self._read()
+            looks, requests = self._read()
             whens = looks.setdefault(digest, [])
+            if request is not None and request in requests.get(digest, []):
+                return list(whens)
             if at_most is not None and len(whens) > at_most:
                 return None
             whens.append(datetime.now(UTC).isoformat(timespec="seconds"))
+            if request is not None:
+                requests.setdefault(digest, []).append(request)
             if self.path is not None:
-                write_whole(self.path, json.dumps({"looks": looks}, indent=1).encode())
+                write_whole(self.path, json.dumps({"looks": looks, "requests": requests}, indent=1).encode())
             return list(whens)
 
     @contextmanager
@@ -93,40 +104,44 @@ class Ledger:
         finally:
             os.close(folder)
 
-    def _read(self) -> dict[str, list[str]]:
+    def _read(self) -> tuple[Book, Book]:
+        """Of every test part when it was looked at, and what was asked of it, which older ledgers do not tell."""
         if self.path is None:
-            return self._here
+            return self._here.setdefault("looks", {}), self._here.setdefault("requests", {})
         try:
-            looks = json.loads(self.path.read_bytes())["looks"]
-            if not all(isinstance(when, list) for when in looks.values()):
+            told = json.loads(self.path.read_bytes())
+            looks, requests = told["looks"], told.get("requests", {})
+            if not all(isinstance(one, list) for book in (looks, requests) for one in book.values()):
                 raise TypeError("looks that are no lists")
         except FileNotFoundError:
-            return {}
+            return {}, {}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(
                 f"{self.path}: is no ledger of looks at test data ({error}): give another file, or remove this one."
             ) from error
-        return looks
+        return looks, requests
 
 
 class SealedTest:
     """Test examples that can be opened once. Whether they were opened before is known before any work is done."""
 
-    def __init__(self, part: Part, ledger: Ledger, force: bool):
+    def __init__(self, part: Part, ledger: Ledger, force: bool, request: str | None = None):
+        """request: what is asked, as a digest; the same again is no second look."""
         self._part: Part | None = part
-        self._ledger, self._force = ledger, force
+        self._ledger, self._force, self._request = ledger, force, request
         self.n, self.looks = len(part), 0  # looks: how often they were opened, this time included
         self.each = row_digests(*part.taken())
         self.digest = _together(self.each)
         before = ledger.looks(self.digest)
-        if before and not force:
+        self.rerun = ledger.knows(self.digest, request)
+        if before and not (force or self.rerun):
             raise OpenedBeforeError(self.n, before)
 
     def open(self) -> tuple[Any, Any]:
         """The examples, for the one look."""
         if self._part is None:
             raise RuntimeError("The test part is open already: it gives one figure, at the end.")
-        whens = self._ledger.note(self.digest, None if self._force else 0)
+        whens = self._ledger.note(self.digest, None if self._force else 0, self._request)
         if whens is None:
             raise OpenedBeforeError(self.n, self._ledger.looks(self.digest))
         part, self._part, self.looks = self._part, None, len(whens)

@@ -78,11 +78,13 @@ def tune(
     watchable.check()
     settings: list[Setting] = []
     runs = list(ParameterGrid(learner.grid or [{}]))
-    began = time.perf_counter()
-    late = ""
+    began = last = time.perf_counter()
+    late, longest = "", 0.0  # of a setting of a learner that cannot be stopped, and so is not begun too late
     for params in runs:
-        left = None if max_seconds is None else max_seconds - (time.perf_counter() - began)
-        if settings and left is not None and left <= 0:
+        now = time.perf_counter()
+        longest, last = 0.0 if watchable.watched else max(longest, now - last), now
+        left = None if max_seconds is None else max_seconds - (now - began)
+        if settings and left is not None and left <= longest:
             late = _too_late(max_seconds)
             break
         named = {prefix + name: [value] for name, value in params.items()}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perceptrons.selection.recipe import named
+from perceptrons.selection.seal import RERUN
 
 if TYPE_CHECKING:
     from perceptrons.selection.compared import Compared, Contender
@@ -33,6 +34,8 @@ def in_words(found: "Compared") -> list[str]:
         )
     lines += [*_families(found), *_curved(found), *_wrong(found)]
     lines += [f"Left out: {name}: {reason}." for name, reason in found.left_out.items()]
+    if found.rerun:
+        lines.append(RERUN)
     if found.looks > 1:
         lines.append(
             f"FORCED: these test examples were looked at {found.looks} times, so that the test figures may flatter."

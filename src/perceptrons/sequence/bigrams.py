@@ -43,30 +43,40 @@ def barriers(allowed: Any, classes: np.ndarray, stream: bool) -> np.ndarray:
     return barrier
 
 
-def check_allowed(barrier: np.ndarray, y: np.ndarray, starts: np.ndarray, classes: np.ndarray, allowed: Any) -> None:
-    """Raise ValueError for labels that break what is allowed, saying where."""
+def broken_steps(barrier: np.ndarray, y: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The tokens whose labels may not follow what is before them, and those whose labels may not be the last."""
     if not barrier.any() or not len(y):
-        return
-    full = np.flatnonzero(np.diff(starts))
+        return np.empty(0, np.intp), np.empty(0, np.intp)
+    full, before = np.flatnonzero(np.diff(starts)), before_each(y, starts, len(barrier) - 1)
+    ends = starts[full + 1] - 1
+    return np.flatnonzero(barrier[before, y] < 0), ends[barrier[y[ends], len(barrier) - 1] < 0]
+
+
+def before_each(y: np.ndarray, starts: np.ndarray, outside: int) -> np.ndarray:
+    """The label before each token's; outside: before the first of a sequence."""
     before = np.empty(len(y), np.intp)
     before[1:] = y[:-1]
-    before[starts[full]] = len(classes)
-    ends = starts[full + 1] - 1
-    bad = barrier[before, y] < 0
-    stops = barrier[y[ends], len(classes)] < 0
-    if not bad.any() and not stops.any():
+    before[starts[np.flatnonzero(np.diff(starts))]] = outside
+    return before
+
+
+def check_allowed(barrier: np.ndarray, y: np.ndarray, starts: np.ndarray, classes: np.ndarray, allowed: Any) -> None:
+    """Raise ValueError for labels that break what is allowed, saying where."""
+    bad, stops = broken_steps(barrier, y, starts)
+    if not len(bad) and not len(stops):
         return
-    if bad.any():
-        at = int(bad.argmax())
-        what = f"{classes[y[at]]} " + (
-            "at the beginning" if before[at] == len(classes) else f"after {classes[before[at]]}"
-        )
+    if len(bad):
+        at = int(bad[0])
+        before = before_each(y, starts, len(classes))[at]
+        what = f"{classes[y[at]]} " + ("at the beginning" if before == len(classes) else f"after {classes[before]}")
     else:
-        at = int(ends[stops.argmax()])
+        at = int(stops[0])
         what = f"{classes[y[at]]} at the end"
     rule = repr(allowed) if isinstance(allowed, str) else "the given bigrams"
+    ways = '"skip" or "repair"' if isinstance(allowed, str) else '"skip"'
     raise ValueError(
-        f"y has {what}, at {place(starts, at)}, which allowed={rule} forbids: mend the labels, or train without it."
+        f"y has {what}, at {place(starts, at)}, which allowed={rule} forbids: correct the labels, pass on_bad_label="
+        f"{ways} to fit, or train without it."
     )
 
 

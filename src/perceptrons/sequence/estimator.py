@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.passes.chain import best_through, bridges
+from perceptrons.sequence.badlabels import check_way, heal
 from perceptrons.sequence.bigrams import check_allowed
 from perceptrons.sequence.choices import OF_ONE_EXAMPLE, check_choices
 from perceptrons.sequence.fitting import ChainFit
@@ -19,7 +19,7 @@ from perceptrons.training.epochs import hold_out
 from perceptrons.training.estimating import Training, unchanged_on_error
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import merge
-from perceptrons.training.targets import numbered
+from perceptrons.training.targets import Target, numbered
 
 
 class SequencePerceptron(Training, ChainReading, BaseEstimator):
@@ -84,6 +84,8 @@ stop_average_ : arrays
         The final and the averaged weights, both there whatever `combine` is.
     attributes_ : array of shape (n_features,)
         The names of the features.
+    n_skipped_, n_repaired_ : int
+        Sequences left out and labels changed by the last `fit` or `partial_fit`, see its `on_bad_label`.
     n_features_in_, n_iter_, n_updates_, n_mistakes_, t_, mistakes_, history_, converged_, stop_reason_
         As in `Perceptron`. Examples are sequences, and a mistake is one that has a wrong label.
 
@@ -150,7 +152,7 @@ stop_average_ : arrays
 
     # ---- learning
 
-    def fit(self, X, y, lengths=None):
+    def fit(self, X, y, lengths=None, on_bad_label="raise"):
         """Learn from all sequences, epoch after epoch, until a stopping rule says so.
 
         Parameters
@@ -162,6 +164,10 @@ stop_average_ : arrays
         y : list of lists of labels; for a matrix also one label a row
         lengths : list of int, for a matrix only
             Tokens of each sequence.
+        on_bad_label : {"raise", "skip", "repair"}, default="raise"
+            What to do with a label that `allowed` forbids where it stands, such as I-X after O: refuse to train; leave
+            its sequence out; repair the labels of the sequence, for "bio" and "bioes": a stray I-X becomes B-X, as
+            conlleval reads it. `n_skipped_` and `n_repaired_` count the sequences and labels.
 
         Returns
         -------
@@ -172,7 +178,7 @@ stop_average_ : arrays
             check_choices(self)
             features = self._learner.features if warm else features_for(self, X)
             read = read_tokens(self, features, X, lengths, reset=not warm)
-            target = read_labels(y, read.starts, by_sequence=features.kind != "matrix")
+            read, target = self._healed(read, y, features, on_bad_label)
             if warm:
                 self._check_can_go_on()
                 target = target.among(merge(self._learner.classes, target.classes))
@@ -195,7 +201,7 @@ stop_average_ : arrays
             self._run(fit, n, train, held_out is not None)
         return self
 
-    def partial_fit(self, X, y, classes=None, lengths=None):
+    def partial_fit(self, X, y, classes=None, lengths=None, on_bad_label="raise"):
         """Learn from a block of sequences: one pass in the given order, from where the model is.
 
         The weights are those that `fit` reaches on the same sequences in the same order. Labels and features never seen
@@ -203,7 +209,7 @@ stop_average_ : arrays
 
         Parameters
         ----------
-        X, y, lengths : as in `fit`
+        X, y, lengths, on_bad_label : as in `fit`
         classes : array, optional
             All labels that may come, if known.
 
@@ -216,7 +222,7 @@ stop_average_ : arrays
             check_choices(self)
             features = features_for(self, X) if first else self._learner.features
             read = read_tokens(self, features, X, lengths, reset=first)
-            target = read_labels(y, read.starts, by_sequence=features.kind != "matrix")
+            read, target = self._healed(read, y, features, on_bad_label)
             if not first:
                 self._check_can_go_on()
             target = numbered(target, classes, None if first else self._learner.classes)
@@ -271,10 +277,7 @@ stop_average_ : arrays
         """
         tokens, flat = self._tokens(X, lengths)
         learner = self._learner
-        w, arcs = learner.predicting(self.combine)
-        s = np.empty((int(tokens.starts[-1]), len(learner.classes)))
-        bridge = bridges(arcs, learner.limits(self, stream=True).barrier)
-        best_through(tokens.rows, tokens.starts, w.T, bridge, s)
+        s = learner.best_through(tokens, self.combine, learner.limits(self, stream=True).barrier)
         return s if flat else np.split(s, tokens.starts[1:-1]) if len(tokens.starts) > 1 else []
 
     def score(self, X, y, lengths=None):
@@ -317,6 +320,16 @@ stop_average_ : arrays
             return (now.t, now.n_features) != then
 
         return more
+
+    def _healed(self, read: Any, y: Any, features: Any, on_bad_label: str) -> tuple[Any, Target]:
+        """The sequences and labels to learn from, after something was done about labels that are not allowed."""
+        check_way(on_bad_label, self.allowed)
+        target = read_labels(y, read.starts, by_sequence=features.kind != "matrix")
+        self.n_skipped_ = self.n_repaired_ = 0
+        if on_bad_label != "raise":
+            target, kept, self.n_skipped_, self.n_repaired_ = heal(target, read.starts, self.allowed, on_bad_label)
+            read = read if kept is None else read.sequences(kept)
+        return read, target
 
     def _meet(self, read: Any, classes: np.ndarray, anew: bool) -> Tokens:
         """The rows to learn from, after the model has met their labels and features. anew: count rare ones anew."""

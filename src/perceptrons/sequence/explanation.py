@@ -132,7 +132,8 @@ class SequenceExplanation:
 def explained(
     classes: np.ndarray, names: Any, rows: Any, w: np.ndarray, arcs: np.ndarray, y_hat: np.ndarray, scores: np.ndarray
 ) -> SequenceExplanation:
-    """The parts of the best labelling y_hat. w: weights (labels, features); scores: of the best through each label."""
+    """The parts of the best labelling y_hat. w: weights of the features in rows, by label; scores: of the best through
+    each label."""
     labels, tokens, before = classes.tolist(), [], -1
     for t, y in enumerate(y_hat.tolist()):
         mine = slice(rows.starts[t], rows.starts[t + 1])
@@ -148,8 +149,8 @@ def explained(
                 columns=columns,
                 features=tuple(str(names[column]) for column in columns.tolist()),
                 values=values,
-                weights=w[y, columns].astype(np.float64),
-                rival=np.zeros(len(columns)) if rival is None else w[rival, columns].astype(np.float64),
+                weights=w[mine, y].astype(np.float64),
+                rival=np.zeros(len(columns)) if rival is None else w[mine, rival].astype(np.float64),
                 transition=float(arcs[before, y]),
             )
         )

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.passes.chain import ChainRule, Limits
+from perceptrons.passes.shortlists import Table
 from perceptrons.rows import packed
 from perceptrons.sequence.learner import ChainLearner
 from perceptrons.sequence.tokens import Tokens
@@ -34,7 +35,7 @@ class ChainFit:
         labels = learner.weights.n_labels
         work = (len(tokens.rows.columns) + len(y) * (labels + 1)) * labels
         self.piece = max(1, int(PIECE * n / max(1, work)))
-        self.before: tuple[np.ndarray, np.ndarray] | None = None  # the average of an epoch ago
+        self.before: tuple[Table, tuple[np.ndarray, np.ndarray]] | None = None  # the average of an epoch ago
 
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         for part in pieces(order, self.piece):
@@ -45,19 +46,16 @@ class ChainFit:
     def end_epoch(self) -> None:
         """Nothing."""
 
-    def settled(self, row: dict[str, Any]) -> bool:
-        return row["mistakes"] == row["updates"] == 0
+    def settled(self, row: dict[str, Any]) -> str:
+        return "converged" if row["mistakes"] == row["updates"] == 0 else ""
 
     def norm(self) -> float:
         return self.learner.weights.norm()
 
     def change(self) -> float:
-        before, self.before = self.before, self.learner.average()
-        if before is None:
-            return np.inf
-        squares = [_squares(now, then) for now, then in zip(self.before, before, strict=True)]
-        moved, norm = (sum(parts) for parts in zip(*squares, strict=True))
-        return float(np.sqrt(moved / norm)) if norm > 0 else np.inf
+        weights, average, before = self.learner.weights, self.learner.average(), self.before
+        self.before = Table(*(array.copy() for array in weights.table)), average
+        return np.inf if before is None else weights.relative_change(average, *before)
 
     def snapshot(self) -> Any:
         return self.learner.weights.snapshot()
@@ -84,15 +82,3 @@ def check_overflow(counts: Counts, learner: ChainLearner) -> None:
         raise OverflowError(
             f"The weights have become too large for {learner.dtype}: scale the features, or take a smaller eta0 or C."
         )
-
-
-def _squares(now: np.ndarray, then: np.ndarray, at_once: int = 2**15) -> tuple[float, float]:
-    """|now - then|² and |now|²; features met since then had the weights 0."""
-    moved = norm = 0.0
-    for start in range(0, len(now), at_once):
-        part = now[start : start + at_once].astype(np.float64)
-        norm += float((part**2).sum())
-        old = then[start : start + at_once]
-        part[: len(old)] -= old
-        moved += float((part**2).sum())
-    return moved, norm

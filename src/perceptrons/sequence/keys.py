@@ -22,7 +22,8 @@ from perceptrons.passes.attributes import (
 )
 from perceptrons.rows import Sparse
 from perceptrons.sequence.grammar import Template, View, name_of, seen
-from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place
+from perceptrons.sequence.strings import numbered, only
+from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place, tokens_of
 from perceptrons.training.owning import Owning
 
 FIRST_SLOTS = 1024
@@ -39,24 +40,22 @@ class Columns(NamedTuple):
     def dtype(self) -> Any:
         return np.dtype(np.float32)
 
-
-class _Numbering(dict[str, int]):
-    """Numbers whatever it is asked for in the order of coming."""
-
-    def __missing__(self, string: str) -> int:
-        number = self[string] = len(self)
-        return number
+    def sequences(self, which: np.ndarray) -> "Columns":
+        """Some of the sequences, as if there were no others."""
+        tokens, starts = tokens_of(self.starts, which)
+        parts = [only(strings, codes[tokens]) for strings, codes in zip(self.strings, self.codes, strict=True)]
+        codes = np.array([codes for _, codes in parts], np.int32).reshape(len(parts), len(tokens))
+        return Columns([strings for strings, _ in parts], codes, starts)
 
 
 def _numbered(columns: list[list[str]], starts: np.ndarray) -> Columns:
     """Columns of plain strings with the distinct ones numbered; TypeError if something is no plain string."""
     codes, strings = np.empty((len(columns), len(columns[0])), np.int32), []
     for c, column in enumerate(columns):
-        numbers = _Numbering()
-        codes[c] = np.fromiter(map(numbers.__getitem__, column), np.int32, len(column))
-        if not set(map(type, numbers)) <= {str}:
-            raise TypeError("not a string")
-        strings.append(list(numbers))
+        distinct, codes[c] = numbered(column)
+        if not set(map(type, distinct)) <= {str}:
+            raise TypeError("not a plain string")
+        strings.append(distinct)
     return Columns(strings, codes, starts)
 
 
@@ -212,10 +211,11 @@ class TemplateFeatures(Owning):
 
     def fill(self, template: np.ndarray, values: np.ndarray, numbers: np.ndarray) -> None:
         """Make these the entries of the table."""
-        bits = np.uint64(VALUE_BITS)
-        v = values.astype(np.uint64).T
-        high = (((template + 1).astype(np.uint64) << bits | v[0]) << bits) | v[1]
-        new_keys, counts = np.stack([high, v[2] << bits | v[3]], axis=1), [(numbers >= 0).sum(), len(numbers)]
+        bits, v, counts = np.uint64(VALUE_BITS), values.T, [(numbers >= 0).sum(), len(numbers)]
+        new_keys = np.empty((len(numbers), 2), np.uint64)
+        new_keys[:, 0] = ((template + 1).astype(np.uint64) << bits | v[0].astype(np.uint64)) << bits
+        new_keys[:, 0] |= v[1].astype(np.uint64)
+        new_keys[:, 1] = v[2].astype(np.uint64) << bits | v[3].astype(np.uint64)
         slots = max(FIRST_SLOTS, 1 << int(LOAD * len(numbers)).bit_length())
         self.keys, self.numbers = _table(slots, new_keys, numbers.astype(np.int32))
         self.counts = np.array(counts, np.int64)

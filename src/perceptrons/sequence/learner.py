@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.passes.chain import ChainRule, Limits, bridges, chain_pass, new_desk, tag
+from perceptrons.passes.chain import ChainRule, Desk, Limits, best_through, bridges, chain_pass, new_desk, tag
 from perceptrons.passes.rule import CONSTANT, PASSIVE
 from perceptrons.sequence.bigrams import barriers
 from perceptrons.sequence.tokens import Tokens
@@ -72,19 +72,33 @@ class ChainLearner(Owning):
     def learn(self, tokens: Tokens, y: np.ndarray, order: np.ndarray, bounds: Limits, rule: ChainRule) -> Counts:
         """One pass over the sequences of the order."""
         plain = rule.kind == CONSTANT and rule.margin == rule.cost == 0
-        spare = None if plain else self.weights.spare(large=rule.kind == PASSIVE)
-        chain, bridge = self.weights.chain(), bridges(self.weights.arcs, bounds.barrier)
-        desk = new_desk(int(np.diff(tokens.starts)[order].max(initial=0)), chain.w)
-        examples = (tokens.rows, tokens.starts, y, order)
-        mistakes, updates, loss = chain_pass(*examples, chain, bridge, bounds.taught, rule, desk, spare)
+        bridge = bridges(self.weights.arcs, bounds.barrier)
+        desk = self._desk(np.diff(tokens.starts)[order])
+        examples, at, counts = (tokens.rows, tokens.starts, y, order), 0, np.zeros(3)
+        while at < len(order):
+            spare = None if plain else self.weights.spare(large=rule.kind == PASSIVE)
+            chain = self.weights.chain()
+            at = chain_pass(*examples, at, chain, bridge, bounds.taught, rule, desk, spare, counts)
+            if at < len(order):
+                self.weights.grow_pool()
         self.changed()
-        return Counts(len(order), int(mistakes), int(updates), float(loss))
+        mistakes, updates, loss = counts.tolist()
+        return Counts(len(order), int(mistakes), int(updates), loss)
 
     def label(self, tokens: Tokens, combine: str, barrier: np.ndarray) -> tuple[np.ndarray, int]:
         """The best labels of all tokens, and the first sequence that has no allowed labelling, or -1."""
         (w, arcs), y_hat = self.predicting(combine), np.empty(int(tokens.starts[-1]), np.int32)
-        desk = new_desk(int(np.diff(tokens.starts).max(initial=0)), w.T)
-        return y_hat, int(tag(tokens.rows, tokens.starts, w.T, bridges(arcs, barrier), desk, y_hat))
+        weights, desk = (self.weights.table, w), self._desk(np.diff(tokens.starts))
+        return y_hat, int(tag(tokens.rows, tokens.starts, *weights, bridges(arcs, barrier), desk, y_hat))
+
+    def best_through(self, tokens: Tokens, combine: str, barrier: np.ndarray) -> np.ndarray:
+        """For every token and label the score of the best labelling that gives the token this label."""
+        (w, arcs), s = self.predicting(combine), np.empty((int(tokens.starts[-1]), len(self.classes)))
+        best_through(tokens.rows, tokens.starts, self.weights.table, w, bridges(arcs, barrier), s)
+        return s
+
+    def _desk(self, lengths: np.ndarray) -> Desk:
+        return new_desk(int(lengths.max(initial=0)), self.weights.n_labels, self.dtype)
 
     def trained(self, outcome: Outcome) -> None:
         """The loop over epochs is over."""
@@ -103,7 +117,7 @@ class ChainLearner(Owning):
         return self._average
 
     def predicting(self, combine: str) -> tuple[np.ndarray, np.ndarray]:
-        """The weights of features and arcs that predict, not to be changed."""
+        """The weights of features, as the pool of `ChainWeights`, and of arcs that predict, not to be changed."""
         return self.weights.last() if combine == "last" else self.average()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.rows import Sparse
-from perceptrons.sequence.tokens import TokenFeatures, Tokens, from_lengths
+from perceptrons.sequence.tokens import TokenFeatures, Tokens, from_lengths, tokens_of
 from perceptrons.training.inputs import Growth, check_matrix
 
 
@@ -19,6 +19,11 @@ class Matrix(NamedTuple):
     @property
     def dtype(self) -> Any:
         return self.X.dtype
+
+    def sequences(self, which: np.ndarray) -> "Matrix":
+        """Some of the sequences."""
+        tokens, starts = tokens_of(self.starts, which)
+        return Matrix(self.X[tokens], starts)
 
 
 class MatrixFeatures:

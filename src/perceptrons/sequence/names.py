@@ -1,7 +1,6 @@
 """Features by name: attribute strings, or dicts of features, one a token. What came in training has a number."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from itertools import chain, repeat
 from typing import Any, NamedTuple
@@ -9,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.rows import Sparse
-from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place
+from perceptrons.sequence.strings import numbered, only
+from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place, tokens_of
 from perceptrons.training.inputs import Growth, largest
 
 LISTS = (list, tuple, set, frozenset)
@@ -41,20 +41,24 @@ class NamedFeatures:
         if kinds & {set, frozenset}:  # in an order that is the same tomorrow
             tokens = [sorted(token, key=str) if isinstance(token, set | frozenset) else token for token in tokens]
         if kinds <= set(LISTS):
-            return Named(_strings(tokens, starts), None, _ends(map(len, tokens), len(tokens)), starts)
-        return Named(*_from_dicts(tokens, starts, largest(dtype or np.float64, growth)), starts)
+            values, ends = None, _ends(map(len, tokens), len(tokens))
+            strings, codes = _strings(tokens, starts)
+        else:
+            names, values, ends = _from_dicts(tokens, starts, largest(dtype or np.float64, growth))
+            strings, codes = numbered(names)
+        return Named(strings, codes, values, ends, starts)
 
     def tokens(self, named: "Named", dtype: Any, learn: bool) -> Tokens:
         """The rows of what is known; learn: first get to know what is new."""
-        names, values, ends, starts = named
+        strings, codes, values, ends, starts = named
         if self.hash_bits is not None:
             mask = 2**self.hash_bits - 1
-            numbers = {name: hashed(name) & mask for name in dict.fromkeys(names)}
+            numbers = np.fromiter((hashed(string) & mask for string in strings), np.int32, len(strings))
         else:
-            numbers = self.numbers
             if learn:
-                self._learn(names)
-        columns = np.fromiter(map(numbers.get, names, repeat(-1)), np.int32, len(names))
+                self._learn(strings, codes)
+            numbers = np.fromiter(map(self.numbers.get, strings, repeat(-1)), np.int32, len(strings))
+        columns = numbers[codes]
         known = columns >= 0
         if not known.all():
             ends = np.concatenate([[0], np.cumsum(known)])[ends]
@@ -67,11 +71,14 @@ class NamedFeatures:
         """Count anew what has not come often enough."""
         self.waiting = {name: count for name, count in self.waiting.items() if count >= self.min_count}
 
-    def _learn(self, names: list[str]) -> None:
+    def _learn(self, strings: list[str], codes: np.ndarray) -> None:
         """Give numbers to names that are new, in their order of coming, once they came often enough."""
         numbers, waiting = self.numbers, self.waiting
-        new = Counter(names) if self.min_count > 1 else dict.fromkeys(names, 1)
-        for name, count in new.items():
+        if self.min_count == 1:
+            new = [name for name in strings if name not in numbers]
+            numbers.update(zip(new, range(len(numbers), len(numbers) + len(new)), strict=True))
+            return
+        for name, count in zip(strings, np.bincount(codes, minlength=len(strings)).tolist(), strict=True):
             if name in numbers:
                 continue
             count += waiting.pop(name, 0)
@@ -84,14 +91,22 @@ class NamedFeatures:
 class Named(NamedTuple):
     """Names of features, token by token."""
 
-    names: list[str]
+    strings: list[str]  # the distinct names, in order of coming
+    codes: np.ndarray  # which of them each feature of a token has
     values: np.ndarray | None  # None: all are 1
-    ends: np.ndarray  # the names of token t are ends[t]:ends[t + 1]
+    ends: np.ndarray  # the features of token t are ends[t]:ends[t + 1]
     starts: np.ndarray  # the tokens of sequence i are starts[i]:starts[i + 1]
 
     @property
     def dtype(self) -> Any:
         return np.dtype(np.float32 if self.values is None else np.float64)
+
+    def sequences(self, which: np.ndarray) -> "Named":
+        """Some of the sequences, as if there were no others."""
+        tokens, starts = tokens_of(self.starts, which)
+        chosen, ends = tokens_of(self.ends, tokens)
+        values = None if self.values is None else self.values[chosen]
+        return Named(*only(self.strings, self.codes[chosen]), values, ends, starts)
 
 
 def _ends(lengths: Any, n: int) -> np.ndarray:
@@ -100,17 +115,23 @@ def _ends(lengths: Any, n: int) -> np.ndarray:
     return ends
 
 
-def _strings(tokens: list[Any], starts: np.ndarray) -> list[str]:
-    names = list(chain.from_iterable(tokens))
-    if not set(map(type, names)) <= {str}:
+def _strings(tokens: list[Any], starts: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """The distinct attributes of tokens, and which of them each is."""
+    try:
+        return numbered(list(chain.from_iterable(tokens)))
+    except TypeError:
         for at, token in enumerate(tokens):
-            for name in token:
-                if not isinstance(name, str):
-                    raise TypeError(
-                        f"A feature of {place(starts, at)} is {name!r} ({type(name).__name__}): attributes are "
-                        "strings. Give features with values as a dict."
-                    )
-    return names
+            _check_strings(token, place(starts, at))
+        raise
+
+
+def _check_strings(token: Any, where: str) -> None:
+    for name in token:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"A feature of {where} is {name!r} ({type(name).__name__}): attributes are strings. Give features with "
+                "values as a dict."
+            )
 
 
 def _from_dicts(tokens: list[Any], starts: np.ndarray, limit: float) -> tuple[list[str], np.ndarray | None, np.ndarray]:
@@ -125,7 +146,8 @@ def _from_dicts(tokens: list[Any], starts: np.ndarray, limit: float) -> tuple[li
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{str(error).rstrip('.')}, in {place(starts, at)}.") from error
         elif isinstance(token, LISTS):
-            names += _strings([token], starts - at)
+            _check_strings(token, place(starts, at))
+            names += token
             values += [1.0] * len(token)
         else:
             raise TypeError(

@@ -76,9 +76,7 @@ class ChainReading(Reading):
     @property
     def never_updated_(self):
         """For every feature: has no update ever changed one of its weights?"""
-        weights = self._fitted().weights
-        w, late = (array[: weights.n_features] for array in (weights.w, weights.late_w))
-        return ~(w.any(axis=1) | late.any(axis=1))
+        return ~self._fitted().weights.fired()
 
     def explain(self, x) -> SequenceExplanation:
         """What the features of each token, and each transition, add to the score of the labels of one sequence.
@@ -98,12 +96,14 @@ class ChainReading(Reading):
         scores = self.decision_function(*one)
         w, arcs = learner.predicting(self.combine)
         rows = self._tokens(*one)[0].rows
+        tall = learner.weights.tall(w, rows.columns)
         return explained(
-            learner.classes, learner.features.names(), rows, w.T, arcs, y_hat, scores if flat else scores[0]
+            learner.classes, learner.features.names(), rows, tall, arcs, y_hat, scores if flat else scores[0]
         )
 
     def _coef(self, combine: str) -> Any:
-        return self._fitted().predicting(combine)[0].T.copy()
+        learner = self._fitted()
+        return learner.weights.tall(learner.predicting(combine)[0]).T.copy()
 
     def _arcs(self, combine: str) -> Any:
         return self._fitted().predicting(combine)[1].copy()

@@ -72,6 +72,13 @@ def flat(sequences: Any, name: str = "X") -> tuple[list[Any], np.ndarray]:
     return list(chain.from_iterable(sequences)), starts
 
 
+def tokens_of(starts: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The tokens of some sequences, one behind the other, and where each of these begins among them."""
+    lengths = np.diff(starts)[which]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    return np.repeat(starts[which] - ends[:-1], lengths) + np.arange(ends[-1]), ends.astype(starts.dtype)
+
+
 def place(starts: np.ndarray, token: int) -> str:
     """Where a token stands, in words."""
     sequence = int(np.searchsorted(starts, token, side="right")) - 1
@@ -121,6 +128,11 @@ def read_labels(y: Any, starts: np.ndarray, by_sequence: bool) -> Target:
         labels = y.tolist() if hasattr(y, "tolist") else list(y)
         if len(labels) != starts[-1]:
             raise ValueError(f"X has {starts[-1]} tokens, but y has {len(labels)} labels.")
+    return target_of(labels, starts)
+
+
+def target_of(labels: list[Any], starts: np.ndarray) -> Target:
+    """The label of every token as a number, and what the numbers stand for."""
     if not labels:
         return Target("single", np.empty(0, dtype="U1"), np.empty(0, np.int32))
     classes = _distinct(labels, starts)

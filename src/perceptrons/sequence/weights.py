@@ -1,31 +1,56 @@
 """The weights of a chain while it learns: they grow by labels and features, are averaged, kept and restored."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from perceptrons.passes.chain import Chain, Spare, sqnorm_of
+from perceptrons.passes.shortlists import (
+    FEW,
+    Table,
+    count_weights,
+    list_weights,
+    put_weights,
+    repack,
+    room_for,
+    spread_out,
+    sqdistance_of,
+    sqnorm_of_pool,
+    unit_of,
+    width_of,
+)
 from perceptrons.training.owning import Owning
 
-AT_ONCE = 2**15  # features whose weights are averaged at a time
+AT_ONCE = 2**16  # weights that are averaged at a time
+FIRST_POOL = 1024  # weights
+
+
+class Entries(NamedTuple):
+    """Weights one by one, by feature and then by label."""
+
+    features: np.ndarray
+    labels: np.ndarray
+    w: np.ndarray
+    late_w: np.ndarray
 
 
 class ChainWeights(Owning):
-    """For every feature a row of weights, one a label; and the arcs, whose last row and column are the two ends.
+    """For every feature that fired its weights, by label; and the arcs, whose last row and column are the two ends.
 
-    `w` (features, labels) and `arcs` (labels + 1, labels + 1) are the last weights; `late_w`, `late_arcs` and `t`, the
-    sequences seen, give their average (passes/state.py says how). There are spare rows for new features.
+    `w`, a pool in which the table says where a feature's weights are (passes/shortlists.py), and `arcs` (labels + 1,
+    labels + 1) are the last weights; `late_w`, `late_arcs` and `t`, the sequences seen, give their average
+    (passes/state.py says how).
     """
 
     def __init__(self, n_features: int, n_labels: int, dtype: Any):
         self.n_features = n_features
-        self.w, self.late_w = np.zeros((n_features, n_labels), dtype), np.zeros((n_features, n_labels))
+        self.table, self.w, self.late_w = _pool(n_features, n_labels, FIRST_POOL, dtype)
         self.arcs, self.late_arcs = (
             np.zeros((n_labels + 1, n_labels + 1), dtype),
             np.zeros((n_labels + 1, n_labels + 1)),
         )
         self.t = np.zeros(1)
-        self.spare_w: np.ndarray = np.zeros((0, n_labels))
+        self.spare_w: np.ndarray = np.zeros(0)
 
     @property
     def dtype(self) -> np.dtype:
@@ -33,63 +58,144 @@ class ChainWeights(Owning):
 
     @property
     def n_labels(self) -> int:
-        return self.w.shape[1]
+        return len(self.arcs) - 1
 
     def chain(self) -> Chain:
         """The arrays that the pass changes."""
-        d = self.n_features
-        return Chain(self.w[:d].T, self.arcs, self.late_w[:d].T, self.late_arcs, self.t)
+        return Chain(self.table, self.w, self.arcs, self.late_w, self.late_arcs, self.t)
 
     def spare(self, large: bool) -> Spare:
         """Room for the pass to reckon in, as large as the weights or none."""
         if large and self.spare_w.shape != self.w.shape:
             self.spare_w = np.zeros(self.w.shape)
-        return Spare(self.spare_w[: self.n_features].T, np.zeros(self.arcs.shape if large else (0, 0)))
+        return Spare(self.spare_w, np.zeros(self.arcs.shape if large else (0, 0)))
+
+    # ---- growing
+
+    def grow_pool(self, entries: int = 0) -> None:
+        """Room for more weights: for this many in all, and at least half as many again as there are."""
+        taken = int(self.table.used[0])
+        size = max(entries, taken + taken // 2, taken + 2 * int(width_of(self.n_labels)), FIRST_POOL)
+        table, w, late_w = _pool(len(self.table.begin), self.n_labels, size, self.dtype)
+        repack(self.table, (self.w, self.late_w), table, (w, late_w), self.n_labels)
+        self.table, self.w, self.late_w = table, w, late_w
 
     def grow_features(self, n_features: int) -> None:
-        """Room for more features; a half more than is needed if they come bit by bit."""
-        if n_features > len(self.w):
-            spare = n_features // 2 if self.n_features else 0
-            self.w, self.late_w = (_taller(array, n_features + spare) for array in (self.w, self.late_w))
+        """More features, as yet without weights; room for half as many again if they come bit by bit."""
+        if n_features > len(self.table.begin):
+            height = n_features + (n_features // 2 if self.n_features else 0)
+            begin, size = (_taller(array, height) for array in self.table[:2])
+            self.table = self.table._replace(begin=begin, size=size)
         self.n_features = max(n_features, self.n_features)
 
     def grow_labels(self, places: np.ndarray, n_labels: int) -> None:
         """More labels, among which those known so far are at these places."""
-        ends, grown = np.append(places, n_labels), {"spare_w": np.zeros((0, n_labels))}
-        for name in ("w", "late_w", "arcs", "late_arcs"):
-            old = getattr(self, name)
-            square = name.endswith("arcs")
-            grown[name] = np.zeros((n_labels + 1, n_labels + 1) if square else (len(old), n_labels), old.dtype)
-            grown[name][np.ix_(ends, ends) if square else (slice(None), places)] = old
-        self.__dict__.update(grown)
+        ends, arcs = np.append(places, n_labels), []
+        for old in (self.arcs, self.late_arcs):
+            arcs.append(np.zeros((n_labels + 1, n_labels + 1), old.dtype))
+            arcs[-1][np.ix_(ends, ends)] = old
+        features, labels, w, late_w = self.entries()
+        given = (*runs(features), places[labels].astype(np.int32), w, late_w)
+        filled = _filled(given, len(self.table.begin), n_labels, self.dtype)
+        self.table, self.w, self.late_w = filled  # from here on nothing can fail
+        self.arcs, self.late_arcs = arcs
+
+    # ---- all weights at once
+
+    def entries(self) -> Entries:
+        """The weights that are not 0, or were not always."""
+        state = (self.table, self.w, self.late_w, self.n_features, self.n_labels)
+        n = int(count_weights(*state))
+        found = Entries(np.empty(n, np.int64), np.empty(n, np.int32), np.empty(n, self.dtype), np.empty(n))
+        list_weights(*state, *found)
+        return found
+
+    def fill(self, features: np.ndarray, sizes: np.ndarray, *weights: np.ndarray) -> None:
+        """Make these the weights, and all others 0: for each feature so many labels, ascending, w and late_w."""
+        given = (features, sizes, *weights)
+        self.table, self.w, self.late_w = _filled(given, len(self.table.begin), self.n_labels, self.dtype)
+
+    def fired(self, entries: Entries | None = None) -> np.ndarray:
+        """For every feature: has an update ever changed one of its weights? entries: if they are at hand."""
+        fired = np.zeros(self.n_features, bool)
+        fired[(entries or self.entries()).features] = True
+        return fired
+
+    def tall(self, w: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
+        """(features, labels) of such weights as `last` and `average` give, of all features or of some."""
+        which = np.arange(self.n_features) if which is None else which
+        tall = np.empty((len(which), self.n_labels), w.dtype)
+        spread_out(self.table, w, which, tall)
+        return tall
 
     def last(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.w[: self.n_features], self.arcs
+        """The last weights: the pool, and the arcs."""
+        return self.w, self.arcs
 
     def average(self) -> tuple[np.ndarray, np.ndarray]:
-        """The mean of the weights after every sequence, of the type of the last ones."""
-        t, average = max(self.t[0], 1.0), np.empty((self.n_features, self.n_labels), self.dtype)
-        for start in range(0, self.n_features, AT_ONCE):
-            part = slice(start, min(start + AT_ONCE, self.n_features))
+        """The mean of the weights after every sequence, of the type of the last ones and laid out like them."""
+        t, average = max(self.t[0], 1.0), np.zeros_like(self.w)
+        used = int(self.table.used[0])
+        for start in range(0, used, AT_ONCE):
+            part = slice(start, min(start + AT_ONCE, used))
             average[part] = self.w[part] - self.late_w[part] / t
         return average, (self.arcs - self.late_arcs / t).astype(self.dtype)
 
     def norm(self) -> float:
         """Of the last weights, features and arcs. Ten digits: the order of the features must not show in it."""
-        squares = sqnorm_of(self.w[: self.n_features]) + sqnorm_of(self.arcs)
+        squares = sqnorm_of_pool(self.table, self.w, self.n_labels) + sqnorm_of(self.arcs)
         return float(f"{np.sqrt(squares):.10g}")
 
-    def snapshot(self) -> tuple[np.ndarray, ...]:
-        d = self.n_features
-        arrays = (self.w[:d], self.late_w[:d], self.arcs, self.late_arcs, self.t)
-        return tuple(array.copy() for array in arrays)
+    def relative_change(
+        self, average: tuple[np.ndarray, np.ndarray], table: Table, before: tuple[np.ndarray, np.ndarray]
+    ) -> float:
+        """|average - before| / |average|. table: where the weights were before."""
+        moved, norm = sqdistance_of(self.table, average[0], table, before[0], self.n_labels)
+        arcs = average[1].astype(np.float64)
+        moved, norm = moved + float(((arcs - before[1]) ** 2).sum()), norm + float((arcs**2).sum())
+        return float(np.sqrt(moved / norm)) if norm > 0 else np.inf
 
-    def restore(self, snapshot: tuple[np.ndarray, ...]) -> None:
-        self.w, self.late_w, self.arcs, self.late_arcs, self.t = (array.copy() for array in snapshot)
-        self.n_features = len(self.w)
+    # ---- keeping
+
+    def snapshot(self) -> tuple[Any, ...]:
+        table = Table(*(array.copy() for array in self.table))
+        arrays = (self.w, self.late_w, self.arcs, self.late_arcs, self.t)
+        return self.n_features, table, *(array.copy() for array in arrays)
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        self.n_features, table, *arrays = snapshot
+        self.table = Table(*(array.copy() for array in table))
+        self.w, self.late_w, self.arcs, self.late_arcs, self.t = (array.copy() for array in arrays)
+
+
+def runs(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The features of entries, each once, and how many entries each has."""
+    firsts = np.flatnonzero(np.diff(features, prepend=-1))
+    return features[firsts], np.diff(firsts, append=len(features)).astype(np.int64)
+
+
+def _filled(
+    given: tuple[np.ndarray, ...], n_features: int, n_labels: int, dtype: Any
+) -> tuple[Table, np.ndarray, np.ndarray]:
+    """A table and pool with just these weights; see `fill`."""
+    rooms = np.array([room_for(size, n_labels) for size in range(n_labels + 1)])
+    pool = _pool(n_features, n_labels, int(width_of(n_labels)) + int(rooms[given[1]].sum()), dtype)
+    put_weights(*pool, n_labels, *given)
+    return pool
+
+
+def _pool(n_features: int, n_labels: int, size: int, dtype: Any) -> tuple[Table, np.ndarray, np.ndarray]:
+    """A table without weights, and an empty pool of at least this size."""
+    width = int(width_of(n_labels))
+    size = max(1, -(-size // width)) * width
+    if size // int(unit_of(n_labels)) > np.iinfo(np.int32).max:
+        raise MemoryError(f"The weights of {n_labels} labels are too many for one model: use min_count or hash_bits.")
+    labels = np.zeros(0 if n_labels <= FEW else size, np.int32)
+    table = Table(np.zeros(n_features, np.int32), np.zeros(n_features, np.int32), labels, np.full(1, width))
+    return table, np.zeros(size, dtype), np.zeros(size)
 
 
 def _taller(array: np.ndarray, height: int) -> np.ndarray:
-    taller = np.zeros((height, array.shape[1]), array.dtype)
+    taller = np.zeros(height, array.dtype)
     taller[: len(array)] = array
     return taller

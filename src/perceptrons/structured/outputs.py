@@ -197,8 +197,8 @@ class OutputFit:
         norm = np.linalg.norm(now)
         return float(np.linalg.norm(moved) / norm) if norm else np.inf
 
-    def settled(self, row: dict[str, Any]) -> bool:
-        return row["updates"] == 0
+    def settled(self, row: dict[str, Any]) -> str:
+        return "converged" if row["updates"] == 0 else ""
 
     def snapshot(self) -> Any:
         return self.learner.snapshot()

@@ -21,7 +21,7 @@ from perceptrons.theory.certificate import Certificate, Combination, Margin
 from perceptrons.theory.claims import Checker, Weights, combined, root_up
 from perceptrons.theory.descent import descend
 from perceptrons.theory.duplicates import contradictions
-from perceptrons.theory.equations import balanced, equations, frame_of, rounded
+from perceptrons.theory.equations import balanced, equations, frame_of, rounded, used_columns
 from perceptrons.theory.exact import Simplex, null_weights
 from perceptrons.theory.hulls import Round, search
 from perceptrons.theory.inputs import Examples
@@ -34,6 +34,9 @@ WIDE = 1000  # dimensions make passes cheap beside hulls
 DENSE = 1 << 22  # numbers up to which sparse data are as well searched as dense ones
 WORK = 1e10  # additions and multiplications, some seconds, spent at most on what is not asked for at all cost
 CONFUSED = 3  # pairs of classes that are tried on their own first
+CONVERTING = 5e-7  # seconds to make a whole number of a value, about,
+ELIMINATING = 3e-9  # and to subtract a multiple of one from another, modulo a prime
+SEARCHING = 0.9  # of the time given; the rest is for proving what was found
 EXACT = 400  # equations up to which the exact simplex method has a hope to end
 
 
@@ -50,7 +53,7 @@ class Clock:
             raise ValueError(f"max_seconds={seconds!r}: give a positive number of seconds, or None.")
         seconds = None if seconds is None or seconds == math.inf else float(seconds)
         self.seconds = seconds
-        self._end = None if seconds is None else time.perf_counter() + seconds
+        self._end = None if seconds is None else time.perf_counter() + SEARCHING * seconds
 
     def tick(self) -> None:
         if self.is_over:
@@ -63,6 +66,14 @@ class Clock:
     @property
     def left(self) -> float | None:
         return None if self._end is None else max(1e-9, self._end - time.perf_counter())
+
+    def affords(self, seconds: float) -> bool:
+        """Is there time for a piece of work that takes about this long and cannot be interrupted?"""
+        return self.left is None or seconds <= self.left
+
+    def share(self, part: float) -> float | None:
+        """This part of the time left, as max_seconds."""
+        return None if self.left is None else part * self.left
 
 
 class Separator(NamedTuple):
@@ -87,7 +98,7 @@ class Case:
         self.separator: Separator | None = None
         self.widest: Round | None = None  # of the rounds that keep distances: the largest margin,
         self.closest: Round | None = None  # and the smallest distance of the hulls
-        self.undecided = f"the time given ({clock.seconds:g} s) was up." if clock.seconds else ""
+        self.undecided = f"the time given ({clock.seconds:.3g} s) was up." if clock.seconds else ""
 
     def decide(self, gap: float) -> Certificate:
         try:
@@ -221,16 +232,16 @@ class Case:
 
     def _exactly(self, step: Round) -> Combination | None:
         """Decide in exact arithmetic, on a growing set of pairs: those of the last round first."""
+        width = self._columns(self.examples.X)
+        if width > EXACT:
+            self.undecided = "rounding hides the answer, and the data have too many dimensions to be exact."
+            return None
         frame = frame_of(self.examples.X)
         demands = more = step.support
-        simplex = None
+        simplex = Simplex(width)
         while True:
+            self.clock.tick()
             system = equations(self.examples, self.fit_intercept, more, frame)
-            if simplex is None:
-                if system.points.shape[1] > EXACT:
-                    self.undecided = "rounding hides the answer, and the data have too many dimensions to be exact."
-                    return None
-                simplex = Simplex(system.points.shape[1])
             simplex.add(system.points)
             weights, separator = simplex.solve(self.clock.tick)
             if weights:
@@ -297,11 +308,18 @@ class Case:
         return self._combination(rows, rivals, weights), root_up(total.bound(sum(weights)))
 
     def _cancelling(self, demands: Demands) -> Combination | None:
-        """Exact weights that make these pairs cancel, if they are unique and not negative."""
+        """Exact weights that make these pairs cancel, if they are unique and not negative, and there is time for it."""
+        pairs, columns = len(demands.rows), self._columns(self.examples.X[demands.rows])
+        if not self.clock.affords(columns * pairs * (CONVERTING + pairs * ELIMINATING)):
+            return None
         a = null_weights(equations(self.examples, self.fit_intercept, demands).points.T)
         if a is None or (min(a) < 0 < max(a)):
             return None
         return self._used(demands, [abs(value) for value in a])
+
+    def _columns(self, X: Any) -> int:
+        """How many equations it takes that pairs of these rows cancel."""
+        return (len(used_columns(X)) + self.fit_intercept) * (self.K if self.K > 2 else 1)
 
     def _used(self, demands: Demands, a: list[int]) -> Combination:
         used = [place for place, value in enumerate(a) if value > 0]

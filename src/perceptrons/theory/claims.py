@@ -166,10 +166,9 @@ class Total(NamedTuple):
     def bound(self, weight: int) -> Fraction:
         """The square of the distance that no separator's margin exceeds, if the weights sum to this."""
         squares = (self.whole**2).sum(axis=0)
-        total = sum(
-            (Fraction(int(s)) * Fraction(4) ** int(k) for s, k in zip(squares, self.exponents, strict=True)),
-            Fraction(0),
-        )
+        total = Fraction(0)
+        for exponent in np.unique(self.exponents).tolist():  # few, and sums of whole numbers are quick
+            total += int(squares[self.exponents == exponent].sum()) * Fraction(4) ** exponent
         return total / (2 * weight * weight)
 
 

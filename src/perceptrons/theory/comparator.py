@@ -126,9 +126,13 @@ def best_comparator(examples: Examples, R: float, epochs: int, until: float) -> 
     L-BFGS, in coordinates that give all features one scale. Any v gives a bound that holds, so nothing depends on how
     near it comes.
     """
-    starts = [unit_or_first(v) for v in (_pull(examples, np.ones(examples.X.shape[0]), None), _learned(examples))]
+    starts = [
+        unit_or_first(v) for v in (_pull(examples, np.ones(examples.X.shape[0]), None), _learned(examples, until))
+    ]
     found = min((_sized(examples, u, R, epochs) for u in starts), key=lambda c: _root(c, R, epochs))
     for T in (0.0,) if len(examples.classes) == 2 else ROUNDNESS:
+        if time.perf_counter() > until:
+            break
         v = _descend(examples, found.u / found.gamma, R, epochs, T, until)
         found = min(found, _sized(examples, unit_or_first(v), R, epochs), key=lambda c: _root(c, R, epochs))
     return found
@@ -146,9 +150,10 @@ def _sized(examples: Examples, u: np.ndarray, R: float, epochs: int) -> Comparat
     return min((Comparator(u, gamma, deviation(m, gamma)) for gamma in sizes), key=lambda c: _root(c, R, epochs))
 
 
-def _learned(examples: Examples) -> np.ndarray:
+def _learned(examples: Examples, until: float) -> np.ndarray:
     """A few epochs of the averaged perceptron: where rivals tie, descent needs a start beyond them."""
-    model = Perceptron(fit_intercept=False, max_iter=10, tol=None).fit(examples.X, examples.codes)
+    seconds = None if until == math.inf else max(1e-3, until - time.perf_counter())
+    model = Perceptron(fit_intercept=False, max_iter=10, tol=None, max_seconds=seconds).fit(examples.X, examples.codes)
     return np.asarray(model.coef_[0] if len(model.coef_) == 1 else model.coef_, np.float64)
 
 

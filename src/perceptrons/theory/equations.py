@@ -39,8 +39,15 @@ class Frame(NamedTuple):
 
 def frame_of(X: Any) -> Frame:
     """For equations that others will be added to, from any rows of X."""
-    used = np.flatnonzero(np.diff(X.tocsc().indptr) if sp.issparse(X) else X.any(axis=0))
+    used = used_columns(X)
     return Frame(used, exponents_of(X)[used])
+
+
+def used_columns(X: Any) -> np.ndarray:
+    """The columns of X that are not all 0."""
+    if not sp.issparse(X):
+        return np.flatnonzero(X.any(axis=0))
+    return np.unique(X.indices[X.data != 0])
 
 
 def equations(examples: Examples, fit_intercept: bool, demands: Demands, frame: Frame | None = None) -> Equations:
@@ -51,7 +58,7 @@ def equations(examples: Examples, fit_intercept: bool, demands: Demands, frame: 
     X, codes, classes = examples
     width, K = X.shape[1] + 1, len(classes)
     x = X[demands.rows]
-    used, given = frame if frame is not None else (frame_of(x).used, None)
+    used, given = frame if frame is not None else (used_columns(x), None)
     x = x[:, used].toarray() if sp.issparse(x) else x[:, used]
     if fit_intercept:
         x = np.hstack([x, np.ones((len(x), 1), x.dtype)])

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.passes.nearest import corral_for, enter, nearest_point
+from perceptrons.passes.nearest import Corral, corral_for, enter, nearest_point
 from perceptrons.theory.pairs import Demands, Pairs
 
 SMALLEST, LARGEST = 256, 2000  # points in a working set: below, rounds are wasted; above, its hull costs more than they
 THIN = 1e-5  # a distance in units of the data below which rounding turns the direction of p
-CYCLES = 200  # at a time, so that the clock is looked at in between
+CYCLES = 200  # at a time at most, and fewer where they take
+WORK = 2e8  # additions and multiplications, a fraction of a second, so that the clock is looked at in between
 # With many classes, pairs come in that get weight only when others follow: so many rounds, and one more a class, may
 # bring nothing but rounding, that is, a distance less than this part smaller.
 PATIENCE = 3
@@ -51,16 +52,15 @@ def search(
         if not fresh:
             return
         known = _keys(pairs, working)
+        tick(0.0)
         V, e = pairs.points(working)
         corral = corral_for(len(V), V.shape[1], len(e))
         for place in np.searchsorted(known, _keys(pairs, support)):
+            tick(0.0)
             enter(V, place, len(e), corral)
         m = corral.size[0]
         corral.a[:m] = a[:m] if m == len(a) else 1.0 / m
-        cycles = CYCLES
-        while cycles == CYCLES:
-            tick(CYCLES * (V.size + 4.0 * V.shape[1] * corral.size[0]))
-            multipliers, cycles = nearest_point(V, e, corral, gap / 4, CYCLES)
+        multipliers = _nearest(V, e, corral, gap / 4, tick)
         carrying = np.flatnonzero(corral.a[: corral.size[0]] > 0)
         support, a = working.take(corral.members[carrying]), corral.a[carrying] / corral.a[carrying].sum()
         step = round_of(pairs, pairs.combination(support, a), pairs.bias(multipliers, e[0]), support, a)
@@ -73,6 +73,21 @@ def search(
         yield step
         if step.distance - step.reached <= gap * step.distance:
             return
+
+
+def _nearest(V: np.ndarray, e: np.ndarray, corral: Corral, tol: float, tick: Callable[[float], None]) -> np.ndarray:
+    """Find the nearest point from the corral on, some cycles at a time. Returns the multipliers."""
+    patient = 1  # times as many cycles as there is time for: those before brought nothing
+    while True:
+        each = V.size + 4.0 * V.shape[1] * corral.size[0]
+        at_most = min(CYCLES, max(1, patient * int(WORK / each)))
+        before = corral.members[: corral.size[0]].tolist()
+        tick(at_most * each)
+        multipliers, cycles = nearest_point(V, e, corral, tol, at_most)
+        if cycles < at_most:
+            return multipliers
+        # points that were tried in vain are tried again by the next call: it has to get beyond them
+        patient = 1 if corral.members[: corral.size[0]].tolist() != before else 4 * patient
 
 
 def round_of(pairs: Pairs, theta: np.ndarray, b: np.ndarray, support: Demands, weights: np.ndarray) -> Round:

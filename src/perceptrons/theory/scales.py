@@ -6,9 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
+from perceptrons.theory.geometry import norms
 from perceptrons.theory.inputs import check_features, check_rows
 
 UNEVEN = 30.0  # largest values that differ by more than this make weights incomparable
+SAME = 1e-3  # norms that differ by no more than this part are the same, also in float32 and after rounding to print
 
 
 class Scales(NamedTuple):
@@ -56,14 +58,14 @@ def scales(X: Any, fit_intercept: bool = True) -> Scales:
         squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
         means, variances = X.mean(axis=0, dtype=np.float64), X.var(axis=0, dtype=np.float64)
         constant = X.max(axis=0) == X.min(axis=0)
-    norms = np.sqrt(squares + fit_intercept)
-    farthest = int(np.argmax(norms))
+    lengths = np.sqrt(squares + fit_intercept)
+    farthest = int(np.argmax(lengths))
     row = (X[[farthest]].toarray()[0] if sparse else X[farthest]).astype(np.float64)
-    radius = float(norms[farthest])
+    radius = float(lengths[farthest])
     return Scales(
         radius=radius,
         farthest=farthest,
-        typical=float(np.median(norms)),
+        typical=float(np.median(lengths)),
         shares=(row / radius) ** 2 if radius else np.zeros(len(row)),
         means=means,
         deviations=np.where(constant, 0.0, np.sqrt(np.maximum(variances, 0.0))),
@@ -78,12 +80,10 @@ def largest_values(X: Any) -> np.ndarray:
 
 
 def uneven(X: Any, factor: float = UNEVEN) -> bool:
-    """Do the largest values of the features differ so much, by more than the factor, that weights cannot be compared?
+    """Do the largest values of features differ by more than this factor, so that weights cannot be compared?
 
-    A weight is for one unit of its feature: of one in thousands it stays small, whatever the feature says. Features
-    that are always 0 are left out.
-
-    When to use it: before reading weights side by side. When not: for features of one kind, such as words of a text.
+    When to use it: before reading weights side by side. Sparse rows of one length are never uneven: that is how
+    texts come, and a word reaches less than another because it stands in longer texts, not because of a unit.
 
     Examples
     --------
@@ -91,9 +91,43 @@ def uneven(X: Any, factor: float = UNEVEN) -> bool:
     >>> uneven([[1.7, 70000.0], [1.6, 50000.0]]), uneven([[1.0, 0.0], [0.0, 2.0]])
     (True, False)
     """
-    largest = largest_values(check_rows(X))
+    X = check_rows(X)
+    largest = largest_values(X)
     largest = largest[largest > 0]
-    return bool(len(largest) and largest.max() > factor * largest.min())
+    return bool(len(largest) and largest.max() > factor * largest.min()) and not of_one_length(X)
+
+
+def of_one_length(X: Any) -> bool:
+    """Is this a sparse matrix whose rows, but for empty ones, all have the same norm, as a vectorizer makes of texts?
+
+    Rows of 0 and a single other value each, such as one category, are not.
+    """
+    X = check_rows(X)
+    if not sp.issparse(X) or X.nnz <= X.shape[0]:
+        return False
+    lengths = norms(X)
+    lengths = lengths[lengths > 0]
+    return bool(len(lengths) and lengths.max() <= (1 + SAME) * lengths.min())
+
+
+def scaler_for(X: Any, model: Any = None) -> str | None:
+    """The scaler of scikit-learn's to advise for these features, None for none. All advice on scale is decided here.
+
+    Dense features of different units: StandardScaler. Sparse ones: MaxAbsScaler, since centring would fill them up.
+    Texts get no advice, whether they show as sparse rows of one length or by the way that the model reads its data.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from perceptrons.theory.scales import scaler_for
+    >>> people = [[1.7, 70000.0], [1.6, 50000.0]]
+    >>> scaler_for(people), scaler_for(sp.csr_matrix(people)), scaler_for([[1.0, 0.0], [0.0, 2.0]])
+    ('StandardScaler', 'MaxAbsScaler', None)
+    """
+    source = getattr(model, "source_", None) or {}
+    if source.get("text_column") or source.get("format") == "text" or not uneven(X):
+        return None
+    return "MaxAbsScaler" if sp.issparse(X) else "StandardScaler"
 
 
 def comparable_weights(model: Any, X: Any) -> np.ndarray:

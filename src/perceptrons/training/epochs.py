@@ -11,6 +11,8 @@ from perceptrons.passes.orders import shuffled
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.progress import Progress
 
+AT_REST = ("converged", "stuck")  # reasons to stop after which more epochs change nothing
+
 
 class Counts(NamedTuple):
     """What learning from some examples came to."""
@@ -39,8 +41,9 @@ class Trainee(Protocol):
     def change(self) -> float:
         """By how much the average changed since the last call, relative to its norm."""
 
-    def settled(self, row: dict[str, Any]) -> bool:
-        """After a full epoch that went as this row says, will no example ever ask for an update again?"""
+    def settled(self, row: dict[str, Any]) -> str:
+        """Why no example will ever ask for an update again, after a full epoch that went as this row says: "converged",
+        or "stuck" if some are answered wrongly all the same; "" if one may."""
 
     def snapshot(self) -> Any:
         """All that learning changes."""
@@ -138,9 +141,11 @@ def run_epochs(
                 watch(row)
             if held_out:
                 best.consider(row, trainee)
-            if row["examples"] == n and trainee.settled(row):
-                outcome.stop_reason = "converged"
-            elif out_of_time:
+            if row["examples"] == n:
+                outcome.stop_reason = trainee.settled(row)
+            if outcome.stop_reason:
+                break
+            if out_of_time:
                 outcome.stop_reason = "max_seconds"
             elif held_out and epoch - best.epoch >= plan.n_iter_no_change:
                 outcome.stop_reason = "early_stopping"

@@ -146,7 +146,8 @@ class Estimating(Training, LabelledReading):
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all data at once and is not supported for partial_fit and learn_one: "
-                "compute the weights with sklearn.utils.class_weight.compute_class_weight and give them as a dict."
+                "count the examples of each class and give the weights as a dict, "
+                "{'rarest': 1, 'other': n_rarest / n_other}."
             )
 
     def _among(self, target: Target, classes: Any) -> Target:

@@ -11,15 +11,14 @@ from perceptrons.training.learning import (
     MANY_EXAMPLES,
     PIECE,
     Examples,
+    at_rest,
     check_overflow,
     judge_last,
     learn,
-    mistakes_of,
     piece_size,
     pieces,
 )
-from perceptrons.training.method import ZERO_WHEN_PREDICTING, Method
-from perceptrons.training.votes import take
+from perceptrons.training.method import Method
 from perceptrons.training.weights import SettlingAverage
 
 
@@ -65,31 +64,19 @@ class LinearFit:
             return np.inf
         return self.average.change()
 
-    def settled(self, row: dict[str, Any]) -> bool:
-        """Shrunk weights lose what margin they have."""
-        return row["mistakes"] == row["updates"] == 0 and not (self.method.shrink > 0 and self.method.demanding)
+    def settled(self, row: dict[str, Any]) -> str:
+        return at_rest(row, self.method, self.contradicted)
+
+    def contradicted(self) -> bool:
+        """Do the last weights, by which learning judges, answer a training example wrongly?"""
+        return self.learner.wrong(self.examples, self.judged_on, "last", self.method.zero_score) > 0
 
     def accuracy(self) -> float:
-        learner, weight, zero_score, held_out = (
-            self.learner,
-            self.examples.weight,
-            self.method.zero_score,
-            self.held_out,
-        )
+        weight, held_out = self.examples.weight, self.held_out
         assert held_out is not None
         total = float(len(held_out) if weight is None else weight[held_out].sum())
-        learner.changed()
-        if learner.has_problems or self.combine == "vote":
-            X = take(self.examples.rows, held_out, learner.weights.n_features)
-            winners = learner.winners(learner.scores(X, self.combine, zero_score), zero_score)
-            y = self.examples.y[held_out]
-            if learner.scheme == "labels" and self.examples.problems is not None:
-                right = (winners == (self.examples.problems.sign[y] > 0)).all(axis=1)
-            else:
-                right = winners == (y > 0 if learner.weights.n_rows == 1 else y)
-            return float(right.sum() if weight is None else weight[held_out][right].sum()) / total
-        model = learner.predicting(self.combine)
-        return 1.0 - mistakes_of(model, self.examples, held_out, ZERO_WHEN_PREDICTING[zero_score]) / total
+        self.learner.changed()
+        return 1.0 - self.learner.wrong(self.examples, held_out, self.combine, self.method.zero_score) / total
 
     def snapshot(self) -> tuple[Any, Any]:
         votes = self.learner.votes

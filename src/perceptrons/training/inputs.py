@@ -353,19 +353,27 @@ def label_weights(
     else:
         total = float(len(indicator) if weight is None else weight.sum())
         having = indicator.sum(axis=0) if weight is None else weight @ indicator
-        counts = np.stack([total - having, having], axis=1)
-        by_label = np.where(counts > 0, total / (2 * np.maximum(counts, SMALLEST_WEIGHT)), 0.0)
+        by_label = balanced_weights(np.stack([total - having, having], axis=1))
     check_range(by_label)
     return by_label
+
+
+def balanced_weights(counts: np.ndarray) -> np.ndarray:
+    """Weights that give all classes the same total, by how many examples each has, along the last axis; 0 for none.
+
+    The rarest class has the weight 1, and the others less. A weight above 1 would repeat an example on the spot, and
+    repetitions end as soon as it is right, mostly after one step: such a class would count little more than with 1.
+    A weight below 1 shortens the step, by exactly that factor.
+    """
+    rarest = np.where(counts > 0, counts, np.inf).min(axis=-1, keepdims=True)
+    return np.where(counts > 0, rarest / np.where(counts > 0, counts, 1), 0.0)
 
 
 def _class_weights(
     class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None, stream: bool
 ) -> np.ndarray:
     if class_weight == "balanced":
-        counts = np.bincount(codes, weights=weight, minlength=len(classes))
-        present = counts > 0
-        return np.where(present, counts.sum() / (present.sum() * np.where(present, counts, 1)), 0.0)
+        return balanced_weights(np.bincount(codes, weights=weight, minlength=len(classes)))
     if isinstance(class_weight, Mapping):
         labels = classes.tolist()
         for label, value in class_weight.items():

@@ -17,10 +17,11 @@ from perceptrons.training.learning import (
     check_overflow,
     judge_last,
     learn,
+    mistakes_of,
     piece_size,
     pieces,
 )
-from perceptrons.training.method import Method
+from perceptrons.training.method import ZERO_WHEN_PREDICTING, Method
 from perceptrons.training.problems import class_problems, class_scores, has_problems, label_problems, n_rows, row_places
 from perceptrons.training.room import check_room
 from perceptrons.training.targets import Target, same_form
@@ -262,6 +263,18 @@ class Learner:
         if self.scheme == "ovo" and len(self.classes) > 2:
             return class_scores(s, len(self.classes), zero_score == "positive")
         return s.ravel() if s.shape[1] == 1 and self.scheme != "labels" else s
+
+    def wrong(self, examples: Examples, which: np.ndarray, combine: str, zero_score: str) -> float:
+        """How many of the examples named by `which` are answered wrongly, by weight."""
+        if not self.has_problems and combine != "vote":
+            return mistakes_of(self.predicting(combine), examples, which, ZERO_WHEN_PREDICTING[zero_score])
+        X, y = take(examples.rows, which, self.weights.n_features), examples.y[which]
+        winners = self.winners(self.scores(X, combine, zero_score), zero_score)
+        if self.scheme == "labels" and examples.problems is not None:
+            wrong = (winners != (examples.problems.sign[y] > 0)).any(axis=1)
+        else:
+            wrong = winners != (y > 0 if self.weights.n_rows == 1 else y)
+        return float(wrong.sum() if examples.weight is None else examples.weight[which][wrong].sum())
 
     def winners(self, scores: np.ndarray, zero_score: str) -> np.ndarray:
         """The number of the winning class for every row of scores; for several labels a flag for each."""

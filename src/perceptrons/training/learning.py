@@ -1,7 +1,7 @@
 """One call of a pass: the same for `fit`, `partial_fit` and `learn_one`. The loop over epochs is in `epochs.py`."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +87,18 @@ def learn(
         votes.record(rows, weights.n_features, log[:updates], np.full(len(y), -1) if taken is None else taken)
     overflowed = not loss < np.inf
     return Counts(int(mistakes), int(updates), 0.0 if overflowed else float(loss), overflowed)
+
+
+def at_rest(row: dict[str, Any], method: Method, contradicted: Callable[[], bool]) -> str:
+    """Why no example will ever ask for an update again, after a full epoch that went as this row says; "" if one may.
+
+    zero_score="correct" lets scores of 0 pass for both classes, and `predict` answers one of them: what it answers
+    wrongly then, the rule never mends. contradicted: is there such an example?
+    """
+    fades = method.shrink > 0 and method.demanding  # shrunk weights lose what margin they have
+    if row["mistakes"] or row["updates"] or fades:
+        return ""
+    return "stuck" if method.zero_score == "correct" and contradicted() else "converged"
 
 
 def check_overflow(counts: Counts, method: Method, dtype: np.dtype) -> None:

@@ -9,6 +9,7 @@ WIDTH, HEIGHT, POINTS = 240, 48, 240  # of the drawing; more epochs than points 
 CLASSES = 8
 REASONS = {
     "converged": "a whole epoch went by without a mistake",
+    "stuck": "scores of exactly 0 passed for right, and nothing more is learned",
     "tol": "the average settled",
     "early_stopping": "accuracy on held-out examples did not improve any more",
     "max_iter": "no more epochs were allowed",

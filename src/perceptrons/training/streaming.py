@@ -13,9 +13,10 @@ import numpy as np
 from perceptrons.passes.orders import shuffled
 from perceptrons.training.arrayfile import ArrayFile, sound
 from perceptrons.training.blocks import Block, Cache, blocks_of, widened
-from perceptrons.training.epochs import Outcome, new_row
+from perceptrons.training.choices import method_of
+from perceptrons.training.epochs import AT_REST, Outcome, new_row
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.learning import PIECE, piece_size, pieces
+from perceptrons.training.learning import PIECE, at_rest, piece_size, pieces
 from perceptrons.training.threads import ahead
 
 Watch = Callable[[dict[str, Any]], None]
@@ -107,7 +108,7 @@ class StreamFit:
         self.model, self.reader, self.epochs, self.classes, self.watch = model, reader, epochs, classes, watch
         self.checkpoint, self.began = checkpoint, time.perf_counter()
         self.place: dict[str, Any] = {
-            "epoch": 1, "blocks": 0, "order": None, "marks": [], "row": new_row(1), "done": False,
+            "epoch": 1, "blocks": 0, "order": None, "marks": [], "row": new_row(1), "done": False, "wrong": False,
         }  # fmt: skip
         self.about = json.loads(json.dumps(reader.fingerprint())) if hasattr(reader, "fingerprint") else None
         self.cached = epochs > 1 and cache is not False
@@ -186,6 +187,8 @@ class StreamFit:
             row["mistakes"] += counts.mistakes
             row["updates"] += counts.updates
             row["loss"] += counts.loss
+            if method.zero_score == "correct" and not row["updates"]:
+                place["wrong"] = place["wrong"] or learner.wrong(examples, part, "last", method.zero_score) > 0
             if place["epoch"] == 1 and row["examples"].bit_length() > (row["examples"] - len(part)).bit_length():
                 place["marks"].append((row["examples"], row["mistakes"]))
                 row["seconds"] = time.perf_counter() - began
@@ -200,15 +203,17 @@ class StreamFit:
         if self.outcome.stop_reason:
             return  # out of time, within the epoch
         learner.epochs += 1
-        if row["mistakes"] == row["updates"] == 0:
-            self.outcome.stop_reason = "converged"
-        elif place["epoch"] == self.epochs:
+        method = method_of(self.model, learner.classes, stream=True)
+        self.outcome.stop_reason = at_rest(row, method, lambda: place["wrong"])
+        if self.outcome.stop_reason:
+            return
+        if place["epoch"] == self.epochs:
             self.outcome.stop_reason = "max_iter"
         else:
             self._next_epoch()
 
     def _next_epoch(self) -> None:
-        new = {"epoch": self.place["epoch"] + 1, "blocks": 0, "order": None, "done": False}
+        new = {"epoch": self.place["epoch"] + 1, "blocks": 0, "order": None, "done": False, "wrong": False}
         self.place |= new | {"row": new_row(self.model._learner.epochs + 1)}
 
     # ---- where blocks come from
@@ -282,13 +287,14 @@ class StreamFit:
         self.outcome.history = [dict(row) for row in self.model.history_]
         _check_place(place, self.outcome.history)
         self.place |= {name: place[name] for name in ("epoch", "blocks", "order", "done")}
+        self.place["wrong"] = bool(place.get("wrong"))  # which checkpoints did not always hold
         self.place["marks"] = [tuple(mark) for mark in place["marks"]]
         if place["blocks"]:
             self.place["row"] = self.outcome.history[-1]  # the same one, so that both go on
             self.place["row"]["seconds"] = self.place["row"]["seconds"] or 0.0
         else:
             self.place["row"] = new_row(self.model._learner.epochs + 1)
-        if self.place["done"] and (self.model.converged_ or self.place["epoch"] >= self.epochs):
+        if self.place["done"] and (self.model.stop_reason_ in AT_REST or self.place["epoch"] >= self.epochs):
             self.outcome.stop_reason = self.model.stop_reason_
         elif self.place["done"]:  # more epochs are asked for now
             self._next_epoch()
@@ -330,7 +336,7 @@ class StreamFit:
         self.model._learner.changed()
         self._describe(self.outcome)
         if self.checkpoint is not None and self.outcome.stop_reason != "failed" and not self.within:
-            self.place["done"] = self.outcome.stop_reason in ("converged", "max_iter")
+            self.place["done"] = self.outcome.stop_reason in (*AT_REST, "max_iter")
             self.checkpoint.write(self.model, self.place | {"about": self.about})
 
 

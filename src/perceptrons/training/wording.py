@@ -38,6 +38,8 @@ def why_it_stopped(model: Any) -> str:
         parted = "were all labelled right"
     sentences = {
         "converged": f"A whole epoch went by without a mistake: the training {things} {parted}.",
+        "stuck": "A whole epoch went by without a mistake, as zero_score='correct' counts them, but some training "
+        f"{things} have a score of exactly 0 and are answered wrongly: start elsewhere, with init='ones' or 'random'.",
         "tol": f"The averaged {learned} settled: over an epoch they changed by less than {settled} of their size.",
         "early_stopping": f"Accuracy on held-out training {things} had not improved for {waited}, "
         f"so the {learned} are those of epoch {best_epoch(model)}.",

@@ -15,6 +15,7 @@ from perceptrons.cli.tag.options import ColumnFormat, separator_named
 if TYPE_CHECKING:
     from perceptrons import SequencePerceptron
     from perceptrons.data.conll import ColumnFile
+    from perceptrons.sequence.badlabels import Healed
 
 MANY = 5000  # labels, with which a chain is hopeless
 NEVER_EMPTY = ("upos", "head", "deprel")  # _ says there that nothing is known; elsewhere it is a value
@@ -150,14 +151,38 @@ def check_labels(corpus: Corpus) -> None:
         )
 
 
-def check_scheme(corpus: Corpus, scheme: Any) -> None:
+def heal_labels(corpus: Corpus, allowed: Any, on_bad_label: str) -> tuple[Corpus, "Healed | None"]:
+    """The corpus with labels in an order that --allowed allows only, by the way that --on-bad-label names."""
+    from perceptrons.sequence.badlabels import check_way, heal_lists
+
+    with refusing(ValueError):
+        check_way(on_bad_label, allowed)
+    if allowed is None:
+        return corpus, None
+    if on_bad_label == "raise":
+        _refuse_broken(corpus, allowed)
+        return corpus, None
+    labels, healed = heal_lists(corpus.labels, allowed, on_bad_label)
+    kept = corpus if healed.kept is None else corpus.part(healed.kept.tolist())
+    if not kept.sentences:
+        raise BadInputError(
+            f"{corpus.file.path}: every sentence has a label that --allowed forbids, so --on-bad-label skip leaves "
+            "nothing to learn from: check --label and --allowed."
+        )
+    return replace(kept, labels=labels), healed
+
+
+def _refuse_broken(corpus: Corpus, allowed: Any) -> None:
     """Refuse labels that break what --allowed says, naming the line."""
-    broken = first_broken(corpus, scheme)
+    broken = first_broken(corpus, allowed)
     if broken is not None:
         token, what = broken
-        rule = f"--allowed {scheme}" if isinstance(scheme, str) else "the tagger"
-        place = corpus.place(token)
-        raise BadInputError(f"{place}: {what}, which {rule} forbids: mend the label, or leave --allowed out.")
+        rule = f"--allowed {allowed}" if isinstance(allowed, str) else "the tagger"
+        ways = "skip or repair" if isinstance(allowed, str) else "skip"
+        raise BadInputError(
+            f"{corpus.place(token)}: {what}, which {rule} forbids: correct the label, add --on-bad-label {ways}, or "
+            "leave --allowed out."
+        )
 
 
 def first_broken(corpus: Corpus, scheme: Any) -> tuple[int, str] | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from perceptrons import SequencePerceptron
     from perceptrons.cli.tag.corpus import Corpus
+    from perceptrons.sequence.badlabels import Healed
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Run:
     corpus: "Corpus"
     held_out: "Corpus | None"
     split: str
+    healed: "Healed | None"  # what was done about labels that are not allowed
     path: Path
     output: Path | None
     resumed: Path | None
@@ -54,6 +56,8 @@ def summary(run: Run) -> dict[str, Any]:
         "sentences": len(run.corpus.sentences),
         "tokens": run.corpus.n_tokens,
         "test_sentences": 0 if run.held_out is None else len(run.held_out.sentences),
+        "skipped_sentences": 0 if run.healed is None else run.healed.skipped,
+        "repaired_labels": 0 if run.healed is None else run.healed.repaired,
         **facts(run.tagger),
         "history": run.tagger.history_,
         "train_accuracy": run.training.quality.accuracy,
@@ -66,6 +70,8 @@ def show(run: Run, console: "Console") -> None:
     """The report for people."""
     tagger, labels = run.tagger, run.tagger.classes_.tolist()
     console.print(f"{run.corpus.file.path}\n{run.split}", markup=False)
+    if run.healed is not None:
+        console.print(what_was_done(run.healed), markup=False)
     console.print(
         f"It sees {listed(run.corpus.names)} ({count(tagger.n_features_in_, 'feature')}) and learns "
         f"{run.corpus.label_name}: {count(len(labels), 'label')} ({listed(labels, 4)})",
@@ -89,6 +95,15 @@ def show(run: Run, console: "Console") -> None:
     for command, why in suggestions(run):
         console.print(f"  {command}", markup=False, soft_wrap=True, style="cyan")
         console.print(f"      {why}", markup=False, style="dim")
+
+
+def what_was_done(healed: "Healed") -> str:
+    """About labels that are not allowed where they stand."""
+    if healed.skipped:
+        return f"Skipped {count(healed.skipped, 'sentence')}, labels not allowed in that order"
+    if healed.repaired:
+        return f"Repaired {count(healed.repaired, 'label')}, not allowed in that order"
+    return "All labels are allowed in their order: nothing to skip or repair"
 
 
 def suggestions(run: Run) -> list[tuple[str, str]]:

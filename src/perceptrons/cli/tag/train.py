@@ -19,10 +19,10 @@ from perceptrons.cli.tag.corpus import (
     Corpus,
     Reading,
     check_labels,
-    check_scheme,
     corpus_for,
     corpus_like,
     corpus_to_begin,
+    heal_labels,
 )
 from perceptrons.cli.tag.templates import read_templates, templates_file
 
@@ -33,6 +33,7 @@ Combine = StrEnum("Combine", ["average", "last"])
 Step = StrEnum("Step", ["constant", "pa1"])
 Scheme = StrEnum("Scheme", ["bio", "bioes"])
 Cost = StrEnum("Cost", ["hamming"])
+OnBadLabel = StrEnum("OnBadLabel", {"refuse": "raise", "skip": "skip", "repair": "repair"})
 Rule = partial(typer.Option, rich_help_panel="How to learn")
 Stop = partial(typer.Option, rich_help_panel="When to stop")
 SHARE = 0.1  # of the sentences, held out as a test
@@ -86,6 +87,15 @@ def train(
         Scheme | None,
         Rule("--allowed", metavar="SCHEME", help="Labels follow each other as in bio or bioes only."),
     ] = None,
+    on_bad_label: Annotated[
+        OnBadLabel,
+        Rule(
+            "--on-bad-label",
+            metavar="WHAT",
+            help="What to do with a label that --allowed forbids where it stands, such as I-NP after O: raise an error "
+            "(default), skip its sentence, or repair it (I-NP becomes B-NP).",
+        ),
+    ] = OnBadLabel.refuse,
     combine: Annotated[
         Combine | None, Rule("--combine", metavar="WHICH", help="Weights that label: average (default) or last.")
     ] = None,
@@ -147,8 +157,7 @@ def train(
     else:
         tagger = resumed(resume, given | ({"templates": templates} if templates else {}), early_stopping)
         corpus = corpus_for(tagger, file, reading, columns, label)
-    if tagger.allowed is not None:
-        check_scheme(corpus, tagger.allowed)
+    corpus, healed = heal_labels(corpus, tagger.allowed, on_bad_label.value)
     held_out = None if test is None else corpus_like(corpus, test, reading, columns, label)
     share = SHARE if test_share is None else test_share
     part, held_out, said = split(
@@ -161,9 +170,10 @@ def train(
         "label": label, "columns": columns, "format": format, "separator": separator,
         "encoding": None if encoding == "utf-8" else encoding, "test": test, "test_share": test_share, "seed": seed,
     }  # fmt: skip
+    way = {"on_bad_label": None if on_bad_label is OnBadLabel.refuse else on_bad_label.value}
     begun = shlex.join(["perceptrons", "tag", "train", str(file), *["--comments"] * comments])
-    data, method = (in_words(options) for options in (of_data, {"templates": templates, **rule}))
-    run = Run(tagger, part, held_out, said, file, output, resume, begun + data, method)
+    data, method = (in_words(options) for options in (of_data, {"templates": templates, **rule, **way}))
+    run = Run(tagger, part, held_out, said, healed, file, output, resume, begun + data, method)
     if json:
         print(as_json(summary(run)), end="")
     elif not quiet:

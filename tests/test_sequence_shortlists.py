@@ -1,0 +1,180 @@
+"""Weights in short lists of labels, as taggers with many labels keep them: the same bits as full rows, in less memory.
+
+A tagger that knows 80 labels, of which only 20 are allowed, has lists; one that knows only the 20 has full rows. Both
+have to learn the same.
+"""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import perceptrons
+from perceptrons import SequencePerceptron
+from perceptrons.distributed.mixing import Report, mix, move_of, start_of, total
+from perceptrons.passes.shortlists import FEW, FIRST, SPARSE
+from perceptrons.sequence.learner import rule_of
+
+USED = [f"l{k:02}" for k in range(20)]
+EXTRA = [f"l{k:02}" for k in range(20, 80)]
+ALLOWED = {None: USED, **dict.fromkeys(USED + EXTRA, USED)}
+SETTINGS = {
+    "plain": {},
+    "last": {"combine": "last"},
+    "eta": {"eta0": 0.3},
+    "margin": {"margin": 1.0},
+    "hamming": {"cost": "hamming"},
+    "pa1": {"step": "pa1"},
+    "pa1, small C": {"step": "pa1", "C": 0.01, "cost": "hamming"},
+    "no transitions": {"transitions": False, "start_stop": False},
+}
+WEIGHTS = [f"{name}_{which}_" for name in ("transitions", "start", "stop") for which in ("last", "average")]
+
+
+def case(form, seed=0, n=60, d=40):
+    """Sequences with real values, whose common features fire for more labels than a list may hold."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, 7, n)
+    X = rng.normal(size=(lengths.sum(), d)) * (rng.random((lengths.sum(), d)) < 0.15)
+    X[:, 0] = rng.normal(size=len(X))
+    X[:, d // 2 :] *= rng.random((len(X), d - d // 2)) < 0.05
+    y = np.array(USED)[rng.integers(0, 20, len(X))]
+    ends = np.cumsum(lengths)[:-1]
+    if form == "matrix":
+        return sp.csr_matrix(X), y, {"lengths": lengths.tolist()}
+    labels = [part.tolist() for part in np.split(y, ends)]
+    if form == "dicts":
+        return [[{f"x{j}": x[j] for j in np.flatnonzero(x)} for x in part] for part in np.split(X, ends)], labels, {}
+    return [[[f"x{j}" for j in np.flatnonzero(x)] for x in part] for part in np.split(X, ends)], labels, {}
+
+
+def trained(labels, X, y, more, epochs=3, **given):
+    model = SequencePerceptron(allowed=ALLOWED, **given)
+    for _ in range(epochs):
+        model.partial_fit(X, y, classes=labels, **more)
+    return model
+
+
+def assert_same(lists, full):
+    assert len(lists.classes_) > FEW >= len(full.classes_)
+    for which in ("last", "average"):
+        wide, narrow = getattr(lists, f"coef_{which}_"), getattr(full, f"coef_{which}_")
+        np.testing.assert_array_equal(wide[:20], narrow)
+        assert not wide[20:].any()
+    for name in WEIGHTS:
+        wide, narrow = getattr(lists, name), getattr(full, name)
+        np.testing.assert_array_equal(wide[(slice(20),) * wide.ndim], narrow)
+    assert (lists.n_updates_, lists.n_mistakes_) == (full.n_updates_, full.n_mistakes_)
+
+
+@pytest.mark.parametrize("form", ["matrix", "dicts", "lists"])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_lists_learn_the_same_bits_as_full_rows(setting, form):
+    X, y, more = case(form)
+    lists, full = (trained(labels, X, y, more, **SETTINGS[setting]) for labels in (USED + EXTRA, USED))
+    assert_same(lists, full)
+    assert lists.n_updates_ > 50
+    size = lists._learner.weights.table.size
+    assert {0, len(lists.classes_)} < set(size.tolist()) if form == "matrix" else len(set(size.tolist())) > 2
+    for ours, theirs in zip(lists.predict(X, **more), full.predict(X, **more), strict=True):
+        assert list(ours) == list(theirs)
+    scores = zip(lists.decision_function(X, **more), full.decision_function(X, **more), strict=True)
+    for ours, theirs in scores:
+        np.testing.assert_array_equal(ours[..., :20], theirs)
+
+
+@pytest.mark.parametrize("given", [{"min_count": 3}, {"hash_bits": 4}])
+def test_lists_learn_the_same_bits_with_rare_features_left_out_or_hashed(given):
+    X, y, more = case("lists")
+    assert_same(*(trained(labels, X, y, more, **given) for labels in (USED + EXTRA, USED)))
+
+
+def test_labels_that_come_later_turn_full_rows_into_lists():
+    X, y, _ = case("lists")
+    late = SequencePerceptron(allowed=ALLOWED).partial_fit(X[:20], y[:20], classes=USED)
+    late.partial_fit(X[20:], y[20:], classes=USED + EXTRA)
+    assert_same(late, trained(USED, X, y, {}, epochs=1))
+
+
+def test_a_saved_tagger_with_lists_keeps_learning_where_it_stopped(tmp_path):
+    X, y, _ = case("lists")
+    model = trained(USED + EXTRA, X, y, {}, epochs=1)
+    perceptrons.save(model, tmp_path / "once")
+    again = perceptrons.load(tmp_path / "once").partial_fit(X, y)
+    model.partial_fit(X, y)
+    perceptrons.save(model, tmp_path / "a")
+    perceptrons.save(again, tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("given", [{"early_stopping": True, "n_iter_no_change": 2}, {"tol": 0.3}])
+def test_epochs_end_at_the_same_one_with_lists(given):
+    X, y, _ = case("lists", n=100)
+    models = []
+    for labels in (USED + EXTRA, USED):
+        known = dict.fromkeys((None, *labels), USED)
+        model = SequencePerceptron(allowed=known, warm_start=True, max_iter=30, **given)
+        models.append(model.partial_fit([[]], [[]], classes=labels).fit(X, y))
+    assert_same(*models)
+    rows = [[{name: row[name] for name in ("mistakes", "updates", "norm")} for row in m.history_] for m in models]
+    assert rows[0] == rows[1]
+    assert 1 < len(rows[0]) < 30
+
+
+def test_explanations_and_names_read_lists_as_they_read_rows():
+    X, y, _ = case("lists")
+    lists, full = (trained(labels, X, y, {}) for labels in (USED + EXTRA, USED))
+    x = max(X, key=len)
+    assert lists.explain(x).to_dict() == full.explain(x).to_dict()
+    np.testing.assert_array_equal(lists.never_updated_, full.never_updated_)
+
+
+def test_weights_take_memory_only_for_the_labels_that_fired():
+    n, K = 3000, 200
+    X = [[[f"own{i}", "all"]] for i in range(n)]
+    y = [[f"l{i % K:03}"] for i in range(n)]
+    weights = SequencePerceptron(max_iter=2).fit(X, y)._learner.weights
+    sizes = weights.table.size[: weights.n_features]
+    assert sizes[1] == K  # the common feature has a full row
+    assert np.median(sizes[sizes > 0]) <= 2 * FIRST
+    assert len(weights.w) < n * K / 10
+    assert SPARSE * max(sizes[sizes < K]) <= 2 * K
+
+
+@pytest.mark.parametrize("labels", [USED, USED + EXTRA])
+def test_weights_of_shards_mix_as_dense_matrices_do(labels):
+    X, y, _ = case("lists")
+    model = trained(labels, X[:20], y[:20], {})
+    learner = model._learner
+    common, start = learner.weights, start_of(learner.weights)
+    v, t = common.tall(common.w).astype(np.float64), common.t[0]
+    summed = t * v - common.tall(common.late_w)
+    moves, steps, drifts = [], [], []
+    for part in (slice(20, 40), slice(40, 60)):
+        learner.weights = start.begin()
+        np.testing.assert_array_equal(learner.weights.tall(learner.weights.w), v)
+        read = learner.features.read(X[part], None, None)
+        names = [name for labels_of_one in y[part] for name in labels_of_one]
+        codes = np.searchsorted(learner.classes, names).astype(np.int32)
+        tokens = learner.features.tokens(read, learner.dtype, learn=False)
+        counts = learner.learn(tokens, codes, np.arange(20), learner.limits(model, stream=True), rule_of(model))
+        now = learner.weights
+        w, late = now.tall(now.w).astype(np.float64), now.tall(now.late_w)
+        steps.append(counts.updates * (w - v))
+        drifts.append(now.t[0] * w - late - now.t[0] * v)
+        moves.append(move_of(start, now, Report(20, 0, counts.updates, 0.0, 0.0, {}), uniform=False))
+    mix(common, total(moves))
+    wanted = (v + sum(steps) / sum(move.weight for move in moves)).astype(np.float32)
+    np.testing.assert_array_equal(common.tall(common.w), wanted)
+    average = (summed + 40 * v + sum(drifts)) / (t + 40)
+    np.testing.assert_allclose(common.tall(common.average()[0]), average, rtol=1e-5, atol=1e-6)
+
+
+def test_a_weight_that_returns_to_zero_on_the_first_sequence_still_moves():
+    model = SequencePerceptron(start_stop=False, transitions=False).partial_fit([[["a"]]], [["y"]], classes=["x", "y"])
+    learner, start = model._learner, start_of(model._learner.weights)
+    learner.weights = start.begin()
+    tokens = learner.features.tokens(learner.features.read([[["a"]]], None, None), learner.dtype, learn=False)
+    learner.learn(tokens, np.zeros(1, np.int32), np.arange(1), learner.limits(model, stream=True), rule_of(model))
+    assert not learner.weights.entries().features.size
+    move = move_of(start, learner.weights, Report(1, 1, 1, 0.0, 0.0, {}), uniform=False)
+    assert move.step.ravel().tolist() == [1.0, -1.0]
