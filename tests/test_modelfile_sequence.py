@@ -217,7 +217,7 @@ def test_headers_that_make_no_sense_are_refused(path, key, value):
 
 def test_a_matrix_of_more_columns_than_memory_holds_is_refused(path):
     forge(fitted("matrix"), path, lambda header, _: header.update({"n_features": 2**39}))
-    refused(path, "549,755,813,888 features would need")
+    refused(path, "549,755,813,888 features and 3 labels would need")
 
 
 def test_features_that_stand_twice_are_refused(path):

@@ -35,7 +35,7 @@ from perceptrons.training.room import check_claim
 
 ESTIMATOR = SequencePerceptron
 MOST = 2**40  # features that a file may speak of
-PER_FEATURE = 16  # bytes at most of a feature without weights
+FEATURE, ARC = 9, 24  # bytes of a feature without weights, and of a pair of labels, with its average
 WEIGHTS = {"per_feature", "labels", "w", "late_w", "arcs", "late_arcs"}  # arrays
 
 
@@ -148,11 +148,12 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerce
     demand(updates <= t and n_features <= MOST, "no more updates than sequences, and features that a memory holds")
     demand(header["dtype"] in ("float32", "float64"), "weights of float32 or float64")
     classes = classes_in(header)
-    check_claim(n_features * PER_FEATURE, size_of(arrays), f"A model of {n_features:,} features")
+    wanted = FEATURE * n_features + ARC * (len(classes) + 1) ** 2
+    check_claim(wanted, size_of(arrays), f"A model of {n_features:,} features and {len(classes):,} labels")
     features, where = _features(model, header, arrays)
-    _check_averages(arrays, t)
     for name in arrays.keys() - WEIGHTS:
         del arrays[name]  # it is copied, and the weights need memory
+    _check_averages(arrays, t)
     try:
         arcs = (bool(model.transitions), bool(model.start_stop))
         learner = ChainLearner(features, classes, np.dtype(header["dtype"]), int(header["seed"]), arcs)
