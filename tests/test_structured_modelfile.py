@@ -74,7 +74,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path, rng):
 
 
 def test_weights_of_0_take_no_room(path, rng):
-    model = StructuredPerceptron(Classes(3, 10_000)).partial_fit([np.eye(10_000)[7]], [2])
+    model = StructuredPerceptron(Classes(3, 10_000)).partial_fit([np.eye(1, 10_000, 7)[0]], [2])
     loaded = reloaded(model, path)
     assert path.stat().st_size < 3000
     assert load_file(path)["where"].tolist() == [7, 20_007]
