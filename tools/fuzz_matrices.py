@@ -9,7 +9,6 @@ Each is printed with what makes it again: `--seed S --case N`. The exit status i
 import argparse
 import faulthandler
 import io
-import os
 import subprocess
 import sys
 import tempfile
@@ -108,6 +107,7 @@ class Doors:
         from perceptrons.theory import margins, separability
         from perceptrons.theory.duplicates import contradictions
 
+        self.folder = tempfile.TemporaryDirectory()  # gone with the doors
         X, flags = sound(np.random.default_rng(0), "csr").astype(np.float64), np.eye(3, dtype=int)[Y]
         tags = [["a", "b", "a"], ["b", "a", "a"]]
         linear, kernel = Perceptron(max_iter=2).fit(X, Y), KernelPerceptron(max_iter=2).fit(X, Y)
@@ -133,7 +133,7 @@ class Doors:
             "contradictions": lambda S: contradictions(S, Y),
             "recipe": lambda S: as_given(S, S),
             "partition": lambda S: raw_part(S, Y, None, Perceptron(), (0, 0)),
-            "npz": lambda S: read(_npz(S), need_labels=False),
+            "npz": lambda S: read(_npz(S, Path(self.folder.name)), need_labels=False),
         }
         self.single = {
             "learn_one": lambda S: Perceptron().fit(X, Y).learn_one(S, 1),
@@ -147,11 +147,11 @@ class Doors:
         }
 
 
-def _npz(S: Any) -> Any:
+def _npz(S: Any, folder: Path) -> Path:
     file = io.BytesIO()
     if S.format not in ("lil", "dok"):  # SciPy does not save those
         sp.save_npz(file, S)
-    path = Path(tempfile.gettempdir()) / f"perceptrons-fuzz-{os.getpid()}.npz"
+    path = folder / "a.npz"
     path.write_bytes(file.getvalue())
     return path
 
