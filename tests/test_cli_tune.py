@@ -62,7 +62,7 @@ def test_the_same_command_again_is_no_second_look_and_gives_the_same_result(run,
     first = json.loads(run("tune", table, "--json")[1])
     code, out, _ = run("tune", table, "-o", tmp_path / "m.model")
     assert code == 0
-    assert "The same was asked before, with the same data, settings and seed" in " ".join(out.split())
+    assert "This run repeats an earlier one (same data, settings and seed)" in " ".join(out.split())
     assert "looked at" not in " ".join(out.split())
     again = json.loads(run("tune", table, "--json")[1])
     assert (first["looks"], first["rerun"], again["looks"], again["rerun"]) == (1, False, 1, True)

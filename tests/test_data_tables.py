@@ -742,7 +742,7 @@ def test_json_is_flat_features(tmp_path, fast, monkeypatch):
         ('{"a": [1, 2], "label": 1}', 2, "key 'a': '[1, 2]' is not a number"),
         ('{"a": 1, "a": 2, "label": 1}', 2, "key 'a': it stands twice: remove one"),
         ('{"a": 1}', 1, "there is no label, key 'label': give one, or remove the record"),
-        ('{"a": 1, "label": null}', 10, "key 'label': '' is no label: give one, or remove the record"),
+        ('{"a": 1, "label": null}', 10, "key 'label': there is no label here: give one, or remove the record"),
         (
             '{"a": 1, "label": [1]}',
             10,
