@@ -14,7 +14,7 @@ from tools.compiled import ROOT
 from tools.fuzz_matrices import FORMATS, D, Doors, N, sound
 
 FORGERIES = """
-import numpy as np, scipy.sparse as sp, sys
+import numpy as np, pathlib, scipy.sparse as sp, sys
 from tools.fuzz_matrices import Doors, N, D
 
 def csr(n, **parts):
@@ -58,7 +58,7 @@ def forgeries(n):
     lil.rows[0] = [10**9] * D
     yield "lil", lil
 
-doors = Doors()
+doors = Doors(pathlib.Path(sys.argv[1]))
 for name, call in (doors.whole | doors.single).items():
     print(name, flush=True)  # a crash is after the name of its door
     for what, X in forgeries(1 if name in doors.single else N):
@@ -72,10 +72,9 @@ print("all refused")
 """
 
 
-def test_no_door_follows_a_corrupt_matrix_out_of_memory():
-    done = subprocess.run(
-        [sys.executable, "-c", FORGERIES], capture_output=True, text=True, timeout=SECONDS, cwd=ROOT, check=False
-    )
+def test_no_door_follows_a_corrupt_matrix_out_of_memory(tmp_path):
+    program = [sys.executable, "-c", FORGERIES, str(tmp_path)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=SECONDS, cwd=ROOT, check=False)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "all refused"), done.stderr[-2000:]
 
 
@@ -135,8 +134,8 @@ def test_a_block_with_fewer_rows_than_labels_is_refused_in_a_stream():
         Perceptron().fit_stream([(Lying(), [0, 1, 0, 1])])
 
 
-def test_every_door_takes_a_sound_matrix():
-    doors = Doors()
+def test_every_door_takes_a_sound_matrix(tmp_path):
+    doors = Doors(tmp_path)
     X = sp.csr_matrix(np.arange(1.0, N * D + 1).reshape(N, D))
     for name, call in doors.whole.items():
         if name not in ("sparse labels",):

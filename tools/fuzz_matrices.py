@@ -96,9 +96,9 @@ def _alter_lists(rng: Any, lists: Any) -> None:
 
 
 class Doors:
-    """Everything that takes a sparse matrix, by name: n rows, or one."""
+    """Everything that takes a sparse matrix, by name: n rows, or one. folder: for files that are read."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
         from perceptrons.data import read
         from perceptrons.distributed.parts import raw_part
@@ -107,7 +107,6 @@ class Doors:
         from perceptrons.theory import margins, separability
         from perceptrons.theory.duplicates import contradictions
 
-        self.folder = tempfile.TemporaryDirectory()  # gone with the doors
         X, flags = sound(np.random.default_rng(0), "csr").astype(np.float64), np.eye(3, dtype=int)[Y]
         tags = [["a", "b", "a"], ["b", "a", "a"]]
         linear, kernel = Perceptron(max_iter=2).fit(X, Y), KernelPerceptron(max_iter=2).fit(X, Y)
@@ -133,7 +132,7 @@ class Doors:
             "contradictions": lambda S: contradictions(S, Y),
             "recipe": lambda S: as_given(S, S),
             "partition": lambda S: raw_part(S, Y, None, Perceptron(), (0, 0)),
-            "npz": lambda S: read(_npz(S, Path(self.folder.name)), need_labels=False),
+            "npz": lambda S: read(_npz(S, folder), need_labels=False),
         }
         self.single = {
             "learn_one": lambda S: Perceptron().fit(X, Y).learn_one(S, 1),
@@ -180,7 +179,13 @@ def case(doors: Doors, seed: int, number: int) -> tuple[str, Any]:
 
 def work(seed: int, first: int, until: float, only: bool) -> None:
     """Try cases until the time is up; the number of each is written before it is tried."""
-    doors, number = Doors(), first
+    with tempfile.TemporaryDirectory() as folder:
+        _try(Doors(Path(folder)), seed, first, until, only)
+    print("end", flush=True)
+
+
+def _try(doors: Doors, seed: int, first: int, until: float, only: bool) -> None:
+    number = first
     while number == first or (not only and time.time() < until):
         faulthandler.dump_traceback_later(LONGEST, exit=True)
         print(f"case {number}", flush=True)
@@ -189,7 +194,6 @@ def work(seed: int, first: int, until: float, only: bool) -> None:
         if what:
             print(f"FINDING {name}: {type(X).__name__} {X.shape}: {what.splitlines()[0][:300]}", flush=True)
         number += 1
-    print("end", flush=True)
 
 
 def main() -> int:
