@@ -1,0 +1,32 @@
+"""docs/security.md: the limits it states are those of the code."""
+
+from perceptrons.data import csvpieces, source, svmlight
+from perceptrons.features import values
+from perceptrons.sequence import grammar
+from perceptrons.training import inputs, labels, method, room
+from tests.conftest import ROOT
+
+STATED = {
+    "Memory that a model file may ask for": (
+        f"{room.FACTOR:,} times its size, but at least {room.LEAST // 2**30} GiB; never more than {room.SHARE:.0%} of memory"
+    ),
+    "Weights of a model in training": f"{room.SHARE:.0%} of the memory of the machine or container",
+    "Data files that are read whole": f"{source.WHOLE_SHARE:.0%} of memory, uncompressed",
+    "Length of a line": f"{source.LONGEST_LINE:,} bytes",
+    "Length of a quoted CSV record": f"{csvpieces.LONGEST_RECORD:,} bytes",
+    "Length of a label": f"{labels.LONGEST_LABEL:,} characters",
+    "Feature index in svmlight files": f"{svmlight.LARGEST_INDEX:,}",
+    "Absolute value of a feature": f"{values.LARGEST:g}".replace("+", ""),
+    "Sample weight": f"{inputs.LARGEST_WEIGHT:,.0f}",
+    "Margin and cost": f"{method.LARGEST_DEMAND:g}".replace("+", ""),
+    "Feature templates of a tagger": (
+        f"{grammar.MANY:,} templates of {grammar.LONGEST:,} characters, {grammar.FARTHEST:,} tokens away at most"
+    ),
+}
+
+
+def test_the_page_states_the_limits_of_the_code():
+    lines = [line for line in (ROOT / "docs/security.md").read_text().splitlines() if line.startswith("| ")]
+    rows = dict(tuple(cell.strip() for cell in line.strip("|").split("|"))[:2] for line in lines)
+    assert {name: rows[name] for name in STATED} == STATED
+    assert room.VARIABLE in "".join(lines)
