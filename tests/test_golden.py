@@ -1,0 +1,39 @@
+"""Models, commands and public names are those that were recorded before the house was rebuilt: see tests/golden.py."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests import golden
+from tests.conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    """What was recorded, and what is now, found out by a process of its own."""
+    path = tmp_path_factory.mktemp("golden") / "now.json"
+    code = f"import json, tests.golden as g; open({str(path)!r}, 'w').write(json.dumps(g.recorded(), default=str))"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, timeout=900)
+    return json.loads(golden.FILE.read_text()), json.loads(path.read_text())
+
+
+def test_models_have_the_bits_they_had(pair):
+    before, now = pair
+    same = before["processor"] == now["processor"]
+    for name, (depends, bits) in before["models"].items():
+        assert (depends and not same) or now["models"][name][1] == bits, name
+    assert before["models"].keys() == now["models"].keys()
+
+
+def test_commands_print_what_they_printed(pair):
+    before, now = pair
+    for name, outcome in before["commands"].items():
+        assert now["commands"][name] == outcome, name
+
+
+def test_the_public_names_have_the_signatures_they_had(pair):
+    before, now = pair
+    assert now["names"] == before["names"]
+    assert now["imported"] == before["imported"]
