@@ -23,6 +23,7 @@ from perceptrons.structured import StructuredPerceptron
 from perceptrons.training.room import TooLargeError
 
 FORMAT = 2
+PLACE = "place."  # how the arrays of a checkpoint's place are called
 KEY = "perceptrons"  # of the one metadata entry: safetensors writes several in random order
 UNSOUND = (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError)
 AnyModel = Perceptron | KernelPerceptron | SequencePerceptron | StructuredPerceptron
@@ -59,12 +60,15 @@ def save(model: AnyModel, path: str | os.PathLike[str]) -> None:
     write_whole(path, as_bytes(model))
 
 
-def as_bytes(model: AnyModel, **more: Any) -> bytes:
-    """A model as the bytes of its file. more: what else the header is to say."""
+def as_bytes(model: AnyModel, place: dict[str, Any] | None = None) -> bytes:
+    """A model as the bytes of its file. place: for a checkpoint, where the run has come to; its arrays are kept too."""
     kind = KINDS[type(model).__name__]
     kind.check_goes_on(model)
     header, arrays = kind.contents(model)
-    return sealed(json.dumps(header | more, sort_keys=True, allow_nan=False), arrays)
+    if place is not None:
+        arrays |= {PLACE + name: value for name, value in place.items() if isinstance(value, np.ndarray)}
+        header |= {"place": {name: value for name, value in place.items() if not isinstance(value, np.ndarray)}}
+    return sealed(json.dumps(header, sort_keys=True, allow_nan=False), arrays)
 
 
 def load(path: str | os.PathLike[str]) -> AnyModel:
@@ -101,6 +105,9 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[AnyModel, dict[str, 
         content = json.loads(header, parse_constant=_number, parse_float=_number)
         if content["class"] not in KINDS:
             raise ValueError(f"unknown class {content['class']!r}")
+        of_place = {name.removeprefix(PLACE): arrays.pop(name) for name in list(arrays) if name.startswith(PLACE)}
+        if of_place:
+            content["place"] = dict(content["place"]) | of_place
         return KINDS[content["class"]].read(content, arrays), content
     except ModelFileError:
         raise

@@ -101,7 +101,7 @@ class Checkpoint:
 
     def write(self, model: Any, place: dict[str, Any]) -> None:
         """Write the model and how far it has come. The last one becomes the one before it; no file is ever half."""
-        content = as_bytes(model, place={name: value for name, value in place.items() if name != "row"})
+        content = as_bytes(model, place)
         part = None
         try:
             file, part = create(self.path)

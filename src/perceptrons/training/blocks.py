@@ -23,6 +23,12 @@ class Block(NamedTuple):
     weight: np.ndarray | None
     checked: bool = False  # is X known to be sound?
 
+    def part(self, rows: np.ndarray) -> "Block":
+        """Only these rows."""
+        return Block(
+            self.X[rows], self.target.part(rows), None if self.weight is None else self.weight[rows], self.checked
+        )
+
 
 def blocks_of(source: Iterable[Any], form: str) -> Generator[Block, None, None]:
     """Blocks of a reader of `perceptrons.data`, or of any iterable of (X, y) or (X, y, weight).
@@ -98,10 +104,13 @@ class Cache:
     def writing(self, blocks: Iterable[Block]) -> Generator[Block, None, None]:
         """The same blocks, each written down before it is passed on."""
         for block in blocks:
-            arrays, facts = _record(block)
-            self.file.append(arrays, facts)
-            self.n_blocks += 1
+            self.append(block)
             yield block
+
+    def append(self, block: Block) -> None:
+        """Write a block down."""
+        self.file.append(*_record(block))
+        self.n_blocks += 1
 
     def reading(self, order: np.ndarray) -> Generator[Block, None, None]:
         """The blocks in this order, each mapped and checked while the last one is learned."""

@@ -17,10 +17,13 @@ AT_REST = ("converged", "stuck")  # reasons to stop after which more epochs chan
 class Counts(NamedTuple):
     """What learning from some examples came to."""
 
-    examples: int
-    mistakes: int
-    updates: int
-    loss: float
+    examples: int = 0
+    mistakes: int = 0
+    updates: int = 0
+    loss: float = 0.0
+
+    def plus(self, examples: int, mistakes: int, updates: int, loss: float) -> "Counts":
+        return Counts(self.examples + examples, self.mistakes + mistakes, self.updates + updates, self.loss + loss)
 
 
 class Trainee(Protocol):
@@ -96,18 +99,20 @@ def run_epochs(
     *,
     rng: np.random.Generator | None,
     epochs_before: int,
-    n: int,
+    n: int | None,
     train: np.ndarray | None,
     held_out: bool,
     outcome: Outcome,
     watch: Callable[[dict[str, Any]], None] | None = None,
+    row: dict[str, Any] | None = None,
 ) -> None:
-    """Train until a rule says stop. n: examples; train: which of them to learn from (None: all).
+    """Train until a rule says stop. n: examples, if known; train: which of them to learn from (None: all).
 
     The generator of orders is part of the model, so that a resumed training goes on with the next; None: the trainee
     has orders of its own. The model ends as the best epoch left it if examples were held out, else as the last one did.
     outcome is filled as training goes, so that it is right also after an interruption. watch is told every row when
-    its epoch is over, and may then predict with the model as it is.
+    its epoch is over, and may then predict with the model as it is. row: of the epoch in the middle of which an earlier
+    run stopped, to be resumed.
     """
     n = n if train is None else len(train)
     began = time.perf_counter()
@@ -116,10 +121,11 @@ def run_epochs(
         trainee.change()
     with Progress(plan.verbose, plan.max_iter, n) as progress, Uninterrupted() as hold:
         for epoch in range(epochs_before + 1, epochs_before + plan.max_iter + 1):
-            epoch_began = time.perf_counter()
+            row = row or new_row(epoch)
+            epoch_began = time.perf_counter() - row["seconds"]
             order = visiting_order(n, train, plan.shuffle, rng)
-            row = new_row(epoch)
-            outcome.history.append(row)
+            if not outcome.history or outcome.history[-1] is not row:
+                outcome.history.append(row)
             out_of_time = False
             for counts in trainee.visit(order):
                 row["examples"] += counts.examples
@@ -128,7 +134,9 @@ def run_epochs(
                 row["loss"] += counts.loss
                 hold.let()
                 progress.advance(row)
-                out_of_time = plan.max_seconds is not None and time.perf_counter() - began >= plan.max_seconds
+                now = time.perf_counter()
+                row["seconds"] = now - epoch_began
+                out_of_time = plan.max_seconds is not None and now - began >= plan.max_seconds
                 if out_of_time:
                     break
             trainee.end_epoch()
@@ -141,7 +149,7 @@ def run_epochs(
                 watch(row)
             if held_out:
                 best.consider(row, trainee)
-            if row["examples"] == n:
+            if row["examples"] == n or (n is None and not out_of_time):
                 outcome.stop_reason = trainee.settled(row)
             if outcome.stop_reason:
                 break
@@ -153,6 +161,7 @@ def run_epochs(
                 outcome.stop_reason = "tol"
             if outcome.stop_reason:
                 break
+            row = None
         outcome.stop_reason = outcome.stop_reason or "max_iter"
         progress.say(outcome.stop_reason)
         if held_out:
@@ -160,9 +169,11 @@ def run_epochs(
             outcome.returned_to = best.epoch
 
 
-def visiting_order(n: int, train: np.ndarray | None, shuffle: bool, rng: np.random.Generator | None) -> np.ndarray:
+def visiting_order(
+    n: int | None, train: np.ndarray | None, shuffle: bool, rng: np.random.Generator | None
+) -> np.ndarray:
     """The order of an epoch over n examples, those of `train` if they are not all; empty without a generator."""
-    if rng is None:
+    if rng is None or n is None:
         return np.empty(0, np.intp)
     order = shuffled(n, rng) if shuffle else np.arange(n)
     return order if train is None else train[order]

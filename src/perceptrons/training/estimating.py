@@ -45,25 +45,29 @@ class Training(Reading, ABC):
         )
 
     def _run(
-        self, trainee: Trainee, n: int, train: np.ndarray | None, held_out: bool, *, plan: Plan | None = None,
-        orders: bool = True, outcome: Outcome | None = None,
+        self, trainee: Trainee, n: int | None, train: np.ndarray | None, held_out: bool, *, plan: Plan | None = None,
+        orders: bool = True, outcome: Outcome | None = None, resumed: bool = False,
     ) -> Outcome:  # fmt: skip
         """Train, and whatever happens, say in the end how it went.
 
-        orders: by the model's generator, otherwise the trainee has its own. outcome: what is filled as training goes.
+        n: how many examples there are; None for a stream, whose learner begins with the first block and counts what it
+        does. orders: by the model's generator, otherwise the trainee has its own. outcome: what is filled as training
+        goes. resumed: in the middle of the epoch of its last row.
         """
-        learner, outcome = self._learner, outcome or Outcome()
+        outcome = outcome or Outcome()
+        begun = hasattr(self, "_learner")
         try:
             run_epochs(
                 trainee,
                 plan or self._plan(),
-                rng=learner.rng if orders else None,
-                epochs_before=learner.epochs,
+                rng=self._learner.rng if orders else None,
+                epochs_before=self._learner.epochs if begun else 0,
                 n=n,
                 train=train,
                 held_out=held_out,
                 outcome=outcome,
                 watch=self.__dict__.get("_watch"),
+                row=outcome.history[-1] if resumed else None,
             )
         except BaseException as error:
             outcome.stop_reason = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
@@ -72,7 +76,8 @@ class Training(Reading, ABC):
             with Uninterrupted():
                 if outcome.history and not outcome.history[-1]["examples"]:
                     outcome.history.pop()  # of an epoch that was given up before anything was learned
-                learner.trained(outcome)
+                if n is not None:
+                    self._learner.trained(outcome)
                 self._tell(outcome)
         return outcome
 

@@ -22,7 +22,32 @@ from perceptrons.training.method import Method
 from perceptrons.training.weights import SettlingAverage
 
 
-class LinearFit:
+class LinearTrainee:
+    """What linear models do alike, whether their examples lie in memory or come block by block."""
+
+    learner: Learner
+    average: SettlingAverage | None
+
+    def norm(self) -> float:
+        return self.learner.weights.norm()
+
+    def change(self) -> float:
+        if self.average is None:
+            self.average = SettlingAverage(self.learner.weights)
+            return np.inf
+        return self.average.change()
+
+    def snapshot(self) -> tuple[Any, Any]:
+        votes = self.learner.votes
+        return self.learner.weights.snapshot(), None if votes is None else votes.snapshot()
+
+    def restore(self, snapshot: tuple[Any, Any]) -> None:
+        self.learner.weights.restore(snapshot[0])
+        if self.learner.votes is not None:
+            self.learner.votes.restore(snapshot[1])
+
+
+class LinearFit(LinearTrainee):
     """train, held_out: which examples to learn from (None: all), and which to score `combine` on, if any."""
 
     def __init__(
@@ -55,15 +80,6 @@ class LinearFit:
     def end_epoch(self) -> None:
         judge_last(self.learner.weights, self.examples, self.judged_on, self.method.zero_score)
 
-    def norm(self) -> float:
-        return self.learner.weights.norm()
-
-    def change(self) -> float:
-        if self.average is None:
-            self.average = SettlingAverage(self.learner.weights)
-            return np.inf
-        return self.average.change()
-
     def settled(self, row: dict[str, Any]) -> str:
         return at_rest(row, self.method, self.contradicted)
 
@@ -77,12 +93,3 @@ class LinearFit:
         total = float(len(held_out) if weight is None else weight[held_out].sum())
         self.learner.changed()
         return 1.0 - self.learner.wrong(self.examples, held_out, self.combine, self.method.zero_score) / total
-
-    def snapshot(self) -> tuple[Any, Any]:
-        votes = self.learner.votes
-        return self.learner.weights.snapshot(), None if votes is None else votes.snapshot()
-
-    def restore(self, snapshot: tuple[Any, Any]) -> None:
-        self.learner.weights.restore(snapshot[0])
-        if self.learner.votes is not None:
-            self.learner.votes.restore(snapshot[1])

@@ -14,10 +14,13 @@ from perceptrons.passes.orders import shuffled
 from perceptrons.training.arrayfile import ArrayFile, sound
 from perceptrons.training.blocks import Block, Cache, blocks_of, widened
 from perceptrons.training.choices import method_of
-from perceptrons.training.epochs import AT_REST, Outcome, new_row
-from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.epochs import AT_REST, Counts, Outcome
+from perceptrons.training.fitting import LinearTrainee
+from perceptrons.training.interrupts import Uninterrupted, interruptible
 from perceptrons.training.learning import PIECE, at_rest, piece_size, pieces
+from perceptrons.training.split import held_out_rows
 from perceptrons.training.threads import ahead
+from perceptrons.training.weights import SettlingAverage
 
 Watch = Callable[[dict[str, Any]], None]
 
@@ -49,14 +52,15 @@ class Streaming:
         In the first epoch blocks are learned in the order they come, while the next ones are read; later epochs read
         a compact cache, blocks in random order. With `shuffle` the rows of a block are visited in random order. With
         shuffle=False the weights are those of `fit` on all rows at once, for as many epochs with tol=None, if the
-        first block has all classes or they are named. `tol` and `max_iter` do not count here.
+        first block has all classes or they are named. `early_stopping` holds examples out by a hash of each.
 
         Parameters
         ----------
         reader : perceptrons.data.stream(...), or an iterable of (X, y) or (X, y, weight)
             Later blocks may have more columns.
-        epochs : int, default=1
-            Passes over the data at most; a pass that asks for no update is the last.
+        epochs : int or None, default=1
+            Number of passes over the data; a pass that triggers no update is the last. None: `max_iter` and `tol` say
+            when to stop, as in `fit`.
         classes : array, optional
             All classes that may come. Otherwise a class that a later block brings is learned from there on.
         cache : path, False or None, default=None
@@ -85,45 +89,65 @@ class Streaming:
         >>> model.predict([[0.95]]).tolist(), model.progress_
         (['yes'], [(1, 1), (2, 2), (4, 4)])
         """
-        if not isinstance(epochs, Integral) or isinstance(epochs, bool) or epochs < 1:
-            raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1.")
-        if self.early_stopping:
-            raise ValueError("early_stopping holds examples out, and a stream has no end to hold them out from.")
+        if epochs is not None and (not isinstance(epochs, Integral) or isinstance(epochs, bool) or epochs < 1):
+            raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1, or None for `max_iter` and `tol`.")
+        if self.early_stopping and checkpoint is not None:
+            raise ValueError("early_stopping does not go with a checkpoint: it would have to hold the best epoch too.")
         if checkpoint is not None and not hasattr(checkpoint, "begin"):
             raise TypeError(f"checkpoint={checkpoint!r}: give a perceptrons.Checkpoint(path).")
-        StreamFit(self, reader, int(epochs), classes, cache, checkpoint, watch).run()
+        StreamFit(self, reader, None if epochs is None else int(epochs), classes, cache, checkpoint, watch).run()
         return self
 
 
-class StreamFit:
-    """One call of `fit_stream`."""
+class StreamFit(LinearTrainee):
+    """One call of `fit_stream`, as the loop in `epochs.py` trains it.
+
+    place is where the run has come to, which a checkpoint keeps: epoch and blocks, those learned of it; order, of the
+    blocks; marks; wrong, was an example answered wrongly by weights that did not change?
+    """
 
     def __init__(
         self,
         model: Any,
         reader: Iterable[Any],
-        epochs: int,
+        epochs: int | None,
         classes: Any,
         cache: Any,
         checkpoint: Keeper | None,
         watch: Watch | None,
     ):
         self.model, self.reader, self.epochs, self.classes, self.watch = model, reader, epochs, classes, watch
-        self.checkpoint, self.began = checkpoint, time.perf_counter()
+        self.checkpoint = checkpoint
         self.place: dict[str, Any] = {
-            "epoch": 1, "blocks": 0, "order": None, "marks": [], "row": new_row(1), "done": False, "wrong": False,
+            "epoch": 0, "blocks": 0, "order": None, "marks": [], "done": False, "wrong": False, "average": None,
         }  # fmt: skip
         self.about = json.loads(json.dumps(reader.fingerprint())) if hasattr(reader, "fingerprint") else None
-        self.cached = epochs > 1 and cache is not False
+        self.cached = self.most > 1 and cache is not False
         self.kept = Path(cache) if cache not in (None, False) else None
         if self.kept is not None and self.about is None:
             raise ValueError("A cache can be kept only of files: read them by perceptrons.data.stream.")
         self.cache: Cache | None = None
+        self.held_out: Cache | None = None  # rows for early stopping, met in the first epoch
         self.read = False  # does the reader know its files, or is all that is known in the checkpoint?
-        self.within = False  # a block: learned in part, so that nothing could go on from here
+        self.within = self.resumed = False  # a block, an epoch that was learned in part
+        self.complete = False  # was the epoch learned to its end?
+        self.average: SettlingAverage | None = None
         self.outcome = Outcome()
 
-    # ---- the loop
+    @property
+    def most(self) -> int:
+        """Epochs at most."""
+        return int(self.model.max_iter if self.epochs is None else self.epochs)
+
+    @property
+    def learner(self) -> Any:
+        return self.model._learner
+
+    @property
+    def row(self) -> dict[str, Any]:
+        return self.outcome.history[-1]
+
+    # ---- the run
 
     def run(self) -> None:
         with nullcontext() if self.checkpoint is None else self.checkpoint.alone():
@@ -133,95 +157,154 @@ class StreamFit:
         before = dict(self.model.__dict__)
         resumed = None if self.checkpoint is None else self.checkpoint.begin(self.model)
         try:
+            over = False
             if resumed is not None:
-                self._go_on(resumed)
+                over = self._go_on(resumed)
             elif not self.model.warm_start:
                 self.model._forget()
-            if not self.outcome.stop_reason:
+            if not over:
                 self._open_cache()
-            while not self.outcome.stop_reason:
-                self._epoch()
-        except BaseException as error:
+                self._train()
+        except BaseException:
             if not self.outcome.history:  # nothing was learned: the model is what it was
                 self.model.__dict__.clear()
                 self.model.__dict__.update(before)
-                self._close()
-                raise
-            self.outcome.stop_reason = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
             raise
         finally:
             with Uninterrupted():
                 self._end()
 
-    def _epoch(self) -> None:
-        place, row, model = self.place, self.place["row"], self.model
-        began = time.perf_counter() - row["seconds"]
-        with closing(self._blocks()) as blocks:
-            for block in blocks:
-                with Uninterrupted():
-                    self._learn(block, began)
-                    place["blocks"] += 1
-                    self.within = False
-                    row["seconds"] = time.perf_counter() - began
-                    self._tell(mark=False)
-                    if self.checkpoint is not None and self.checkpoint.due():
-                        self._write()
-                if model.max_seconds is not None and time.perf_counter() - self.began >= model.max_seconds:
-                    self.outcome.stop_reason = "max_seconds"
-                    break
-        if not row["examples"]:
-            again = ": it can be read only once, and for several epochs needs the cache" if place["epoch"] > 1 else ""
-            raise ValueError(f"There is no example in the stream{again}.")
-        with Uninterrupted():
-            self._end_epoch(began)
+    def _train(self) -> None:
+        plan = self.model._plan()
+        done = self.place["epoch"] - self.resumed
+        plan = plan._replace(max_iter=self.most - done, tol=plan.tol if self.epochs is None else None)
+        self.model._run(
+            self, None, None, bool(self.model.early_stopping), plan=plan, orders=False, outcome=self.outcome,
+            resumed=self.resumed,
+        )  # fmt: skip
+        for row in self.outcome.history:  # learned, but given up for an earlier epoch
+            if row["epoch"] > self.outcome.returned_to:
+                self.learner.mistakes -= row["mistakes"]
+                self.learner.updates -= row["updates"]
 
-    def _learn(self, block: Block, began: float) -> None:
-        place, row = self.place, self.place["row"]
-        X = block.X if place["epoch"] == 1 else widened(block.X, self.model._learner.n_features)
+    def _end(self) -> None:
+        for cache in (self.cache, self.held_out):
+            if cache is not None:
+                cache.file.close()
+        if not self.outcome.history:
+            return
+        self.learner.changed()
+        self._describe()
+        if self.checkpoint is not None and self.outcome.stop_reason != "failed" and not self.within:
+            self.place["done"] = self.outcome.stop_reason in (*AT_REST, "max_iter", "tol")
+            self.checkpoint.write(self.model, self._where())
+
+    # ---- an epoch
+
+    def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        if not self.resumed:
+            self.place |= {"epoch": self.place["epoch"] + 1, "blocks": 0, "order": None, "wrong": False}
+        self.resumed = self.complete = False
+        self.began = time.perf_counter() - self.row["seconds"]
+        with closing(self._blocks()) as blocks:
+            while True:
+                with interruptible():
+                    block = next(blocks, None)
+                if block is None:
+                    break
+                yield from self._learn(block)
+                self._tell(Counts(), mark=False)
+                if self.checkpoint is not None and self.checkpoint.due():
+                    self._write()
+        self.complete = True
+
+    def _learn(self, block: Block) -> Iterator[Counts]:
+        """Learn from a block; counts are given at its end, and before it only of very large ones."""
+        place, row, first = self.place, self.row, self.place["epoch"] == 1
+        X = block.X if first else widened(block.X, self.learner.n_features)
         kind = "checked" if block.checked else "new"
         examples, method = self.model._meet_block(X, block.target, self.classes, block.weight, kind)
-        if not place["blocks"]:
-            self.outcome.history.append(row)
-        self.within = True
-        learner = self.model._learner
-        n = len(examples.y)
-        order = shuffled(n, learner.rng) if self.model.shuffle else np.arange(n)
-        parts = pieces(order, piece_size(examples, learner.weights, PIECE, method.batch))
-        if place["epoch"] == 1 and method.batch > 0:
+        learner, self.within = self.learner, True
+        rows = self._rows_to_learn(block, len(examples.y))
+        order = shuffled(len(rows), learner.rng) if self.model.shuffle else np.arange(len(rows))
+        order = order if len(rows) == len(examples.y) else rows[order]
+        size = piece_size(examples, learner.weights, PIECE, method.batch)
+        parts = pieces(order, size)
+        if first and method.batch > 0:
             parts = _cut_at_marks(parts, row["examples"], method.batch)
+        seen = Counts()  # what the row does not have yet
         for part, counts in learner.learning_block(examples, method, parts):
-            row["examples"] += len(part)
-            row["mistakes"] += counts.mistakes
-            row["updates"] += counts.updates
-            row["loss"] += counts.loss
-            if method.zero_score == "correct" and not row["updates"]:
+            seen = seen.plus(len(part), counts.mistakes, counts.updates, counts.loss)
+            if method.zero_score == "correct" and not row["updates"] + seen.updates:
                 place["wrong"] = place["wrong"] or learner.wrong(examples, part, "last", method.zero_score) > 0
-            if place["epoch"] == 1 and row["examples"].bit_length() > (row["examples"] - len(part)).bit_length():
-                place["marks"].append((row["examples"], row["mistakes"]))
-                row["seconds"] = time.perf_counter() - began
-                self._tell(mark=True)
+            n_seen = row["examples"] + seen.examples
+            if first and n_seen.bit_length() > (n_seen - len(part)).bit_length():
+                place["marks"].append((n_seen, row["mistakes"] + seen.mistakes))
+                self._tell(seen, mark=True)
+            if seen.examples >= size and len(order) > size:
+                yield seen
+                seen = Counts()
+        place["blocks"] += 1
+        self.within = False
+        yield seen
 
-    def _end_epoch(self, began: float) -> None:
-        place, row, learner = self.place, self.place["row"], self.model._learner
+    def _rows_to_learn(self, block: Block, n: int) -> np.ndarray:
+        """All rows of a block but those that are held out, which are set aside when they are met first."""
+        if not self.model.early_stopping:
+            return np.arange(n)
+        aside = held_out_rows(block.X, block.target, self.model.validation_fraction, self.learner.seed)
+        if self.place["epoch"] == 1 and aside.any():
+            if self.held_out is None:
+                self.held_out = Cache(ArrayFile.create(None))
+            self.held_out.append(block.part(aside))
+        return np.flatnonzero(~aside)
+
+    def end_epoch(self) -> None:
+        if not self.row["examples"]:
+            again = ": it can be read only once, and for several epochs needs the cache" * (self.place["epoch"] > 1)
+            raise ValueError(f"There is no example in the stream{again}.")
+        learner = self.learner
         if len(learner.classes) == 1 and learner.form == "single":
             only = learner.classes.tolist()[0]
             raise ValueError(f"The stream has only one class, {only!r}: a classifier needs at least two.")
-        row["norm"], row["seconds"] = learner.weights.norm(), time.perf_counter() - began
-        if self.outcome.stop_reason:
-            return  # out of time, within the epoch
-        learner.epochs += 1
-        method = method_of(self.model, learner.classes, stream=True)
-        self.outcome.stop_reason = at_rest(row, method, lambda: place["wrong"])
-        if self.outcome.stop_reason:
-            return
-        if place["epoch"] == self.epochs:
-            self.outcome.stop_reason = "max_iter"
-        else:
-            self._next_epoch()
+        learner.epochs += self.complete
+        learner.changed()
 
-    def _next_epoch(self) -> None:
-        new = {"epoch": self.place["epoch"] + 1, "blocks": 0, "order": None, "done": False, "wrong": False}
-        self.place |= new | {"row": new_row(self.model._learner.epochs + 1)}
+    def accuracy(self) -> float:
+        """Of the rows that were set aside."""
+        if self.held_out is None:
+            raise ValueError("No example was held out: give more, or early_stopping=False.")
+        wrong = total = 0.0
+        learner = self.learner
+        for block in self.held_out.reading(np.arange(self.held_out.n_blocks)):
+            weight, _ = block.target.weights(block.weight, self.model.class_weight, stream=True)
+            weight = np.ones(len(block.target.codes)) if weight is None else weight
+            total += weight.sum()
+            known = np.isin(block.target.classes, learner.classes)[block.target.codes]  # of others none was learned
+            wrong += weight[~known].sum()
+            if block.target.several or known.any():
+                rows = np.arange(len(known)) if block.target.several else np.flatnonzero(known)
+                part = block.part(rows)
+                X = widened(part.X, learner.n_features)
+                examples, method = self.model._meet_block(X, part.target.used(), None, part.weight, "checked")
+                wrong += learner.wrong(examples, np.arange(len(rows)), self.model.combine, method.zero_score)
+        return 1.0 - wrong / total
+
+    def settled(self, row: dict[str, Any]) -> str:
+        method = method_of(self.model, self.learner.classes, stream=True)
+        return at_rest(row, method, lambda: self.place["wrong"])
+
+    def change(self) -> float:
+        """As elsewhere; but weights move in memory as long as features and classes come, until the first epoch ends."""
+        if self.place["epoch"] < 1 + self.resumed:
+            return np.inf
+        change = super().change()
+        assert self.average is not None
+        if self.resumed and self.place["average"] is not None:
+            self.average.means = self.place["average"]  # of the end of the last epoch, not of now
+        elif self.checkpoint is not None:
+            self.place["average"] = self.average.means
+        return change
 
     # ---- where blocks come from
 
@@ -232,7 +315,7 @@ class StreamFit:
                 return self.cache.reading(np.arange(place["blocks"], self.cache.n_blocks))  # kept from another run
             return self._first_reading(skipped=place["blocks"])
         if place["order"] is None:
-            n, rng = self.cache.n_blocks, self.model._learner.rng
+            n, rng = self.cache.n_blocks, self.learner.rng
             place["order"] = (rng.permutation(n) if self.model.shuffle else np.arange(n)).tolist()
         order = np.array(place["order"], np.intp)
         if len(order) != self.cache.n_blocks:
@@ -243,7 +326,7 @@ class StreamFit:
     def _first_reading(self, skipped: int) -> Generator[Block, None, None]:
         """The reader's blocks, but the first ones that were learned before a checkpoint; into the cache go all."""
         self.read = True
-        form = self.model._learner.form if hasattr(self.model, "_learner") else ""
+        form = self.learner.form if hasattr(self.model, "_learner") else ""
         blocks = blocks_of(self.reader, form)
         if self.cache is not None:
             blocks = self.cache.writing(blocks)
@@ -256,7 +339,8 @@ class StreamFit:
                     yield block
         if number < skipped:
             raise ValueError(f"The stream has {number} blocks, but {skipped} were learned before the checkpoint.")
-        self._keep_cache()
+        if self.cache is not None and self.kept is not None:
+            self.cache.keep(self.about, *self.reader.known())  # type: ignore[attr-defined]
 
     def _open_cache(self) -> None:
         if self.kept is not None and self.cached:
@@ -269,17 +353,14 @@ class StreamFit:
                 return
         if self.cached:
             self.cache = Cache(ArrayFile.create(self.kept))
-            if self.place["epoch"] > 1:
+            if self.place["epoch"] > 1 or (self.place["epoch"] == 1 and not self.resumed):
                 for _ in self._first_reading(skipped=0):
                     pass
 
-    def _keep_cache(self) -> None:
-        if self.cache is not None and self.kept is not None:
-            self.cache.keep(self.about, *self.reader.known())  # type: ignore[attr-defined]
+    # ---- resuming, and telling
 
-    # ---- going on, and telling
-
-    def _go_on(self, place: dict[str, Any]) -> None:
+    def _go_on(self, place: dict[str, Any]) -> bool:
+        """Go to a place of an earlier run; True if there is nothing left to do."""
         if "blocks" not in place:
             raise ValueError(f"{place['path']}: is a checkpoint of a run on a cluster: go on there, or begin anew.")
         if place.get("about") != self.about:
@@ -293,33 +374,36 @@ class StreamFit:
         self.place |= {name: place[name] for name in ("epoch", "blocks", "order", "done")}
         self.place["wrong"] = bool(place.get("wrong"))  # which checkpoints did not always hold
         self.place["marks"] = [tuple(mark) for mark in place["marks"]]
-        if place["blocks"]:
-            self.place["row"] = self.outcome.history[-1]  # the same one, so that both go on
-            self.place["row"]["seconds"] = self.place["row"]["seconds"] or 0.0
-        else:
-            self.place["row"] = new_row(self.model._learner.epochs + 1)
-        if self.place["done"] and (self.model.stop_reason_ in AT_REST or self.place["epoch"] >= self.epochs):
+        self.place["average"] = place.get("average")
+        self.resumed = bool(place["blocks"]) and not place.get("complete", place["done"])
+        if self.resumed:
+            self.row["seconds"] = self.row["seconds"] or 0.0
+        over = self.model.stop_reason_ in (*AT_REST, "tol") or self.place["epoch"] >= self.most
+        if self.place["done"] and over:
             self.outcome.stop_reason = self.model.stop_reason_
-        elif self.place["done"]:  # more epochs are asked for now
-            self._next_epoch()
+            return True
+        return False
 
     def _write(self) -> None:
         assert self.checkpoint is not None
-        self._describe(None)
-        self.checkpoint.write(self.model, self.place | {"about": self.about})
+        self._describe()
+        self.model.stop_reason_ = None
+        self.checkpoint.write(self.model, self._where())
 
-    def _tell(self, mark: bool) -> None:
+    def _where(self) -> dict[str, Any]:
+        return self.place | {"about": self.about, "complete": self.complete}
+
+    def _tell(self, more: Counts, mark: bool) -> None:
+        """more: what was learned beyond the row."""
         if self.watch is not None:
-            row = self.place["row"]
-            what = {name: row[name] for name in ("epoch", "examples", "mistakes", "updates", "seconds")}
-            decisions = self.model._learner.decisions
-            self.watch(what | {"blocks": self.place["blocks"], "decisions": decisions, "mark": mark})
+            row = self.row
+            now = {name: row[name] + getattr(more, name) for name in ("examples", "mistakes", "updates")}
+            what = {"epoch": row["epoch"], **now, "seconds": time.perf_counter() - self.began}
+            self.watch(what | {"blocks": self.place["blocks"], "decisions": self.learner.decisions, "mark": mark})
 
-    def _describe(self, outcome: Outcome | None) -> None:
+    def _describe(self) -> None:
         model = self.model
         model._tell(self.outcome)
-        if outcome is None:
-            model.stop_reason_ = None
         model.progress_ = list(self.place["marks"])
         first = self.outcome.history[0]
         if model.progress_[-1:] != [(first["examples"], first["mistakes"])]:
@@ -328,20 +412,6 @@ class StreamFit:
         if self.about is not None and self.read:
             model.source_ = self.reader.recipe()  # type: ignore[attr-defined]
             model.columns_ = self.reader.columns  # type: ignore[attr-defined]
-
-    def _close(self) -> None:
-        if self.cache is not None:
-            self.cache.file.close()
-
-    def _end(self) -> None:
-        self._close()
-        if not self.outcome.history:
-            return
-        self.model._learner.changed()
-        self._describe(self.outcome)
-        if self.checkpoint is not None and self.outcome.stop_reason != "failed" and not self.within:
-            self.place["done"] = self.outcome.stop_reason in (*AT_REST, "max_iter")
-            self.checkpoint.write(self.model, self.place | {"about": self.about})
 
 
 def _cut_at_marks(parts: Iterable[np.ndarray], seen: int, batch: int) -> Iterator[np.ndarray]:

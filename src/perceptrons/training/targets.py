@@ -27,6 +27,18 @@ class Target(NamedTuple):
     def several(self) -> bool:
         return self.indicator is not None
 
+    def part(self, rows: np.ndarray) -> "Target":
+        """The labels of these examples."""
+        indicator = None if self.indicator is None else self.indicator[rows]
+        return Target(self.form, self.classes, self.codes[rows], indicator)
+
+    def used(self) -> "Target":
+        """The same, of classes that occur."""
+        if self.indicator is not None:
+            return self
+        places, codes = np.unique(self.codes, return_inverse=True)
+        return Target(self.form, self.classes[places], codes.astype(np.int32))
+
     def among(self, classes: np.ndarray) -> "Target":
         """The same, numbered within more classes."""
         places = np.searchsorted(classes, self.classes)

@@ -272,6 +272,19 @@ class SettlingAverage:
         self._parts = [(*part, np.zeros(part[1].size)) for part in parts]
         self.change()
 
+    @property
+    def means(self) -> np.ndarray:
+        """The average as it was at the last call, as one array; another run can be told of it."""
+        return np.concatenate([mean for *_, mean in self._parts])
+
+    @means.setter
+    def means(self, means: np.ndarray) -> None:
+        ends = np.cumsum([len(mean) for *_, mean in self._parts])
+        if means.shape != (ends[-1],) or not np.isfinite(means).all():
+            raise ValueError("The averaged weights of the last epoch do not go with the model.")
+        for (*_, mean), part in zip(self._parts, np.split(means, ends[:-1]), strict=True):
+            mean[:] = part
+
     def change(self) -> float:
         """By how much the average changed since the last call, relative to its norm."""
         change = norm = 0.0
