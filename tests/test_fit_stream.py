@@ -585,7 +585,7 @@ def test_what_is_no_stream_is_refused(reader):
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("epochs", [0, -1, 1.5, 2.0, True, "2", None, float("nan")])
+@pytest.mark.parametrize("epochs", [0, -1, 1.5, 2.0, True, "2", float("nan")])
 def test_epochs_are_a_whole_number_of_at_least_1(epochs):
     with pytest.raises((ValueError, TypeError), match="epochs"):
         in_order().fit_stream([(np.eye(3), [0, 1, 0])], epochs=epochs)

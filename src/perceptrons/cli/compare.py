@@ -1,124 +1,68 @@
 """`perceptrons compare`: the perceptron's variants beside its relatives on the user's data, or two demonstrations."""
 
 import sys
-from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError
+from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import as_json, bar, grid, heading, percent, plain, say, screen
-from perceptrons.cli.splits import (
-    DevShare,
-    Force,
-    GroupColumn,
-    LedgerFile,
-    MetricName,
-    Metrics,
-    Seed,
-    TestShare,
-    TimeOrder,
+from perceptrons.cli.selecting import (
     check_split,
+    in_words,
+    ledger_file,
+    part_of,
+    read_examples,
+    refusing_what_is_wrong,
 )
-from perceptrons.cli.stream import options as of_streams
+from perceptrons.cli.tune import SPLITTING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from perceptrons.cli.wholedata import WholeData
+    from perceptrons.data import Table
     from perceptrons.selection import Compared, Demonstration
 
-Demo = StrEnum("Demo", {"too_correct": "too-correct", "copied_features": "copied-features"})
 WIDEST = 10  # characters of a bar
 
 
-def compare(
-    data: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="DATA", readable=False, show_default=False,
-            help="A file; or several, patterns such as 'part-*.svm', - for stdin.",
-        ),
-    ] = None,
-    format: options.Format = None,
-    label_column: options.LabelColumn = None,
-    text_column: options.TextColumn = None,
-    words: of_streams.WordGrams = None,
-    chars: of_streams.CharGrams = None,
-    hash_bits: of_streams.HashBits = None,
-    categories: of_streams.Categories = None,
-    ignore: of_streams.Ignore = None,
-    on_error: options.OnError = None,
-    many_classes: options.ManyClasses = False,
-    dev_share: DevShare = None,
-    test_share: TestShare = None,
-    test: Annotated[
-        Path | None, typer.Option("--test", metavar="FILE", readable=False, help="Test on this file.")
-    ] = None,
-    group_column: GroupColumn = None,
-    time_order: TimeOrder = False,
-    seed: Seed = 0,
-    metric: MetricName = Metrics.accuracy,
-    learner: Annotated[
-        list[str] | None,
-        typer.Option("--learner", metavar="NAME", help="Only this one, such as average, arow, kernel, logistic, svm. "
-                     "May be repeated."),
-    ] = None,
-    max_seconds: Annotated[
-        float | None, typer.Option("--max-seconds", metavar="S", help="Time to tune each learner; more is left out.")
-    ] = None,
-    force: Force = False,
-    ledger: LedgerFile = None,
-    demo: Annotated[
-        Demo | None,
-        typer.Option("--demo", metavar="NAME", help="too-correct or copied-features: what misleads a relative."),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
-    json: options.Json = False,
-) -> None:  # fmt: skip
+@takes(
+    "data", *READING, *SPLITTING, "learner", "max_seconds:each", "demo", "quiet", "json",
+)  # fmt: skip
+def compare(asked: Any) -> None:
     """Compare the perceptron's variants with naive Bayes, logistic regression, SVM, least squares and ridge.
 
     All on the same parts of DATA, tuned alike on development data, tested once together: accuracy with its interval,
     significance, time, size. A second look at the same test examples is refused, unless forced; then the report says
     so. Running the same command again is allowed.
     """
-    if demo is not None:
-        if data:
-            raise BadInputError(f"--demo {demo.value} makes its own data: leave DATA out.")
-        _demonstrate(demo, json, quiet)
+    if asked.demo is not None:
+        if asked.data:
+            raise BadInputError(f"--demo {asked.demo.value} makes its own data: leave DATA out.")
+        _demonstrate(asked.demo, asked.json, asked.quiet)
         return
-    if not data:
+    if not asked.data:
         raise BadInputError("Nothing to compare on: give DATA, or --demo too-correct or copied-features.")
-    check_split(time_order, group_column, dev=(None, dev_share), test=(test, test_share))
-    if max_seconds is not None and not max_seconds > 0:
-        raise BadInputError(f"--max-seconds {max_seconds:g}: give a number above 0.")
-    from perceptrons.cli.wholedata import ledger_file, part_of, read_whole, refusing_what_is_wrong
+    check_split(asked, dev=(None, asked.dev_share), test=(asked.test, asked.test_share))
+    if asked.max_seconds is not None and not asked.max_seconds > 0:
+        raise BadInputError(f"--max-seconds {asked.max_seconds:g}: give a number above 0.")
     from perceptrons.selection import compare as compared
 
-    names = _names(learner)
-    where = ledger_file(ledger, quiet)
-    asked = of_streams.Asked(
-        text_column=text_column, words=words, chars=chars, hash_bits=hash_bits, categories=categories, ignore=ignore,
-        on_error=on_error, many_classes=many_classes,
-    )  # fmt: skip
-    read = read_whole(data, format, label_column, asked, group_column)
-    held, tested = (
-        part_of(path, share, read, data[0], format, label_column)
-        for path, share in ((None, dev_share), (test, test_share))
-    )
-    watched = sys.stderr.isatty() and not (quiet or json)
-    with refusing_what_is_wrong(read):
+    names = _names(asked.learner)
+    where = ledger_file(asked.ledger, asked.quiet)
+    asked.files = asked.data
+    table, groups = read_examples(asked)
+    held, tested = part_of(None, asked.dev_share, table, asked), part_of(asked.test, asked.test_share, table, asked)
+    watched = sys.stderr.isatty() and not (asked.quiet or asked.json)
+    with refusing_what_is_wrong(table):
         found = compared(
-            read.X, read.y, dev=held, test=tested, random_state=seed,
-            split="time" if time_order else None, groups=read.groups, learners=names, metric=metric.value, force=force,
-            ledger=where, max_seconds=max_seconds, tell=_say if watched else None,
+            table.X, table.y, dev=held, test=tested, random_state=asked.seed,
+            split="time" if asked.time_order else None, groups=groups, learners=names, metric=asked.metric.value,
+            force=asked.force, ledger=where, max_seconds=asked.max_seconds, tell=say if watched else None,
         )  # fmt: skip
-    if json:
-        print(as_json({"data": [str(path) for path in data], **found.to_dict()}), end="")
-    elif not quiet:
-        show(found, read, screen())
+    if asked.json:
+        print(as_json({"data": [str(path) for path in asked.data], **found.to_dict()}), end="")
+    elif not asked.quiet:
+        show(found, table, screen())
 
 
 def _names(given: list[str] | None) -> list[str] | None:
@@ -135,16 +79,12 @@ def _names(given: list[str] | None) -> list[str] | None:
     return list(dict.fromkeys(names))
 
 
-def _say(line: str) -> None:
-    say(line)
-
-
-def show(found: "Compared", read: "WholeData", console: "Console") -> None:
+def show(found: "Compared", table: "Table", console: "Console") -> None:
     """The report for people."""
     from perceptrons.selection.recipe import named
 
     sizes = found.sizes
-    console.print(read.in_words(), markup=False)
+    console.print(in_words(table), markup=False)
     scaled = "; standardised for all alike" if found.scaled else ""
     console.print(
         f"{sizes['train']:,} to learn from, {sizes['dev']:,} to choose settings by, {sizes['test']:,} to test on, once "
@@ -176,7 +116,7 @@ def show(found: "Compared", read: "WholeData", console: "Console") -> None:
         console.print(line, markup=False, style="yellow" if line.startswith("FORCED") else None)
 
 
-def _demonstrate(demo: Demo, json: bool, quiet: bool) -> None:
+def _demonstrate(demo: Any, json: bool, quiet: bool) -> None:
     from perceptrons import selection
     from perceptrons.selection.demonstrations import HEAD
 

@@ -1,17 +1,45 @@
-"""What ends a command with exit code 2 instead of a traceback."""
+"""What a command refuses, in one line on stderr and with exit code 2."""
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class BadInputError(Exception):
-    """The user asked for what cannot be done; the text is the one line that says so."""
+    """Ends a command with a message and exit code 2."""
 
 
 @contextmanager
 def refusing(*kinds: type[Exception], about: object = None) -> Iterator[None]:
-    """Turn these errors into refusals; only around calls whose errors are about what the user gave."""
+    """Turn exceptions of these kinds into refusals. about: what the message is to begin with."""
     try:
         yield
     except kinds as error:
-        raise BadInputError(f"{error}" if about is None else f"{about}: {error}") from error
+        raise BadInputError(str(error) if about is None else f"{about}: {error}") from error
+
+
+@contextmanager
+def refusing_to_open(path: Path) -> Iterator[None]:
+    """Turn the system's errors about a file into refusals that name it."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInputError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+
+
+@contextmanager
+def refusing_data() -> Iterator[None]:
+    """Turn what can be wrong with data, caches, checkpoints and missing packages into refusals."""
+    try:
+        yield
+    except OSError as error:
+        what = error.strerror or str(error)
+        what = what[:1].lower() + what[1:]
+        if error.filename is None and error.errno in FULL:
+            what += ": what was read is kept in a temporary file, in the folder that TMPDIR names: choose another one"
+        raise BadInputError(what if error.filename is None else f"{error.filename}: {what}") from error
+    except (ValueError, ModuleNotFoundError) as error:
+        raise BadInputError(str(error)) from error

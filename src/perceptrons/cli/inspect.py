@@ -1,11 +1,7 @@
 """`perceptrons inspect`: what is in a model file, and which weights, or support examples, tell most."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from perceptrons.cli import options
 from perceptrons.cli.columns import (
     audit,
     hashing_in_words,
@@ -19,6 +15,7 @@ from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import is_kernel, is_tagger, load_any, several_labels
 from perceptrons.cli.never import never_in_words, never_updated
 from perceptrons.cli.ondata import look_at, show_found
+from perceptrons.cli.options import takes
 from perceptrons.cli.screen import as_json, count, grid, heading, listed, plain, screen
 from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
 from perceptrons.cli.tag.inside import inspect_tagger
@@ -36,77 +33,59 @@ CALIBRATE = """For probabilities, in Python, with examples that it has not learn
     CalibratedClassifierCV(FrozenEstimator(perceptrons.load(MODEL))).fit(X, y)"""
 
 
-def inspect(
-    model: options.Model,
-    top: Annotated[
-        int, typer.Option("--top", min=1, help="How many weights or support examples to show of each.")
-    ] = 10,
-    label: Annotated[
-        str | None, typer.Option("--class", metavar="LABEL", help="Only this class, or the pair 'A vs B'.")
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="DATA", help="Examples: scales of features, votes, and what --example needs."),
-    ] = None,
-    example: Annotated[
-        int | None,
-        typer.Option("--example", metavar="N", min=1, help="Explain the answer to the N-th example of DATA."),
-    ] = None,
-    format: options.Format = None,
-    label_column: options.LabelColumn = None,
-    text_column: options.TextColumn = None,
-    collisions: Annotated[
-        bool, typer.Option("--collisions", help="Of hashed features: columns that several share and that carry weight.")
-    ] = False,
-    json: options.Json = False,
-) -> None:
+@takes(
+    "model", "top", "label", "data:inspected", "example:number", "format", "label_column", "text_column", "on_error",
+    "collisions", "json",
+)  # fmt: skip
+def inspect(asked: Any) -> None:
     """Show what a model was trained with, what it has seen, why it stopped, and its most telling weights.
 
     Of a model with a kernel, its support examples with the largest coefficients; of a tagger, also its transitions.
     With data: whether weights can be compared, how undivided votes are, and why one example is answered as it is.
     """
-    from perceptrons.cli.stream.reading import Reading
-
-    fitted = load_any(model)
-    _check_data(fitted, model, data, example, format, label_column, text_column)
-    if is_tagger(fitted):
-        inspect_tagger(fitted, model, top, label, json)
+    model, top, label = load_any(asked.model), asked.top, asked.label
+    _check_data(model, asked)
+    if is_tagger(model):
+        inspect_tagger(model, asked.model, top, label, asked.json)
         return
-    rows = [row for row in rows_of(fitted, mirrored=json or label is not None) if label is None or row.is_about(label)]
+    mirrored = asked.json or label is not None
+    rows = [row for row in rows_of(model, mirrored=mirrored) if label is None or row.is_about(label)]
     if not rows:
-        known = listed(fitted.classes_.tolist())
+        known = listed(model.classes_.tolist())
         raise BadInputError(f"--class {label}: the model has no such class, only {known}.")
-    hashing = None if is_kernel(fitted) else audit(fitted, rows, top)
-    if collisions and hashing is None:
-        raise BadInputError(f"{model}: its features are not hashed, so none share a column: leave --collisions out.")
-    found = None if data is None else look_at(
-        fitted, data, Reading(format, False, label_column, text_column), example)  # fmt: skip
-    if json:
-        inside = {"support": top_support(fitted, rows, top)} if is_kernel(fitted) else {
-            "weights": top_by_row(fitted, rows, top)}  # fmt: skip
+    hashing = None if is_kernel(model) else audit(model, rows, top)
+    if asked.collisions and hashing is None:
+        raise BadInputError(
+            f"{asked.model}: its features are not hashed, so none share a column: leave --collisions out."
+        )
+    found = None if not asked.data else look_at(model, asked.data, asked)
+    if asked.json:
+        inside = {"support": top_support(model, rows, top)} if is_kernel(model) else {
+            "weights": top_by_row(model, rows, top)}  # fmt: skip
         seen = {} if found is None else {"on_data": found.as_json(top)}
-        print(as_json({"model": str(model), **_facts(fitted), "hashing": hashing, **inside, **seen}), end="")
+        print(as_json({"model": str(asked.model), **_facts(model), "hashing": hashing, **inside, **seen}), end="")
         return
     console = screen()
-    _show_facts(fitted, hashing, rows, console)
-    if collisions:
+    _show_facts(model, hashing, rows, console)
+    if asked.collisions:
         assert hashing is not None
         show_collisions(hashing, console)
         return
-    (_show_support if is_kernel(fitted) else _show_weights)(fitted, rows, top, console)
+    (_show_support if is_kernel(model) else _show_weights)(model, rows, top, console)
     if found is not None:
-        show_found(found, fitted, top, console)
+        show_found(found, model, top, console)
     console.print(f"\n{NOT_PROBABILITIES}")
-    if not several_labels(fitted):
+    if not several_labels(model):
         console.print(CALIBRATE, style="dim", markup=False, soft_wrap=True)
 
 
-def _check_data(model: "AnyModel | SequencePerceptron", path: Path, data: Path | None, *needing: object) -> None:
+def _check_data(model: "AnyModel | SequencePerceptron", asked: Any) -> None:
     """Refuse options that go with --data alone, or with a tagger."""
-    if data is None and any(option is not None for option in needing):
+    needing = (asked.example, asked.format, asked.label_column, asked.text_column, asked.on_error)
+    if not asked.data and any(needing):
         raise BadInputError("--example, --format, --label-column and --text-column are for --data DATA: give it.")
-    if data is not None and is_tagger(model):
-        raise BadInputError(f"{path}: is a tagger: explain a sentence in Python, with model.explain(tokens).")
+    if asked.data and is_tagger(model):
+        raise BadInputError(f"{asked.model}: is a tagger: explain a sentence in Python, with model.explain(tokens).")
 
 
 def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: Any) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perceptrons.cli.columns import names_of
 from perceptrons.cli.errors import BadInputError, refusing
-from perceptrons.cli.files import columns_matched, is_kernel, read_for
+from perceptrons.cli.files import columns_matched, is_kernel
+from perceptrons.cli.inputs import blocks_of, opened
 from perceptrons.cli.screen import bar, count, grid, heading, percent, plain, signed
 from perceptrons.cli.support import support_names
 from perceptrons.cli.weights import Row, name_of, rows_of, top
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from perceptrons.cli.files import AnyModel
-    from perceptrons.cli.stream.reading import Reading
+    from perceptrons.data.reader import Reader
     from perceptrons.training.explanation import Explanation
 
 SAMPLE = 2**16  # examples that are looked at
@@ -98,11 +99,12 @@ class Scales(NamedTuple):
         return {"uneven": self.scaler is not None, "extremes": ends, "weights": self.heaviest(n)}
 
 
-def look_at(model: "AnyModel", path: Path, how: "Reading", number: int | None) -> Found:
-    """Read data and ask what they say. number: of the example to explain, from 1."""
+def look_at(model: "AnyModel", data: list[Path], asked: Any) -> Found:
+    """Read data and ask what they say."""
     from perceptrons.theory.scales import largest_values, scaler_for, scales
 
-    X, line, one, more = _read(model, path, how, number)
+    number = asked.example
+    X, line, one, more = _sample(model, opened(data, asked, like=model, need_labels=False), number)
     with refusing(ValueError):
         scaler, deviations = scaler_for(X, model), scales(X).deviations
     shares = None
@@ -115,45 +117,35 @@ def look_at(model: "AnyModel", path: Path, how: "Reading", number: int | None) -
             explanation = named(model, model.explain(one))
     rows = [] if is_kernel(model) else rows_of(model, mirrored=False)
     found = Scales(scaler, largest_values(X), deviations, rows, names_of(model))
-    return Found(path, X.shape[0], more, found, shares, explanation, number, line)
+    return Found(data[0], X.shape[0], more, found, shares, explanation, number, line)
 
 
-def _read(model: "AnyModel", path: Path, how: "Reading", number: int | None) -> tuple[Any, int | None, Any, bool]:
-    """A sample of the examples, then the line of the one asked for, and it; are there more than the sample?"""
+def _sample(model: "AnyModel", reader: "Reader", number: int | None) -> tuple[Any, int | None, Any, bool]:
+    """The first examples, then the line of the one asked for, and it; are there more?"""
+    import numpy as np
     import scipy.sparse as sp
 
-    from perceptrons.cli.stream.answering import blocks_of
-    from perceptrons.cli.stream.reading import stream_for
+    from perceptrons.training.blocks import widened
 
-    reader = stream_for(model, [path], how)
-    if reader is None:
-        table = read_for(model, path, how.format, how.label_column, need_labels=False)
-        blocks: Any = iter([table])
-    else:
-        blocks = blocks_of(reader)
     parts: list[Any] = []
     one, line, seen = None, None, 0
-    for block in blocks:
+    for block in blocks_of(reader):
+        X = widened(block.X, model.n_features_in_)
         if seen < SAMPLE:
-            parts.append(block.X[: SAMPLE - seen])
-        n = block.X.shape[0]
+            parts.append(X[: SAMPLE - seen])
+        n = X.shape[0]
         if number is not None and seen < number <= seen + n:
             place = number - seen - 1
-            one, line = block.X[[place]], None if block.lines is None else int(block.lines[place])
+            one, line = X[[place]], None if block.lines is None else int(block.lines[place])
         seen += n
         if seen > SAMPLE and (number is None or one is not None):
             break
     if not seen:
-        raise BadInputError(f"{path}: there is no example in it: give a line for each.")
+        raise BadInputError(f"{reader.files[0]}: there is no example in it: give a line for each.")
     if number is not None and one is None:
-        raise BadInputError(f"--example {number}: {path} has only {count(seen, 'example')}.")
-    wide = max(part.shape[1] for part in parts)
-    if sp.issparse(parts[0]):
-        parts = [sp.csr_matrix((p.data, p.indices, p.indptr), shape=(p.shape[0], wide)) for p in parts]
-        return sp.vstack(parts, format="csr"), line, one, seen > SAMPLE
-    import numpy as np
-
-    return np.concatenate(parts), line, one, seen > SAMPLE
+        raise BadInputError(f"--example {number}: {reader.files[0]} has only {count(seen, 'example')}.")
+    joined = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
+    return joined, line, one, seen > SAMPLE
 
 
 def named(model: "AnyModel", explanation: "Explanation") -> "Explanation":

@@ -1,64 +1,263 @@
-"""Arguments and options that several commands share."""
+"""Every option of the commands, once: name, type, domain, default and help. A command names those that it takes.
 
+Parameters of estimators have their domains where they are checked: `training/choices.py`, `kernel/choices.py`.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from types import SimpleNamespace
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from perceptrons.cli.screen import plain
 
-class DataFormat(StrEnum):
-    """The formats of `perceptrons.data`: the first five are read whole, all but npz as streams."""
-
-    csv = "csv"
-    tsv = "tsv"
-    svmlight = "svmlight"
-    libsvm = "libsvm"
-    npz = "npz"
-    vw = "vw"
-    text = "text"
-    jsonl = "jsonl"
-    parquet = "parquet"
-    arrow = "arrow"
+LEARN, STOP, READ = "How to learn", "When to stop", "How to read the data"
+KERNELS, RUN, CLUSTER, SPLIT = "Kernels", "Long runs", "Clusters: many workers, by Dask", "Splitting and testing"
+BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+REQUIRED = inspect.Parameter.empty
 
 
-OnErrorName = StrEnum("OnErrorName", ["raise", "skip"])
+class Range(NamedTuple):
+    """N-grams from `least` to `most` words or characters; none at all if `least` is 0."""
 
-# readable=False: typer's own check would come before, and be worded differently from, that of the readers
-Model = Annotated[Path, typer.Argument(metavar="MODEL", readable=False, help="A model written by train -o.")]
-Data = Annotated[Path, typer.Argument(metavar="DATA", readable=False, help="CSV, svmlight or .npz file.")]
-Files = Annotated[
-    list[Path],
-    typer.Argument(metavar="DATA", readable=False, help="Files, patterns such as 'part-*.svm', or - for stdin."),
-]
-Format = Annotated[
-    DataFormat | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help="csv, tsv, svmlight, libsvm, npz, vw, text, jsonl, parquet or arrow, if the name of DATA does not say it.",
-    ),
-]
-LabelColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--label-column",
-        metavar="NAME",
-        help="Tables: the label column by name, in CSV also by number from 1; otherwise the last.",
-    ),
-]
-TextColumn = Annotated[
-    list[str] | None,
-    typer.Option("--text-column", metavar="NAME", help="Tables: a column of text, split into words. May be repeated."),
-]
-OnError = Annotated[
-    OnErrorName | None,
-    typer.Option(
-        "--on-error", metavar="HOW", help="Records that are no examples: raise (default) stops at the first; or skip."
-    ),
-]
-ManyClasses = Annotated[
-    bool,
-    typer.Option("--many-classes", help="Accept data in which most examples have a label of their own."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+    least: int
+    most: int
+
+    def __str__(self) -> str:
+        return "none" if not self.least else f"{self.least}-{self.most}" if self.most > self.least else f"{self.least}"
+
+    def sizes(self) -> tuple[int, int] | None:
+        return (self.least, self.most) if self.least else None
+
+
+def n_grams(text: str) -> Range:
+    """1-2, or 2, or none."""
+    match = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?|none", text, re.ASCII)
+    if match is None:
+        raise typer.BadParameter(f"{plain(text)} is no range such as 1-2, no number and not none.")
+    return Range(int(match[1] or 0), int(match[2] or match[1] or 0))
+
+
+def seconds(text: str) -> float:
+    """60s, 5m, 1h, 90."""
+    match = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([smh]?)", text.strip(), re.ASCII)
+    if match is None:
+        raise typer.BadParameter(f"{plain(text)} is no time such as 60s, 5m or 90 (seconds).")
+    return float(match[1]) * SECONDS[match[2]]
+
+
+def size(text: str) -> int:
+    """2GiB, 500MB, 0."""
+    match = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([kmg]i?)?b?", text.strip().lower(), re.ASCII)
+    if match is None:
+        raise typer.BadParameter(f"{plain(text)} is no size such as 2GiB, 500MB or 0.")
+    return int(float(match[1]) * BYTES[match[2] or ""])
+
+
+def whole_or_all(text: str) -> int | str:
+    """A batch size as the user writes it."""
+    try:
+        return text if text == "all" else int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{plain(text)} is neither a whole number nor all.") from None
+
+
+def number_or_word(text: str) -> float | str:
+    """Gamma as the user writes it."""
+    try:
+        return text if text in ("scale", "auto") else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{plain(text)} is neither a number nor scale nor auto.") from None
+
+
+def one_of(name: str, *words: str) -> Any:
+    return StrEnum(name, {word.replace("-", "_"): word for word in words})  # type: ignore[misc]
+
+
+class Option(NamedTuple):
+    """An option, or an argument if it has no flags. more: what typer is to be told besides."""
+
+    flags: tuple[str, ...]
+    kind: Any
+    help: str
+    panel: str | None = None
+    metavar: str | None = None
+    default: Any = None
+    more: dict[str, Any] = {}
+
+    def parameter(self, name: str, default: Any) -> inspect.Parameter:
+        told = {"help": self.help, "metavar": self.metavar, **self.more}
+        if self.kind is Path or Path in getattr(self.kind, "__args__", ()):
+            told["readable"] = False  # typer's own check would come first, in other words than those of the readers
+        if self.flags:
+            made: Any = typer.Option(*self.flags, rich_help_panel=self.panel, **told)
+        else:
+            made = typer.Argument(show_default=False, **told)
+        kind: Any = Annotated[self.kind, made]
+        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def flag(name: str, help: str, panel: str | None = None) -> Option:
+    return Option((name,), bool, help, panel, default=False)
+
+
+def takes(*names: str, **defaults: Any) -> Callable[[Callable[[Any], None]], Callable[..., None]]:
+    """A decorator: the command takes these options, and is called with their values as attributes of one object."""
+
+    def decorate(command: Callable[[Any], None]) -> Callable[..., None]:
+        @wraps(command)
+        def called(**values: Any) -> None:
+            command(SimpleNamespace(**values))
+
+        parameters = [OPTIONS[name].parameter(_python(name), defaults.get(name, OPTIONS[name].default)) for name in names]
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {one.name: one.annotation for one in parameters}
+        return called
+
+    return decorate
+
+
+def _python(name: str) -> str:
+    return name.partition(":")[0]
+
+
+def given(asked: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Those of the options that the user gave, by name: words and numbers, enumerations as their words."""
+    values = {_python(name): getattr(asked, _python(name)) for name in names}
+    return {
+        name: getattr(value, "value", value)
+        for name, value in values.items()
+        if value is not None and value is not False and value != []
+    }
+
+
+def typed(name: str) -> str:
+    """How the command line calls a parameter."""
+    return "--" + name.replace("_", "-")
+
+
+Format = one_of("Format", "csv", "tsv", "svmlight", "libsvm", "npz", "vw", "text", "jsonl", "parquet", "arrow")
+OnError = one_of("OnError", "raise", "skip")
+Combine = one_of("Combine", "average", "last", "vote", "pocket")
+Step = one_of("Step", "constant", "pa", "pa1", "pa2", "arow")
+Multiclass = one_of("Multiclass", "joint", "ovr", "ovo")
+Kernel = one_of("Kernel", "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine")
+OnFull = one_of("OnFull", "remove_random", "forget_oldest", "project")
+Mixing = one_of("Mixing", "mistakes", "uniform")
+Example = one_of("Example", "sms")
+Metric = one_of("Metric", "accuracy", "balanced_accuracy", "f1_macro", "f1_micro", "f1_weighted", "matthews")
+Demo = one_of("Demo", "too-correct", "copied-features")
+
+OPTIONS: dict[str, Option] = {
+    # what is read and written
+    "model": Option((), Path, "Model file written by train -o.", metavar="MODEL", default=REQUIRED),
+    "data": Option((), list[Path] | None, "Files, patterns such as 'part-*.svm', or - for standard input.", metavar="DATA"),
+    "files": Option((), list[Path], "Files, patterns such as 'part-*.svm', or - for standard input.", metavar="DATA", default=REQUIRED),
+    "output": Option(("-o", "--output"), Path | None, "Save the model here.", metavar="MODEL"),
+    "output:answers": Option(("-o", "--output"), Path | None, "Write to this file instead of standard output.", metavar="FILE"),
+    "output:page": Option(("-o", "--output"), Path, "Write the page here.", metavar="PAGE", default=Path("report.html")),
+    "certificate": Option(("--certificate",), Path | None, "Write the proof here, as JSON.", metavar="FILE"),
+    "test": Option(("--test",), Path | None, "Test on this file.", metavar="FILE"),
+    "dev": Option(("--dev",), Path | None, "Choose settings by this file.", metavar="FILE"),
+    "data:inspected": Option(("--data",), list[Path] | None, "Examples: scales of features, votes, and what --example needs.", metavar="DATA"),
+    # how it is read
+    "format": Option(("--format",), Format | None, "Format of DATA, if its name does not say it: csv, tsv, svmlight, libsvm, npz, vw, text, jsonl, parquet or arrow.", READ, "FORMAT"),
+    "label_column": Option(("--label-column",), str | None, "Tables: label column, by name, in CSV also by number from 1 (default: the last).", READ, "NAME"),
+    "text_column": Option(("--text-column",), list[str] | None, "Tables: column of text, split into words. May be repeated.", READ, "NAME"),
+    "words": Option(("--words",), str | None, "Texts: word n-grams, such as 1-2 (default: 1).", READ, "RANGE", more={"parser": n_grams}),
+    "chars": Option(("--chars",), str | None, "Texts: character n-grams too, such as 3-5.", READ, "RANGE", more={"parser": n_grams}),
+    "categories": Option(("--categories",), list[str] | None, "Tables: column of numbers that are categories. May be repeated.", READ, "NAME"),
+    "ignore": Option(("--ignore",), list[str] | None, "Tables: column to leave out. May be repeated.", READ, "NAME"),
+    "hash_bits": Option(("--hash-bits",), int | None, "Hash features to 2^B columns; 0 remembers names instead (default: text 20, vw 18, others none).", READ, "B", more={"min": 0, "max": 31}),
+    "zero_based": flag("--zero-based", "svmlight: indices count from 0.", READ),
+    "text_labels": flag("--text-labels", "Labels are words, even if they look like whole numbers.", READ),
+    "many_classes": flag("--many-classes", "Accept data in which most examples have a label of their own.", READ),
+    "on_error": Option(("--on-error",), OnError | None, "Malformed records: raise stops at the first, skip leaves them out (default: raise).", READ, "HOW"),
+    "in_memory": Option(("--in-memory",), str, "Read data whole up to this size, once parsed; learn from larger data while they are read. 0 always learns while reading (default: 2GiB).", READ, "SIZE", default="2GiB", more={"parser": size}),
+    # how to learn
+    "combine": Option(("--combine",), Combine | None, "Weights that predict: average, last, vote or pocket (default: average).", LEARN, "WHICH"),
+    "step": Option(("--step",), Step | None, "Step size: constant, or by the loss: pa, pa1, pa2, arow (default: constant).", LEARN, "RULE"),
+    "eta0": Option(("--eta0",), float | None, "Learning rate for step constant (default: 1).", LEARN, "ETA"),
+    "C": Option(("--C",), float | None, "Aggressiveness for steps pa1, pa2 and arow (default: 1).", LEARN, "C"),
+    "margin": Option(("--margin",), float | None, "Update unless the score is right by this margin (default: 0; 1 for steps by the loss).", LEARN, "M"),
+    "shrink": Option(("--shrink",), float | None, "Weight decay: shrink the weights by this share at every example (default: 0).", LEARN, "SHARE"),
+    "batch_size": Option(("--batch-size",), str | None, "Examples per update: a number, or all (default: 1).", LEARN, "N", more={"parser": whole_or_all}),
+    "multiclass": Option(("--multiclass",), Multiclass | None, "Several classes: joint, one-vs-rest (ovr) or one-vs-one (ovo) (default: joint).", LEARN, "HOW"),
+    "cost": Option(("--cost",), str | None, 'Cost of mistakes: {"true": {"answer": cost}}, or a file with that.', LEARN, "JSON"),
+    "class_weight": Option(("--class-weight",), str | None, 'Class weights: {"class": weight}, a file with that, or balanced.', LEARN, "JSON"),
+    "classes": Option(("--classes",), str | None, "All classes, for data that are learned while they are read (default: as they come).", LEARN, "A,B,..."),
+    "no_shuffle": flag("--no-shuffle", "Visit examples in the order of DATA.", LEARN),
+    "no_intercept": flag("--no-intercept", "Learn no bias.", LEARN),
+    "no_intercept:origin": flag("--no-intercept", "Only hyperplanes through the origin."),
+    "seed": Option(("--seed",), int, "Seed of the split and of the visiting orders (default: 0).", LEARN, "N", 0, {"min": 0}),
+    "kernel": Option(("--kernel",), Kernel | None, "Learn curved boundaries by a kernel: linear, poly, rbf, sigmoid, laplacian or cosine.", KERNELS, "NAME"),
+    "gamma": Option(("--gamma",), str | None, "For poly, rbf, sigmoid and laplacian: a number, scale or auto (default: scale).", KERNELS, "G", more={"parser": number_or_word}),
+    "degree": Option(("--degree",), int | None, "Degree of poly (default: 3).", KERNELS, "N"),
+    "coef0": Option(("--coef0",), float | None, "Constant of poly and sigmoid (default: 1).", KERNELS, "C0"),
+    "budget": Option(("--budget",), int | None, "Keep at most this many support vectors.", KERNELS, "N"),
+    "on_full": Option(("--on-full",), OnFull | None, "With a full budget: project, forget_oldest or remove_random (default: project).", KERNELS, "HOW"),
+    "cache_size": Option(("--cache-size",), float | None, "Megabytes of kernel values to keep; only saves time.", KERNELS, "MB"),
+    # when to stop
+    "epochs": Option(("--epochs",), int | None, "Make exactly N passes over the data, or fewer if a pass needs no update. Replaces --max-iter and --tol.", STOP, "N", more={"min": 1}),
+    "max_iter": Option(("--max-iter",), int | None, "Maximum number of epochs (default: 1000).", STOP, "N", more={"min": 1}),
+    "tol": Option(("--tol",), float | None, "Stop when the averaged weights change by less; 0 never stops (default: 0.005).", STOP, "T", more={"min": 0}),
+    "early_stopping": flag("--early-stopping", "Stop when accuracy on held-out training examples no longer improves.", STOP),
+    "max_seconds": Option(("--max-seconds",), float | None, "Stop after this time.", STOP, "S"),
+    "max_seconds:proof": Option(("--max-seconds",), float, "Time limit in seconds, half of it for the proof (default: 60).", metavar="S", default=60.0),
+    "max_seconds:page": Option(("--max-seconds",), float, "Time limit in seconds for the proof and the mistake bound (default: 10).", metavar="S", default=10.0),
+    "max_seconds:each": Option(("--max-seconds",), float | None, "Time to tune each learner; those that need more are left out.", metavar="S"),
+    # how it is split and tested
+    "test_share": Option(("--test-share",), float | None, "Share of the examples to hold out as a test set; 0 holds none out (default: 0.2).", SPLIT, "SHARE"),
+    "dev_share": Option(("--dev-share",), float | None, "Share of the examples to choose settings by (default: 0.2).", SPLIT, "SHARE"),
+    "group_column": Option(("--group-column",), str | None, "Tables: examples with the same value here stay together, as of one patient.", SPLIT, "NAME"),
+    "time_order": flag("--time-order", "Test on the last examples, choose settings by those before them.", SPLIT),
+    "metric": Option(("--metric",), Metric, "accuracy, balanced_accuracy, f1_macro, f1_micro, f1_weighted or matthews (default: accuracy).", SPLIT, "NAME", Metric("accuracy")),
+    "force": flag("--force", "Use a test set that was used before, and say so.", SPLIT),
+    "ledger": Option(("--ledger",), Path | None, "Remember uses of test sets here (default: the user's folder for program state).", SPLIT, "FILE"),
+    "grid": Option(("--grid",), str | None, 'Values to try, {"C": [0.1, 1]}, or a file with that (default: the usual ones).', SPLIT, "JSON"),
+    "no_retrain": flag("--no-retrain", "Do not train again on training and validation set together.", SPLIT),
+    "learner": Option(("--learner",), list[str] | None, "Compare only this one, such as average, arow, kernel, logistic, svm. May be repeated.", SPLIT, "NAME"),
+    "demo": Option(("--demo",), Demo | None, "too-correct or copied-features: data that mislead other linear models.", SPLIT, "NAME"),
+    "jobs": Option(("--jobs",), int, "Settings to try at the same time (default: 1).", SPLIT, "N", 1, {"min": 1}),
+    # long runs and clusters
+    "checkpoint": Option(("--checkpoint",), Path | None, "Save the state now and then, so that --resume can continue.", RUN, "FILE"),
+    "every": Option(("--every",), str | None, "Time between checkpoints: 90s, 5m (default: 60s).", RUN, "TIME", more={"parser": seconds}),
+    "resume": flag("--resume", "Continue from --checkpoint, if it exists, as if never stopped.", RUN),
+    "cache": Option(("--cache",), Path | None, "Keep parsed data that do not fit in memory in this file, for later runs too.", RUN, "FILE"),
+    "dask": Option(("--dask",), str | None, "Train on the cluster with this scheduler, such as tcp://host:8786; its workers read DATA.", CLUSTER, "ADDRESS"),
+    "workers": Option(("--workers",), int | None, "Train on N processes of this machine.", CLUSTER, "N", more={"min": 1, "max": 1024}),
+    "shards": Option(("--shards",), int | None, "Number of parts of DATA that are learned at the same time (default: one per thread of the workers).", CLUSTER, "S", more={"min": 1}),
+    "mixing": Option(("--mixing",), Mixing | None, "Weight of the shards: by their mistakes, or uniform (default: mistakes).", CLUSTER, "HOW"),
+    # what is shown
+    "example": Option(("--example",), Example | None, "sms: learn to recognize spam from text messages shipped with the package.", metavar="NAME"),
+    "example:number": Option(("--example",), int | None, "Explain the prediction for the N-th example of DATA.", metavar="N", more={"min": 1}),
+    "scores": flag("--scores", "Add the scores, separated by tabs, below a heading. They are not probabilities."),
+    "top": Option(("--top",), int, "Number of weights or support vectors to show of each (default: 10).", metavar="N", default=10, more={"min": 1}),
+    "label": Option(("--class",), str | None, "Only this class, or the pair 'A vs B'.", metavar="LABEL"),
+    "collisions": flag("--collisions", "Hashed features: columns that several features share and that carry weight."),
+    "features": Option(("--features",), tuple[str, str] | None, "Draw the decision boundary over these two features.", metavar="A B"),
+    "image_shape": Option(("--image-shape",), str | None, "Features are pixels (default: guessed).", metavar="ROWSxCOLUMNS"),
+    "no_images": flag("--no-images", "Features are not pixels."),
+    "title": Option(("--title",), str | None, "Heading of the page.", metavar="TEXT"),
+    "max_examples": Option(("--max-examples",), int, "Read at most this many examples (default: 200000).", metavar="N", default=200_000, more={"min": 1}),
+    "quiet": flag("--quiet", "Print nothing but errors."),
+    "verbose": flag("--verbose", "Show a live bar while learning."),
+    "json": flag("--json", "Print one JSON object for machines."),
+    "json:lines": flag("--json", "Print one JSON object per line for machines."),
+}  # fmt: skip
+
+READING = (
+    "format", "label_column", "text_column", "words", "chars", "categories", "ignore", "hash_bits", "zero_based",
+    "text_labels", "many_classes", "on_error",
+)  # fmt: skip
+RULE = ("combine", "step", "eta0", "C", "margin", "shrink", "batch_size", "multiclass", "cost", "class_weight")
+OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_size")
+STOPPING = ("epochs", "max_iter", "tol", "early_stopping", "max_seconds")
+LONG_RUNS = ("checkpoint", "every", "resume", "cache")
+CLUSTERS = ("dask", "workers", "shards", "mixing")

@@ -1,81 +1,47 @@
-"""`perceptrons predict`: a label per line, fit for pipes; scores if wanted."""
+"""`perceptrons predict`: one label per line, fit for pipes; scores if wanted."""
 
+import json as as_text
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, TYPE_CHECKING, Any
 
-import typer
+from perceptrons.cli.errors import BadInputError, refusing_data, refusing_to_open
+from perceptrons.cli.files import check_output, load_model, scored, several_labels, winners
+from perceptrons.cli.inputs import STDIN, opened, say_skipped
+from perceptrons.cli.options import takes
+from perceptrons.cli.screen import label_word
 
-from perceptrons.cli import options
-from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.files import check_output, load_model, read_for, refusing_to_open, scored, several_labels, winners
-from perceptrons.cli.screen import as_json
-from perceptrons.cli.wording import NOT_PROBABILITIES
+if TYPE_CHECKING:
+    from perceptrons.cli.files import AnyModel
+    from perceptrons.data.reader import Reader, Skipped
 
 
-def predict(
-    model: options.Model,
-    data: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="DATA",
-            readable=False,
-            show_default=False,
-            help="Files, patterns such as 'part-*.svm', or - for stdin, which is read if something is piped into it.",
-        ),
-    ] = None,
-    scores: Annotated[
-        bool, typer.Option("--scores", help="Add the scores, separated by tabs, below a heading. Not probabilities.")
-    ] = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", readable=False, help="Write to this file, not to stdout.")
-    ] = None,
-    format: options.Format = None,
-    label_column: options.LabelColumn = None,
-    text_column: options.TextColumn = None,
-    on_error: options.OnError = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print JSON for machines: an object a line for streams, else one for all.")
-    ] = False,
-) -> None:
-    """Print the class of every example in DATA, one a line; several labels with commas. DATA needs no labels.
+@takes("model", "data", "scores", "output:answers", "format", "label_column", "text_column", "on_error", "json:lines")
+def predict(asked: Any) -> None:
+    """Print the class of every example in DATA, one per line; several labels with commas. DATA needs no labels.
 
-    A model that learned from a stream answers line by line as they come, at constant memory. There is one output line
-    for each record; one that --on-error skip leaves out has an empty label.
+    Lines are answered as they come, in constant memory. There is one output line for each record; one that --on-error
+    skip leaves out has an empty label.
     """
-    from perceptrons.cli.stream.answering import records_of, write_answers
-    from perceptrons.cli.stream.options import STDIN
-    from perceptrons.cli.stream.reading import Reading, refuse_skipping, say_skipped, stream_for, whole_files
-
-    check_output(output, model, *(data or []))
-    fitted = load_model(model, instead="predict")
+    data = asked.data or []
+    check_output(asked.output, asked.model, *data)
+    model = load_model(asked.model, instead="predict")
     if not data:
         if sys.stdin is None or sys.stdin.isatty():
             raise BadInputError("perceptrons predict: DATA is missing: give a file, or pipe something into it.")
-        if format is None and getattr(fitted, "source_", None) is None:
+        if asked.format is None and getattr(model, "source_", None) is None:
             raise BadInputError("perceptrons predict: DATA is missing: give a file, or pipe some in and give --format.")
         data = [STDIN]
-    how = Reading(format, False, label_column, text_column, skip=on_error == "skip", prompt=STDIN in data)
-    reader = stream_for(fitted, data, how)
-    if reader is not None:
-        records: Iterable[Any] = records_of(reader)
-    else:
-        refuse_skipping(on_error)
-        tables = (read_for(fitted, path, format, label_column, need_labels=False) for path in whole_files(data))
-        records = [(table.X, []) for table in tables]
-    with written(output) as out:
-        if json and reader is None and len(data) == 1:
-            out.write(_one_object(fitted, model, data[0], [X for X, _ in records], scores))
-        else:
-            write_answers(fitted, records, out, scores, json)
-    if reader is not None:
-        say_skipped(reader)
+    reader = opened(data, asked, like=model, need_labels=False, prompt=STDIN in data)
+    with _written(asked.output) as out:
+        write_answers(model, records_of(reader), out, asked.scores, asked.json)
+    say_skipped(reader)
 
 
 @contextmanager
-def written(path: Path | None) -> Iterator[IO[str]]:
+def _written(path: Path | None) -> Iterator[IO[str]]:
     """Where answers go."""
     if path is None:
         yield sys.stdout
@@ -84,16 +50,64 @@ def written(path: Path | None) -> Iterator[IO[str]]:
         yield file
 
 
-def _one_object(model: Any, path: Path, data: Path, matrices: Iterable[Any], scores: bool) -> str:
-    """All answers in one JSON object."""
+def records_of(reader: "Reader") -> Iterator[tuple[Any, list[tuple[int, "Skipped"]]]]:
+    """The features of the blocks, and the records that were skipped, each with the number of examples before it."""
+    outcomes = reader.with_skipped()
+    while True:
+        with refusing_data():
+            outcome = next(outcomes, None)
+        if outcome is None:
+            return
+        block, skipped = outcome
+        before = [0] * len(skipped)
+        if block is not None and block.lines is not None:
+            before = block.lines.searchsorted([one.line for one in skipped]).tolist()
+        yield None if block is None else block.X, list(zip(before, skipped, strict=True))
+
+
+def write_answers(model: "AnyModel", records: Iterable[Any], out: IO[str], scores: bool, as_json: bool) -> None:
+    """A line for every record, in order; what is there is written out before more is waited for.
+
+    A record that was skipped has an empty label, in JSON its line and the reason.
+    """
     classes = model.classes_.tolist()
-    labels, points = [], []
-    for X in matrices:
-        here = scored(model, X)
-        points += here.tolist()
-        several = several_labels(model)
-        labels += [[classes[k] for k in won.nonzero()[0]] if several else classes[won] for won in winners(model, here)]
-    content: dict[str, Any] = {"model": str(path), "data": str(data), "classes": classes, "predictions": labels}
-    if scores:
-        content |= {"scores": points, "note": NOT_PROBABILITIES}
-    return as_json(content)
+    words = [label_word(label) for label in classes]
+    several = several_labels(model)
+    with_score = classes if len(classes) > 2 or several else classes[-1:]
+    if scores and not as_json:
+        out.write("\t".join(["label", *(f"score of {label_word(label)}" for label in with_score)]) + "\n")
+        out.flush()
+    for X, skipped in records:
+        lines: list[str] = []
+        if X is not None:
+            points = scored(model, X)
+            won = winners(model, points)
+            labels = [flags.nonzero()[0].tolist() for flags in won] if several else won.tolist()
+            rows = points.reshape(len(labels), -1).tolist() if scores else []
+            if as_json:
+                lines = list(_json_lines(classes, labels, with_score, rows))
+            elif several:
+                lines = [",".join(words[k] for k in label) for label in labels]
+            else:
+                lines = [words[k] for k in labels]
+            if scores and not as_json:
+                pairs = zip(lines, rows, strict=True)
+                lines = ["\t".join([text, *(f"{point:.6g}" for point in row)]) for text, row in pairs]
+        written, done = list[str](), 0
+        for before, one in skipped:
+            written += [*lines[done:before], _json_of(one) if as_json else "\t" * len(with_score) * scores]
+            done = before
+        out.write("\n".join([*written, *lines[done:]]) + "\n")
+        out.flush()
+
+
+def _json_of(skipped: "Skipped") -> str:
+    return as_text.dumps({"label": None, "line": skipped.line, "error": skipped.why}, allow_nan=False)
+
+
+def _json_lines(classes: list[Any], labels: list[Any], with_score: list[Any], rows: list[Any]) -> Iterator[str]:
+    for place, label in enumerate(labels):
+        content: dict[str, Any] = {"label": [classes[k] for k in label] if isinstance(label, list) else classes[label]}
+        if rows:
+            content["scores"] = {str(name): point for name, point in zip(with_score, rows[place], strict=True)}
+        yield as_text.dumps(content, allow_nan=False)

@@ -1,188 +1,179 @@
-"""What `perceptrons train` says when it is done, for people and for machines."""
+"""`perceptrons report`: one page about a model and its answers to labelled data."""
 
+import hashlib
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.columns import names_of
-from perceptrons.cli.digits import pictures
-from perceptrons.cli.files import is_kernel, scored, winners
-from perceptrons.cli.quality import Quality, beside, measure
-from perceptrons.cli.screen import bar, count, grid, heading, percent
-from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
-from perceptrons.cli.weights import rows_of, show_rows, top_by_row
-from perceptrons.cli.wording import apart, settings, why_it_stopped
-from perceptrons.training.wording import shown_epochs
+from perceptrons.cli.columns import ColumnNames, names_of
+from perceptrons.cli.errors import BadInputError, refusing, refusing_to_open
+from perceptrons.cli.files import check_output, load_model, save_text, several_labels
+from perceptrons.cli.inputs import STDIN, blocks_of, opened, say_skipped
+from perceptrons.cli.options import given, takes, typed
+from perceptrons.cli.progress import Waiting
+from perceptrons.cli.screen import visible
+from perceptrons.cli.weights import name_of
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    import numpy as np
 
-    from perceptrons import SequencePerceptron
     from perceptrons.cli.files import AnyModel
-    from perceptrons.data import Table
+    from perceptrons.cli.originals import Originals
+    from perceptrons.data.reader import Reader
 
-ROWS = 12  # lines at most of telling weights
+BLOCK = 2**20  # bytes to hash at a time
+AS_LINES = ("text", "vw")  # formats whose lines can be read by people as they are
+AGAIN = (
+    "format", "label_column", "text_column", "on_error", "features", "image_shape", "no_images", "title",
+    "max_seconds", "max_examples",
+)  # fmt: skip
+USUAL = {"max_seconds": 10.0, "max_examples": 200_000}
+
+
+@takes(
+    "model", "files", "output:page", "format", "label_column", "text_column", "on_error", "features", "image_shape",
+    "no_images", "title", "max_seconds:page", "max_examples", "quiet",
+)  # fmt: skip
+def report(asked: Any) -> None:
+    """Write one page about a model and its answers to labelled DATA: figures, mistakes, features, margins, proof.
+
+    The page is one HTML file with everything inside. Best give data that the model has not learned from.
+    """
+    model, data, output = asked.model, asked.files, asked.output
+    if not asked.max_seconds > 0:
+        raise BadInputError(f"--max-seconds {asked.max_seconds:g}: give a number above 0.")
+    check_output(output, model, *data)
+    fitted = load_model(model, instead="evaluate")
+    if several_labels(fitted):
+        raise BadInputError(f"{model}: gives an example any number of labels, and a report is about one for each.")
+    if STDIN in data:
+        raise BadInputError(
+            "-: a report looks at its data twice, and standard input can be read only once: give a file."
+        )
+    shape = shape_of(asked.image_shape, asked.no_images)
+    with Waiting("Writing the report ...", shown=not asked.quiet):
+        with refusing(ImportError):
+            from perceptrons.report import Origin
+            from perceptrons.report import report as make
+        read = read_examples(fitted, opened(data, asked, like=fitted), asked.max_examples)
+        told = given(asked, [name for name in AGAIN if getattr(asked, name) != USUAL.get(name)])
+        names = [("data", str(path), checksum(path)) for path in read.files[:20]]
+        origin = Origin(command(asked, told), (("model", str(model), checksum(model)), *names), read.more)
+        about = data[0].name if len(data) == 1 else f"{len(read.files)} files"
+        with refusing(ValueError, TypeError, about=data[0]):
+            page = make(
+                fitted, read.X, read.y, examples=read.examples, feature_names=names_for(fitted), image_shape=shape,
+                features=asked.features, lines=read.lines, max_seconds=asked.max_seconds, origin=origin,
+                title=f"{model.name} on {about}" if asked.title is None else asked.title,
+            )  # fmt: skip
+    save_text(page.html, output)
+    if not asked.quiet:
+        size = f"{len(page.html.encode()) / 1e6:.2f} MB"
+        print(f"{visible(str(output))}: {size}, everything inside; open it in a browser.")
+
+
+def command(asked: Any, told: dict[str, Any]) -> str:
+    """The command that makes this page again."""
+    words = ["perceptrons", "report", str(asked.model), *map(str, asked.files)]
+    for name, value in told.items():
+        for one in value if isinstance(value, list) else [value]:
+            words.append(typed(name))
+            if one is not True:
+                words += map(str, one) if isinstance(one, tuple) else [f"{one:g}" if isinstance(one, float) else str(one)]
+    return shlex.join([*words, "-o", str(asked.output)])
 
 
 @dataclass
-class Run:
-    """A finished training: the model, what it learned from, what it is tested on (None: nothing), where it is saved."""
+class Read:
+    """Examples: lines are numbers, or file:line where there are several files; None where files have no lines."""
 
-    model: "AnyModel"
-    table: "Table"
-    held_out: "Table | None"
-    split: str
-    data: Path | None
-    output: Path | None
-    again: str  # the command that learns from the same data by the same rule
-
-    def qualities(self) -> tuple[Quality | None, Quality | None]:
-        """In training and in the test. Voting is slow to predict: then in training only if there is no test."""
-        slow = self.model.combine == "vote" and self.held_out is not None
-        train, test = (
-            None
-            if table is None
-            else measure(self.model.classes_, table.y, winners(self.model, scored(self.model, table.X)))
-            for table in (None if slow else self.table, self.held_out)
-        )
-        return train, test
+    X: Any
+    y: "np.ndarray"
+    lines: Any
+    examples: "Originals | None"
+    files: list[Path]
+    more: bool  # are there more than were read?
 
 
-def summary(run: Run) -> dict[str, Any]:
-    """Everything as JSON knows it."""
-    model, (train, test) = run.model, run.qualities()
-    if is_kernel(model):
-        inside = {**kernel_facts(model), "support": top_support(model, rows_of(model), 10, run.table.lines)}
-    else:
-        inside = {"weights": top_by_row(model, rows_of(model), 10)}
-    return {
-        "data": "digits" if run.data is None else str(run.data),
-        "model": None if run.output is None else str(run.output),
-        "parameters": model.get_params(),
-        "classes": model.classes_.tolist(),
-        "n_features": model.n_features_in_,
-        "examples": run.table.X.shape[0],
-        "test_examples": 0 if run.held_out is None else run.held_out.X.shape[0],
-        "epochs": model.n_iter_,
-        "updates": model.n_updates_,
-        "mistakes": model.mistakes_.tolist(),
-        "history": model.history_,
-        "stop_reason": model.stop_reason_,
-        "why": why_it_stopped(model),
-        "train_accuracy": None if train is None else train.accuracy,
-        "test_accuracy": None if test is None else test.accuracy,
-        **inside,
-    }
+class Called:
+    """What the features of a model are called, looked up as they are needed."""
+
+    def __init__(self, names: Any):
+        self._names = names
+
+    def __getitem__(self, column: int) -> str:
+        return name_of(self._names, column)
 
 
-def show(run: Run, console: "Console") -> None:
-    """The report for people."""
-    model, (train, test) = run.model, run.qualities()
-    name = "Handwritten digits of 8 by 8 pixels (from scikit-learn)" if run.data is None else str(run.data)
-    size = f"{count(model.n_features_in_, 'feature')}, {count(len(model.classes_), 'class', 'classes')}"
-    console.print(f"{name}: {size}\n{run.split}", markup=False)
-    if changed := settings(model):
-        console.print(f"Settings: {changed}", markup=False)
-    if is_kernel(model):
-        console.print(f"Kernel: {kernel_in_words(model)}", markup=False)
-    console.print(heading(f"Mistakes while learning{apart(model)}"), mistakes(model, console))
-    seconds = sum(row["seconds"] for row in model.history_)
-    console.print(
-        f"\nStopped after {count(model.n_iter_, 'epoch')} in {seconds:.2f} s. {why_it_stopped(model)}", markup=False
-    )
-    if is_kernel(model):
-        console.print(f"It keeps {support_in_words(model, run.table.X.shape[0])}.")
-    if test is not None:
-        console.print(f"Test accuracy {percent(test.accuracy)} ({beside(test)})", markup=False, style="bold")
-    if train is not None:
-        compared = beside(train) if test is None else f"{train.right:,} of {train.total:,}"
-        console.print(f"Training accuracy {percent(train.accuracy)} ({compared})", markup=False)
-    (show_support if is_kernel(model) else show_weights)(run, console)
-    if run.output is not None:
-        console.print(f"\nSaved as {run.output}", markup=False, soft_wrap=True)
-    console.print(heading("What to try next"))
-    for command, why in suggestions(run, train, test):
-        console.print(f"  {command}", markup=False, soft_wrap=True, style="cyan")
-        console.print(f"      {why}", markup=False, style="dim")
+def names_for(model: "AnyModel") -> Called | None:
+    """Names as commands give them; None where the model knows them by itself."""
+    names = names_of(model)
+    return None if isinstance(names, ColumnNames) else Called(names)
 
 
-def mistakes(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
-    """A bar per epoch, and its updates if they are others; of very many epochs the first, some, and the last."""
-    rows = model.history_
-    validated = rows[0]["validation_accuracy"] is not None
-    updates = any(row["updates"] != row["mistakes"] for row in rows)
-    more = [("updates", "right")] * updates + [("right on held-out examples", "right")] * validated
-    table = grid(("epoch", "right"), ("mistakes", "right"), ("", "left"), *more)
-    longest = max(8, min(32, console.width - 18 - 28 * validated - 9 * updates))
-    most = max(1, *(row["mistakes"] for row in rows))
-    for place in shown_epochs(len(rows)):
-        row = rows[place]
-        cells = [f"{row['epoch']}", f"{row['mistakes']:,}", bar(row["mistakes"] / most, longest, console)]
-        if updates:
-            cells.append(f"{row['updates']:,}")
-        if validated:
-            cells.append(percent(row["validation_accuracy"]))
-        table.row(*cells)
-    return table
+def read_examples(model: "AnyModel", reader: "Reader", at_most: int) -> Read:
+    """The first examples of the files."""
+    import numpy as np
+
+    from perceptrons.cli.originals import Originals
+    from perceptrons.training.blocks import widened
+
+    parts, numbers, seen = [], [], 0
+    places = {path: number for number, path in enumerate(reader.files)}
+    for block in blocks_of(reader):
+        parts.append((widened(block.X, model.n_features_in_), block.y, block.lines))
+        numbers.append(places[block.path])
+        seen += block.X.shape[0]
+        if seen > at_most:
+            break
+    say_skipped(reader)
+    if not parts:
+        raise BadInputError(f"{reader.files[0]}: there is no example in it: give a line for each.")
+    X, y, of_part, lines, more = _joined(parts, at_most)
+    of_row, source = np.asarray(numbers)[of_part], reader.recipe()
+    as_text = source["format"] in AS_LINES or source.get("text_column")
+    texts = Originals(reader.files, of_row, lines, source) if as_text and lines is not None else None
+    return Read(X, y, _places(reader.files, of_row, lines), texts, list(reader.files), more)
 
 
-def show_weights(run: Run, console: "Console") -> None:
-    from perceptrons.theory.scales import scaler_for
+def _joined(parts: list[Any], at_most: int) -> tuple[Any, Any, Any, Any, bool]:
+    """The matrices, labels and lines of several parts as one, cut; and which part each row is of."""
+    import numpy as np
+    import scipy.sparse as sp
 
-    model = run.model
-    rows = rows_of(model, mirrored=False)
-    title = {"class": " of each class", "pair": " of each pair: those above 0 speak for its second"}[rows[0].thing]
-    console.print(heading("Most telling weights" + title * (len(rows) > 1)))
-    show_rows(rows, names_of(model), 6 if len(rows) == 1 else 3, ROWS, console)
-    picture = pictures(model, console) if run.data is None else None
-    if picture is not None:
-        console.print(heading("Weights as pictures: shades speak for the digit, dots against it"))
-        console.print(picture)
-    if scaler_for(run.table.X, model) is not None:
-        console.print(
-            "The features differ widely in scale, so their weights cannot be compared; scaling them may also help.",
-            style="yellow",
-        )
+    matrices, labels, lines = zip(*parts, strict=True)
+    of_row = np.repeat(np.arange(len(parts)), [X.shape[0] for X in matrices])
+    X = matrices[0]
+    if len(parts) > 1:
+        X = sp.vstack(matrices, format="csr") if any(map(sp.issparse, matrices)) else np.concatenate(matrices)
+    kept = None if any(part is None for part in lines) else np.concatenate(lines)[:at_most]
+    return X[:at_most], np.concatenate(labels)[:at_most], of_row[:at_most], kept, X.shape[0] > at_most
 
 
-def show_support(run: Run, console: "Console") -> None:
-    from perceptrons.theory.scales import scaler_for
-
-    model = run.model
-    assert is_kernel(model)
-    rows, names = rows_of(model, mirrored=False), support_names(model, run.table.lines)
-    console.print(heading("Support examples with the largest coefficients" + " of each class" * (len(rows) > 1)))
-    show_rows(rows, names, 6 if len(rows) == 1 else 3, ROWS, console, ("example", "coefficient"))
-    if model.kernel != "cosine" and scaler_for(run.table.X, model) is not None:
-        console.print(
-            "The features differ widely in scale, and the kernel hears the largest only: scale them first.",
-            style="yellow",
-        )
+def _places(files: list[Path], of_row: Any, lines: Any) -> Any:
+    if lines is None or len(files) == 1:
+        return lines
+    return [f"{files[number]}:{line}" for number, line in zip(of_row.tolist(), lines.tolist(), strict=True)]
 
 
-def suggestions(run: Run, train: Quality | None, test: Quality | None) -> list[tuple[str, str]]:
-    """At most three commands that make sense after this run, each with its reason."""
-    model, again, found = run.model, run.again, []
-    if run.output is None:
-        name = shlex.quote("digits.model" if run.data is None else f"{run.data.name.split('.')[0]}.model")
-        found.append((f"{again} -o {name}", "save the model, to predict, evaluate and inspect with it"))
-    elif run.data is not None:
-        saved = shlex.quote(str(run.output))
-        found.append((f"perceptrons predict {saved} NEW-DATA", "predict, a label a line"))
-        more = "support examples" if is_kernel(model) else "weights"
-        found.append((f"perceptrons inspect {saved}", f"look at more {more}"))
-    else:
-        found.append(
-            (f"perceptrons inspect {shlex.quote(str(run.output))} --class 3", "all that tells a 3 from other digits")
-        )
-    if model.stop_reason_ == "max_iter":
-        found.append((f"{again} --max-iter {2 * model.max_iter}", "it had not settled: give it more epochs"))
-    elif train and test and train.accuracy - test.accuracy > 0.03 and not model.early_stopping:
-        found.append((f"{again} --early-stopping", "it knows the training examples better than others: stop earlier"))
-    elif model.combine == "average":
-        final = "coefficients" if is_kernel(model) else "weights"
-        found.append((f"{again} --combine last", f"see what averaging is good for: the final {final} alone"))
-    if run.data is None:
-        found.append(("perceptrons train YOUR.csv", "learn from your own table, the label in its last column"))
-    return found[:3]
+def checksum(path: Path) -> str:
+    """The SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with refusing_to_open(path), path.open("rb") as file:
+        while content := file.read(BLOCK):
+            digest.update(content)
+    return digest.hexdigest()
+
+
+def shape_of(text: str | None, no_images: bool) -> Any:
+    """28x28 as (28, 28)."""
+    if no_images:
+        if text is not None:
+            raise BadInputError("--image-shape and --no-images exclude each other: give one.")
+        return None
+    if text is None:
+        return "auto"
+    with refusing(ValueError, about=f"--image-shape {text}: give ROWSxCOLUMNS, such as 28x28"):
+        rows, columns = (int(side) for side in text.lower().replace("×", "x").split("x"))
+    return rows, columns

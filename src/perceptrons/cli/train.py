@@ -1,285 +1,322 @@
-"""`perceptrons train`: learn from a file, or from scikit-learn's digits, test, save and say how it went."""
+"""`perceptrons train`: learn from data, test, save, and say how it went."""
 
+import shlex
 import sys
+import time
+from collections.abc import Sequence
 from contextlib import nullcontext
-from enum import StrEnum
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from perceptrons.cli import kernels, options
-from perceptrons.cli.again import command
+from perceptrons.cli import options
 from perceptrons.cli.byclass import file_of, name_classes, read_by_class
-from perceptrons.cli.cluster import options as of_clusters
 from perceptrons.cli.errors import BadInputError, refusing
-from perceptrons.cli.files import check_output, read_table, save_model
-from perceptrons.cli.screen import as_json, plain, screen
-from perceptrons.cli.stream import options as of_streams
+from perceptrons.cli.files import check_output, is_kernel, save_model, scored, winners
+from perceptrons.cli.inputs import (
+    SHARE,
+    STDIN,
+    Parts,
+    WithoutTest,
+    blocks_of,
+    check_files,
+    like_table,
+    name_of,
+    opened,
+    read_within,
+    say_skipped,
+    split_whole,
+)
+from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
+from perceptrons.cli.screen import as_json, plain, say, screen
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from perceptrons.cli.files import AnyModel
+    from perceptrons.cli.quality import Quality
+    from perceptrons.cli.run import Run
     from perceptrons.data import Table
+    from perceptrons.data.reader import Reader
 
-Combine = StrEnum("Combine", ["average", "last", "vote", "pocket"])
-Step = StrEnum("Step", ["constant", "pa", "pa1", "pa2", "arow"])
-Multiclass = StrEnum("Multiclass", ["joint", "ovr", "ovo"])
-Rule = partial(typer.Option, rich_help_panel="How to learn")
-Stop = partial(typer.Option, rich_help_panel="When to stop")
-
-
-def whole_or_all(text: str) -> int | str:
-    """A batch size as the user writes it."""
-    try:
-        return text if text == "all" else int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{plain(text)} is neither a whole number nor all.") from None
+LINEAR_ONLY = ("step", "C", "margin", "shrink", "batch_size", "cost")
+SMS_NAME = "SMS Spam Collection (T. A. Almeida, J. M. Gómez Hidalgo; CC BY 4.0)"
+SMS_SHARE = 0.7  # of the messages, in the order of the file, to learn from
+AGAIN = ("format", "test", "test_share", *READING, *RULE, *OF_KERNELS, *STOPPING, "classes", "example", *CLUSTERS,
+         "in_memory", "no_shuffle", "no_intercept", "seed")  # fmt: skip
 
 
-def train(
-    data: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="DATA",
-            readable=False,
-            show_default=False,
-            help="A file; or several, patterns such as 'part-*.svm', - for stdin; none: scikit-learn's digits.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="MODEL", readable=False, help="Save the model here.")
-    ] = None,
-    format: options.Format = None,
-    label_column: options.LabelColumn = None,
-    text_column: options.TextColumn = None,
-    on_error: options.OnError = None,
-    many_classes: options.ManyClasses = False,
-    test: Annotated[
-        Path | None, typer.Option("--test", metavar="FILE", readable=False, help="Test on this file.")
-    ] = None,
-    test_share: Annotated[
-        float | None,
-        typer.Option(
-            "--test-share", metavar="SHARE", min=0, max=0.9, help="Hold this share out as a test; otherwise 0.2."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the split and of the orders.")] = 0,
-    combine: Annotated[
-        Combine | None,
-        Rule("--combine", metavar="WHICH", help="Weights that predict: average (default), last, vote or pocket."),
-    ] = None,
-    step: Annotated[
-        Step | None,
-        Rule(
-            "--step", metavar="RULE", help="Length of a step: constant (default), or by the loss: pa, pa1, pa2, arow."
-        ),
-    ] = None,
-    eta0: Annotated[float | None, Rule("--eta0", metavar="ETA", help="Learning rate (step constant).")] = None,
-    C: Annotated[
-        float | None, Rule("--C", metavar="C", help="Aggressiveness (step pa1, pa2, arow); otherwise 1.")
-    ] = None,
-    margin: Annotated[
-        float | None,
-        Rule(
-            "--margin",
-            metavar="M",
-            help="By how much a score must be right; otherwise 0, or 1 if --step is by the loss.",
-        ),
-    ] = None,
-    shrink: Annotated[
-        float | None, Rule("--shrink", metavar="SHARE", help="Shrink the weights by this share at every example.")
-    ] = None,
-    batch_size: Annotated[
-        str | None,
-        Rule("--batch-size", metavar="N", parser=whole_or_all, help="Examples to an update: a number, or all."),
-    ] = None,
-    multiclass: Annotated[
-        Multiclass | None,
-        Rule(
-            "--multiclass",
-            metavar="HOW",
-            help="Several classes: joint (default), one vs rest (ovr) or one vs one (ovo).",
-        ),
-    ] = None,
-    cost: Annotated[
-        str | None,
-        Rule("--cost", metavar="JSON", help='What mistakes cost: {"true": {"answer": cost}}, or a file with that.'),
-    ] = None,
-    class_weight: Annotated[
-        str | None,
-        Rule("--class-weight", metavar="JSON", help='How classes count: {"class": weight}, a file, or balanced.'),
-    ] = None,
-    no_shuffle: Annotated[bool, Rule("--no-shuffle", help="Visit examples in the order of DATA.")] = False,
-    no_intercept: Annotated[bool, Rule("--no-intercept", help="Learn no bias.")] = False,
-    kernel: kernels.Kernel = None,
-    gamma: kernels.Gamma = None,
-    degree: kernels.Degree = None,
-    coef0: kernels.Coef0 = None,
-    budget: kernels.Budget = None,
-    on_full: kernels.OnFull = None,
-    cache_size: kernels.CacheSize = None,
-    max_iter: Annotated[int | None, Stop("--max-iter", metavar="N", min=1, help="Epochs at most.")] = None,
-    tol: Annotated[
-        float | None, Stop("--tol", metavar="T", min=0, help="Stop when the average changes by less; 0: never.")
-    ] = None,
-    early_stopping: Annotated[
-        bool, Stop("--early-stopping", help="Stop when held-out training examples get no better.")
-    ] = False,
-    max_seconds: Annotated[float | None, Stop("--max-seconds", metavar="S", help="Stop after this time.")] = None,
-    epochs: of_streams.Epochs = None,
-    classes: of_streams.Classes = None,
-    hash_bits: of_streams.HashBits = None,
-    words: of_streams.WordGrams = None,
-    chars: of_streams.CharGrams = None,
-    categories: of_streams.Categories = None,
-    ignore: of_streams.Ignore = None,
-    text_labels: of_streams.TextLabels = False,
-    zero_based: of_streams.ZeroBased = False,
-    checkpoint: of_streams.CheckpointFile = None,
-    every: of_streams.Every = None,
-    resume: of_streams.Resume = False,
-    cache: of_streams.KeptCache = None,
-    example: of_streams.Example = None,
-    dask: of_clusters.Dask = None,
-    workers: of_clusters.Workers = None,
-    shards: of_clusters.Shards = None,
-    mixing: of_clusters.Mixing = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show a live bar while learning.")] = False,
-    json: options.Json = False,
-) -> None:
+@takes(
+    "data", "output", "example", *READING, "in_memory", "test", "test_share", "seed", *RULE, "classes", "no_shuffle",
+    "no_intercept", *OF_KERNELS, *STOPPING, *LONG_RUNS, *CLUSTERS, "quiet", "verbose", "json",
+)  # fmt: skip
+def train(asked: Any) -> None:
     """Train a perceptron, test it on examples it has not seen, and say how it went.
 
-    Without DATA it learns scikit-learn's handwritten digits. One csv, tsv, svmlight or npz file is read whole.
-
-    Several files, patterns, - (stdin), other formats and any option for streams make it learn while it reads.
+    Without DATA it learns scikit-learn's handwritten digits. Data that fit in memory are read whole; larger ones are
+    learned from while they are read, with the same options.
 
     With --workers or --dask it learns from files in shards, on many processes or machines, and mixes the weights.
     """
-    asked = of_streams.Asked(
-        example, epochs, classes, hash_bits, text_column, words, chars, categories, ignore, text_labels,
-        many_classes, zero_based,
-        on_error, cache, checkpoint, every, resume, dask, workers, shards, mixing,
-    )  # fmt: skip
-    files = data or []
-    rule = {
-        "combine": combine, "step": step, "eta0": eta0, "C": C, "margin": margin, "shrink": shrink,
-        "batch_size": batch_size, "multiclass": multiclass, "cost": cost, "class_weight": class_weight,
-    }  # fmt: skip
-    of_kernel = {
-        "kernel": kernel, "gamma": gamma, "degree": degree, "coef0": coef0, "budget": budget, "on_full": on_full,
-        "cache_size": cache_size,
-    }  # fmt: skip
-    why_stream = of_streams.why_stream(files, format, asked)
-    if why_stream is None:
-        if test is not None and test_share is not None:
-            raise BadInputError("--test and --test-share exclude each other: give a test file, or a share to hold out.")
-        if test is not None and not files:
-            raise BadInputError("--test needs DATA: the digits are tested on examples held out.")
+    files = asked.data or []
+    _check(asked, files)
+    model = _new_model(asked)
+    if asked.dask is not None or asked.workers is not None:
+        run = _on_cluster(model, files, asked)
+    elif not files and asked.example is None:
+        run = _on_table(model, _digits(), asked)
     else:
-        of_streams.refuse_others(
-            why_stream, {"test_share": test_share, "max_iter": max_iter, "tol": tol, "early_stopping": early_stopping},
-            of_kernel, class_weight,
-        )  # fmt: skip
-    check_output(output, *files, test, file_of(cost), file_of(class_weight))
-    kernels.check_sides(rule, of_kernel, no_intercept)
-    chosen = {**rule, **of_kernel, "max_iter": max_iter, "tol": tol, "max_seconds": max_seconds}
-    given = {name: getattr(value, "value", value) for name, value in chosen.items() if value is not None}
-    if tol == 0:
-        given["tol"] = None
-    if cost is not None:
-        given["cost"] = read_by_class("--cost", cost)
-    if class_weight not in (None, "balanced"):
-        given["class_weight"] = read_by_class("--class-weight", class_weight)
-    given |= {
-        "early_stopping": early_stopping, "random_state": seed, "shuffle": not no_shuffle,
-        "verbose": verbose and not quiet and why_stream is None,
-    }  # fmt: skip
-    model = kernels.new_model(given, fit_intercept=not no_intercept)
-    said = {
-        "format": format,
-        "label_column": label_column,
-        "many_classes": many_classes,
-        "test": test,
-        "test_share": test_share,
-        **rule,
-        **of_kernel,
-    }
-    if why_stream is not None:
-        from perceptrons.cli.stream.training import Order, train_stream
+        run = _on_files(model, files, asked)
+    if asked.json:
+        from perceptrons.cli.run import summary
 
-        said |= {"max_seconds": max_seconds, "no_shuffle": no_shuffle, "no_intercept": no_intercept}
-        order = Order(model, files, format, label_column, test, asked, output, said, quiet, verbose and not quiet, json)
-        if asked.on_cluster:
-            from perceptrons.cli.cluster.training import train_on_cluster
-
-            train_on_cluster(order)
-        else:
-            train_stream(order)
-        return
-    from perceptrons.cli.report import Run, show, summary
-
-    path = files[0] if files else None
-    share = 0.2 if test_share is None else test_share
-    table, held_out, split = tables(path, test, share, seed, format, label_column, many_classes)
-    name_classes(model, table.y)
-    learn(model, table, waiting=not (quiet or json or verbose))
-    if output is not None:
-        save_model(model, output)
-    run = Run(model, table, held_out, split, path, output, command(files, said))
-    if json:
         print(as_json(summary(run)), end="")
-    elif not quiet:
+    elif not asked.quiet:
+        from perceptrons.cli.run import show
+
         show(run, screen())
 
 
-def learn(model: "AnyModel", table: "Table", waiting: bool) -> None:
+# ---- what was asked
+
+
+def _check(asked: Any, files: list[Path]) -> None:
+    """Refuse options that do not go together, and files that cannot be written, before any work is done."""
+    if asked.test is not None and asked.test_share is not None:
+        raise BadInputError("--test and --test-share exclude each other: give a test file, or a share to hold out.")
+    if asked.test_share is not None and not 0 <= asked.test_share <= 0.9:
+        raise BadInputError(f"--test-share {asked.test_share:g}: give a share from 0 to 0.9.")
+    if asked.test is not None and not files:
+        raise BadInputError("--test needs DATA: the digits are tested on examples held out.")
+    if asked.epochs is not None:
+        for name in ("max_iter", "tol"):
+            if getattr(asked, name) is not None:
+                raise BadInputError(f"--epochs and {options.typed(name)} exclude each other: give one of them.")
+    for name in ("every", "resume"):
+        if getattr(asked, name) and asked.checkpoint is None:
+            raise BadInputError(f"--{name} needs --checkpoint FILE: without one, nothing is saved on the way.")
+    for name in ("shards", "mixing"):
+        if getattr(asked, name) is not None and asked.dask is None and asked.workers is None:
+            raise BadInputError(f"--{name} is for clusters: give --dask ADDRESS or --workers N too.")
+    if asked.example is not None:
+        brought = {"DATA": files, "--format": asked.format, "--label-column": asked.label_column, "--test": asked.test}
+        for name, value in brought.items():
+            if value:
+                raise BadInputError(f"{name} does not go with --example, which brings its own data: leave one out.")
+    written = [path.absolute() for path in (asked.output, asked.cache, asked.checkpoint) if path is not None]
+    if len(set(written)) < len(written):
+        raise BadInputError("-o, --checkpoint and --cache name the same file: give each its own.")
+    for path in (asked.output, asked.cache, asked.checkpoint):
+        check_output(path, *files, asked.test, file_of(asked.cost), file_of(asked.class_weight))
+    if asked.test is not None:
+        check_files([asked.test])
+    _check_kernel(asked)
+
+
+def _check_kernel(asked: Any) -> None:
+    """Refuse options for kernels without a kernel, and with one those that only the linear perceptron has."""
+    if asked.kernel is None:
+        for name in options.given(asked, OF_KERNELS):
+            raise BadInputError(f"{options.typed(name)} is for kernels: name one too, for instance --kernel rbf.")
+        return
+    strange = [options.typed(name) for name in options.given(asked, LINEAR_ONLY)]
+    strange += ["--no-intercept"] * asked.no_intercept
+    strange += [f"--{name} {word}" for name, word in (("multiclass", "ovo"), ("combine", "pocket"))
+                if getattr(asked, name) == word]  # fmt: skip
+    if strange:
+        raise BadInputError(f"{strange[0]} is for the linear perceptron: leave it out, or leave out --kernel.")
+    if asked.on_full is not None and asked.budget is None:
+        raise BadInputError("--on-full needs --budget: without one, the model is never full.")
+    for name in options.given(asked, (*LONG_RUNS, *CLUSTERS)):
+        raise BadInputError(f"{options.typed(name)} does not go with --kernel: kernels need all data in memory.")
+
+
+def _new_model(asked: Any) -> "AnyModel":
+    """The model that the options ask for; parameters that it cannot have are refused."""
+    told = options.given(asked, (*RULE, *OF_KERNELS, "max_iter", "tol", "max_seconds"))
+    if asked.tol == 0:
+        told["tol"] = None
+    if asked.epochs is not None:
+        told |= {"max_iter": asked.epochs, "tol": None}
+    if asked.cost is not None:
+        told["cost"] = read_by_class("--cost", asked.cost)
+    if asked.class_weight not in (None, "balanced"):
+        told["class_weight"] = read_by_class("--class-weight", asked.class_weight)
+    told |= {"early_stopping": asked.early_stopping, "random_state": asked.seed, "shuffle": not asked.no_shuffle}
+    model: AnyModel
+    if asked.kernel is not None:
+        from perceptrons import KernelPerceptron
+        from perceptrons.kernel.choices import check_choices
+
+        model = KernelPerceptron(**told)
+    else:
+        from perceptrons import Perceptron
+        from perceptrons.training.choices import check_choices
+
+        model = Perceptron(**told, fit_intercept=not asked.no_intercept)
+    with refusing(ValueError):
+        check_choices(model)
+    return model
+
+
+def command(asked: Any, name: str = "train") -> Any:
+    """The command that was given, as text, without the options of a run and some others."""
+
+    def again(*without: str) -> str:
+        words = ["perceptrons", name, *map(str, asked.data or [])]
+        for option, value in options.given(asked, dict.fromkeys(AGAIN)).items():
+            usual = {"seed": 0, "in_memory": options.size("2GiB")}.get(option)
+            if option in without or value == usual:
+                continue
+            for one in value if isinstance(value, list) else [value]:
+                words += [options.typed(option)] if one is True else [options.typed(option), str(one)]
+        return shlex.join(words)
+
+    return again
+
+
+# ---- data in memory
+
+
+def _digits() -> "Table":
+    from perceptrons.cli.digits import digits
+
+    return digits()
+
+
+def _on_files(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
+    """Learn from files: whole if they fit, else while they are read."""
+    if asked.example is not None:
+        return _on_messages(model, asked)
+    reader = opened(files, asked)
+    table = None
+    if asked.in_memory:
+        from perceptrons.cli.progress import Waiting
+
+        with Waiting("Reading ...", shown=not (asked.quiet or asked.json)):
+            table = read_within(reader, asked.in_memory, said=False)
+    if table is not None:
+        return _on_table(model, table, asked, reader)
+    return _on_stream(model, reader, asked)
+
+
+def _on_messages(model: "AnyModel", asked: Any) -> "Run":
+    """Learn from the text messages that come with the package: the first are for training, the last for the test."""
+    import numpy as np
+
+    from perceptrons import data
+
+    path = Path(data.__file__).parent / "examples" / "sms-spam.tsv.gz"
+    told = SimpleNamespace(**{**vars(asked), "format": options.Format("text"), "data": [path]})
+    reader = opened([path], told)
+    table = read_within(reader, None)
+    assert table is not None
+    n = round(SMS_SHARE * table.X.shape[0])
+    rest = table.X.shape[0] - n
+    said = f"The first {n:,} messages to learn from, the last {rest:,} to test on"
+    parts = Parts(table.part(np.arange(n)), table.part(np.arange(n, n + rest)), said)
+    return _on_table(model, table, asked, reader, parts)
+
+
+def _on_table(
+    model: "AnyModel", table: "Table", asked: Any, reader: "Reader | None" = None, parts: Parts | None = None
+) -> "Run":
+    """Learn from data in memory."""
+    from perceptrons.cli.run import Run
+    from perceptrons.theory.scales import scaler_for
+
+    check_classes(table, asked.many_classes)
+    test_reader = None
+    if parts is None and asked.test is not None:
+        held_out = like_table(table, asked.test, asked)
+        n = table.X.shape[0]
+        said = f"{n:,} to learn from; {held_out.X.shape[0]:,} in {asked.test} to test on"
+        parts, test_reader = Parts(table, held_out, said), held_out
+    if parts is None:
+        parts = split_whole(table, SHARE if asked.test_share is None else asked.test_share, asked.seed)
+    name_classes(model, parts.train.y)
+    checkpoint = None
+    began = time.perf_counter()
+    if asked.checkpoint is not None or asked.classes is not None:
+        checkpoint = _fit_resumably(model, parts.train, asked, reader)
+    else:
+        _fit(model, parts.train, asked)
+    seconds = time.perf_counter() - began
+    table.teach(model)
+    if asked.output is not None:
+        save_model(model, asked.output)
+    slow = model.combine == "vote" and parts.test is not None
+    digits = not asked.data and asked.example is None
+    name = "Handwritten digits of 8 by 8 pixels (from scikit-learn)"
+    if not digits:
+        name = SMS_NAME if asked.example is not None else name_of(table)
+    return Run(
+        model, name, _data(asked), "whole", f"{_size(table)} of parsed data", parts.said, seconds, table,
+        train=None if slow else measured(model, parts.train), test=measured(model, parts.test),
+        test_reader=test_reader, lines=parts.train.lines, scaler=scaler_for(parts.train.X, model),
+        output=asked.output, checkpoint=checkpoint,
+        example=None if asked.example is None else asked.example.value, again=command(asked),
+    )  # fmt: skip
+
+
+def _data(asked: Any) -> Any:
+    """The data as JSON names them."""
+    if not asked.data:
+        return "digits" if asked.example is None else asked.example.value
+    return str(asked.data[0]) if len(asked.data) == 1 else [str(path) for path in asked.data]
+
+
+def _fit(model: "AnyModel", table: "Table", asked: Any) -> None:
     """Fit the model; a spinner turns meanwhile if somebody is watching."""
+    from perceptrons.cli.progress import Waiting
+
     about = None if str(table.path) == "digits" else table.path
-    spinner: Any = nullcontext()
-    if waiting and sys.stderr.isatty():
-        spinner = screen(stderr=True).status("Learning ...")
-    with spinner, refusing(ValueError, TypeError, about=about):
-        model.fit(table.X, table.y)
-    if table.feature_names is not None:
-        model.feature_names_in_ = table.feature_names
+    model.set_params(verbose=int(asked.verbose and not asked.quiet))
+    with Waiting("Learning ...", shown=not (asked.quiet or asked.json or asked.verbose)):
+        with refusing(ValueError, TypeError, about=about):
+            model.fit(table.X, table.y, sample_weight=table.weight)
     model.set_params(verbose=0)  # a saved model should not draw bars wherever it is loaded
 
 
-def tables(
-    data: Path | None,
-    test: Path | None,
-    share: float,
-    seed: int,
-    format: options.DataFormat | None,
-    label_column: str | None,
-    many_classes: bool = False,
-) -> tuple["Table", "Table | None", str]:
-    """What to learn from, what to test on, and a sentence about it."""
-    import numpy as np
+class InMemory:
+    """A table as a stream of one block, which a checkpoint can be resumed with: the weights are those of `fit`."""
 
-    from perceptrons.cli.digits import digits
-    from perceptrons.training.epochs import hold_out
+    def __init__(self, table: "Table", reader: "Reader", *about: Any):
+        self._table, self._reader, self._about = table, reader, about
 
-    table = digits() if data is None else read_table(data, format, label_column)
-    check_classes(table, many_classes)
-    n = table.X.shape[0]
-    if test is not None:
-        held_out = read_table(
-            test, format if data is not None and test.suffix == data.suffix else None, table.label_name or label_column,
-            feature_names=table.feature_names, n_features=table.X.shape[1], part="test",
-            text_labels=table.y is not None and table.y.dtype.kind == "U",
+    def __iter__(self) -> Any:
+        yield self._table.X, self._table.y, self._table.weight
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reader, name)
+
+    def fingerprint(self) -> list[Any]:
+        return [*self._reader.fingerprint(), "whole", *self._about]
+
+
+def _fit_resumably(model: "AnyModel", table: "Table", asked: Any, reader: "Reader | None") -> Any:
+    if is_kernel(model) or reader is None:
+        raise BadInputError("--checkpoint and --classes are for files and the linear perceptron: leave them out.")
+    from perceptrons.cli.progress import SpokenCheckpoint, Watching, watched
+
+    watching = Watching(model, None, [], lines=False, live=False, needed=True)
+    checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching)
+    share = SHARE if asked.test_share is None else asked.test_share
+    source: Any = InMemory(table, reader, str(asked.test), share, asked.seed)
+    with watched(watching, checkpoint, asked.checkpoint):
+        model.fit_stream(
+            source, asked.epochs, classes=_named_classes(model, asked), cache=False, checkpoint=checkpoint,
+            watch=watching,
         )  # fmt: skip
-        return table, held_out, f"{n:,} to learn from; {held_out.X.shape[0]:,} in {test} to test on"
-    if share == 0:
-        return table, None, f"All {n:,} to learn from, none held out"
-    codes = np.unique(np.asarray(table.y), return_inverse=True)[1]
-    if n * share < 1 or np.bincount(codes).max() == 1:
-        return table, None, f"All {n:,} to learn from: too few to hold {share:.0%} out as a test"
-    train, rest = hold_out(codes, None, share, seed)
-    said = f"{len(train):,} to learn from; {len(rest):,} held out as a test ({share:.0%} of every class, seed {seed})"
-    return table.part(train), table.part(rest), said
+    return checkpoint
+
+
+def measured(model: "AnyModel", table: "Table | None") -> "Quality | None":
+    from perceptrons.cli.quality import measure
+
+    if table is None:
+        return None
+    return measure(model.classes_, table.y, winners(model, scored(model, table.X)))
 
 
 def check_classes(table: "Table", many_classes: bool) -> None:
@@ -289,6 +326,140 @@ def check_classes(table: "Table", many_classes: bool) -> None:
     from perceptrons.data.table import not_classes
 
     assert table.y is not None
-    what = None if many_classes else not_classes(np.unique(table.y).tolist(), table.X.shape[0], table.label_name)
+    labels = np.unique(table.y).tolist()
+    what = None if many_classes else not_classes(labels, table.X.shape[0], table.label_name)
     if what is not None:
         raise BadInputError(f"{table.path}: {what}")
+    if len(labels) < 2:
+        raise BadInputError(f"{table.path}: has only one class, {plain(labels[0])}: a classifier needs at least two.")
+
+
+def _size(table: "Table") -> str:
+    X = table.X
+    parts = (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)
+    return f"{sum(part.nbytes for part in parts) / 1e6:,.1f} MB"
+
+
+# ---- data that do not fit
+
+
+def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
+    """Learn while the data are read."""
+    from perceptrons.cli.progress import SpokenCheckpoint, Watching, watched
+    from perceptrons.cli.run import Run
+
+    limit = f"{asked.in_memory / 2**30:.3g} GiB (--in-memory)"
+    why = f"more than {limit} of parsed data" if asked.in_memory else "asked by --in-memory 0"
+    if is_kernel(model):
+        raise BadInputError(f"--kernel needs all data in memory, and there are {why}: raise --in-memory.")
+    if asked.class_weight == "balanced":
+        raise BadInputError(
+            f'--class-weight balanced needs all data in memory, and there are {why}: name the weights, {{"class": weight}}.'
+        )
+    for name, value in (("--cost", model.cost), ("--class-weight", model.class_weight)):
+        if value is not None and asked.classes is None:
+            raise BadInputError(f"{name} needs --classes here, since a stream tells its classes only as they come.")
+    share = (SHARE if asked.test_share is None else asked.test_share) if asked.test is None else 0.0
+    source: Any = WithoutTest(reader, share, asked.seed) if share else reader
+    said = not (asked.quiet or asked.json)
+    title = [f"{name_of(reader)}: learned while it is read ({why})"]
+    title += [f"{asked.test} to test on"] * (asked.test is not None)
+    title += [f"{share:.0%} held out as a test (seed {asked.seed})"] * bool(share)
+    watching = Watching(
+        model, asked.epochs, title, lines=said,
+        live=(asked.verbose and not asked.quiet) or (sys.stderr.isatty() and said),
+        needed=asked.output is not None or asked.checkpoint is not None,
+    )  # fmt: skip
+    checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching)
+    classes = _named_classes(model, asked)
+    began = time.perf_counter()
+    with watched(watching, checkpoint, asked.checkpoint):
+        model.fit_stream(
+            source, asked.epochs, classes=classes, cache=asked.cache, checkpoint=checkpoint, watch=watching
+        )
+    seconds = time.perf_counter() - began
+    if asked.output is not None:
+        save_model(model, asked.output)
+    if watching.unread is not None:
+        raise watching.unread
+    test, test_reader = None, None
+    if asked.test is not None and not (asked.quiet and not asked.json):
+        test_reader = opened([asked.test], SimpleNamespace(on_error=asked.on_error), like=model)
+        test = measured_blocks(model, blocks_of(test_reader))
+    elif share and not (asked.quiet and not asked.json):
+        test = measured_blocks(model, source.test())
+    return Run(
+        model, name_of(reader), _data(asked), "stream", why, "", seconds, reader, test=test, test_reader=test_reader,
+        output=asked.output, checkpoint=checkpoint, again=command(asked),
+    )  # fmt: skip
+
+
+def measured_blocks(model: "AnyModel", blocks: Any) -> "Quality | None":
+    """Compare a model's answers with the labels of blocks."""
+    from perceptrons.cli.quality import Tally
+
+    tally = Tally(model.classes_)
+    for block in blocks:
+        tally.add(block.classes, block.codes, winners(model, scored(model, block.X)))
+    quality = tally.quality()
+    return quality if quality.total else None
+
+
+def _named_classes(model: "AnyModel", asked: Any) -> "np.ndarray | None":
+    """The classes that were named, as the reader will give them; costs and weights then speak of these."""
+    from perceptrons.data.table import as_labels
+
+    if asked.classes is None:
+        return None
+    texts = [text.strip() for text in asked.classes.split(",")]
+    if len(texts) < 2 or len(set(texts)) < len(texts) or not all(texts):
+        raise BadInputError(f"--classes {plain(asked.classes, 60)}: give two or more, each once, as in ham,spam.")
+    classes = as_labels(texts, asked.text_labels)
+    name_classes(model, classes)
+    return classes
+
+
+# ---- clusters
+
+
+def _on_cluster(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
+    from perceptrons.cli import cluster
+    from perceptrons.cli.progress import MixingWatch, SpokenCheckpoint
+    from perceptrons.cli.run import Run
+    from perceptrons.distributed.rows import check as check_model
+
+    cluster.check(files, asked)
+    if asked.class_weight is not None or asked.cost is not None:
+        if asked.classes is None:
+            raise BadInputError("--cost and --class-weight need --classes here: workers tell the classes as they come.")
+    with refusing(ValueError):
+        check_model(model)
+    names, how = cluster.by_workers(files, asked)
+    for path in (asked.output, asked.checkpoint):
+        check_output(path, *names, asked.test)
+    read: Any = SimpleNamespace(files=names, skipped=0, complaints=[], notices=[])
+    said = not (asked.quiet or asked.json)
+    title = [name_of(read)] + [f"{asked.test} to test on"] * (asked.test is not None)
+    watching = MixingWatch(
+        model, asked.epochs, title, lines=said,
+        live=(asked.verbose and not asked.quiet) or (sys.stderr.isatty() and said),
+        needed=asked.output is not None or asked.checkpoint is not None,
+    )  # fmt: skip
+    checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching, mixed=True)
+    classes = _named_classes(model, asked)
+    began = time.perf_counter()
+    told = cluster.learn_on_cluster(model, names, how, asked, classes, watching, checkpoint)
+    seconds = time.perf_counter() - began
+    if asked.output is not None:
+        save_model(model, asked.output)
+    if watching.unread is not None:
+        raise watching.unread
+    read.skipped, read.complaints = watching.skipped, list(watching.complaints)
+    test, test_reader = None, None
+    if asked.test is not None:
+        test_reader = opened([asked.test], SimpleNamespace(on_error=asked.on_error), like=model)
+        test = measured_blocks(model, blocks_of(test_reader))
+    return Run(
+        model, name_of(read), _data(asked), "cluster", "asked by --dask or --workers", "", seconds, read, test=test,
+        test_reader=test_reader, output=asked.output, checkpoint=checkpoint, again=command(asked), cluster=told,
+    )  # fmt: skip

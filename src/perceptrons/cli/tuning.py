@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.cli.byclass import file_of
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.screen import bar, count, grid, heading, percent, plain
+from perceptrons.cli.selecting import in_words
 from perceptrons.training.wording import shown_epochs
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from perceptrons.cli.files import AnyModel
-    from perceptrons.cli.kernels import KernelName
-    from perceptrons.cli.train import Combine
-    from perceptrons.cli.wholedata import WholeData
+    from perceptrons.data import Table
     from perceptrons.selection import Recipe
 
 SHOWN = 12  # settings at most
 WIDEST = 24  # characters of a bar
 
 
-def new_model(combine: "Combine | None", kernel: "KernelName | None", max_iter: int | None, seed: int) -> "AnyModel":
+def new_model(combine: Any, kernel: Any, max_iter: int | None, seed: int) -> "AnyModel":
     """The estimator whose settings are to be found."""
     from perceptrons import KernelPerceptron, Perceptron
 
@@ -72,14 +71,14 @@ def summary(found: "Recipe") -> dict[str, Any]:
     }
 
 
-def show(found: "Recipe", read: "WholeData", output: Path | None, console: "Console") -> None:
+def show(found: "Recipe", table: "Table", output: Path | None, console: "Console") -> None:
     """The report for people."""
     from perceptrons.selection.recipe import named
     from perceptrons.selection.seal import RERUN
     from perceptrons.theory.scales import scaler_for
 
     sizes = found.sizes
-    console.print(read.in_words(), markup=False)
+    console.print(in_words(table), markup=False)
     tested = f"{sizes['test']:,} to test on, once" if sizes["test"] else "none to test on"
     console.print(
         f"{sizes['train']:,} to learn from, {sizes['dev']:,} to choose by, {tested} (split {found.parts.how})",
@@ -114,7 +113,7 @@ def show(found: "Recipe", read: "WholeData", output: Path | None, console: "Cons
             f"Forced: these test examples were looked at {found.looks} times by now, so that the figure may flatter. "
             "The model says so too.", style="yellow",
         )  # fmt: skip
-    if read.source is None and scaler_for(read.X) is not None:
+    if scaler_for(table.X, found.model) is not None:
         console.print(
             "The features differ widely in scale: scaling them may help, more than any setting.", style="yellow"
         )

@@ -25,7 +25,7 @@ from perceptrons.training.weights import SettlingAverage
 class LinearTrainee:
     """What linear models do alike, whether their examples lie in memory or come block by block."""
 
-    learner: Learner
+    learner: Any  # Learner
     average: SettlingAverage | None
 
     def norm(self) -> float:

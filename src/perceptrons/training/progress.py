@@ -7,7 +7,7 @@ from typing import Any
 class Progress:
     """A rich bar with mistakes and held-out accuracy; silent unless `shown`. rich is imported only when it is."""
 
-    def __init__(self, shown: bool, max_iter: int, n: int):
+    def __init__(self, shown: bool, max_iter: int, n: int | None):
         self._bar: Any = None
         if shown:
             from rich.console import Console

@@ -1,0 +1,164 @@
+"""`perceptrons train` on a Dask cluster: one that is there already, or processes of this machine."""
+
+import logging
+import os
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from perceptrons.cli.errors import BadInputError, refusing, refusing_data
+from perceptrons.cli.inputs import STDIN, opened
+from perceptrons.cli.progress import MixingWatch, SpokenCheckpoint, watched
+from perceptrons.cli.screen import count, plain, say
+
+SECONDS = 10  # to wait for a scheduler
+QUIET = "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED"
+PRELOAD = "distributed.worker.preload"
+DEAF = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"  # a Ctrl-C is this process's to answer
+NOTHING = Path(os.devnull)
+
+
+def check(files: list[Path], asked: Any) -> None:
+    """Refuse what does not go with a cluster."""
+    chosen = "--dask" if asked.dask is not None else "--workers"
+    if asked.dask is not None and asked.workers is not None:
+        raise BadInputError("--dask and --workers exclude each other: give a cluster's address, or start one here.")
+    if asked.example is not None:
+        raise BadInputError(f"--example does not go with {chosen}: it is learned on one machine in no time.")
+    if not files:
+        raise BadInputError(f"{chosen} needs DATA: name the files that the workers are to read.")
+    if STDIN in files:
+        raise BadInputError(f"- does not go with {chosen}: workers cannot read standard input, so give files.")
+    if asked.cache is not None:
+        raise BadInputError(f"--cache does not go with {chosen}: every worker keeps what it reads on its own disk.")
+    if asked.test_share:
+        raise BadInputError(f"--test-share does not go with {chosen}: test on a file of its own, --test FILE.")
+
+
+@contextmanager
+def connected(asked: Any) -> Iterator[Any]:
+    """A client of the cluster that was asked for."""
+    from perceptrons.distributed.cluster import local_cluster, need_dask
+
+    with refusing(ImportError):
+        need_dask()
+    import dask
+    import distributed
+
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set({PRELOAD: [*dask.config.get(PRELOAD), DEAF]}))
+        if not asked.verbose:
+            stack.enter_context(dask.config.set({QUIET: "critical"}))
+            stack.enter_context(_silence())
+        if asked.dask is None:
+            with refusing(OSError, RuntimeError, about="--workers: they cannot be started"):
+                cluster = stack.enter_context(local_cluster(asked.workers))
+                client = stack.enter_context(distributed.Client(cluster))
+        else:
+            try:
+                client = stack.enter_context(distributed.Client(asked.dask, timeout=SECONDS))
+            except (OSError, ValueError, TypeError) as error:
+                raise BadInputError(
+                    f"--dask {plain(asked.dask, 60)}: no scheduler answers there ({error}): "
+                    "start one by dask scheduler, and give the address that it prints."
+                ) from error
+        yield client
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Nothing is logged."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+def by_workers(files: list[Path], asked: Any) -> tuple[list[Path], dict[str, Any]]:
+    """Files by their whole names, and how to read them. Those of another machine's cluster need not be on this one."""
+    from perceptrons.data import stream_format
+
+    data = files
+    if asked.dask is not None:
+        data = [NOTHING]
+        if asked.format is None:
+            with refusing_data():
+                asked = SimpleNamespace(**{**vars(asked), "format": stream_format(tuple(files))})
+    reader = opened(data, asked)
+    if reader.format == "npz":
+        raise BadInputError("--format npz: such files are read whole, and not by workers: give another format.")
+    found = _found(files) if asked.dask is not None else reader.files
+    how = {name: value for name, value in reader.asked.items() if value is not None}
+    if asked.many_classes:
+        how["many_classes"] = True
+    return [Path(os.path.abspath(path)) for path in found], how
+
+
+def _found(data: list[Path]) -> list[Path]:
+    """The files that names and patterns stand for; a pattern without any here may have some there."""
+    from perceptrons.data.source import find_files
+
+    files = []
+    for path in data:
+        found = [path]
+        with suppress(ValueError):
+            found = find_files((path,))
+        files += found
+    return files
+
+
+def learn_on_cluster(
+    model: Any, files: list[Path], how: dict[str, Any], asked: Any, classes: Any, watching: MixingWatch,
+    checkpoint: SpokenCheckpoint | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Learn on the workers; what there is to say of them."""
+    from perceptrons.distributed import fit
+
+    mixing = {} if asked.mixing is None else {"mixing": asked.mixing.value}
+    with connected(asked) as client:
+        if not (asked.quiet or asked.json):
+            workers = client.nthreads()
+            there = count(len(workers), "worker") if workers else "no worker yet, waiting for one"
+            say(f"Cluster {client.scheduler.address}: {there}. Dashboard: {client.dashboard_link}")
+        with watched(watching, checkpoint, asked.checkpoint), _refusing_lost(asked, checkpoint):
+            client.wait_for_workers(1)
+            watching.meet(client.nthreads(), asked.shards)
+            fit(
+                model, files, client=client, shards=asked.shards, epochs=asked.epochs, classes=classes,
+                checkpoint=checkpoint, watch=watching, **mixing, **how,
+            )  # fmt: skip
+        bound = model.mixing_bound_
+        return {
+            "scheduler": client.scheduler.address,
+            "workers": watching.workers,
+            "shards": model.n_shards_,
+            "mixing": model.mixing_,
+            "bound": None if bound is None else {**vars(bound), "holds": bound.holds, "why": bound.explain()},
+        }
+
+
+@contextmanager
+def _refusing_lost(asked: Any, checkpoint: SpokenCheckpoint | None) -> Iterator[None]:
+    """Turn the loss of the scheduler, of data or of too many workers into refusals that say what is left."""
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
+    from perceptrons.distributed import ClusterError
+
+    try:
+        yield
+    except (ClusterError, CancelledError, CommClosedError, KilledWorker) as error:
+        left = "Nothing is saved: with --checkpoint FILE a run can be resumed."
+        if checkpoint is not None:
+            left = "Nothing was mixed yet, so that nothing is saved."
+        if checkpoint is not None and checkpoint.path.exists():
+            left = (
+                f"The last mixed weights are in {asked.checkpoint}: the same command with --resume, on another cluster "
+                "if need be, continues from there."
+            )
+        raise BadInputError(f"{error} {left}") from error

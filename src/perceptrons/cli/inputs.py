@@ -1,0 +1,218 @@
+"""The data of commands: opened by the options that were given, or as a model learned; whole, or block by block."""
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from perceptrons.cli import options
+from perceptrons.cli.errors import BadInputError, refusing_data, refusing_to_open
+from perceptrons.cli.screen import count, percent, plain, say
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from perceptrons.cli.files import AnyModel
+    from perceptrons.data import Table
+    from perceptrons.data.reader import Block, Reader
+
+STDIN = Path("-")
+SHARE = 0.2  # of the examples, held out as a test set
+
+
+def opened(data: Sequence[Path], asked: Any, like: "AnyModel | None" = None, **more: Any) -> "Reader":
+    """What data hold. asked: the options of reading; like: a model whose way of reading counts where they say nothing."""
+    from perceptrons.data import stream
+
+    told = options.given(asked, [name for name in options.READING if hasattr(asked, name)])
+    text = {name: told.pop(name).sizes() for name in ("words", "chars") if name in told}
+    if like is not None:
+        more = {"text_labels": True, **more}  # those of a model may be words that look like numbers
+    with refusing_data():
+        reader = stream(*data, like=like, text=text or None, **told, **more)
+    check_files(reader.files)
+    return reader
+
+
+def check_files(files: Sequence[Path]) -> None:
+    """Refuse what cannot be read before any work is done. Nothing is opened: a pipe can be only once."""
+    from perceptrons.data.packed import STDIN as INPUT
+
+    for path in files:
+        if path in (INPUT, STDIN):
+            continue
+        with refusing_to_open(path):
+            path.stat()
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, "is a directory")
+            if not os.access(path, os.R_OK):
+                raise PermissionError(errno.EACCES, "permission denied")
+
+
+def blocks_of(reader: "Reader") -> Iterator["Block"]:
+    """The reader's blocks; errors become refusals."""
+    blocks = iter(reader)
+    while True:
+        with refusing_data():
+            block = next(blocks, None)
+        if block is None:
+            return
+        yield block
+
+
+def whole(reader: "Reader", **more: Any) -> "Table":
+    """All examples of a reader, and on stderr what was skipped."""
+    table = read_within(reader, None, **more)
+    assert table is not None
+    return table
+
+
+def read_within(reader: "Reader", limit: int | None, said: bool = True) -> "Table | None":
+    """All examples if they take at most so many bytes."""
+    with refusing_data():
+        table = reader.read(limit)
+    if table is None:
+        return None
+    if not table.X.shape[0]:
+        raise BadInputError(f"{name_of(reader)}: there is no example in it: give a line for each.")
+    if said:
+        say_skipped(reader)
+    return table
+
+
+def name_of(reader: "Reader") -> str:
+    """A file by its name, several by their number, the first and the last."""
+    files = reader.files
+    return str(files[0]) if len(files) == 1 else f"{count(len(files), 'file')}: {files[0]} ... {files[-1]}"
+
+
+def skipped_in_words(reader: Any) -> str:
+    """3 records were skipped, the first: a.svm:7:3: ..."""
+    were = "record was" if reader.skipped == 1 else "records were"
+    return f"{count(reader.skipped, were, were)} skipped, the first: {reader.complaints[0]}"
+
+
+def say_skipped(reader: Any) -> None:
+    """Say on stderr how many records were skipped, if any, and what else there is to say."""
+    for notice in reader.notices:
+        say(f"{reader.files[0]}: {notice}")
+    if reader.skipped:
+        say(skipped_in_words(reader))
+
+
+# ---- what is held out as a test set
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What to learn from, what to test on (None: nothing), and a sentence about it."""
+
+    train: Any
+    test: Any
+    said: str
+
+
+def split_whole(table: "Table", share: float, seed: int) -> Parts:
+    """A table, cut by a hash of every example: the same parts as of a stream of the same examples."""
+    import numpy as np
+
+    n = table.X.shape[0]
+    if share == 0:
+        return Parts(table, None, f"All {n:,} to learn from, none held out")
+    aside = held_out(table.X, table.y, share, seed)
+    classes, codes = np.unique(np.asarray(table.y), return_inverse=True)
+    learned = np.bincount(codes[~aside], minlength=len(classes))
+    if not aside.any() or not learned.all():
+        return Parts(table, None, f"All {n:,} to learn from: too few to hold {percent(share, 0)} out as a test")
+    said = f"{n - aside.sum():,} to learn from; {aside.sum():,} held out as a test ({percent(share, 0)}, seed {seed})"
+    return Parts(table.part(np.flatnonzero(~aside)), table.part(np.flatnonzero(aside)), said)
+
+
+def held_out(X: Any, y: Any, share: float, seed: int) -> "np.ndarray":
+    """Which examples are for the test."""
+    from perceptrons.training.split import held_out_rows
+    from perceptrons.training.targets import read_target
+
+    return held_out_rows(X, read_target(y, X.shape[0]), share, seed)
+
+
+class WithoutTest:
+    """A reader without the examples of the test set, which are kept aside as they come."""
+
+    def __init__(self, reader: "Reader", share: float, seed: int):
+        self._reader, self._share, self._seed = reader, share, seed
+        self.aside: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reader, name)
+
+    def fingerprint(self) -> list[Any]:
+        return [*self._reader.fingerprint(), self._share, self._seed]
+
+    def __iter__(self) -> Iterator["Block"]:
+        self.aside = []
+        for block in self._reader:
+            aside = held_out(block.X, block.y, self._share, self._seed)
+            if aside.any():
+                self.aside.append(part_of(block, aside))
+            if not aside.all():
+                yield part_of(block, ~aside) if aside.any() else block
+
+    def test(self) -> Iterator["Block"]:
+        """The examples that were kept aside; read again, if what was learned from came from a cache."""
+        if not self.aside:
+            for _ in self:
+                pass
+        return iter(self.aside)
+
+
+def part_of(block: "Block", rows: "np.ndarray") -> "Block":
+    """Only these rows of a block."""
+    X, codes, weight, lines = (
+        None if part is None else part[rows] for part in (block.X, block.codes, block.weight, block.lines)
+    )
+    return block._replace(X=X, codes=codes, weight=weight, lines=lines)
+
+
+# ---- groups
+
+
+def with_groups(data: Sequence[Path], asked: Any, column: str) -> tuple["Table", "np.ndarray"]:
+    """All examples, and for each the value of a column that is not a feature, but a group."""
+    if STDIN in data:
+        raise BadInputError("--group-column reads DATA twice, and standard input can be read only once.")
+    ignore = [*(asked.ignore or []), column]
+    table = whole(opened(data, _changed(asked, ignore=ignore)))
+    label = table.source.get("label_column")
+    ignore = [*(asked.ignore or []), *([label] if label else [])]
+    # a group is read as if it were the label, since it may be a word; as a feature it would give examples away
+    only = _changed(asked, ignore=ignore, label_column=column, text_labels=True, many_classes=True)
+    try:
+        groups = whole(opened(data, only), said=False).y
+    except BadInputError as error:
+        raise BadInputError(f"--group-column {plain(column)}, read as labels are: {error}") from error
+    assert groups is not None
+    if len(groups) != table.X.shape[0]:
+        raise BadInputError(
+            f"--group-column {plain(column)}: {len(groups):,} examples have one, of {table.X.shape[0]:,}: fill it in."
+        )
+    return table, groups
+
+
+def _changed(asked: Any, **changes: Any) -> Any:
+    return SimpleNamespace(**{**vars(asked), **changes})
+
+
+def like_table(table: "Table", path: Path, asked: Any) -> "Table":
+    """Another file, read as the examples of a table were."""
+    like: Any = SimpleNamespace(source_=table.source, columns_=table.columns, n_features_in_=table.X.shape[1])
+    named = SimpleNamespace(label_column=asked.label_column, text_column=asked.text_column, on_error=asked.on_error)
+    more = whole(opened([path], named, like=like, text_labels=table.y is not None and table.y.dtype.kind == "U"))
+    if more.X.shape[1] < table.X.shape[1]:
+        from perceptrons.training.blocks import widened
+
+        more = replace(more, X=widened(more.X, table.X.shape[1]))
+    return more

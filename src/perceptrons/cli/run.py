@@ -1,0 +1,273 @@
+"""What `perceptrons train` says when it is done, for people and for machines: the same for every way to train."""
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perceptrons.cli.columns import audit, hashing_in_words, names_of
+from perceptrons.cli.digits import pictures
+from perceptrons.cli.files import is_kernel
+from perceptrons.cli.inputs import skipped_in_words
+from perceptrons.cli.quality import Quality, beside
+from perceptrons.cli.screen import bar, count, grid, heading, listed, percent
+from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
+from perceptrons.cli.weights import rows_of, show_rows, top_by_row
+from perceptrons.cli.wording import apart, settings, why_it_stopped
+from perceptrons.training.wording import shown_epochs
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import Console
+
+    from perceptrons import SequencePerceptron
+    from perceptrons.cli.files import AnyModel
+
+ROWS = 12  # lines at most of important weights
+COMPLAINTS = 3  # shown to people
+CROWDED = 0.1  # of the features; if more share a column, more columns may help
+COUNTED = {"mistakes": "weighted by their mistakes", "uniform": "all the same"}
+
+
+@dataclass
+class Run:
+    """A finished training.
+
+    how: "whole", "stream" or "cluster". train, test: how good the model is on what it learned from (None: not
+    measured) and on what it did not. scaler: the one to advise. again: the command that learns so once more, without
+    some options.
+    """
+
+    model: "AnyModel"
+    name: str
+    data: Any
+    how: str
+    why: str
+    split: str
+    seconds: float
+    reader: Any
+    train: Quality | None = None
+    test: Quality | None = None
+    test_reader: Any = None
+    lines: "np.ndarray | None" = None
+    scaler: str | None = None
+    output: Path | None = None
+    checkpoint: Any = None
+    example: str | None = None
+    again: Callable[..., str] = lambda *without: ""
+    cluster: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def progress(self) -> list[dict[str, Any]]:
+        """Mistakes of the first epoch, each example predicted before it was learned from."""
+        first = self.model.history_[0]
+        marks = getattr(self.model, "progress_", None) or [(first["examples"], first["mistakes"])]
+        return [{"examples": n, "mistakes": wrong, "error": wrong / n if n else 0.0} for n, wrong in marks]
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """Everything as JSON knows it."""
+    model, progress = run.model, run.progress
+    rows = rows_of(model)
+    if is_kernel(model):
+        inside = {**kernel_facts(model), "support": top_support(model, rows, 10, run.lines)}
+    else:
+        inside = {"hashing": audit(model, rows, 10), "weights": top_by_row(model, rows, 10)}
+    test_skipped = 0 if run.test_reader is None else run.test_reader.skipped
+    return {
+        "data": run.data,
+        "how": run.how,
+        "why_so": run.why,
+        "model": None if run.output is None else str(run.output),
+        "checkpoint": None if run.checkpoint is None else str(run.checkpoint.path),
+        "resumed": run.checkpoint is not None and run.checkpoint.resumed,
+        "source": getattr(model, "source_", None),
+        "parameters": model.get_params(),
+        "classes": model.classes_.tolist(),
+        "n_features": model.n_features_in_,
+        "examples": model.history_[0]["examples"],
+        "test_examples": 0 if run.test is None else run.test.total,
+        "epochs": model.n_iter_,
+        "updates": model.n_updates_,
+        "mistakes": model.mistakes_.tolist(),
+        "history": model.history_,
+        "stop_reason": model.stop_reason_,
+        "why": why_it_stopped(model),
+        "progressive": progress,
+        "progressive_error": progress[-1]["error"],
+        "skipped": run.reader.skipped,
+        "complaints": run.reader.complaints,
+        "notices": run.reader.notices,
+        "test_skipped": test_skipped,
+        "train_accuracy": None if run.train is None else run.train.accuracy,
+        "test_accuracy": None if run.test is None else run.test.accuracy,
+        **inside,
+        **run.cluster,
+        "seconds": run.seconds,
+    }
+
+
+def show(run: Run, console: "Console") -> None:
+    """The report for people."""
+    model = run.model
+    classes = model.classes_.tolist()
+    if run.how == "whole":
+        size = f"{count(model.n_features_in_, 'feature')}, {count(len(classes), 'class', 'classes')}"
+        console.print(f"{run.name}: {size}\n{run.split}", markup=False)
+    if changed := settings(model):
+        console.print(f"Settings: {changed}", markup=False)
+    if is_kernel(model):
+        console.print(f"Kernel: {kernel_in_words(model)}", markup=False)
+    if run.how == "whole" or (run.how == "stream" and model.n_iter_ > 1):
+        console.print(heading(f"Mistakes while learning{apart(model)}"), mistakes(model, console))
+    stopped = f"Stopped after {count(model.n_iter_, 'epoch')} in {run.seconds:.2f} s."
+    console.print(f"\n{stopped} {why_it_stopped(model)}", markup=False)
+    if run.cluster:
+        _show_cluster(run, console)
+    if is_kernel(model):
+        console.print(f"It keeps {support_in_words(model, model.history_[0]['examples'])}.")
+    _show_features(run, console)
+    if run.how != "whole":
+        last = run.progress[-1]
+        wrong = f"{last['mistakes']:,} of {last['examples']:,} wrong before they were learned from"
+        console.print(f"Progressive error {percent(last['error'], 2)} ({wrong})", markup=False)
+    show_skipped(run.reader, console)
+    if run.test is not None:
+        console.print(f"Test accuracy {percent(run.test.accuracy)} ({beside(run.test)})", markup=False, style="bold")
+        if run.test_reader is not None:
+            show_skipped(run.test_reader, console)
+    if run.train is not None:
+        compared = beside(run.train) if run.test is None else f"{run.train.right:,} of {run.train.total:,}"
+        console.print(f"Training accuracy {percent(run.train.accuracy)} ({compared})", markup=False)
+    (_show_support if is_kernel(model) else _show_weights)(run, console)
+    if run.output is not None:
+        console.print(f"\nSaved as {run.output}", markup=False, soft_wrap=True)
+    console.print(heading("What to try next"))
+    for command, why in suggestions(run):
+        console.print(f"  {command}", markup=False, soft_wrap=True, style="cyan")
+        console.print(f"      {why}", markup=False, style="dim")
+
+
+def _show_cluster(run: Run, console: "Console") -> None:
+    told = run.cluster
+    shards = "1 shard"
+    if told["shards"] > 1:
+        shards = f"{count(told['shards'], 'shard')}, {COUNTED[told['mixing']]}"
+    console.print(f"{count(told['workers'], 'worker')}, {shards}", markup=False)
+    if told["bound"] is not None:
+        console.print(told["bound"]["why"], markup=False)
+
+
+def _show_features(run: Run, console: "Console") -> None:
+    model = run.model
+    hashing = None if is_kernel(model) else audit(model, rows_of(model, mirrored=False), 10)
+    if run.how == "whole" and hashing is None:
+        return
+    features = count(model.n_features_in_, "feature") if hashing is None else hashing_in_words(hashing)
+    classes = model.classes_.tolist()
+    console.print(f"{features[0].upper()}{features[1:]}; {len(classes)} classes: {listed(classes, 6)}", markup=False)
+
+
+def mistakes(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
+    """A bar per epoch, and its updates if they are others; of very many epochs the first, some, and the last."""
+    rows = model.history_
+    validated = rows[0]["validation_accuracy"] is not None
+    updates = any(row["updates"] != row["mistakes"] for row in rows)
+    more = [("updates", "right")] * updates + [("right on held-out examples", "right")] * validated
+    table = grid(("epoch", "right"), ("mistakes", "right"), ("", "left"), *more)
+    longest = max(8, min(32, console.width - 18 - 28 * validated - 9 * updates))
+    most = max(1, *(row["mistakes"] for row in rows))
+    for place in shown_epochs(len(rows)):
+        row = rows[place]
+        cells = [f"{row['epoch']}", f"{row['mistakes']:,}", bar(row["mistakes"] / most, longest, console)]
+        if updates:
+            cells.append(f"{row['updates']:,}")
+        if validated:
+            cells.append(percent(row["validation_accuracy"]))
+        table.row(*cells)
+    return table
+
+
+def show_skipped(reader: Any, console: "Console") -> None:
+    if reader.skipped:
+        console.print(f"{skipped_in_words(reader)}", style="yellow", markup=False, soft_wrap=True)
+        for complaint in reader.complaints[1:COMPLAINTS]:
+            console.print(f"    {complaint}", style="yellow", markup=False, soft_wrap=True)
+
+
+def _show_weights(run: Run, console: "Console") -> None:
+    model = run.model
+    rows = rows_of(model, mirrored=False)
+    title = {"class": " of each class", "pair": " of each pair: those above 0 speak for its second"}[rows[0].thing]
+    console.print(heading("Most important weights" + title * (len(rows) > 1)))
+    show_rows(rows, names_of(model), 6 if len(rows) == 1 else 3, ROWS, console)
+    picture = pictures(model, console) if run.data == "digits" else None
+    if picture is not None:
+        console.print(heading("Weights as pictures: shades speak for the digit, dots against it"))
+        console.print(picture)
+    if run.scaler is not None:
+        console.print(
+            "The features differ widely in scale, so their weights cannot be compared; scaling them may also help.",
+            style="yellow",
+        )
+
+
+def _show_support(run: Run, console: "Console") -> None:
+    model = run.model
+    assert is_kernel(model)
+    rows, names = rows_of(model, mirrored=False), support_names(model, run.lines)
+    console.print(heading("Support vectors with the largest coefficients" + " of each class" * (len(rows) > 1)))
+    show_rows(rows, names, 6 if len(rows) == 1 else 3, ROWS, console, ("example", "coefficient"))
+    if model.kernel != "cosine" and run.scaler is not None:
+        console.print(
+            "The features differ widely in scale, and the kernel hears the largest only: scale them first.",
+            style="yellow",
+        )
+
+
+def suggestions(run: Run) -> list[tuple[str, str]]:
+    """At most three commands that make sense after this run, each with its reason."""
+    model, found = run.model, []
+    if run.output is None:
+        found.append(
+            (f"{run.again()} -o {_file_name(run)}", "save the model, to predict, evaluate and inspect with it")
+        )
+    elif run.data == "digits":
+        found.append((f"perceptrons inspect {shlex.quote(str(run.output))} --class 3", "all weights of the digit 3"))
+    else:
+        saved = shlex.quote(str(run.output))
+        new = 'echo "win a free prize" | perceptrons predict {} -' if run.example else "perceptrons predict {} NEW-DATA"
+        found.append((new.format(saved), "predict, one label per line; - reads what you type or pipe into it"))
+        more = "support vectors" if is_kernel(model) else "weights"
+        found.append((f"perceptrons inspect {saved} --top 20", f"show more {more}"))
+    found += _better_settings(run)
+    if run.test is None and run.how != "whole":
+        found.append((f"{run.again('test_share')} --test FILE", "test it on examples it has not seen"))
+    if run.data == "digits":
+        found.append(("perceptrons train YOUR.csv", "learn from your own table, the label in its last column"))
+    return found[:3]
+
+
+def _better_settings(run: Run) -> list[tuple[str, str]]:
+    model, train, test = run.model, run.train, run.test
+    hashing = None if is_kernel(model) else audit(model, rows_of(model, mirrored=False), 10)
+    if hashing and hashing["features_sharing"] > CROWDED * hashing["features"]:
+        more = min(31, hashing["bits"] + 2)
+        return [(f"{run.again('hash_bits')} --hash-bits {more}", "many features share a column: give them more")]
+    if model.stop_reason_ == "max_iter":
+        option = "epochs" if run.again() != run.again("epochs") else "max_iter"
+        longer = f"{run.again(option)} --{option.replace('_', '-')} {2 * model.n_iter_}"
+        return [(longer, "the weights had not settled: give it more epochs")]
+    if train and test and train.accuracy - test.accuracy > 0.03 and not model.early_stopping:
+        why = "it fits the training set better than the test set (overfitting): stop earlier"
+        return [(f"{run.again()} --early-stopping", why)]
+    if model.combine == "average":
+        final = "coefficients" if is_kernel(model) else "weights"
+        return [(f"{run.again('combine')} --combine last", f"see what averaging is good for: the final {final} alone")]
+    return []
+
+
+def _file_name(run: Run) -> str:
+    first = Path(run.name).name.split(".")[0] if run.data != "digits" else "digits"
+    return shlex.quote(f"{run.example or first.strip('<>') or 'new'}.model")
