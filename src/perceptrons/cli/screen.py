@@ -82,7 +82,7 @@ def saying_warnings(speak: Callable[[str], None] = say, quiet: bool = False) -> 
             else:
                 before(message, category, *where, **more)
 
-        warnings.showwarning = show  # type: ignore[assignment]
+        warnings.showwarning = show
         yield
 
 

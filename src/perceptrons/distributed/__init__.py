@@ -5,4 +5,13 @@ from perceptrons.distributed.cluster import ClusterError, ClusterWarning
 from perceptrons.distributed.fitting import fit
 from perceptrons.distributed.lazily import decision_function, predict, score
 
-__all__ = ["ClusterError", "ClusterWarning", "MixingBound", "decision_function", "fit", "mixing_bound", "predict", "score"]
+__all__ = [
+    "ClusterError",
+    "ClusterWarning",
+    "MixingBound",
+    "decision_function",
+    "fit",
+    "mixing_bound",
+    "predict",
+    "score",
+]

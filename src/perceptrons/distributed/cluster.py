@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from perceptrons.training.threads import cores
+from perceptrons.training.wording import count
 
 PACKAGE = "perceptrons"
 TRIES = 20  # of what failed because a worker died
@@ -160,9 +161,7 @@ def gathered(workers: "Workers", futures: Any, **how: Any) -> Any:
 def gathering(workers: "Workers", futures: Any, **how: Any) -> Generator[None, None, Any]:
     """As `gathered`; yields again and again while it waits, so that its caller can do something else."""
     client = workers.client
-    asked = asyncio.run_coroutine_threadsafe(
-        client.gather(futures, asynchronous=True, **how), client.loop.asyncio_loop
-    )
+    asked = asyncio.run_coroutine_threadsafe(client.gather(futures, asynchronous=True, **how), client.loop.asyncio_loop)
     try:
         while True:
             try:
@@ -212,8 +211,8 @@ class Workers:
         """There are workers; if there were none before, say so."""
         if self._gone is not None:
             missing, self._gone = round(self._clock() - self._gone), None
-            here = _count(len(self.client.nthreads()), "worker")
-            self._warn(f"{here} now, after {_count(missing, 'second')} without: training resumes.")
+            here = count(len(self.client.nthreads()), "worker")
+            self._warn(f"{here} now, after {count(missing, 'second')} without: training resumes.")
 
     def wait(self, patience: float | None = None) -> None:
         """Wait for a worker."""
@@ -231,10 +230,6 @@ class Workers:
         """The time makes every warning a new one: Python shows the same text only once."""
         text = f"{time.strftime('%H:%M:%S')}: The cluster at {self.client.scheduler.address} has {what}"
         warnings.warn(text, ClusterWarning, stacklevel=3)
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def check_scheduler(client: Any, error: BaseException | None = None) -> None:
