@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import perceptrons
 from perceptrons import Checkpoint, Perceptron
-from perceptrons.distributed import ClusterError, fit
+from perceptrons.distributed import ClusterError, ClusterWarning, fit
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -204,7 +204,7 @@ def test_a_cluster_that_loses_all_its_workers_is_not_waited_for_forever(data, mo
                 cluster.scale(0)
 
         model = Perceptron(**SETTINGS)
-        with pytest.raises(ClusterError, match="No worker"):
+        with pytest.raises(ClusterError, match="No worker"), pytest.warns(ClusterWarning, match="has no workers"):
             fit(model, *data, client, shards=2, watch=watch)
         assert model.n_iter_ >= 2
         assert model.stop_reason_ == "failed"

@@ -69,7 +69,13 @@ def fit(
     Raises
     ------
     ClusterError
-        The scheduler or data on workers were lost. The estimator has the last mixed weights.
+        The scheduler or data on workers were lost, or there was no worker for 600 seconds. The estimator has the last
+        mixed weights.
+
+    Warns
+    -----
+    ClusterWarning
+        The cluster has no workers: at once, every 10 seconds while `fit` waits for one, and when it resumes.
 
     Examples
     --------

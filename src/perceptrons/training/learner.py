@@ -23,7 +23,7 @@ from perceptrons.training.learning import (
 )
 from perceptrons.training.method import ZERO_WHEN_PREDICTING, Method
 from perceptrons.training.problems import class_problems, class_scores, has_problems, label_problems, n_rows, row_places
-from perceptrons.training.room import check_room
+from perceptrons.training.room import Size, check_room
 from perceptrons.training.targets import Target, same_form
 from perceptrons.training.votes import Votes, take
 from perceptrons.training.weights import LATE, Weights, first_weights
@@ -70,7 +70,8 @@ class Learner:
     ) -> "Learner":
         """A model that has seen nothing; it starts from coef and bias where given."""
         shape = (n_rows(scheme, len(classes)), n_features)
-        check_room(*shape, np.dtype(dtype).itemsize * (1 + (combine in ("pocket", "vote")) + sigma) + LATE)
+        size = np.dtype(dtype).itemsize * (1 + (combine in ("pocket", "vote")) + sigma) + LATE
+        check_room(Size(scheme, len(classes), n_features, size))
         w, b = first_weights(shape, dtype, init, seed, intercept, order="F" if sparse and scheme != "ovo" else "C")
         if coef is not None:
             w[:] = _shaped(coef, shape, dtype, "coef_init")
@@ -147,6 +148,7 @@ class Learner:
         A binary model becomes rows (-w, w) when a third does, which is the same model (spec 3).
         """
         if len(classes) != len(self.classes):
+            check_room(self._size._replace(n_classes=len(classes)), self._size)
             with Uninterrupted():
                 self._add_classes(classes)
 
@@ -171,8 +173,13 @@ class Learner:
 
     def meet_features(self, n_features: int) -> None:
         if n_features > self.weights.n_features:
+            check_room(self._size._replace(n_features=n_features), self._size)
             self.weights.grow_features(n_features, self.init, self.seed)
             self._average = None
+
+    @property
+    def _size(self) -> Size:
+        return Size(self.scheme, len(self.classes), self.n_features, self.weights.weight_size)
 
     def learn_block(self, examples: Examples, method: Method) -> None:
         """One pass over the examples in their order; the pocket is judged on them."""

@@ -59,5 +59,5 @@ def silence() -> Iterator[None]:
 def in_words(client: Any) -> str:
     """The cluster and where to watch it."""
     workers = client.nthreads()
-    there = count(len(workers), "worker") if workers else "no worker yet, waiting for one"
+    there = count(len(workers), "worker") if workers else "no worker yet"
     return f"Cluster {client.scheduler.address}: {there}. Dashboard: {client.dashboard_link}"

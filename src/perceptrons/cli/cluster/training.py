@@ -1,5 +1,6 @@
 """`perceptrons train` on a cluster: its workers read and learn, the weights are mixed here; save, test, report."""
 
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -94,12 +95,13 @@ def _learn(
     order: Order, data: ByWorkers, epochs: int, client: Any, watching: MixingWatch, checkpoint: "MixedCheckpoint | None"
 ) -> None:
     from perceptrons.distributed import fit
+    from perceptrons.distributed.cluster import Workers
 
     asked = order.asked
     mixing = {} if asked.mixing is None else {"mixing": asked.mixing.value}
     classes = of_streams.named_classes(order)
     with of_streams.watched(watching, checkpoint, asked.checkpoint), _refusing_lost(order, checkpoint):
-        client.wait_for_workers(1)
+        Workers(client).wait(math.inf)
         watching.meet(client.nthreads(), asked.shards)
         fit(
             order.model, data.files, client=client, shards=asked.shards, epochs=epochs, classes=classes,

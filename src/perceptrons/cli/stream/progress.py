@@ -75,6 +75,11 @@ class Watching:
             sys.stderr.flush()
             self._drawn = False
 
+    def speak(self, message: str) -> None:
+        """A line on stderr, in place of the live line."""
+        self.erase()
+        say(message)
+
     def _begin(self) -> None:
         """The title, when it is clear that there is something to learn from."""
         if not self._begun:

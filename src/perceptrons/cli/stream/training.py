@@ -13,7 +13,7 @@ from perceptrons.cli.byclass import name_classes
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import check_output, save_model
 from perceptrons.cli.options import DataFormat
-from perceptrons.cli.screen import as_json, count, plain, screen
+from perceptrons.cli.screen import as_json, count, plain, saying_warnings, screen
 from perceptrons.cli.stream import sms
 from perceptrons.cli.stream.options import OF_THE_RUN, Asked
 from perceptrons.cli.stream.progress import UnreadError, Watching
@@ -162,7 +162,7 @@ def watched(watching: Watching, checkpoint: "SpokenCheckpoint | None", path: Pat
     """Somebody looks on while it learns, who may leave or interrupt it. path: of the checkpoint, as it was given."""
     try:
         watching.start()
-        with refusing_stream():
+        with refusing_stream(), saying_warnings(watching.speak):
             yield
         watching.end()
     except UnreadError:
