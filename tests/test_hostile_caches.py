@@ -86,6 +86,17 @@ def test_a_checkpoint_that_does_not_say_where_to_go_on_is_refused(case, data, tm
         Perceptron().fit_stream(stream(data, format="svmlight"), epochs=4, checkpoint=Checkpoint(path, resume=True))
 
 
+@pytest.mark.parametrize("case", PLACES)
+def test_the_command_refuses_such_a_checkpoint_in_one_line(case, data, tmp_path, run, refused):
+    path, model = tmp_path / "run.checkpoint", tmp_path / "model"
+    command = ("train", data, "--format", "svmlight", "--checkpoint", path, "-o", model, "--epochs")
+    assert run(*command, 2)[0] == 0
+    learned, header = load_with_header(path)
+    PLACES[case](header["place"])
+    path.write_bytes(as_bytes(learned, place=header["place"]))
+    assert str(path) in refused(*command, 4, "--resume")
+
+
 MIXED = {
     "more shards than orders": lambda p: p.update(shards=3),
     "no shards": lambda p: p.update(shards=0, orders=[]),

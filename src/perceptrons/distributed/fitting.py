@@ -15,9 +15,7 @@ from perceptrons.sequence import SequencePerceptron
 from perceptrons.training.epochs import AT_REST, Outcome
 from perceptrons.training.estimating import unchanged_on_error
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.places import check_mixed_place
-
-MIXINGS = ("mistakes", "uniform")
+from perceptrons.training.places import MIXINGS, check_mixed_place
 
 
 def fit(
@@ -141,7 +139,7 @@ class Run:
                 if "orders" not in place:
                     what = "is a checkpoint of a run on one machine: go on there, or begin anew"
                     raise ValueError(f"{place['path']}: {what}.")
-                check_mixed_place(place, MIXINGS)
+                check_mixed_place(place)
                 shards = place["shards"] if shards is None else shards
             data, begun = self.case.begun(self.client, model, X, y, shards, warm=warm, **more)
             try:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+MIXINGS = ("mistakes", "uniform")  # how shards of a cluster are mixed
 
 def nowhere(path: str) -> ValueError:
     """The error for a checkpoint whose place makes no sense."""
@@ -42,11 +43,11 @@ def difference(then: Any, now: Any) -> str:
     return f"was begun with other options of reading ({', '.join(options)})"
 
 
-def check_mixed_place(place: dict[str, Any], mixings: tuple[str, ...]) -> None:
-    """Raise ValueError for a place that no run on a cluster can have stopped at. mixings: the known ways to mix."""
+def check_mixed_place(place: dict[str, Any]) -> None:
+    """Raise ValueError for a place that no run on a cluster can have stopped at."""
     shards, orders = place.get("shards"), place.get("orders")
     counted = type(shards) is int and isinstance(orders, list) and len(orders) == shards > 0
-    if not (counted and place.get("mixing") in mixings and isinstance(place.get("done"), bool)):
+    if not (counted and place.get("mixing") in MIXINGS and isinstance(place.get("done"), bool)):
         raise nowhere(place["path"])
     generator = np.random.default_rng(0).bit_generator
     for state in orders or ():
