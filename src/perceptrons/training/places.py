@@ -6,6 +6,7 @@ import numpy as np
 
 MIXINGS = ("mistakes", "uniform")  # how shards of a cluster are mixed
 
+
 def nowhere(path: str) -> ValueError:
     """The error for a checkpoint whose place makes no sense."""
     return ValueError(f"{path}: the checkpoint does not say where to go on: remove it, and begin again.")
