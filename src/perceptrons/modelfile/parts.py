@@ -9,12 +9,12 @@ import scipy.sparse as sp
 
 from perceptrons.training.epochs import new_row
 from perceptrons.training.estimating import TUNED
+from perceptrons.training.places import COUNTED
 from perceptrons.training.room import check_claim
 
 REASONS = (None, "converged", "stuck", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
 REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went
 SHARDS = {"examples", "mistakes", "updates", "weights"}  # what the history of a run on a cluster says of each
-COUNTED = 2**62  # no count is as large, and so many more have room in 64 bits
 BY_CLASS = ("class_weight", "cost", "allowed")  # parameters that may have classes as keys
 
 

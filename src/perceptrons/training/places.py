@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+COUNTED = 2**62  # no count is as large, and so many more have room in 64 bits
 MIXINGS = ("mistakes", "uniform")  # how shards of a cluster are mixed
 
 
@@ -15,7 +16,7 @@ def nowhere(path: str) -> ValueError:
 def check_place(place: dict[str, Any], history: list[dict[str, Any]]) -> None:
     """Raise ValueError for a place that no run can have stopped at: blocks are looked up by its order."""
     epoch, blocks, order, marks = (place.get(name, "") for name in ("epoch", "blocks", "order", "marks"))
-    whole = all(type(number) is int and number >= 0 for number in (epoch, blocks))
+    whole = all(type(number) is int and 0 <= number < COUNTED for number in (epoch, blocks))
     ordered = order is None or (
         isinstance(order, list)
         and all(type(number) is int for number in order)
@@ -24,7 +25,8 @@ def check_place(place: dict[str, Any], history: list[dict[str, Any]]) -> None:
         and blocks <= len(order)
     )
     pairs = isinstance(marks, list) and all(
-        isinstance(mark, list) and len(mark) == 2 and all(type(number) is int for number in mark) for mark in marks
+        isinstance(mark, list) and len(mark) == 2 and all(type(n) is int and 0 <= n < COUNTED for n in mark)
+        for mark in marks
     )
     if not (whole and ordered and pairs and isinstance(place.get("done"), bool) and (history or not blocks)):
         raise nowhere(place["path"])
