@@ -204,10 +204,26 @@ def test_a_cluster_that_loses_all_its_workers_is_not_waited_for_forever(data, mo
                 cluster.scale(0)
 
         model = Perceptron(**SETTINGS)
-        with pytest.raises(ClusterError, match="No worker"):
+        with pytest.warns(RuntimeWarning, match="no worker left"), pytest.raises(ClusterError, match="No worker"):
             fit(model, *data, client, shards=2, watch=watch)
         assert model.n_iter_ >= 2
         assert model.stop_reason_ == "failed"
+
+
+def test_it_is_said_at_once_and_again_that_no_worker_is_left(data, monkeypatch):
+    for name, seconds in (("NO_WORKER", 3.0), ("LOOK", 0.1), ("SAY", 0.5)):
+        monkeypatch.setattr(f"perceptrons.distributed.cluster.{name}", seconds)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", silence_logs=60
+    ) as cluster, distributed.Client(cluster) as client:  # fmt: skip
+
+        def watch(told):
+            if told["epoch"] == 3:
+                cluster.scale(0)
+
+        with pytest.warns(RuntimeWarning, match="no worker left") as said, pytest.raises(ClusterError):
+            fit(Perceptron(**SETTINGS), *data, client, shards=2, watch=watch)
+        assert len([one for one in said if "no worker left" in str(one.message)]) >= 2
 
 
 def test_ctrl_c_leaves_the_last_mixed_weights(data):

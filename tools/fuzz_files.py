@@ -30,8 +30,9 @@ TEXT = {
 }
 WORDS = (
     b"nan", b"-inf", b"1e999", b"1e-999", b"-0", b"9" * 400, b"0." + b"1" * 400, b"4294967296", b"-1", b":", b"::",
-    b" ", b"|", b"'", b'"', b'""', b",", b"\t", b"\n", b"\r\n", b"\r", b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xed\xa0\x80",
-    b"\\u0000", b"{", b"}", b"[" * 300, b"null", b"true", b"__label__", b"#", b"\x1b[31m", "１".encode(), b"x" * 2000,
+    b" ", b"|", b"'", b'"', b'""', b",", b"\t", b"\n", b"\r\n", b"\r", b"\x00", b"\xff", b"\xef\xbb\xbf",
+    b"\xed\xa0\x80", b"\\u0000", b"{", b"}", b"[" * 300, b"null", b"true", b"__label__", b"#", b"\x1b[31m",
+    "１".encode(), b"x" * 2000,
 )  # fmt: skip
 
 

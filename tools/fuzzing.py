@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core.compiler_lock import global_compiler_lock
 
 import perceptrons
 
@@ -64,7 +65,16 @@ def told(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error)[:200]!r}{where}"
 
 
+def watched() -> None:
+    """From now on a case may take SLOW seconds."""
+    signal.alarm(SLOW)
+    faulthandler.dump_traceback_later(3 * SLOW, exit=True)  # where only compiled code runs, no signal is heard
+
+
 def overdue(*_: Any) -> None:
+    if global_compiler_lock.is_locked():  # what is compiled is no fault of the case
+        watched()
+        return
     raise TimeoutError(f"still running after {SLOW} seconds")
 
 
@@ -72,8 +82,7 @@ def attempt(cases: Cases, seed: int) -> tuple[bool, str]:
     """Try a seed: was what it forged not refused, and what was found, if anything."""
     for left in (1, 0):  # what was slow may have been compiled first
         case = cases(np.random.default_rng(seed))
-        signal.alarm(SLOW)
-        faulthandler.dump_traceback_later(3 * SLOW, exit=True)  # where only compiled code runs, no signal is heard
+        watched()
         try:
             with np.errstate(all="ignore"):
                 return case.use(), ""

@@ -1,6 +1,7 @@
 """The cluster: the caller's client, or a local cluster for as long as it is needed; and what to say where it fails."""
 
 import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -12,7 +13,8 @@ from perceptrons.training.threads import cores
 PACKAGE = "perceptrons"
 TRIES = 20  # of what failed because a worker died
 NO_WORKER = 600  # seconds to wait for the first, or for another when all are gone
-LOOK = 5  # seconds between two questions whether there are workers
+LOOK = 1.0  # seconds between two questions whether there are workers
+SAY = 10.0  # seconds between two warnings that there are none
 PATIENCE = 10.0  # seconds without a scheduler before it is given up
 SMALL = 2**22  # bytes that travel with tasks, through the scheduler; more go straight to the workers, once for all
 MISSING = "perceptrons.distributed needs Dask, which is not installed: pip install 'perceptrons[dask]'."
@@ -147,19 +149,24 @@ class Workers:
     """Are there any left? If they may come back, they are waited for, but not for ever."""
 
     def __init__(self, client: Any):
-        self._client, self._seen, self._next = client, time.monotonic(), 0.0
+        self._client, self._seen, self._next, self._say = client, time.monotonic(), 0.0, 0.0
 
     def look(self) -> None:
-        """Raise ClusterError if there has been no worker for long. Asks the scheduler now and then only."""
+        """Warn if there is no worker, ClusterError if there has been none for long. Asks the scheduler now and then."""
         now = time.monotonic()
         if now < self._next:
             return
         self._next = now + min(LOOK, NO_WORKER)
         check_scheduler(self._client)
         if self._client.nthreads():
-            self._seen = now
+            self._seen, self._say = now, 0.0
         elif now - self._seen > NO_WORKER:
             raise ClusterError(f"No worker has been left in the cluster for {NO_WORKER} seconds: start some.")
+        elif now >= self._say:
+            self._say = now + SAY
+            left = NO_WORKER - (now - self._seen)
+            what = f"The cluster has no worker left: waiting for another, for {left:.0f} more seconds. Start some."
+            warnings.warn(what, RuntimeWarning, stacklevel=2)
 
 
 def check_scheduler(client: Any, error: BaseException | None = None) -> None:

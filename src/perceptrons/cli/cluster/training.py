@@ -2,6 +2,7 @@
 
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -98,13 +99,22 @@ def _learn(
     asked = order.asked
     mixing = {} if asked.mixing is None else {"mixing": asked.mixing.value}
     classes = of_streams.named_classes(order)
-    with of_streams.watched(watching, checkpoint, asked.checkpoint), _refusing_lost(order, checkpoint):
+    with of_streams.watched(watching, checkpoint, asked.checkpoint), _refusing_lost(order, checkpoint), _in_a_line():
         client.wait_for_workers(1)
         watching.meet(client.nthreads(), asked.shards)
         fit(
             order.model, data.files, client=client, shards=asked.shards, epochs=epochs, classes=classes,
             checkpoint=checkpoint, watch=watching, **mixing, **data.how,
         )  # fmt: skip
+
+
+@contextmanager
+def _in_a_line() -> Iterator[None]:
+    """Warnings that workers are missing are a line each on stderr."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: print(message, file=sys.stderr)
+        warnings.simplefilter("always", RuntimeWarning)
+        yield
 
 
 @contextmanager
