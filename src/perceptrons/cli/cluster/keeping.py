@@ -3,12 +3,16 @@
 from typing import Any
 
 from perceptrons.cli.stream.keeping import SpokenCheckpoint
+from perceptrons.training.places import check_mixed_place
 
 
 class MixedCheckpoint(SpokenCheckpoint):
     """A checkpoint between two epochs."""
 
     kind = "orders"
+
+    def _check(self, model: Any, place: dict[str, Any]) -> None:
+        check_mixed_place(place)
 
     def _found(self, model: Any, place: dict[str, Any] | None) -> list[str]:
         if place is None:

@@ -5,6 +5,7 @@ from typing import Any
 from perceptrons.cli.screen import count
 from perceptrons.cli.stream.progress import Watching
 from perceptrons.modelfile.checkpoint import Checkpoint
+from perceptrons.training.places import check_place
 
 
 class SpokenCheckpoint(Checkpoint):
@@ -28,10 +29,15 @@ class SpokenCheckpoint(Checkpoint):
         if place is not None and self.kind not in place:
             return place  # of another kind of run, which is refused
         if place is not None:
+            self._check(model, place)
             self._watching.go_on()
         if self.resume and not self._quiet:
             self._watching.notices = self._found(model, place)
         return place
+
+    def _check(self, model: Any, place: dict[str, Any]) -> None:
+        """Raise ValueError for a place that nothing can be said of."""
+        check_place(place, model.history_)
 
     def _found(self, model: Any, place: dict[str, Any] | None) -> list[str]:
         if place is None:
