@@ -19,12 +19,13 @@ import scipy.sparse as sp
 
 from tests.compiler import compile_elsewhere
 from tests.limits import Limits
+from tests.tiers import (  # noqa: F401
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_xdist_make_scheduler,
+)
 
 ROOT = Path(__file__).parent.parent
-
-
-def pytest_addoption(parser):
-    parser.addoption("--all", action="store_true", help="Also run the tests that are marked slow (default: do not).")
 
 
 def pytest_configure(config):
@@ -33,26 +34,6 @@ def pytest_configure(config):
     config.pluginmanager.register(Limits())
     if not os.environ.get("NUMBA_DISABLE_JIT"):
         config.add_cleanup(compile_elsewhere().stop)
-
-
-def pytest_collection_modifyitems(config, items):
-    """Leave out slow tests, unless --all, -m or the name of a test asks for them."""
-    if config.option.all or config.option.markexpr or any("::" in argument for argument in config.args):
-        return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """Run a file's tests in one process: in several, each would compile, load and set up the same things."""
-    if config.option.dist == "load":
-        from xdist.scheduler import LoadFileScheduling
-
-        return LoadFileScheduling(config, log)
-    return None
 
 
 def as_csr(X, index_type=np.int32):
