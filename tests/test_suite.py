@@ -51,6 +51,7 @@ def test_memory_is_counted():
     assert limits.megabytes() - before > 50
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_is_tested_where_it_is_ignored_as_in_the_background_of_a_script():
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]

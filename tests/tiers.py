@@ -36,11 +36,20 @@ def of_another_kind(callspec):
     return (layout, number) not in FIRST | {(None, None)}
 
 
+def slow(*cases):
+    """Cases of a parametrised test that are left to the second tier."""
+    return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow) for case in cases]
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Run a file's tests in one process: in several, each would compile, load and set up the same things."""
+    """Run a file's tests in one process: in several, each would compile, load and set up the same things.
+
+    Files come in their order, not those of most tests first: the last are the examples of src, each soon done.
+    """
     if config.option.dist == "load":
         from xdist.scheduler import LoadFileScheduling
 
+        config.option.loadscopereorder = False
         return LoadFileScheduling(config, log)
     return None
