@@ -78,14 +78,7 @@ def assert_same(model, run, exact=1e-12):
 
 
 @pytest.mark.parametrize("case", list(combinations()), ids=name_of)
-@pytest.mark.parametrize(
-    ("arranged", "k"),
-    [
-        ("dense", 4),
-        ("csr32", 2),
-        *(pytest.param(*kind, marks=pytest.mark.slow) for kind in (("dense", 2), ("csr32", 4))),
-    ],
-)
+@pytest.mark.parametrize(("arranged", "k"), [("dense", 4), ("csr32", 2), *slow(("dense", 2), ("csr32", 4))])
 def test_every_combination_equals_the_reference(arranged, k, case):
     options, weighted = case
     rng = np.random.default_rng(11)
