@@ -13,6 +13,7 @@ from perceptrons import Perceptron
 from perceptrons.passes.orders import shuffled
 from tests.conftest import LAYOUTS, gaussian
 from tests.reference import binary, large, multiclass
+from tests.tiers import slow
 
 N, EPOCHS = 60, 3
 
