@@ -257,6 +257,7 @@ Perceptron(combine="vote").fit_stream(stream(sys.argv[1]), epochs=4, checkpoint=
 """
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_is_never_stopped(path, svm, tmp_path):
     X, _ = rows_of(svm)
     whole = Perceptron(combine="vote").fit_stream(stream(svm), epochs=4)

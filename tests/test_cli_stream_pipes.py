@@ -47,6 +47,7 @@ def shell(folder, line, **more):
     )
 
 
+@pytest.mark.slow
 def test_head_ends_it_early_and_quietly(folder, answers):
     done = shell(folder, f"zcat many.txt.gz | {COMMAND} predict mail.model - | head -n 3")
     assert done.stderr == ""
@@ -60,6 +61,7 @@ def test_zcat_feeds_it_and_sort_and_uniq_count(folder, answers):
     assert counts == {label: 100 * answers.count(label) for label in ("ham", "spam")}
 
 
+@pytest.mark.slow
 def test_json_lines_are_read_line_by_line_by_another_program(folder, answers):
     reads = shlex.join(
         [sys.executable, "-c", "import json, sys; [print(json.loads(line)['label']) for line in sys.stdin]"]
@@ -102,6 +104,7 @@ def peak(arguments, feed):
     return usage.ru_maxrss, lines
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted otherwise elsewhere")
 def test_predicting_takes_the_same_memory_however_many_lines_come(folder):
     some = (folder / "some.txt").read_bytes()

@@ -361,6 +361,7 @@ def test_a_model_that_is_fitted_to_something_else_forgets_its_files(tmp_path):
         model.predict(["free money"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
