@@ -54,6 +54,7 @@ def test_head_ends_it_early_and_quietly(folder, answers):
     assert done.stdout.splitlines() == answers[:3]
 
 
+@pytest.mark.slow
 def test_zcat_feeds_it_and_sort_and_uniq_count(folder, answers):
     done = shell(folder, f"zcat many.txt.gz | {COMMAND} predict mail.model - | sort | uniq -c")
     assert (done.returncode, done.stderr) == (0, "")
@@ -115,6 +116,7 @@ def test_predicting_takes_the_same_memory_however_many_lines_come(folder):
     assert many < few + SPARE
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted otherwise elsewhere")
 def test_learning_from_a_pipe_takes_the_same_memory_however_much_comes(folder):
     part = (folder / "whole.svm").read_bytes()
@@ -134,6 +136,7 @@ def test_learning_from_a_pipe_is_learning_from_the_file(folder, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+@pytest.mark.slow
 def test_what_is_to_be_saved_is_saved_though_nobody_reads_on(folder, tmp_path):
     done = shell(folder, f"{COMMAND} train 'part-*.svm' --epochs 3 -o {tmp_path}/m | true")
     assert done.stderr == ""
@@ -143,6 +146,7 @@ def test_what_is_to_be_saved_is_saved_though_nobody_reads_on(folder, tmp_path):
     assert len(done.stdout.splitlines()) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 def test_output_that_cannot_be_written_is_one_line_and_the_model_is_saved(folder, tmp_path):
     done = shell(folder, f"{COMMAND} predict points.model whole.svm > /dev/full")
