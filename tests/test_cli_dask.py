@@ -42,7 +42,7 @@ class Cluster:
         )
         self.worker = subprocess.Popen(
             [*dask, "worker", "--scheduler-file", self.file, "--no-nanny", "--nthreads", "2", *HERE,
-             "--local-directory", folder, "--death-timeout", "5"], **said
+             "--local-directory", folder, "--death-timeout", "300"], **said
         )  # fmt: skip
         log.close()
 
