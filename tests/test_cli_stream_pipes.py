@@ -156,6 +156,7 @@ def test_output_that_cannot_be_written_is_one_line_and_the_model_is_saved(folder
     assert (tmp_path / "m").exists()
 
 
+@pytest.mark.slow
 def test_closed_standard_input_is_one_line(folder):
     for command in ("predict mail.model -", "predict mail.model", "evaluate mail.model -", "train - --format text"):
         done = shell(folder, f"{COMMAND} {command} <&-")
@@ -164,6 +165,7 @@ def test_closed_standard_input_is_one_line(folder):
         assert "standard input is closed" in done.stderr or "DATA is missing" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_empty_pipe_is_no_answer_and_nothing_to_learn_from(folder):
     done = shell(folder, f"{COMMAND} predict mail.model - < /dev/null")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
