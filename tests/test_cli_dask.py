@@ -43,7 +43,7 @@ class Cluster:
         )
         self.worker = subprocess.Popen(
             [*dask, "worker", "--scheduler-file", self.file, "--no-nanny", "--nthreads", "2", *HERE,
-             "--local-directory", folder, "--death-timeout", "5"], **said
+             "--local-directory", folder, "--death-timeout", "300"], **said
         )  # fmt: skip
         log.close()
 
@@ -317,6 +317,7 @@ def test_what_is_wrong_on_a_worker_is_one_line_here(refused, cluster, folder, op
     assert "Traceback" not in line
 
 
+@pytest.mark.slow
 def test_local_workers_keep_their_logs_to_themselves(folder, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     assert main(["train", str(folder / "part-0.svm"), str(folder / "bad.svm"), "--workers", "2"]) == 2
@@ -340,6 +341,7 @@ def test_other_commands_do_not_import_dask(folder):
 # ---- checkpoints
 
 
+@pytest.mark.slow
 def test_a_run_whose_scheduler_was_killed_goes_on_on_another_cluster(
     run, refused, new_cluster, cluster, folder, tmp_path, monkeypatch
 ):
@@ -400,6 +402,7 @@ def test_a_lost_cluster_that_left_nothing_is_one_line(refused, cluster, folder, 
     assert line == f"The connection is lost. {said}"
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_local_workers_and_leaves_a_checkpoint(folder, tmp_path):
     command = [*PROGRAM, "train", *sorted(folder.glob("part-*.svm")), "--workers", "2", "--epochs", "1000000",
                "--checkpoint", tmp_path / "c", "--every", "0"]  # fmt: skip

@@ -8,7 +8,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from perceptrons.rows import Rows
 from perceptrons.training.epochs import Outcome
-from perceptrons.training.inputs import Growth, as_numbers, entries, largest
+from perceptrons.training.inputs import Growth, as_numbers, as_read_only, entries, largest, read_only
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import (
     PIECE,
@@ -126,14 +126,16 @@ class Learner:
 
     def examples(self, rows: Rows, target: Target, weight: np.ndarray | None, by_label: np.ndarray | None) -> Examples:
         """What the pass wants; for a binary model the labels are -1 and +1 (a lone class is +1)."""
+        rows, weight = as_read_only(rows), None if weight is None else read_only(weight)
         if target.indicator is not None:
             codes, problems = label_problems(target.indicator)
             if by_label is not None:
                 self.weights.own_clocks()
-            return Examples(rows, codes, weight, problems, by_label)
+            return Examples(rows, read_only(codes), weight, problems, by_label)
         if self.has_problems:
-            return Examples(rows, target.codes, weight, class_problems(self.scheme, len(self.classes)))
-        return Examples(rows, self.pass_labels(target.codes), weight)
+            codes, problems = target.codes, class_problems(self.scheme, len(self.classes))
+            return Examples(rows, read_only(codes), weight, problems)
+        return Examples(rows, read_only(self.pass_labels(target.codes)), weight)
 
     def pass_labels(self, codes: np.ndarray) -> np.ndarray:
         """Numbers of classes as the passes for one model want them: -1 and +1 for a binary one."""
