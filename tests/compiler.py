@@ -5,6 +5,7 @@ some 1 MB, and the tests call many hundreds. So a process that ends when it is l
 """
 
 import contextlib
+import gc
 import importlib
 import os
 import pickle
@@ -97,4 +98,5 @@ def serve(questions, answers):
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks answers Ctrl-C
     answers, sys.stdout = sys.stdout.buffer, sys.stderr
+    gc.set_threshold(100_000, 20, 100)  # compiling makes many objects that live long: looked through less often
     serve(sys.stdin.buffer, answers)

@@ -19,6 +19,11 @@ import scipy.sparse as sp
 
 from tests.compiler import compile_elsewhere
 from tests.limits import Limits
+from tests.tiers import (  # noqa: F401
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_xdist_make_scheduler,
+)
 
 ROOT = Path(__file__).parent.parent
 

@@ -17,6 +17,7 @@ from perceptrons import Checkpoint, KernelPerceptron, ModelFileError, Perceptron
 from perceptrons.data import source, stream
 from tests.blocks import BoomError, as_svmlight, blocks_of, failing, in_order, same, threads_end
 from tests.conftest import gaussian, whole_numbers
+from tests.tiers import slow
 
 resource = pytest.importorskip("resource")
 
@@ -100,7 +101,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("run", RUNS)
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("form", [np.asarray, *slow(sp.csr_matrix)])
 def test_stopped_at_any_block_and_resumed_is_never_stopped(run, form, path, rng, tmp_path):
     X, y = gaussian(rng, 60, 5, 3)
     parts = blocks_of(form(X), y, [12, 20, 33, 50])
@@ -257,6 +258,7 @@ Perceptron(combine="vote").fit_stream(stream(sys.argv[1]), epochs=4, checkpoint=
 """
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_is_never_stopped(path, svm, tmp_path):
     X, _ = rows_of(svm)
     whole = Perceptron(combine="vote").fit_stream(stream(svm), epochs=4)

@@ -773,6 +773,7 @@ def test_a_pipe_closed_by_its_reader_ends_quietly(folder, tmp_path):
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("command", [["train", "{}/animals.csv", "-o", "{}/piped.model"], ["--version"]])
 def test_output_into_a_closed_pipe_ends_quietly_and_what_was_asked_is_done(folder, command, unbuffered):
@@ -790,6 +791,7 @@ def test_output_into_a_closed_pipe_ends_quietly_and_what_was_asked_is_done(folde
         (folder / "piped.model").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 def test_output_to_a_full_disk_is_refused_in_one_line(folder):
     environment = {**os.environ, "PYTHONUNBUFFERED": ""}
@@ -835,6 +837,7 @@ print([name for name in ("numpy", "scipy", "sklearn", "numba", "perceptrons.line
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
+@pytest.mark.slow
 def test_a_closed_stdout_is_nobody_reading(tmp_path):
     (tmp_path / "two.csv").write_text("a,b,kind\n1,2,x\n2,1,y\n1,3,x\n3,1,y\n")
     command = (

@@ -63,6 +63,7 @@ def test_all_learners_are_shown_within_eighty_columns(run, table):
         assert part in text, part
 
 
+@pytest.mark.slow
 def test_a_second_look_is_refused_and_a_forced_one_marked_and_tune_shares_the_ledger(run, refused, table):
     assert run("compare", table, *FEW, "--quiet") == (0, "", "")
     message = refused("compare", table, *FEW, "--metric", "f1_macro")

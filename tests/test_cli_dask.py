@@ -14,10 +14,11 @@ import pytest
 import perceptrons.distributed
 from perceptrons.cli import main
 from perceptrons.cli.cluster.progress import MixingWatch, by_shard
+from perceptrons.cli.screen import say
 from perceptrons.data import stream
 from tests.streams import PROGRAM, write_files
 
-pytest.importorskip("distributed")
+Client = pytest.importorskip("distributed").Client
 HERE = ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0"]
 
 
@@ -42,7 +43,7 @@ class Cluster:
         )
         self.worker = subprocess.Popen(
             [*dask, "worker", "--scheduler-file", self.file, "--no-nanny", "--nthreads", "2", *HERE,
-             "--local-directory", folder, "--death-timeout", "5"], **said
+             "--local-directory", folder, "--death-timeout", "300"], **said
         )  # fmt: skip
         log.close()
 
@@ -69,6 +70,8 @@ def new_cluster(tmp_path_factory):
 
     def started():
         clusters.append(Cluster(tmp_path_factory.mktemp("cluster")))
+        with Client(clusters[-1].address) as client:
+            client.wait_for_workers(1)
         return clusters[-1]
 
     yield started
@@ -174,7 +177,7 @@ def test_options_of_reading_reach_the_workers(run, cluster, folder, tmp_path, da
 
 def test_the_live_line_goes_to_stderr(run, cluster, folder, monkeypatch):
     monkeypatch.setattr("perceptrons.cli.stream.progress.OFTEN", 0)
-    monkeypatch.setattr("perceptrons.distributed.mixedfit.TICK", 0.0001)
+    monkeypatch.setattr("perceptrons.distributed.cluster.TICK", 0.0001)
     options = ["--dask", cluster.address, "--epochs", 30, "--json", "--verbose"]
     code, out, err = run("train", folder / "part-*.svm", *options)
     assert code == 0
@@ -203,6 +206,33 @@ def test_workers_without_a_shard_are_told_of(run, cluster, folder):
     code, _, err = run("train", folder / "mail.tsv.gz", "--format", "text", "--dask", cluster.address)
     assert code == 0
     assert "\n1 shard for 2 threads of workers: some have nothing to do. " in err
+
+
+@pytest.mark.filterwarnings("default::perceptrons.distributed.ClusterWarning")
+def test_a_cluster_without_workers_is_told_of_on_stderr_until_it_has_some(run, folder, monkeypatch, trained, tmp_path):
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=0, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=60
+    ) as empty:  # fmt: skip
+
+        def heard(line):
+            say(line)
+            if "no workers" in line:
+                empty.scale(1)
+
+        monkeypatch.setattr("perceptrons.cli.stream.progress.say", heard)
+        options = ["--dask", empty.scheduler_address, "--epochs", 3, "--shards", 2, "-o", tmp_path / "m"]
+        code, _, err = run("train", folder / "part-*.svm", *options)
+    assert code == 0
+    same_weights(tmp_path / "m", trained)
+    first, gone, *_, back = err.splitlines()
+    assert first.startswith(f"Cluster {empty.scheduler_address}: no worker yet. ")
+    assert gone[10:] == (
+        f"The cluster at {empty.scheduler_address} has no workers: waiting for one. "
+        "Start workers (dask worker, cluster.scale), or stop with Ctrl-C."
+    )
+    assert re.fullmatch(r".* has 1 worker now, after \d+ seconds? without: training resumes\.", back)
 
 
 # ---- errors
@@ -287,6 +317,7 @@ def test_what_is_wrong_on_a_worker_is_one_line_here(refused, cluster, folder, op
     assert "Traceback" not in line
 
 
+@pytest.mark.slow
 def test_local_workers_keep_their_logs_to_themselves(folder, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     assert main(["train", str(folder / "part-0.svm"), str(folder / "bad.svm"), "--workers", "2"]) == 2
@@ -310,6 +341,7 @@ def test_other_commands_do_not_import_dask(folder):
 # ---- checkpoints
 
 
+@pytest.mark.slow
 def test_a_run_whose_scheduler_was_killed_goes_on_on_another_cluster(
     run, refused, new_cluster, cluster, folder, tmp_path, monkeypatch
 ):
@@ -370,6 +402,7 @@ def test_a_lost_cluster_that_left_nothing_is_one_line(refused, cluster, folder, 
     assert line == f"The connection is lost. {said}"
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_local_workers_and_leaves_a_checkpoint(folder, tmp_path):
     command = [*PROGRAM, "train", *sorted(folder.glob("part-*.svm")), "--workers", "2", "--epochs", "1000000",
                "--checkpoint", tmp_path / "c", "--every", "0"]  # fmt: skip

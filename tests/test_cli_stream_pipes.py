@@ -47,12 +47,14 @@ def shell(folder, line, **more):
     )
 
 
+@pytest.mark.slow
 def test_head_ends_it_early_and_quietly(folder, answers):
     done = shell(folder, f"zcat many.txt.gz | {COMMAND} predict mail.model - | head -n 3")
     assert done.stderr == ""
     assert done.stdout.splitlines() == answers[:3]
 
 
+@pytest.mark.slow
 def test_zcat_feeds_it_and_sort_and_uniq_count(folder, answers):
     done = shell(folder, f"zcat many.txt.gz | {COMMAND} predict mail.model - | sort | uniq -c")
     assert (done.returncode, done.stderr) == (0, "")
@@ -60,6 +62,7 @@ def test_zcat_feeds_it_and_sort_and_uniq_count(folder, answers):
     assert counts == {label: 100 * answers.count(label) for label in ("ham", "spam")}
 
 
+@pytest.mark.slow
 def test_json_lines_are_read_line_by_line_by_another_program(folder, answers):
     reads = shlex.join(
         [sys.executable, "-c", "import json, sys; [print(json.loads(line)['label']) for line in sys.stdin]"]
@@ -102,6 +105,7 @@ def peak(arguments, feed):
     return usage.ru_maxrss, lines
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted otherwise elsewhere")
 def test_predicting_takes_the_same_memory_however_many_lines_come(folder):
     some = (folder / "some.txt").read_bytes()
@@ -112,6 +116,7 @@ def test_predicting_takes_the_same_memory_however_many_lines_come(folder):
     assert many < few + SPARE
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted otherwise elsewhere")
 def test_learning_from_a_pipe_takes_the_same_memory_however_much_comes(folder):
     part = (folder / "whole.svm").read_bytes()
@@ -131,6 +136,7 @@ def test_learning_from_a_pipe_is_learning_from_the_file(folder, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+@pytest.mark.slow
 def test_what_is_to_be_saved_is_saved_though_nobody_reads_on(folder, tmp_path):
     done = shell(folder, f"{COMMAND} train 'part-*.svm' --epochs 3 -o {tmp_path}/m | true")
     assert done.stderr == ""
@@ -140,6 +146,7 @@ def test_what_is_to_be_saved_is_saved_though_nobody_reads_on(folder, tmp_path):
     assert len(done.stdout.splitlines()) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 def test_output_that_cannot_be_written_is_one_line_and_the_model_is_saved(folder, tmp_path):
     done = shell(folder, f"{COMMAND} predict points.model whole.svm > /dev/full")
@@ -149,6 +156,7 @@ def test_output_that_cannot_be_written_is_one_line_and_the_model_is_saved(folder
     assert (tmp_path / "m").exists()
 
 
+@pytest.mark.slow
 def test_closed_standard_input_is_one_line(folder):
     for command in ("predict mail.model -", "predict mail.model", "evaluate mail.model -", "train - --format text"):
         done = shell(folder, f"{COMMAND} {command} <&-")
@@ -157,6 +165,7 @@ def test_closed_standard_input_is_one_line(folder):
         assert "standard input is closed" in done.stderr or "DATA is missing" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_empty_pipe_is_no_answer_and_nothing_to_learn_from(folder):
     done = shell(folder, f"{COMMAND} predict mail.model - < /dev/null")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -373,6 +373,7 @@ def test_a_bug_is_not_hidden_and_an_interruption_ends_with_130(run, folder, monk
     assert run("tag", "train", folder / "chunks.txt") == (130, "", "Interrupted.\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_while_a_tagger_learns_ends_with_130_and_writes_nothing(tmp_path):
     (tmp_path / "f").write_text("a X\nb Y\n\na Y\nb X\n")  # no tagger gets both right

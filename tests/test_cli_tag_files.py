@@ -367,6 +367,7 @@ def test_in_a_pipe_it_takes_and_gives_sentences(folder, unseen):
     assert [line.split()[2] for line in done.stdout.splitlines() if line] == [label for one in chunks for label in one]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_pipe_closed_by_its_reader_ends_quietly(folder, tmp_path, unbuffered):
     (tmp_path / "long").write_text("the DT\ndog NN\n\n" * 60_000)
@@ -379,6 +380,7 @@ def test_a_pipe_closed_by_its_reader_ends_quietly(folder, tmp_path, unbuffered):
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 def test_output_to_a_full_disk_is_refused_in_one_line(folder):
     command = [*PROGRAM, "tag", "predict", folder / "chunks.model", folder / "test.txt"]
@@ -387,6 +389,7 @@ def test_output_to_a_full_disk_is_refused_in_one_line(folder):
     assert (done.returncode, done.stderr) == (2, "The output cannot be written: No space left on device.\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&-", "2>&-"])
 def test_closed_streams_end_in_one_line_or_are_no_matter(folder, tmp_path, closed):
     code = "import sys; from perceptrons.cli import main; sys.exit(main(sys.argv[1:]))"

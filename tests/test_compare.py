@@ -370,6 +370,7 @@ def test_other_figures_have_a_bootstrap_interval_and_rank_the_learners(rng, monk
     assert "McNemar" not in str(found)
 
 
+@pytest.mark.slow
 def test_whoever_is_right_more_often_is_not_called_worse_by_another_figure(rng):
     """McNemar's test counts right answers, and would call the more accurate one significantly worse."""
     X = rng.standard_normal((1500, 2))
@@ -382,6 +383,7 @@ def test_whoever_is_right_more_often_is_not_called_worse_by_another_figure(rng):
     assert found.row("average").p == p
 
 
+@pytest.mark.slow
 def test_swapping_finds_no_difference_where_there_is_none(rng):
     y = rng.integers(0, 2, 200)
     noisy = [np.where(rng.random(200) < 0.2, 1 - y, y) for _ in range(2)]

@@ -72,6 +72,7 @@ print("all refused")
 """
 
 
+@pytest.mark.slow
 def test_no_door_follows_a_corrupt_matrix_out_of_memory(tmp_path):
     program = [sys.executable, "-c", FORGERIES, str(tmp_path)]
     done = subprocess.run(program, capture_output=True, text=True, timeout=SECONDS, cwd=ROOT, check=False)

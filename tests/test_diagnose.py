@@ -379,6 +379,7 @@ def test_a_certificate_replaces_a_file_as_a_whole_and_follows_links(run, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "link.json", "real.json"]
 
 
+@pytest.mark.slow
 def test_output_goes_into_a_pipe_that_ends_early(tmp_path):
     (tmp_path / "xor.csv").write_text(XOR)
     reader, writer = os.pipe()

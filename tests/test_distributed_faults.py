@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import perceptrons
 from perceptrons import Checkpoint, Perceptron
-from perceptrons.distributed import ClusterError, fit
+from perceptrons.distributed import ClusterError, ClusterWarning, fit
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -89,6 +89,7 @@ def pids(client):
     return sorted(client.run(os.getpid).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", range(10))
 def test_a_worker_killed_at_any_moment_changes_no_bit(run, client, calm, data, files, tmp_path):
     rng = np.random.default_rng(run)
@@ -103,6 +104,7 @@ def test_a_worker_killed_at_any_moment_changes_no_bit(run, client, calm, data, f
     assert (tmp_path / "model").read_bytes() == expected
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_no_bit(cluster, client, calm, data, files, tmp_path):
     cluster.scale(1)
     while len(client.nthreads()) > 1:
@@ -116,6 +118,7 @@ def test_the_number_of_workers_changes_no_bit(cluster, client, calm, data, files
         cluster.scale(2)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_goes_away_leaves_the_last_mix_to_go_on_from_elsewhere(data, calm, client, tmp_path):
     path, epochs = tmp_path / "run.checkpoint", []
     with distributed.LocalCluster(
@@ -164,6 +167,7 @@ def test_stopped_after_any_epoch_it_goes_on_as_if_it_had_not(data, tmp_path):
                     fit(Perceptron(random_state=3), X, y, client, checkpoint=Checkpoint(path, resume=True), **more)
 
 
+@pytest.mark.slow
 def test_shards_larger_than_a_workers_memory_are_streamed():
     def block(number, n=30_000):
         rng = np.random.default_rng(number)
@@ -184,6 +188,7 @@ def test_shards_larger_than_a_workers_memory_are_streamed():
         assert model.t_ == 2 * 46 * 30_000
 
 
+@pytest.mark.slow
 def test_an_array_too_large_for_every_worker_is_refused_with_what_to_do():
     cluster = distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, memory_limit="150MB", dashboard_address="127.0.0.1:0"
@@ -204,7 +209,7 @@ def test_a_cluster_that_loses_all_its_workers_is_not_waited_for_forever(data, mo
                 cluster.scale(0)
 
         model = Perceptron(**SETTINGS)
-        with pytest.raises(ClusterError, match="No worker"):
+        with pytest.raises(ClusterError, match="No worker"), pytest.warns(ClusterWarning, match="has no workers"):
             fit(model, *data, client, shards=2, watch=watch)
         assert model.n_iter_ >= 2
         assert model.stop_reason_ == "failed"

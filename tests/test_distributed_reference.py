@@ -29,6 +29,7 @@ from tests.sequences import (
     random_words,
     told,
 )
+from tests.tiers import slow
 
 MIXINGS = ("mistakes", "uniform")
 SIZES = (23, 8, 29)
@@ -239,7 +240,7 @@ def test_the_generator_of_the_first_shard_is_that_of_local_training():
 
 @mixings
 @settings
-@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("k", [*slow(2), 3])
 def test_chunks_are_mixed_as_in_the_reference(k, setting, mixing, client):
     rng = np.random.default_rng([k, 3])
     options = SETTINGS[setting]
@@ -285,8 +286,7 @@ def test_weights_of_examples_count_as_visits(k, options, mixing, client, rng):
     [
         ("mistakes", {}),
         ("uniform", {"margin": 0.7}),
-        ("mistakes", {"step": "pa1", "C": 0.2}),
-        ("mistakes", {"batch_size": 5}),
+        *slow(("mistakes", {"step": "pa1", "C": 0.2}), ("mistakes", {"batch_size": 5})),
     ],
     ids=str,
 )
@@ -441,9 +441,7 @@ def test_partitions_of_a_shard_are_its_blocks(options, mixing, client, rng):
     [
         {},
         {"shuffle": False},
-        {"margin": 0.4, "shrink": 0.02},
-        {"multiclass": "ovo"},
-        {"step": "pa1", "random_state": 9},
+        *slow({"margin": 0.4, "shrink": 0.02}, {"multiclass": "ovo"}, {"step": "pa1", "random_state": 9}),
     ],
     ids=str,
 )
@@ -916,7 +914,7 @@ def test_sequences_on_three_shards_are_mixed_as_in_the_reference(setting, mixing
     assert_same_told(model, mixed, [5, 5, 4], mixing)
 
 
-@pytest.mark.parametrize("kind", ["two", "bio", "dict"])
+@pytest.mark.parametrize("kind", ["two", *slow("bio", "dict")])
 def test_words_and_rules_about_labels_on_several_shards(kind, client):
     S, Y, X, names, allowed = random_words(32, kind)
     classes = sorted({name for y in Y for name in y})

@@ -24,6 +24,7 @@ from perceptrons.data import stream
 from perceptrons.report.reproduce import as_command
 from perceptrons.training.blocks import widened
 from tests.doors import accuracies, check_doors, records, scores_by_command, trained, write
+from tests.tiers import slow
 
 WAYS_OF_TEXT = {
     "words": [],
@@ -116,7 +117,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("way", TABLES)
-@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "parquet", "arrow"])
+@pytest.mark.parametrize("form", ["csv", "parquet", *slow("tsv", "jsonl", "arrow")])
 def test_tables_are_answered_alike_through_every_door(capsys, tmp_path, asked_elsewhere, form, way):
     options, reading = TABLES[way]
     rows = records()
@@ -174,7 +175,7 @@ def test_svmlight_files_are_answered_alike_through_every_door(capsys, tmp_path, 
 # ---- all kinds of models
 
 
-@pytest.mark.parametrize("form", ["csv", "tab", "svmlight"])
+@pytest.mark.parametrize("form", ["csv", *slow("tab", "svmlight")])
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_kinds_of_models_answer_alike_through_every_door(capsys, tmp_path, asked_elsewhere, kind, form):
     rows = records(45)
@@ -201,7 +202,7 @@ WHOLE = [
 
 
 @pytest.mark.parametrize("options", [line.split() for line in WHOLE], ids=" ".join)
-@pytest.mark.parametrize("form", ["csv", "tsv", "svmlight"])
+@pytest.mark.parametrize("form", ["csv", *slow("tsv", "svmlight")])
 def test_data_read_whole_are_answered_alike(capsys, tmp_path, form, options):
     rows = [{name: row[name] for name in ("size", "age", "label")} for row in records()]
     data = write(tmp_path / f"t.{'svm' if form == 'svmlight' else form}", rows, form)
@@ -282,6 +283,7 @@ ANY_TABLE = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(
     ANY_TABLE,
     st.sampled_from(["csv", "jsonl", "parquet"]),
@@ -359,6 +361,7 @@ def test_a_model_that_is_fitted_to_something_else_forgets_its_files(tmp_path):
         model.predict(["free money"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -18,6 +18,7 @@ from tests.blocks import BoomError, as_svmlight, blocks_of, failing, fitted, in_
 from tests.conftest import as_csr, gaussian, whole_numbers
 from tests.reference import binary, multiclass
 from tests.reference import stream as reference
+from tests.tiers import slow
 
 COST = [[0, 1, 3], [0.5, 0, 1], [2, 1, 0]]
 SETTINGS = {
@@ -46,7 +47,7 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("k", [*slow(2), 3])
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_in_order_the_weights_are_those_of_a_fit_in_memory(setting, k, form, rng):
     X, y = gaussian(rng, 90, 6, k)
@@ -57,7 +58,7 @@ def test_in_order_the_weights_are_those_of_a_fit_in_memory(setting, k, form, rng
     assert model.n_iter_ == 4
 
 
-@pytest.mark.parametrize("setting", ["plain", "vote", "pa1", "ovr"])
+@pytest.mark.parametrize("setting", ["plain", "pa1", *slow("vote", "ovr")])
 def test_in_order_the_weights_are_those_of_a_fit_in_memory_of_any_type(setting, form, dtype, rng):
     X, y = gaussian(rng, 60, 6, 3)
     X = form((X * (rng.random(X.shape) < 0.6)).astype(dtype))
@@ -539,7 +540,7 @@ def test_rows_of_a_block_are_shuffled(rng):
     assert shuffled.t_ == plain.t_ == 100
 
 
-@pytest.mark.parametrize("combine", ["average", "last", "vote", "pocket"])
+@pytest.mark.parametrize("combine", ["average", *slow("last", "vote", "pocket")])
 def test_the_same_seed_gives_the_same_bits(combine, form, svm, tmp_path):
     path, X, y = svm
     parts = blocks_of(form(X.toarray()), y, [20, 50, 51])

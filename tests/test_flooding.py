@@ -1,10 +1,17 @@
 """Names that were chosen to meet in a hash table that has no secret: they must not meet in ours."""
 
+import os
+import pickle
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
+from perceptrons import FeatureTemplates, SequencePerceptron, save
 from perceptrons.features.columns import Columns
 from perceptrons.features.local import Workspace, keyed, local_names
+from tests.conftest import ROOT
 
 N = 6000
 WORD = 2**64 - 1
@@ -62,3 +69,47 @@ def test_chosen_names_are_spread_over_the_table(chosen):
     numbers, _ = local_names(content, ends - lengths, ends, workspace)
     np.testing.assert_array_equal(numbers, np.arange(N))
     assert longest_run(workspace.table.slots) < 200
+
+
+def pairs_in_one_slot():
+    """Pairs of word numbers whose features of "word|word[1]" began in one slot of a table of any size up to 2**16."""
+    a, b = np.meshgrid(np.arange(2**12, dtype=np.uint64), np.arange(2**12, dtype=np.uint64))
+    high = (np.uint64(1) << np.uint64(52) | a << np.uint64(26) | b).ravel()
+    with np.errstate(over="ignore"):
+        x = high * np.uint64(OLD_BLOCK)
+        x = (x ^ x >> HALF) * np.uint64(0x94D049BB133111EB)
+    return np.stack([a.ravel(), b.ravel()])[:, (x ^ x >> HALF) & np.uint64(2**16 - 1) == 77].T
+
+
+def test_chosen_pairs_of_words_are_spread_over_the_table_of_a_tagger():
+    pairs = pairs_in_one_slot()
+    assert len(pairs) > 200
+    words = [f"w{number}" for number in range(2**12)]
+    features = FeatureTemplates(["word|word[1]"])._features(1, None)
+    features.tokens(features.read([words]), np.float32, learn=True)  # numbers the words
+    sentences = [[words[a], words[b]] for a, b in pairs.tolist()]
+    features.fill(*(part[:0] for part in features.entries()))
+    rows = features.tokens(features.read(sentences), np.float32, learn=True).rows
+    assert features.n_features == len(pairs)
+    np.testing.assert_array_equal(rows.columns, np.arange(len(pairs)))
+    assert longest_run(features.keys) < 100
+
+
+def test_the_table_of_a_tagger_is_the_same_in_another_process_and_its_file_the_same_bytes(tmp_path):
+    """The secret of a process goes with what it hashed, and leaves no trace in a file."""
+    sentences = [[f"w{k * j % 97}" for j in range(5)] for k in range(40)]
+    labels = [["ab"[len(word) % 2] for word in words] for words in sentences]
+    model = SequencePerceptron(templates=FeatureTemplates(["word[-1..1]", "word|word[1]"])).fit(sentences, labels)
+    (tmp_path / "model.pickle").write_bytes(pickle.dumps(model))
+    save(model, tmp_path / "here")
+    code = f"""
+import pickle
+from perceptrons import save
+model = pickle.load(open({str(tmp_path / "model.pickle")!r}, "rb"))
+assert [list(labels) for labels in model.predict({sentences!r})] == {[list(x) for x in model.predict(sentences)]!r}
+save(model.fit({sentences!r}, {labels!r}), {str(tmp_path / "there")!r})
+"""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()

@@ -238,6 +238,7 @@ def test_random_removal_replayed_gives_the_coefficients_of_the_reference(rule):
     assert_same_coefficients(whole, run, X)
 
 
+@pytest.mark.slow
 def test_random_removal_takes_old_and_new_alike_and_goes_by_the_seed():
     rng = np.random.default_rng(6)
     X, y = rng.standard_normal((1200, 3)), rng.integers(0, 2, 1200)

@@ -115,6 +115,7 @@ def test_three_rows(rng):
     assert_same_scores(model, run, T, K)
 
 
+@pytest.mark.slow
 @rules
 @pytest.mark.parametrize("cache_size", [1e-3, 1000])
 def test_thousands_of_rows(rule, cache_size, rng):
@@ -125,6 +126,7 @@ def test_thousands_of_rows(rule, cache_size, rng):
     assert_same_scores(model, run, T, K)
 
 
+@pytest.mark.slow
 @rules
 @pytest.mark.parametrize("kernel", ["linear", "cosine"])
 def test_thousands_of_sparse_rows(rule, kernel):

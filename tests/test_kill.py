@@ -17,7 +17,7 @@ KINDS = {
     "cache": ["points-*.svm", "--cache", "CACHE"],
 }
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes of POSIX")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes of POSIX")]
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ from perceptrons import Perceptron
 from perceptrons.passes.orders import shuffled
 from tests.conftest import LAYOUTS, gaussian
 from tests.reference import binary, large, multiclass
+from tests.tiers import slow
 
 N, EPOCHS = 60, 3
-LAYOUT_NAMES = ("dense", "csr32")
 
 
 def orders(n=N, epochs=EPOCHS, seed=0):
@@ -79,8 +79,7 @@ def assert_same(model, run, exact=1e-12):
 
 
 @pytest.mark.parametrize("case", list(combinations()), ids=name_of)
-@pytest.mark.parametrize("k", [2, 4])
-@pytest.mark.parametrize("arranged", LAYOUT_NAMES)
+@pytest.mark.parametrize(("arranged", "k"), [("dense", 4), ("csr32", 2), *slow(("dense", 2), ("csr32", 4))])
 def test_every_combination_equals_the_reference(arranged, k, case):
     options, weighted = case
     rng = np.random.default_rng(11)
@@ -161,6 +160,7 @@ def test_conventions_at_zero_equal_the_reference(form, zero_score, init, options
     assert model.mistakes_.tolist() == run.mistakes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shrink", [1e-9, 1e-6, 1e-4, 9e-4, 1.1e-3, 0.01, 0.1, 0.5, 0.99])
 @pytest.mark.parametrize("k", [2, 3])
 def test_shrinking_stays_exact_over_many_examples(form, shrink, k, rng):

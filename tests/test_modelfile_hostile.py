@@ -49,6 +49,7 @@ def test_feature_names_are_as_many_as_features_and_differ(kind, change, path):
         perceptrons.load(path)
 
 
+@pytest.mark.slow
 def test_repeated_names_never_become_places_outside_the_weights(path):
     """100,000 of them corrupted the heap, a million ended the process."""
     forge(named(Perceptron), path, repeated)

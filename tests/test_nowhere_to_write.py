@@ -101,6 +101,7 @@ def files(rng, tmp_path):
     return table, tagged
 
 
+@pytest.mark.slow
 def test_every_command_works_for_a_user_who_may_write_nowhere(installed, out, files, tmp_path):
     before = nobody()
     home = {} if before else {"HOME": NOWHERE}  # nobody has none anyhow
@@ -125,6 +126,7 @@ def test_every_command_works_for_a_user_who_may_write_nowhere(installed, out, fi
     assert "not remembered" not in others
 
 
+@pytest.mark.slow
 def test_a_user_without_any_home_loads_no_code_from_the_working_folder(installed, out):
     if not can_be(UNKNOWN):
         pytest.skip("only root, with setpriv, can start a user who is not in /etc/passwd")
@@ -167,6 +169,7 @@ def cached(folder):
     return sorted(path.name for path in folder.rglob("*.nb?"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["kept", "full", "taken away"])
 def test_a_cache_that_cannot_be_written_any_more_fails_no_call(what, out, numbers):
     path, weights = numbers

@@ -267,6 +267,7 @@ def test_code_for_scikit_learns_perceptron_runs_with_the_import_changed(rng):
         assert model.n_iter_ >= 1
 
 
+@pytest.mark.slow
 def test_without_the_compiler_the_same_weights_are_learned(rng):
     code = """
 import numpy as np, scipy.sparse as sp

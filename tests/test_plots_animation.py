@@ -164,6 +164,7 @@ def test_the_page_holds_everything_and_asks_the_network_for_nothing(tmp_path):
     assert unescape(re.search(r'srcdoc="(.*?)" style', shown, re.S)[1]) == page
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium on this machine to open the page with")
 def test_the_page_works_in_a_browser_by_keys_slider_and_buttons(tmp_path):
     film = BoundaryAnimation.from_data(X3, Y3, max_iter=2)

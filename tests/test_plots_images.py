@@ -15,6 +15,7 @@ def closed():
     plt.close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_looks_as_it_did_and_no_two_texts_in_it_overlap(name, monkeypatch):
     found = []

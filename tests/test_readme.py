@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.images import TOLERANCE, difference
 from tools.run_pages import blocks, run_page
 
@@ -23,6 +25,7 @@ def test_the_first_two_commands_are_the_main_job_and_the_tests():
     assert commands == ["pip install . && perceptrons train", 'pip install -e ".[test]" && pytest -n auto']
 
 
+@pytest.mark.slow
 def test_the_picture_is_the_one_that_the_home_page_draws(tmp_path):
     """To keep a new one: copy home.png from the site's build, and look at it."""
     ran = run_page(ROOT / "docs/index.md", tmp_path)

@@ -563,6 +563,7 @@ class TestWhatAnAttackFound:
         with pytest.raises(OpenedBeforeError):
             recipe(**changed, test=test)
 
+    @pytest.mark.slow
     def test_no_look_is_lost_between_processes(self, tmp_path):
         path = tmp_path / "looks"
         code = f"from perceptrons.selection.seal import Ledger\nfor _ in range(25): Ledger({str(path)!r}).note('x')"

@@ -245,6 +245,7 @@ def test_the_seal_counts_the_same_examples_in_any_container():
     assert recipe(Perceptron(), X, y, test=0).looks == 0
 
 
+@pytest.mark.slow
 def test_the_seal_is_counted_from_process_to_process(tmp_path):
     program = """if True:
         import sys

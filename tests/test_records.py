@@ -198,7 +198,7 @@ def test_labels_that_nearly_all_differ_stop_data_that_are_read_whole(run, refuse
 def test_weights_that_do_not_fit_into_memory_are_refused_before_they_are_made(monkeypatch):
     monkeypatch.setattr(room, "memory", lambda: 10**6)
     X, y = sp.eye(60, 2000, format="csr"), np.arange(60)
-    with pytest.raises(ValueError, match=r"60 classes or problems × 2,000 features would need about 0.0 GB, and this"):
+    with pytest.raises(ValueError, match=r"of 60 classes × 2,000 features would need about 1.9 MB of memory, and"):
         Perceptron().fit(X, y)
     model = Perceptron().partial_fit(X[:5], y[:5])
     before = model.coef_

@@ -12,9 +12,13 @@ from perceptrons.report import report
 from tests.browser import browser, find_browser
 from tests.conftest import gaussian
 
-pytestmark = pytest.mark.skipif(
-    find_browser() is None, reason="no Chromium or Chrome is installed (apt install chromium), so pages are not opened"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_browser() is None,
+        reason="no Chromium or Chrome is installed (apt install chromium), so pages are not opened",
+    ),
+]
 OVERFLOWS = """
 [...document.querySelectorAll("main *")]
   .filter(part => part.getBoundingClientRect().right > innerWidth + 1 && !part.closest(".scroll, pre"))

@@ -1,10 +1,12 @@
 """What the command prints never steers the terminal, whatever names, labels and tokens hold."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from perceptrons.cli import main
-from perceptrons.cli.screen import plain, screen, visible
+from perceptrons.cli.screen import plain, saying_warnings, screen, visible
 
 ESCAPE = "\x1b]0;title\x07\x1b[2J\x9b1m"  # sets the window's title, clears the screen
 
@@ -50,3 +52,19 @@ def test_control_characters_are_written_as_in_python(text, capsys):
     screen().print(text, markup=False)
     assert not steering(capsys.readouterr().out)
     assert visible("größer: 12 µm, 北京") == "größer: 12 µm, 北京"
+
+
+# ---- warnings
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_one_line_on_stderr_and_none_where_only_errors_are_wanted(capsys):
+    for quiet, wanted in ((False, "mind\\x1b[2J the gap\n"), (True, "")):
+        with saying_warnings(quiet=quiet):
+            warnings.warn("mind\x1b[2J\nthe gap", UserWarning, stacklevel=1)
+        assert capsys.readouterr() == ("", wanted)
+
+
+def test_a_warning_that_would_be_a_bug_is_not_hidden():
+    with pytest.warns(RuntimeWarning, match="overflow"), saying_warnings(quiet=True):
+        warnings.warn("overflow", RuntimeWarning, stacklevel=1)

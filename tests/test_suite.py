@@ -1,4 +1,4 @@
-"""The tests themselves: they end, wherever they are started, and a process that runs them stays small."""
+"""The tests themselves: they end, wherever they are started, their processes stay small, and slow ones wait."""
 
 import signal
 import subprocess
@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests import limits
-from tests.conftest import ROOT
+from tests import limits, tiers
+from tests.conftest import LAYOUTS, ROOT
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a system without alarms")
@@ -51,6 +51,7 @@ def test_memory_is_counted():
     assert limits.megabytes() - before > 50
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_is_tested_where_it_is_ignored_as_in_the_background_of_a_script():
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
@@ -58,3 +59,47 @@ def test_ctrl_c_is_tested_where_it_is_ignored_as_in_the_background_of_a_script()
     command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *words, test]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("asked", "run"),
+    [
+        ({}, ["quick", "dense-float64", "csr32-float32"]),
+        ({"args": ["tests/test_suite.py"]}, ["quick", "dense-float64", "csr32-float32"]),
+        ({"all": True}, None),
+        ({"markexpr": "slow"}, None),
+        ({"args": ["tests/test_suite.py::test_memory_is_counted"]}, None),
+    ],
+    ids=str,
+)
+def test_slow_tests_are_run_if_they_are_asked_for(asked, run):
+    marked = Test("slow", {})
+    marked.add_marker(pytest.mark.slow)
+    kinds = [
+        Test(f"{layout}-{n}", {"layout": layout, "dtype": n}) for layout in LAYOUTS for n in ("float32", "float64")
+    ]
+    tests = [Test("quick", {}), marked, *kinds]
+    every, left_out = [test.name for test in tests], []
+    config = SimpleNamespace(
+        option=SimpleNamespace(all=asked.get("all", False), markexpr=asked.get("markexpr", "")),
+        args=asked.get("args", ["tests", "src"]),
+        hook=SimpleNamespace(pytest_deselected=lambda items: left_out.extend(items)),
+    )
+    tiers.pytest_collection_modifyitems(config, tests)
+    assert [test.name for test in tests] == (run or every)
+    assert sorted(test.name for test in [*tests, *left_out]) == sorted(every), "pytest counts what is left out"
+
+
+class Test:
+    """What pytest collects."""
+
+    __test__ = False
+
+    def __init__(self, name, params):
+        self.name, self.callspec, self._markers = name, SimpleNamespace(params=params), []
+
+    def add_marker(self, marker):
+        self._markers.append(marker.name)
+
+    def get_closest_marker(self, name):
+        return name in self._markers

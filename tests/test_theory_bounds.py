@@ -450,6 +450,7 @@ def runs(draw):
     return X, y, model
 
 
+@pytest.mark.slow
 @given(runs())
 @settings(STEADY, max_examples=1000)
 def test_no_run_makes_more_updates_than_its_bound(run):

@@ -255,3 +255,15 @@ def test_only_the_values_count_not_the_type_that_holds_them():
     assert not narrow.verify(thirds, [0, 1, 0])  # other numbers, and they do not cancel so
     assert not narrow.verify(thirds * 1e100, [0, 1, 0])
     assert narrow.verify(thirds.astype(np.float32).astype(float), [0, 1, 0])
+
+
+def test_a_certificate_of_numbers_with_thousands_of_digits_has_a_repr():
+    tiny = Fraction(1, 3**9000)
+    weights = (tiny, 1 - tiny)
+    certificate = decided([[0.0], [2.0]], [0, 1])
+    long = dataclasses.replace(certificate, support=Combination((0, 1), (0, 1), (1, 0), weights)).sealed()
+    exact = dataclasses.replace(certificate, coef=np.array([tiny], object), intercept=tiny).sealed()
+    for one in (long, exact):
+        assert len(repr(Certificate.from_json(one.to_json()))) < 1000
+        assert "about" in repr(one)
+    assert "Fraction(1, 2)" in repr(certificate)

@@ -140,6 +140,7 @@ def test_the_bracket_of_a_plain_call_is_within_its_gap(name):
 # ---- small sets, thousands of them
 
 
+@pytest.mark.slow
 @given(data_sets(), st.booleans())
 @settings(STEADY, max_examples=1500)
 def test_two_classes_are_decided_as_the_exact_lp_decides(data, fit_intercept):

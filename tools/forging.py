@@ -145,13 +145,42 @@ WHOLE = [-(2**63), -(2**31), -1, 0, 1, 2, 3, 7, 127, 255, 256, 2**15, 2**31 - 1,
 REAL = [np.nan, np.inf, -np.inf, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 1e9, 2.0**53, 1e300, -1e300, 5e-324]
 
 
-def forged(draw: np.random.Generator, header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Any, Any, list[str]]:
+KINDS = ("header", "number", "values", "values", "shape", "type", "arrays")
+
+
+def forged(
+    draw: np.random.Generator, header: dict[str, Any], arrays: dict[str, Any], kinds: tuple[str, ...] = KINDS
+) -> tuple[Any, Any, list[str]]:
     """A copy of both with one to three changes, and what was changed."""
     header, arrays, said = copy.deepcopy(header), {name: array.copy() for name, array in arrays.items()}, []
     for _ in range(int(draw.integers(1, 4))):
-        kind = draw.choice(["header", "number", "values", "values", "shape", "type", "arrays"])
-        said.append(CHANGES[kind](draw, header, arrays))
+        said.append(CHANGES[str(draw.choice(kinds))](draw, header, arrays))
     return header, arrays, said
+
+
+def changed_bytes(draw: np.random.Generator, content: bytes, words: tuple[bytes, ...] = (b"",)) -> tuple[bytes, Any]:
+    """A copy with one to four pieces changed, and what was changed. words: what may be put in."""
+    new, said = bytearray(content), []
+    for _ in range(int(draw.integers(1, 5))):
+        at = int(draw.integers(len(new) + 1))
+        end = min(len(new), at + int(2 ** draw.uniform(0, 6)))
+        way = str(draw.choice(["bit", "byte", "remove", "repeat", "cut", "word", "word", "swap"]))
+        if way == "bit" and at < len(new):
+            new[at] ^= 1 << int(draw.integers(8))
+        elif way == "byte" and at < len(new):
+            new[at] = int(draw.integers(256))
+        elif way == "remove":
+            del new[at:end]
+        elif way == "repeat":
+            new[at:at] = new[at:end] * int(draw.integers(1, 4))
+        elif way == "cut" and draw.random() < 0.2:
+            del new[at:]
+        elif way == "word":
+            new[at:at] = words[int(draw.integers(len(words)))]
+        elif way == "swap":
+            new[at:end] = new[at:end][::-1]
+        said.append(f"{way} at {at}")
+    return bytes(new), said
 
 
 def _places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -160,9 +189,11 @@ def _places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, value in inner for place in _places(value, (*path, key)))]
 
 
-def _change_header(draw: np.random.Generator, header: dict[str, Any], arrays: dict[str, Any]) -> str:
+def change_header(draw: np.random.Generator, header: dict[str, Any], arrays: dict[str, Any]) -> str:
     """Replace, remove, repeat or add to one value."""
     path = _places(header)[1:]
+    if not path:
+        return "nothing"
     chosen = path[int(draw.integers(len(path)))]
     holder: Any = header
     for key in chosen[:-1]:
@@ -188,7 +219,7 @@ def _change_number(draw: np.random.Generator, header: dict[str, Any], arrays: di
     numbers = [header.get(name) for name in ("n_features", "size", "t", "updates")]
     whole = [number for number in numbers if type(number) is int]
     if not whole:
-        return _change_header(draw, header, arrays)
+        return change_header(draw, header, arrays)
     old, new = whole[int(draw.integers(len(whole)))], int(draw.choice(WHOLE))
     for path in _places(header)[1:]:
         holder: Any = header
@@ -203,7 +234,7 @@ def _change_values(draw: np.random.Generator, header: dict[str, Any], arrays: di
     """Change some numbers of an array."""
     name = _one_of(draw, arrays)
     array = np.ascontiguousarray(arrays[name])
-    if not array.size:
+    if not array.size or array.dtype.kind not in "iufb":
         return f"{name}: nothing"
     flat = array.reshape(-1)
     at = draw.integers(0, len(flat), int(draw.integers(1, 4)))
@@ -241,6 +272,8 @@ def _change_shape(draw: np.random.Generator, header: dict[str, Any], arrays: dic
 
 def _change_type(draw: np.random.Generator, header: dict[str, Any], arrays: dict[str, Any]) -> str:
     name, kind = _one_of(draw, arrays), str(draw.choice(["i1", "u1", "i2", "i4", "i8", "u8", "f2", "f4", "f8", "?"]))
+    if arrays[name].dtype.kind == "U":
+        kind = str(draw.choice(["S", "U1"]))
     with np.errstate(all="ignore"):
         arrays[name] = arrays[name].astype(kind)
     return f"{name}: of type {kind}"
@@ -263,7 +296,7 @@ def _one_of(draw: np.random.Generator, arrays: dict[str, Any]) -> str:
 
 
 CHANGES: dict[str, Callable[..., str]] = {
-    "header": _change_header,
+    "header": change_header,
     "number": _change_number,
     "values": _change_values,
     "shape": _change_shape,

@@ -1,24 +1,20 @@
 """Forge sparse matrices of every format and hand them to everything that takes one: nothing may crash.
 
-    PERCEPTRONS_BOUNDSCHECK=1 python tools/fuzz_matrices.py --seconds 300 --seed 1
+    PERCEPTRONS_BOUNDSCHECK=1 python -m tools.fuzz_matrices --seconds 300 --seed 1
 
-A finding is a crash, a case that takes longer than a minute, or an error that is neither ValueError nor TypeError.
-Each is printed with what makes it again: `--seed S --case N`. The exit status is 1 if there is one.
+A finding is a crash, a case that takes more than 20 seconds, or an error that is neither ValueError nor TypeError.
+Each is printed with its seed; `--seed THAT --cases 1` does it again. The exit status is 1 if there is one.
 """
 
-import argparse
-import faulthandler
 import io
-import subprocess
 import sys
-import tempfile
-import time
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+from tools.fuzzing import Case, Cases, FoundError, run, told
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
 PARTS = {
@@ -29,7 +25,6 @@ FAR = (-1, -2, -129, 3, 4, 7, 255, 2**15, 2**31 - 1, -(2**31), 2**32, 10**9, 2**
 TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64", ">i4", ">i8", "bool", "O")
 N, D = 6, 4
 Y = np.array([0, 1, 0, 1, 2, 0])
-LONGEST = 60  # seconds a case may take
 
 
 def sound(rng: Any, kind: str, n: int = N) -> Any:
@@ -155,84 +150,29 @@ def _npz(S: Any, folder: Path) -> Path:
     return path
 
 
-def attempt(doors: Doors, name: str, X: Any) -> str:
-    """Hand a matrix to a door; what is wrong with the answer, or nothing."""
-    call = doors.whole.get(name) or doors.single[name]
+def attempt(call: Any, X: Any) -> bool:
+    """Hand a matrix to a door: was it let in? Raises FoundError for an error that is no refusal."""
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            call(X)
+        call(X)
     except (ValueError, TypeError, MemoryError) as error:
-        return "" if "numba" not in type(error).__module__ else f"{type(error).__name__}: {error}"
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return ""
+        if "numba" in type(error).__module__:
+            raise FoundError(told(error)) from error
+        return False
+    return True
 
 
-def case(doors: Doors, seed: int, number: int) -> tuple[str, Any]:
-    """The door and the matrix of a case."""
-    rng = np.random.default_rng([seed, number])
+def begin(folder: Path) -> Cases:
+    doors = Doors(folder)
     names = [*doors.whole, *doors.single]
-    name = names[number % len(names)]
-    return name, forged(rng, 1 if name in doors.single else N)
 
+    def case(draw: np.random.Generator) -> Case:
+        name = names[int(draw.integers(len(names)))]
+        X = forged(draw, 1 if name in doors.single else N)
+        call = doors.whole.get(name) or doors.single[name]
+        return Case(f"{name}: {type(X).__name__} {X.shape}", lambda: attempt(call, X))
 
-def work(seed: int, first: int, until: float, only: bool) -> None:
-    """Try cases until the time is up; the number of each is written before it is tried."""
-    with tempfile.TemporaryDirectory() as folder:
-        _try(Doors(Path(folder)), seed, first, until, only)
-    print("end", flush=True)
-
-
-def _try(doors: Doors, seed: int, first: int, until: float, only: bool) -> None:
-    number = first
-    while number == first or (not only and time.time() < until):
-        faulthandler.dump_traceback_later(LONGEST, exit=True)
-        print(f"case {number}", flush=True)
-        name, X = case(doors, seed, number)
-        what = attempt(doors, name, X)
-        if what:
-            print(f"FINDING {name}: {type(X).__name__} {X.shape}: {what.splitlines()[0][:300]}", flush=True)
-        number += 1
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long to try (default: 60)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the matrices (default: 0)")
-    parser.add_argument("--case", type=int, help="try only the case of this number")
-    parser.add_argument("--worker", nargs=2, type=float, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.worker:
-        work(options.seed, int(options.worker[0]), options.worker[1], options.case is not None)
-        return 0
-    until, first, findings = time.time() + options.seconds, options.case or 0, 0
-    while True:
-        command = [sys.executable, __file__, "--seed", str(options.seed), "--worker", str(first), str(until)]
-        command += ["--case", str(first)] if options.case is not None else []
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=options.seconds + 3 * LONGEST, check=False
-        )
-        lines = done.stdout.splitlines()
-        for before, line in zip(["", *lines], lines, strict=False):
-            if line.startswith("FINDING"):
-                findings += 1
-                print(f"--seed {options.seed} --case {before.removeprefix('case ')}: {line}", flush=True)
-        last = next((int(line.split()[1]) for line in reversed(lines) if line.startswith("case ")), None)
-        if last is None:
-            print(done.stderr, file=sys.stderr)
-            return 2
-        if not done.returncode:
-            break
-        findings += 1
-        tail = " ".join(done.stderr.split())[-300:]
-        print(f"--seed {options.seed} --case {last}: FINDING: ended with status {done.returncode}: {tail}", flush=True)
-        first = last + 1
-        if options.case is not None or time.time() >= until:
-            break
-    print(f"{last - (options.case or 0) + 1:,} cases, {findings} findings")
-    return 1 if findings else 0
+    return case
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run("tools.fuzz_matrices", __doc__, "matrices", begin))

@@ -206,7 +206,8 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_examples, n_features)
-            Where it is in shape already it is used as it is, not copied: no other thread may change it meanwhile.
+            Where it is in shape already it is used as it is, not copied. If another thread changes it meanwhile, the
+            weights are undefined; if it changes the indices of a sparse matrix, the process may crash.
         y : array of shape (n_examples,), or several labels an example
             Labels of two or more classes: numbers, strings or booleans. Several labels: an indicator matrix of 0 and 1,
             dense or sparse, with a column a label, or a list of label sets; `predict` answers in the same form.

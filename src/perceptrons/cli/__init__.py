@@ -17,7 +17,7 @@ from perceptrons.cli.evaluate import evaluate
 from perceptrons.cli.inspect import inspect
 from perceptrons.cli.predict import predict
 from perceptrons.cli.reportpage import report
-from perceptrons.cli.screen import say
+from perceptrons.cli.screen import say, saying_warnings
 from perceptrons.cli.tag import group as tag
 from perceptrons.cli.train import train
 from perceptrons.cli.tune import tune
@@ -63,7 +63,7 @@ class Program(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         code, quiet = 0, "--quiet" in ctx.args
         try:
-            with output():
+            with output(), saying_warnings(quiet=quiet):
                 super().invoke(ctx)
                 sys.stdout.flush()
         except BadInputError as error:

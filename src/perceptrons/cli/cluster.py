@@ -1,6 +1,7 @@
 """`perceptrons train` on a Dask cluster: one that is there already, or processes of this machine."""
 
 import logging
+import math
 import os
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
@@ -118,15 +119,16 @@ def learn_on_cluster(
 ) -> dict[str, Any]:  # fmt: skip
     """Learn on the workers; what there is to say of them."""
     from perceptrons.distributed import fit
+    from perceptrons.distributed.cluster import Workers
 
     mixing = {} if asked.mixing is None else {"mixing": asked.mixing.value}
     with connected(asked) as client:
         if not (asked.quiet or asked.json):
             workers = client.nthreads()
-            there = count(len(workers), "worker") if workers else "no worker yet, waiting for one"
+            there = count(len(workers), "worker") if workers else "no worker yet"
             say(f"Cluster {client.scheduler.address}: {there}. Dashboard: {client.dashboard_link}")
         with watched(watching, checkpoint, asked.checkpoint), _refusing_lost(asked, checkpoint):
-            client.wait_for_workers(1)
+            Workers(client).wait(math.inf)
             watching.meet(client.nthreads(), asked.shards)
             fit(
                 model, files, client=client, shards=asked.shards, epochs=asked.epochs, classes=classes,

@@ -150,7 +150,8 @@ class WithoutTest:
         return getattr(self._reader, name)
 
     def fingerprint(self) -> list[Any]:
-        return [*self._reader.fingerprint(), self._share, self._seed]
+        *files, asked = self._reader.fingerprint()
+        return [*files, [self._share, self._seed], asked]
 
     def __iter__(self) -> Iterator["Block"]:
         self.aside = []

@@ -9,9 +9,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import refusing_data
-from perceptrons.cli.screen import bar, count, heading, percent, say, screen, visible
+from perceptrons.cli.screen import bar, count, heading, percent, say, saying_warnings, screen, visible
 from perceptrons.cli.wording import apart
 from perceptrons.modelfile.checkpoint import Checkpoint
+from perceptrons.training.places import check_mixed_place, check_place
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,6 +78,11 @@ class Watching:
         self._begin()
         if self._last and self._last["epoch"] == 1 and self._last["examples"] > self._line["examples"]:
             self._print_line(self._last)
+
+    def speak(self, message: str) -> None:
+        """A line on stderr, in place of the live line."""
+        self.erase()
+        say(message)
 
     def erase(self) -> None:
         """Take the live line away."""
@@ -234,6 +240,7 @@ class SpokenCheckpoint(Checkpoint):
         if place is not None and ("orders" if self._mixed else "blocks") not in place:
             return place  # of another kind of run, which is refused
         if place is not None:
+            check_mixed_place(place) if self._mixed else check_place(place, model.history_)
             self._watching.go_on()
         if self.resume and not self._quiet:
             self._watching.notices = self._found(model, place)
@@ -259,7 +266,7 @@ def watched(watching: Watching, checkpoint: SpokenCheckpoint | None, path: Any) 
     """Somebody looks on while it learns, who may leave or interrupt it. path: of the checkpoint, as it was given."""
     try:
         watching.start()
-        with refusing_data():
+        with refusing_data(), saying_warnings(watching.speak):
             yield
         watching.end()
     except UnreadError:

@@ -2,7 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
@@ -64,6 +66,24 @@ def visible(text: str) -> str:
 def say(message: str) -> None:
     """One line on stderr."""
     print(visible(" ".join(message.splitlines())), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def saying_warnings(speak: Callable[[str], None] = say, quiet: bool = False) -> Iterator[None]:
+    """Warnings of the library become one line on stderr; those of Python and NumPy, which would be bugs, stay."""
+    with warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore", UserWarning)
+        before = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, UserWarning):
+                speak(str(message))
+            else:
+                before(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def plain(label: Any, at_most: int = 28) -> str:

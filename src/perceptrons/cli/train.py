@@ -291,7 +291,8 @@ class InMemory:
         return getattr(self._reader, name)
 
     def fingerprint(self) -> list[Any]:
-        return [*self._reader.fingerprint(), "whole", *self._about]
+        *files, asked = self._reader.fingerprint()
+        return [*files, ["whole", *self._about], asked]
 
 
 def _fit_resumably(model: "AnyModel", table: "Table", asked: Any, reader: "Reader | None") -> Any:

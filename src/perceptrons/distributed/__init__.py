@@ -1,8 +1,17 @@
 """Beyond one machine: training by parameter mixing on a Dask cluster, prediction and scores where the data are."""
 
 from perceptrons.distributed.bound import MixingBound, mixing_bound
-from perceptrons.distributed.cluster import ClusterError
+from perceptrons.distributed.cluster import ClusterError, ClusterWarning
 from perceptrons.distributed.fitting import fit
 from perceptrons.distributed.lazily import decision_function, predict, score
 
-__all__ = ["ClusterError", "MixingBound", "decision_function", "fit", "mixing_bound", "predict", "score"]
+__all__ = [
+    "ClusterError",
+    "ClusterWarning",
+    "MixingBound",
+    "decision_function",
+    "fit",
+    "mixing_bound",
+    "predict",
+    "score",
+]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.distributed.cluster import scattered
+from perceptrons.distributed.cluster import Workers, gathered, scattered
 from perceptrons.distributed.mixing import AnyWeights
 from perceptrons.distributed.parts import aligned
 from perceptrons.distributed.rows import Begun
@@ -183,7 +183,9 @@ def _of_here(
         parts.append(numbered(tokens, target.codes, chosen if len(which) > 1 else None, (number, 0)))
     check_room(client, max(part.columns.nbytes + part.ends.nbytes for part in parts))
     about = [n, len(target.codes), target.classes.tolist()]
-    return Shards(client, [[scattered(client, part)] for part in parts], parts), _with_model(estimator, common, about)
+    workers = Workers(client)
+    data = Shards(client, [[scattered(workers, part)] for part in parts], parts)
+    return data, _with_model(estimator, common, about)
 
 
 def _of_workers(
@@ -193,7 +195,7 @@ def _of_workers(
     features = estimator._learner.features if warm else features_for(estimator, [])
     plain = SequencePerceptron(**estimator.get_params(deep=False))
     if are_files(X):
-        names = client.submit(found_files, X, pure=False).result()
+        names = gathered(Workers(client), client.submit(found_files, X, pure=False))
         number = how_many(client, shards, len(names), "one a file")
         groups = [names[i::number] for i in range(number)]
         parts = [
@@ -228,7 +230,7 @@ def _of_workers(
     if estimator.hash_bits is None:
         for future in [future for shard in data.raw for future in shard]:
             known = client.submit(_numbering, known, future, learner.dtype, pure=False)
-        learner.features = known.result()
+        learner.features = gathered(data.workers, known)
     learner.meet_features()
     estimator.n_features_in_ = learner.n_features
     about = [[[part.n, part.classes.tolist(), part.about] for part in shard] for shard in facts]

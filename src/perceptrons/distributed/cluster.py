@@ -1,18 +1,24 @@
 """The cluster: the caller's client, or a local cluster for as long as it is needed; and what to say where it fails."""
 
+import asyncio
+import math
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
 from perceptrons.training.threads import cores
+from perceptrons.training.wording import count
 
 PACKAGE = "perceptrons"
 TRIES = 20  # of what failed because a worker died
 NO_WORKER = 600  # seconds to wait for the first, or for another when all are gone
-LOOK = 5  # seconds between two questions whether there are workers
+LOOK = 1  # seconds between two questions whether there are workers
+AGAIN = 10  # seconds between two warnings that there are none
+TICK = 0.1  # seconds between two looks at Ctrl-C, the clock and the cluster
 PATIENCE = 10.0  # seconds without a scheduler before it is given up
 SMALL = 2**22  # bytes that travel with tasks, through the scheduler; more go straight to the workers, once for all
 MISSING = "perceptrons.distributed needs Dask, which is not installed: pip install 'perceptrons[dask]'."
@@ -20,6 +26,10 @@ MISSING = "perceptrons.distributed needs Dask, which is not installed: pip insta
 
 class ClusterError(RuntimeError):
     """The cluster failed in a way that Dask cannot mend. The estimator has the last mixed weights."""
+
+
+class ClusterWarning(UserWarning):
+    """The cluster has no workers, so that training waits for one; or it has some again."""
 
 
 def need_dask() -> None:
@@ -95,10 +105,7 @@ def local_cluster(workers: int | None) -> Any:
 
 def check_installed(client: Any) -> None:
     """Raise ClusterError for a cluster without this package, which would end its workers; waits for the first."""
-    try:
-        client.wait_for_workers(1, timeout=NO_WORKER)
-    except TimeoutError as error:
-        raise ClusterError(f"No worker has come to the cluster in {NO_WORKER} seconds: start some.") from error
+    Workers(client).wait()
     places = {"the scheduler": client.run_on_scheduler(find_spec, PACKAGE)}
     places |= {f"the worker {address}": found for address, found in client.run(find_spec, PACKAGE).items()}
     for place, found in places.items():
@@ -114,9 +121,9 @@ def threads_of(client: Any) -> int:
     return sum(client.nthreads().values())
 
 
-def sent(client: Any, value: Any, size: int, copies: int) -> Any:
+def sent(workers: "Workers", value: Any, size: int, copies: int) -> Any:
     """What to give to so many tasks for a value of so many bytes: itself, or if it is large, what was sent ahead."""
-    return value if size * copies <= SMALL else scattered(client, value, broadcast=True)
+    return value if size * copies <= SMALL else scattered(workers, value, broadcast=True)
 
 
 def is_near(client: Any) -> bool | None:
@@ -126,40 +133,103 @@ def is_near(client: Any) -> bool | None:
     return True if isinstance(client.cluster, LocalCluster) else None
 
 
-def scattered(client: Any, value: Any, broadcast: bool = False) -> Any:
+def scattered(workers: "Workers", value: Any, broadcast: bool = False) -> Any:
     """The value, sent to a worker or to all. A worker that dies meanwhile is no reason to fail."""
-    workers = Workers(client)
+    client = workers.client
     for left in reversed(range(TRIES)):
-        while not client.nthreads():
-            workers.look()
-            time.sleep(0.1)
+        workers.wait()
         try:
             return client.scatter([value], broadcast=broadcast, hash=False, direct=is_near(client))[0]
         except (OSError, KeyError, ValueError) as error:  # of Dask's own, where a worker goes that was just there
             check_scheduler(client, error)
             if not left:
                 raise ClusterError(f"Nothing can be sent to the workers: {error!r}") from error
-            time.sleep(0.1)
+            time.sleep(TICK)
     raise AssertionError
 
 
+def gathered(workers: "Workers", futures: Any, **how: Any) -> Any:
+    """What `client.gather` returns, but never waiting in silence for a cluster without workers."""
+    waiting = gathering(workers, futures, **how)
+    while True:
+        try:
+            next(waiting)
+        except StopIteration as end:
+            return end.value
+
+
+def gathering(workers: "Workers", futures: Any, **how: Any) -> Generator[None, None, Any]:
+    """As `gathered`; yields again and again while it waits, so that its caller can do something else."""
+    client = workers.client
+    asked = asyncio.run_coroutine_threadsafe(client.gather(futures, asynchronous=True, **how), client.loop.asyncio_loop)
+    try:
+        while True:
+            try:
+                result = asked.result(timeout=TICK)
+                break
+            except TimeoutError:
+                if asked.done():
+                    raise  # a task's own
+            workers.look()
+            yield
+    finally:
+        asked.cancel()
+    workers.found()
+    return result
+
+
 class Workers:
-    """Are there any left? If they may come back, they are waited for, but not for ever."""
+    """Are there any left? If they may come back, they are waited for, but not in silence and not for ever."""
 
-    def __init__(self, client: Any):
-        self._client, self._seen, self._next = client, time.monotonic(), 0.0
+    def __init__(self, client: Any, clock: Callable[[], float] = time.monotonic):
+        self.client, self._clock = client, clock
+        self._next = self._say = -math.inf  # when to ask the scheduler again, and when to warn again
+        self._gone: float | None = None  # since when there has been none
 
-    def look(self) -> None:
-        """Raise ClusterError if there has been no worker for long. Asks the scheduler now and then only."""
-        now = time.monotonic()
+    def look(self, patience: float | None = None) -> None:
+        """Warn if there is no worker, and raise ClusterError if there has been none for long (default: NO_WORKER).
+
+        Asks the scheduler now and then only.
+        """
+        check_scheduler(self.client)
+        now, patience = self._clock(), NO_WORKER if patience is None else patience
         if now < self._next:
             return
-        self._next = now + min(LOOK, NO_WORKER)
-        check_scheduler(self._client)
-        if self._client.nthreads():
-            self._seen = now
-        elif now - self._seen > NO_WORKER:
-            raise ClusterError(f"No worker has been left in the cluster for {NO_WORKER} seconds: start some.")
+        self._next = now + min(LOOK, patience)
+        if self.client.nthreads():
+            self.found()
+            return
+        if self._gone is None:
+            self._gone, self._say = now, now
+        if now - self._gone > patience:
+            raise ClusterError(f"No worker has been left in the cluster for {patience} seconds: start some.")
+        if now >= self._say:
+            self._say = now + AGAIN
+            self._warn(f"no workers: {self._waiting(now - self._gone, patience)}")
+
+    def found(self) -> None:
+        """There are workers; if there were none before, say so."""
+        if self._gone is not None:
+            missing, self._gone = round(self._clock() - self._gone), None
+            here = count(len(self.client.nthreads()), "worker")
+            self._warn(f"{here} now, after {count(missing, 'second')} without: training resumes.")
+
+    def wait(self, patience: float | None = None) -> None:
+        """Wait for a worker."""
+        while not self.client.nthreads():
+            self.look(patience)
+            time.sleep(TICK)
+        self.found()
+
+    def _waiting(self, missing: float, patience: float) -> str:
+        limit = "" if math.isinf(patience) else f"up to {patience:g} seconds "
+        so_far = f" ({missing:.0f} seconds so far)" if missing else ""
+        return f"waiting {limit}for one{so_far}. Start workers (dask worker, cluster.scale), or stop with Ctrl-C."
+
+    def _warn(self, what: str) -> None:
+        """The time makes every warning a new one: Python shows the same text only once."""
+        text = f"{time.strftime('%H:%M:%S')}: The cluster at {self.client.scheduler.address} has {what}"
+        warnings.warn(text, ClusterWarning, stacklevel=3)
 
 
 def check_scheduler(client: Any, error: BaseException | None = None) -> None:

@@ -15,8 +15,7 @@ from perceptrons.sequence import SequencePerceptron
 from perceptrons.training.epochs import AT_REST, Outcome
 from perceptrons.training.estimating import unchanged_on_error
 from perceptrons.training.interrupts import Uninterrupted
-
-MIXINGS = ("mistakes", "uniform")
+from perceptrons.training.places import MIXINGS, check_mixed_place
 
 
 def fit(
@@ -69,7 +68,13 @@ def fit(
     Raises
     ------
     ClusterError
-        The scheduler or data on workers were lost. The estimator has the last mixed weights.
+        The scheduler or data on workers were lost, or there was no worker for 600 seconds. The estimator has the last
+        mixed weights.
+
+    Warns
+    -----
+    ClusterWarning
+        The cluster has no workers: at once, every 10 seconds while `fit` waits for one, and when it resumes.
 
     Examples
     --------
@@ -136,8 +141,12 @@ class Run:
             warm = place is not None or (model.warm_start and hasattr(model, "_learner"))
             if not warm:
                 model._forget()
-            if place is not None and shards is None:
-                shards = place.get("shards")
+            if place is not None:
+                if "orders" not in place:
+                    what = "is a checkpoint of a run on one machine: go on there, or begin anew"
+                    raise ValueError(f"{place['path']}: {what}.")
+                check_mixed_place(place)
+                shards = place["shards"] if shards is None else shards
             data, begun = self.case.begun(self.client, model, X, y, shards, warm=warm, **more)
             try:
                 before: dict[str, Any] = {"history": [], "orders": None}
@@ -177,14 +186,12 @@ class Run:
 
     def _go_on(self, place: dict[str, Any], shards: int, about: Any) -> dict[str, Any]:
         path = place["path"]
-        if "orders" not in place:
-            raise ValueError(f"{path}: is a checkpoint of a run on one machine: go on there, or begin anew.")
         for name, now in (("shards", shards), ("mixing", self.mixing)):
             if place[name] != now:
                 raise ValueError(
                     f"{path}: was begun with {name}={place[name]!r}, now it is {now!r}: use the same, or begin anew."
                 )
-        if place["about"] != json.loads(json.dumps(about)):
+        if place.get("about") != json.loads(json.dumps(about)):
             raise ValueError(f"{path}: was begun with other data: give what it was begun with, or begin anew.")
         return {"history": [dict(row) for row in self.estimator.history_], "orders": place["orders"]}
 

@@ -3,14 +3,14 @@
 import copy
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
 
 from perceptrons.distributed import tasks
-from perceptrons.distributed.cluster import TRIES, Workers, check_scheduler, is_near, sent
+from perceptrons.distributed.cluster import TRIES, gathering, is_near, sent
 from perceptrons.distributed.mixing import Move, mix, shares, start_of, total, view, write_out
 from perceptrons.distributed.rows import Begun
 from perceptrons.distributed.shards import Shards
@@ -21,7 +21,6 @@ from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.weights import Weights
 
 FAN = 8  # moves that are added up at a time; more shards make a tree
-TICK = 0.1  # seconds between two looks at Ctrl-C, the clock and the cluster
 
 Watch = Callable[[dict[str, Any]], None]
 
@@ -57,8 +56,7 @@ class MixedFit:
         for left in reversed(range(TRIES)):
             try:
                 self._submit()
-                yield from self._waiting(self._futures)
-                results = self.client.gather(self._futures, direct=is_near(self.client))
+                results = yield from self._results()
                 break
             except CancelledError as error:
                 self.data.mend(error, left)
@@ -82,7 +80,7 @@ class MixedFit:
         weights = self.learner.weights
         start: Any = weights if self.alone else start_of(weights)
         size = sum(part.nbytes for part in view(weights)[1:5]) if self.alone else start.nbytes
-        start = sent(self.client, start, size, len(self.data))
+        start = sent(self.data.workers, start, size, len(self.data))
         first, uniform = not self._epochs_before, self.mixing == "uniform"
         if all(len(parts) == 1 for parts in self.data.parts):
             n, parts = len(self.data), [parts[0] for parts in self.data.parts]
@@ -126,19 +124,16 @@ class MixedFit:
 
     # ---- waiting for a cluster that may fail
 
-    def _waiting(self, futures: list[Any]) -> Iterator[Counts]:
-        from distributed import TimeoutError, wait
-
-        began, workers = time.perf_counter(), Workers(self.client)
+    def _results(self) -> Generator[Counts, None, list[Any]]:
+        began = time.perf_counter()
+        waiting = gathering(self.data.workers, self._futures, direct=is_near(self.client))
         while True:
             try:
-                wait(futures, timeout=TICK)
-                return
-            except TimeoutError:
-                check_scheduler(self.client)
-                workers.look()
-                self._tell(sum(future.status == "finished" for future in self.passes), time.perf_counter() - began)
-                yield Counts(0, 0, 0, 0.0)
+                next(waiting)
+            except StopIteration as end:
+                return end.value
+            self._tell(sum(future.status == "finished" for future in self.passes), time.perf_counter() - began)
+            yield Counts(0, 0, 0, 0.0)
 
     def give_up(self) -> None:
         """Whatever is still asked of the workers is not wanted any more."""

@@ -141,7 +141,7 @@ def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, w
         estimator.source_, estimator.columns_ = every[0].recipe, columns
     fraction = float(estimator.validation_fraction) if estimator.early_stopping else 0.0
     common = Common(_bare(learner), d, np.dtype(dtype), method, weights, fraction, bool(estimator.shuffle))
-    empty = Examples(rows, examples.y, None, examples.problems)
+    empty = Examples(examples.rows, examples.y, None, examples.problems)
     about = [[[part.n, part.n_features, _labels(part), part.about] for part in shard] for shard in facts]
     fit = LinearFit(learner, empty, method, estimator.combine, None, None)
     skipped = {"skipped": found.skipped, "complaints": found.complaints[:COMPLAINTS]} if found.skipped else {}

@@ -12,7 +12,16 @@ from perceptrons.data import stream
 from perceptrons.data.packed import STDIN
 from perceptrons.data.source import Share, can_be_shared, find_files
 from perceptrons.distributed import tasks
-from perceptrons.distributed.cluster import TRIES, ClusterError, check_scheduler, scattered, sent, threads_of
+from perceptrons.distributed.cluster import (
+    TRIES,
+    ClusterError,
+    Workers,
+    check_scheduler,
+    gathered,
+    scattered,
+    sent,
+    threads_of,
+)
 from perceptrons.distributed.parts import Facts, FilesPart, Raw, raw_part
 from perceptrons.linear import Perceptron
 from perceptrons.training.inputs import check_matrix
@@ -28,6 +37,7 @@ class Shards:
 
     def __init__(self, client: Any, parts: list[list[Any]], local: list[Any] | None = None, on_disk: bool = False):
         self.client, self.raw, self.local, self.on_disk = client, parts, local, on_disk
+        self.workers = Workers(client)
         self.parts: list[list[Any]] = []
         self.n = 0  # examples to learn from
         self._arguments: tuple[Any, Sequence[Any]] = (None, ())
@@ -40,7 +50,7 @@ class Shards:
         if self.local is not None:
             return [[part.facts()] for part in self.local]
         asked = [[self.client.submit(tasks.facts_of, part, pure=False) for part in shard] for shard in self.raw]
-        found = self.client.gather(asked)
+        found = gathered(self.workers, asked)
         for number, facts in enumerate(found):  # as in a stream, a block of nothing is none
             kept = [place for place, part in enumerate(facts) if part.n] or [0]
             self.raw[number] = [self.raw[number][place] for place in kept]
@@ -63,8 +73,9 @@ class Shards:
         for left in reversed(range(TRIES)):
             parts = [part for shard in self.parts for part in shard]
             try:
-                more = [sent(self.client, argument, sizeof(argument), len(parts)) for argument in arguments]
-                return self.client.gather([self.client.submit(question, part, *more, pure=False) for part in parts])
+                more = [sent(self.workers, argument, sizeof(argument), len(parts)) for argument in arguments]
+                asked = [self.client.submit(question, part, *more, pure=False) for part in parts]
+                return gathered(self.workers, asked)
             except CancelledError as error:
                 self.mend(error, left)
         raise AssertionError  # mend raises where nothing is left
@@ -78,7 +89,7 @@ class Shards:
             ) from error
         for number, part in enumerate(self.local or ()):
             if self.parts[number][0].status in ("cancelled", "lost", "error"):
-                self.raw[number] = [scattered(self.client, part)]
+                self.raw[number] = [scattered(self.workers, part)]
                 self.parts[number] = self._prepared(number)
 
     def forget(self) -> None:
@@ -86,7 +97,8 @@ class Shards:
         if self.on_disk and self.client.status == "running":
             parts = [part for shard in self.parts or self.raw for part in shard if part is not None]
             parts = [part for part in parts if part.status == "finished"]
-            self.client.gather([self.client.submit(tasks.forget, part, pure=False) for part in parts], errors="skip")
+            asked = [self.client.submit(tasks.forget, part, pure=False) for part in parts]
+            gathered(self.workers, asked, errors="skip")
         self.parts = self.raw = []
 
     def _prepared(self, number: int) -> list[Any]:
@@ -114,7 +126,8 @@ def of_arrays(client: Any, estimator: Perceptron, X: Any, y: Any, weight: Any, s
         )
         raws.append(Raw(X[part], one, None if weight is None else weight[part], names, (number, 0)))
     check_room(client, max(bytes_of(raw.X) for raw in raws))
-    return Shards(client, [[scattered(client, raw)] for raw in raws], raws)
+    workers = Workers(client)
+    return Shards(client, [[scattered(workers, raw)] for raw in raws], raws)
 
 
 def dealt(n: int, shards: int, seed: int) -> list[np.ndarray]:
@@ -220,7 +233,7 @@ def are_files(X: Any) -> bool:
 
 def of_files(client: Any, files: Any, shards: int | None, reading: dict[str, Any]) -> Shards:
     """Files that the workers read themselves: each shard some of them, or its share of each if they are fewer."""
-    found, recipe, divisible = client.submit(look, files, reading, pure=False).result()
+    found, recipe, divisible = gathered(Workers(client), client.submit(look, files, reading, pure=False))
     most = (MOST, "whatever the cluster") if divisible else (len(found), "one a file, as these cannot be divided")
     number = how_many(client, shards, *most)
     token = uuid.uuid4().hex

@@ -12,7 +12,8 @@ from perceptrons.features.stored import check_arrays, check_options
 from perceptrons.scan.eight import ROOM
 from perceptrons.scan.murmur import hash_names
 from perceptrons.scan.names import key_names, remember_names
-from perceptrons.scan.table import MOST, SECRET, extended, grown, new_table
+from perceptrons.scan.table import MOST, extended, grown, new_table
+from perceptrons.stirring import SECRET
 
 FIRST_SLOTS = 2**10
 

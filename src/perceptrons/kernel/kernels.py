@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from perceptrons.kernel.arrays import HOST, Place, dtype_name, library, place_of, to_host
+from perceptrons.training.inputs import read_only
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed")
 WITH_GAMMA = ("poly", "rbf", "sigmoid", "laplacian")
@@ -275,11 +276,7 @@ def _span(index: np.ndarray) -> slice | None:
 
 def _untouchable(rows: Any) -> Any:
     """Rows that a user's function cannot change: they may be the data, or the model."""
-    if not isinstance(rows, np.ndarray):
-        return rows
-    view = rows.view()
-    view.flags.writeable = False
-    return view
+    return read_only(rows) if isinstance(rows, np.ndarray) else rows
 
 
 def _short(rows: Any) -> Any:

@@ -9,11 +9,12 @@ import scipy.sparse as sp
 
 from perceptrons.training.epochs import new_row
 from perceptrons.training.estimating import TUNED
+from perceptrons.training.places import COUNTED
 from perceptrons.training.room import check_claim
 
 REASONS = (None, "converged", "stuck", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
 REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went
-COUNTED = 2**62  # no count is as large, and so many more have room in 64 bits
+SHARDS = {"examples", "mistakes", "updates", "weights"}  # what the history of a run on a cluster says of each
 BY_CLASS = ("class_weight", "cost", "allowed")  # parameters that may have classes as keys
 
 
@@ -163,11 +164,14 @@ def _report(report: dict[str, Any]) -> dict[str, Any]:
         demand(isinstance(row, dict), "rows of history")
         shards = row.get("shards", {})
         demand(isinstance(shards, dict) and all(isinstance(part, list) for part in shards.values()), "lists of shards")
+        demand("shards" not in row or shards.keys() - {"seconds"} == SHARDS, "counts and shares of shards")
+        demand("shards" not in row or 0 not in map(len, shards.values()), "shards")
+        demand(len(set(map(len, shards.values()))) <= 1, "a number of every kind for all shards")
         demand(row.keys() - {"shards"} == new_row(0).keys(), "rows of history with all their columns")
         plain = [
             value
             for name, value in row.items()
-            if name != "shards" and (value is not None or name in ("epoch", "examples", "mistakes"))
+            if name != "shards" and (value is not None or name in ("epoch", "examples", "mistakes", "updates"))
         ]
         plain += [value for part in shards.values() for value in part]
         demand(all(isinstance(value, int | float) for value in plain), "numbers in the history")

@@ -2,7 +2,8 @@
 
 Values are numbers here: what a token's word, suffix or shape is, `sequence/grammar.py` has found out once for every
 distinct word. A table has keys (slots, 2) of 64 bits and numbers (slots,): the number of the feature from 0 on, or how
-often it was seen so far, as -1, -2, ..., while that is too seldom to count. A slot with a first key of 0 is empty.
+often it was seen so far, as -1, -2, ..., while that is too seldom to count. A slot with a first key of 0 is empty. The
+secret that places them (`stirring.py`) goes with the table.
 """
 
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.rows import compiled, inlined, touch
+from perceptrons.stirring import stirred
 
 PARTS = 4  # values that a template may combine
 VALUE_BITS = 26  # of a value in a key: 67 million words
@@ -42,11 +44,9 @@ def mixed(x):
 
 
 @inlined
-def home_of(keys, high, low):
+def home_of(keys, high, low, secret):
     """The slot where the search for a key begins."""
-    x = (high ^ (low * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)
-    return (x ^ (x >> np.uint64(32))) & np.uint64(len(keys) - 1)
+    return stirred(high ^ stirred(low, secret), secret) & np.uint64(len(keys) - 1)
 
 
 @inlined
@@ -58,7 +58,7 @@ def slot_of(keys, slot, high, low):
 
 
 @compiled
-def attributes(views, templates, starts, begin, keys, numbers, counts, mode, min_count, mask, columns, ends):
+def attributes(views, templates, starts, begin, keys, numbers, counts, secret, mode, min_count, mask, columns, ends):
     """The features of every token, sequence by sequence from `begin` on.
 
     counts: (numbered features, entries of the table), both kept up to date. Changes the table unless mode is FIND or
@@ -77,7 +77,7 @@ def attributes(views, templates, starts, begin, keys, numbers, counts, mode, min
         look_up(views, first, n, value)
         for t in range(n + 1):  # a token's slots come nearer while those of the one before are searched
             if t < n:
-                want(value, t, n, templates, mode, keys, numbers, wanted[t % 2])
+                want(value, t, n, templates, mode, keys, numbers, secret, wanted[t % 2])
             if t > 0:
                 ends[first + t] = take(
                     wanted[(t - 1) % 2], keys, numbers, counts, mode, min_count, mask, columns, ends[first + t - 1]
@@ -95,7 +95,7 @@ def look_up(views, first, n, value):
 
 
 @compiled
-def want(value, t, n, templates, mode, keys, numbers, wanted):
+def want(value, t, n, templates, mode, keys, numbers, secret, wanted):
     """The key of every template at token t, 0 where it has no value; for HASH the hash itself."""
     bits = np.uint64(VALUE_BITS)
     for k in range(len(templates.code)):
@@ -118,7 +118,7 @@ def want(value, t, n, templates, mode, keys, numbers, wanted):
         if mode == HASH:
             wanted[k, 0], wanted[k, 1] = np.uint64(there), mixed(code)
         elif there:
-            wanted[k, 2] = home_of(keys, high, low)
+            wanted[k, 2] = home_of(keys, high, low, np.uint64(secret))
             touch(keys, wanted[k, 2])
             touch(numbers, wanted[k, 2])
 
@@ -153,11 +153,11 @@ def take(wanted, keys, numbers, counts, mode, min_count, mask, columns, place):
 
 
 @compiled
-def insert(keys, numbers, new_keys, new_numbers):
+def insert(keys, numbers, new_keys, new_numbers, secret):
     """Put entries into a table that has room for them."""
     for e in range(len(new_keys)):
         high, low = new_keys[e, 0], new_keys[e, 1]
         if high != 0:
-            slot = slot_of(keys, home_of(keys, high, low), high, low)
+            slot = slot_of(keys, home_of(keys, high, low, np.uint64(secret)), high, low)
             keys[slot, 0], keys[slot, 1] = high, low
             numbers[slot] = new_numbers[e]

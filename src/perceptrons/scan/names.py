@@ -2,8 +2,7 @@
 
 A slot holds a key, 0 where it is empty, and a note: the number of the name in the upper 32 bits, what its user writes
 in the lower. The key of a name of up to 7 bytes is these bytes, so equal keys are equal names; that of a longer one is
-a hash, and its bytes are compared. Hashes depend on a secret of the process, an odd number that is in every table: who
-chooses names cannot choose their slots, which would make every search a walk through all of them.
+a hash, and its bytes are compared. Hashes depend on a secret that is in every table (`stirring.py`).
 
 The loops here have one way out: where an inlined function has two, numba counts references to its arrays at every
 call, which costs five times as much as the search.
@@ -15,6 +14,7 @@ import numpy as np
 
 from perceptrons.rows import AHEAD, compiled, inlined, touch
 from perceptrons.scan.eight import load
+from perceptrons.stirring import stirred
 
 U0, U1, U7, U8, U32 = (np.uint64(n) for n in (0, 1, 7, 8, 32))
 TAG = np.uint64(56)  # the upper 8 bits of a key: length + 1 of a short name, 255 for a long one
@@ -50,14 +50,6 @@ def key_of(text, a, b, secret):
             a += U8
         key = stirred(key ^ load(text, b - U8), secret) | LONG  # the last eight, some of them for the second time
     return key
-
-
-@inlined
-def stirred(x, secret):
-    """Twice multiplied: after once, a difference in the highest bit would still be known to who chose it."""
-    x = x * secret
-    x = (x ^ (x >> U32)) * secret
-    return x ^ (x >> U32)
 
 
 @inlined

@@ -1,14 +1,12 @@
 """Hash tables of names that grow. The compiled part is `scan/names.py`."""
 
-import secrets
-
 import numpy as np
 
 from perceptrons.scan.names import SLOTS, Table, refill
+from perceptrons.stirring import SECRET
 
 MOST = 2**31 - 2  # names that 32 bits can number
 USUAL_BYTES = 8  # of a name
-SECRET = secrets.randbits(62) | 2**40 | 1  # of this process: see scan/names.py. Keys are never written to a file
 
 
 def power_of_two(n: int) -> int:

@@ -24,6 +24,7 @@ from perceptrons.rows import Sparse
 from perceptrons.sequence.grammar import Template, View, name_of, seen
 from perceptrons.sequence.strings import numbered, only
 from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place, tokens_of
+from perceptrons.stirring import SECRET
 from perceptrons.training.owning import Owning
 
 FIRST_SLOTS = 1024
@@ -78,6 +79,7 @@ class TemplateFeatures(Owning):
         self.of_words = [v for v, view in enumerate(self.views) if view.column == columns[0]]
         self._cache: np.ndarray | None = None
         self.keys, self.numbers = np.zeros((FIRST_SLOTS, 2), np.uint64), np.zeros(FIRST_SLOTS, np.int32)
+        self.secret = SECRET  # of the process that began the table, where it is used in another
         self.counts = np.zeros(2, np.int64)  # features that have a number, entries of the table
         view, offset = np.full((len(templates), PARTS), -1, np.int32), np.zeros((len(templates), PARTS), np.int32)
         for k, template in enumerate(templates):
@@ -129,7 +131,7 @@ class TemplateFeatures(Owning):
     def _walk(self, views: Views, starts: np.ndarray, mode: int, columns: np.ndarray, ends: np.ndarray) -> None:
         mask, at, last = 2 ** (self.hash_bits or 0) - 1, 0, len(starts) - 1
         while at < last:
-            table = (self.keys, self.numbers, self.counts)
+            table = (self.keys, self.numbers, self.counts, self.secret)
             with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
                 at = attributes(views, self.templates, starts, at, *table, mode, self.min_count, mask, columns, ends)
             if at < last:
@@ -138,7 +140,7 @@ class TemplateFeatures(Owning):
     def _make_room(self, more: int) -> None:
         """A larger table: for so many entries more, and at least twice as large."""
         slots = max(2 * len(self.keys), 1 << int(LOAD * (self.counts[1] + more) - 1).bit_length())
-        self.keys, self.numbers = _table(slots, self.keys, self.numbers)
+        self.keys, self.numbers = _table(slots, self.keys, self.numbers, self.secret)
 
     def _views(self, read: Columns, learn: bool) -> Views:
         """The values of every view for the distinct strings of its column."""
@@ -217,7 +219,7 @@ class TemplateFeatures(Owning):
         new_keys[:, 0] |= v[1].astype(np.uint64)
         new_keys[:, 1] = v[2].astype(np.uint64) << bits | v[3].astype(np.uint64)
         slots = max(FIRST_SLOTS, 1 << int(LOAD * len(numbers)).bit_length())
-        self.keys, self.numbers = _table(slots, new_keys, numbers.astype(np.int32))
+        self.keys, self.numbers = _table(slots, new_keys, numbers.astype(np.int32), self.secret)
         self.counts = np.array(counts, np.int64)
 
     def names(self) -> list[str]:
@@ -237,9 +239,9 @@ class TemplateFeatures(Owning):
         ]
 
 
-def _table(slots: int, entries: np.ndarray, entry_numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _table(slots: int, entries: np.ndarray, entry_numbers: np.ndarray, secret: int) -> tuple[np.ndarray, np.ndarray]:
     """A table of so many slots that holds these entries."""
     keys, numbers = np.zeros((slots, 2), np.uint64), np.zeros(slots, np.int32)
     with np.errstate(over="ignore"):
-        insert(keys, numbers, entries, entry_numbers)
+        insert(keys, numbers, entries, entry_numbers, secret)
     return keys, numbers

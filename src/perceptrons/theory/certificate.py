@@ -10,45 +10,23 @@ import math
 import re
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.theory.claims import Checker, Total, Weights, combined
+from perceptrons.theory.combination import Combination, Margin
 from perceptrons.theory.inputs import Examples, check_examples
-from perceptrons.theory.shown import InWords
+from perceptrons.theory.shown import DECIMALS, InWords, plainly
 
 FORMAT = "perceptrons-certificate-1"
-DECIMALS = 4000  # digits that Python still writes in decimal; longer numbers are written in hexadecimal
 LABELS = (str, int, bool, float)
 TOO_LONG = re.compile("[0-9a-fA-F]{1000000}")  # a number that work on would not end
 SHOWN = 6  # rows named in words
 
 
-class Margin(NamedTuple):
-    """A bracket: this separator keeps `reached` from every example, and no other keeps more than `at_most`."""
-
-    reached: float
-    at_most: float
-
-
-class Combination(NamedTuple):
-    """Pairs (row, rival class) with positive weights that sum to 1."""
-
-    rows: tuple[int, ...]
-    labels: tuple[Any, ...]
-    rivals: tuple[Any, ...]
-    weights: tuple[Fraction, ...]
-
-    @property
-    def whole(self) -> list[int]:
-        """Whole numbers in the proportion of the weights."""
-        common = math.lcm(*(weight.denominator for weight in self.weights))
-        return [weight.numerator * (common // weight.denominator) for weight in self.weights]
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate(InWords):
     """Whether data are linearly separable, with the proof. Made by `separability` and `max_margin`.
 
@@ -113,6 +91,10 @@ class Certificate(InWords):
 
     def __hash__(self) -> int:
         return hash(self.digest)
+
+    def __repr__(self) -> str:
+        parts = (f"{entry.name}={plainly(getattr(self, entry.name))}" for entry in fields(self) if entry.repr)
+        return f"Certificate({', '.join(parts)})"
 
     # ---- checking
 
@@ -307,6 +289,7 @@ def _plain(numbers: Any) -> Any:
 
 
 def _written(number: int) -> str:
+    """In decimal, or in hexadecimal if it is too long for Python."""
     return str(number) if number.bit_length() < DECIMALS * 3 else hex(number)
 
 

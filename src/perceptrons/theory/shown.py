@@ -1,11 +1,16 @@
 """Answers of the theory in notebooks: a short table, and the same in words."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from perceptrons.training.html import block, escaped, note, table
+
+DECIMALS = 4000  # digits that Python still writes in decimal
 
 
 class InWords(ABC):
@@ -57,3 +62,16 @@ def fraction(weight: Any) -> str:
         return str(weight)
     size = weight.numerator.bit_length() - weight.denominator.bit_length()
     return f"about {float(weight):.3g}" if abs(size) < 1000 else f"about 2^{size:,}"
+
+
+def plainly(value: Any) -> str:
+    """The repr of a value; Fractions in it that Python refuses to write in decimal, for their length, are rounded."""
+    if isinstance(value, Fraction):
+        digits = max(value.numerator.bit_length(), value.denominator.bit_length()) / math.log2(10)
+        return repr(value) if digits < DECIMALS else fraction(value)
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return f"array({plainly(value.tolist())}, dtype=object)"
+    if type(value) in (list, tuple):
+        inside = ", ".join(map(plainly, value)) + "," * (type(value) is tuple and len(value) == 1)
+        return f"[{inside}]" if type(value) is list else f"({inside})"
+    return repr(value)

@@ -39,6 +39,17 @@ def as_rows(X: Any) -> Rows:
     return Sparse(X.data, X.indices, X.indptr) if sp.issparse(X) else Dense(X)
 
 
+def read_only(array: np.ndarray) -> np.ndarray:
+    """The same numbers, not to be written: numba compiles a loop once more for arrays that can be, or cannot."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def as_read_only(rows: Rows) -> Rows:
+    return type(rows)(*map(read_only, rows))
+
+
 def check_matrix(
     estimator: Any, X: Any, *, reset: bool, dtype: Any = None, growth: Growth | None = None, learning: bool = False
 ) -> Any:

@@ -8,7 +8,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from perceptrons.rows import Rows
 from perceptrons.training.epochs import Outcome
-from perceptrons.training.inputs import Growth, as_numbers, entries, largest
+from perceptrons.training.inputs import Growth, as_numbers, as_read_only, entries, largest, read_only
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import (
     PIECE,
@@ -23,7 +23,7 @@ from perceptrons.training.learning import (
 )
 from perceptrons.training.method import ZERO_WHEN_PREDICTING, Method
 from perceptrons.training.problems import class_problems, class_scores, has_problems, label_problems, n_rows, row_places
-from perceptrons.training.room import check_room
+from perceptrons.training.room import Size, check_room
 from perceptrons.training.targets import Target, same_form
 from perceptrons.training.votes import Votes, take
 from perceptrons.training.weights import LATE, Weights, first_weights
@@ -70,7 +70,8 @@ class Learner:
     ) -> "Learner":
         """A model that has seen nothing; it starts from coef and bias where given."""
         shape = (n_rows(scheme, len(classes)), n_features)
-        check_room(*shape, np.dtype(dtype).itemsize * (1 + (combine in ("pocket", "vote")) + sigma) + LATE)
+        size = np.dtype(dtype).itemsize * (1 + (combine in ("pocket", "vote")) + sigma) + LATE
+        check_room(Size(scheme, len(classes), n_features, size))
         w, b = first_weights(shape, dtype, init, seed, intercept, order="F" if sparse and scheme != "ovo" else "C")
         if coef is not None:
             w[:] = _shaped(coef, shape, dtype, "coef_init")
@@ -125,14 +126,16 @@ class Learner:
 
     def examples(self, rows: Rows, target: Target, weight: np.ndarray | None, by_label: np.ndarray | None) -> Examples:
         """What the pass wants; for a binary model the labels are -1 and +1 (a lone class is +1)."""
+        rows, weight = as_read_only(rows), None if weight is None else read_only(weight)
         if target.indicator is not None:
             codes, problems = label_problems(target.indicator)
             if by_label is not None:
                 self.weights.own_clocks()
-            return Examples(rows, codes, weight, problems, by_label)
+            return Examples(rows, read_only(codes), weight, problems, by_label)
         if self.has_problems:
-            return Examples(rows, target.codes, weight, class_problems(self.scheme, len(self.classes)))
-        return Examples(rows, self.pass_labels(target.codes), weight)
+            codes, problems = target.codes, class_problems(self.scheme, len(self.classes))
+            return Examples(rows, read_only(codes), weight, problems)
+        return Examples(rows, read_only(self.pass_labels(target.codes)), weight)
 
     def pass_labels(self, codes: np.ndarray) -> np.ndarray:
         """Numbers of classes as the passes for one model want them: -1 and +1 for a binary one."""
@@ -147,6 +150,7 @@ class Learner:
         A binary model becomes rows (-w, w) when a third does, which is the same model (spec 3).
         """
         if len(classes) != len(self.classes):
+            check_room(self._size._replace(n_classes=len(classes)), self._size)
             with Uninterrupted():
                 self._add_classes(classes)
 
@@ -171,8 +175,13 @@ class Learner:
 
     def meet_features(self, n_features: int) -> None:
         if n_features > self.weights.n_features:
+            check_room(self._size._replace(n_features=n_features), self._size)
             self.weights.grow_features(n_features, self.init, self.seed)
             self._average = None
+
+    @property
+    def _size(self) -> Size:
+        return Size(self.scheme, len(self.classes), self.n_features, self.weights.weight_size)
 
     def learn_block(self, examples: Examples, method: Method) -> None:
         """One pass over the examples in their order; the pocket is judged on them."""

@@ -21,6 +21,11 @@ def n_rows(scheme: str, n_classes: int) -> int:
     return n_classes * (n_classes - 1) // 2 if scheme == "ovo" else n_classes
 
 
+def table_size(scheme: str, n_classes: int) -> int:
+    """The bytes of the table of `class_problems`: what each class is in each problem."""
+    return n_classes * n_rows(scheme, n_classes) if scheme in ("ovr", "ovo") and n_classes > 2 else 0
+
+
 def has_problems(scheme: str, n_classes: int) -> bool:
     """Are the rows binary problems?"""
     return scheme == "labels" or (scheme != "joint" and n_classes > 2)

@@ -1,11 +1,18 @@
 """How much memory a model will take, asked before it is taken: a process that the system kills says nothing."""
 
 import os
+import warnings
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
+
+from perceptrons.training.problems import n_rows, table_size
+from perceptrons.training.wording import count
 
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
 SHARE = 0.9  # of the memory that weights may take: the data and the program need some too
+LARGE = 2**30  # bytes of memory that a model takes without a warning
+STACK = 5  # calls from `check_room` to whoever called `fit`
 FACTOR = 1000  # bytes of memory that a model file may ask for, for each byte it has
 LEAST = 2**31  # bytes of memory that any model file may ask for: hashed features are many, and few of them have weights
 VARIABLE = "PERCEPTRONS_MODEL_BYTES"  # of the environment: another limit instead of these two
@@ -25,14 +32,51 @@ def memory() -> int:
     return min(known)
 
 
-def check_room(n_rows: int, n_features: int, weight_size: int) -> None:
-    """Raise ValueError if weights of that shape do not fit. weight_size: bytes for each, with its average."""
-    wanted = n_rows * n_features * weight_size
-    if wanted > SHARE * memory():
+class Size(NamedTuple):
+    """What decides how much memory a linear model takes. weight_size: bytes of a weight, its average included."""
+
+    scheme: str  # see problems.py
+    n_classes: int
+    n_features: int
+    weight_size: int
+
+    @property
+    def bytes(self) -> int:
+        weights = n_rows(self.scheme, self.n_classes) * self.n_features * self.weight_size
+        return weights + table_size(self.scheme, self.n_classes)
+
+    def in_words(self) -> str:
+        rows = count(self.n_classes, "label") if self.scheme == "labels" else count(self.n_classes, "class", "classes")
+        if self._by_pairs:
+            rows = f"{n_rows('ovo', self.n_classes):,} pairs of {rows}"
+        return f"{rows} × {count(self.n_features, 'feature')}"
+
+    def advice(self) -> str:
+        """What to do for a smaller model."""
+        if self._by_pairs:
+            return 'use multiclass="joint" or "ovr" (--multiclass), which have a row of weights per class, not per pair'
+        return "use fewer features (hash_bits, --hash-bits) or fewer classes"
+
+    @property
+    def _by_pairs(self) -> bool:
+        return self.scheme == "ovo" and self.n_classes > 2
+
+
+def check_room(size: Size, held: Size | None = None) -> None:
+    """Raise ValueError if a model of that size does not fit into memory, and warn if it is large.
+
+    held: its size before it grows. A model that was large before does not warn again.
+    """
+    if size.bytes > SHARE * memory():
         raise ValueError(
-            f"The weights of {n_rows:,} classes or problems × {n_features:,} features would need about "
-            f"{wanted / 1e9:,.1f} GB, and this machine has {memory() / 1e9:,.1f} GB. If the labels are right, "
-            "use fewer features (hash_bits, --hash-bits) or fewer classes."
+            f"A model of {size.in_words()} would need about {_in_words(size.bytes)} of memory, and this machine has "
+            f"{_in_words(memory())}. If the labels are right, {size.advice()}."
+        )
+    if size.bytes > LARGE and (held is None or held.bytes <= LARGE):
+        warnings.warn(
+            f"A model of {size.in_words()} needs about {_in_words(size.bytes)} of memory. "
+            f"If that is too much, {size.advice()}.",
+            stacklevel=STACK,
         )
 
 

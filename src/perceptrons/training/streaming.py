@@ -18,6 +18,7 @@ from perceptrons.training.epochs import AT_REST, Counts, Outcome
 from perceptrons.training.fitting import LinearTrainee
 from perceptrons.training.interrupts import Uninterrupted, interruptible
 from perceptrons.training.learning import PIECE, at_rest, piece_size, pieces
+from perceptrons.training.places import check_place, difference
 from perceptrons.training.split import held_out_rows
 from perceptrons.training.threads import ahead
 from perceptrons.training.weights import SettlingAverage
@@ -365,12 +366,12 @@ class StreamFit(LinearTrainee):
             raise ValueError(f"{place['path']}: is a checkpoint of a run on a cluster: go on there, or begin anew.")
         if place.get("about") != self.about:
             try:
-                what = _difference(place.get("about"), self.about)
+                what = difference(place.get("about"), self.about)
             except (LookupError, TypeError, ValueError, AttributeError):
                 what = "does not say which files it was begun with"
             raise ValueError(f"{place['path']}: {what}: give what it was begun with, or begin anew.")
         self.outcome.history = [dict(row) for row in self.model.history_]
-        _check_place(place, self.outcome.history)
+        check_place(place, self.outcome.history)
         self.place |= {name: place[name] for name in ("epoch", "blocks", "order", "done")}
         self.place["wrong"] = bool(place.get("wrong"))  # which checkpoints did not always hold
         self.place["marks"] = [tuple(mark) for mark in place["marks"]]
@@ -424,35 +425,3 @@ def _cut_at_marks(parts: Iterable[np.ndarray], seen: int, batch: int) -> Iterato
             yield part[begin:end]
             begin = end
         seen += len(part)
-
-
-def _check_place(place: dict[str, Any], history: list[dict[str, Any]]) -> None:
-    """Raise ValueError for a place that no run can have stopped at: blocks are looked up by its order."""
-    epoch, blocks, order, marks = (place.get(name, "") for name in ("epoch", "blocks", "order", "marks"))
-    whole = all(type(number) is int and number >= 0 for number in (epoch, blocks))
-    ordered = order is None or (
-        isinstance(order, list)
-        and all(type(number) is int for number in order)
-        and sorted(order) == list(range(len(order)))
-        and whole
-        and blocks <= len(order)
-    )
-    pairs = isinstance(marks, list) and all(
-        isinstance(mark, list) and len(mark) == 2 and all(type(number) is int for number in mark) for mark in marks
-    )
-    if not (whole and ordered and pairs and isinstance(place.get("done"), bool) and (history or not blocks)):
-        raise ValueError(f"{place['path']}: the checkpoint does not say where to go on: remove it, and begin again.")
-
-
-def _difference(then: Any, now: Any) -> str:
-    """Why a checkpoint cannot be gone on from: other files, changed files, or another way to read them."""
-    if then is None or now is None:
-        return "was begun with files, and now blocks come from elsewhere, or the other way round"
-    (files, *_, asked), (others, *_, asks) = then, now
-    if [name for name, *_ in files] != [name for name, *_ in others]:
-        return f"was begun with other files, {', '.join(name for name, *_ in files)[:200] or 'standard input'}"
-    changed = [name for (name, *was), (_, *is_) in zip(files, others, strict=True) if was != is_]
-    if changed:
-        return f"{changed[0]} has changed since it was begun"
-    options = [name for name in sorted({*asked, *asks}) if asked.get(name) != asks.get(name)]
-    return f"was begun with other options of reading ({', '.join(options)})"

@@ -20,7 +20,6 @@ from perceptrons.passes.state import (
 )
 from perceptrons.rows import Rows, Sparse
 from perceptrons.training.owning import Owning
-from perceptrons.training.room import check_room
 
 MATRICES = ("w", "late_w", "pocket_w", "start_w", "sigma_w")
 VECTORS = ("b", "late_b", "pocket_b", "start_b", "sigma_b")
@@ -220,14 +219,12 @@ class Weights(Owning):
 
     def grow_features(self, n_features: int, init: str, seed: int) -> None:
         """Make room for features behind those known."""
-        self._check_room(self.n_rows, n_features)
         shape = (self.n_rows, n_features - self.n_features)
         columns, _ = first_weights(shape, self.dtype, init, seed, self.one > 0, behind=(0, self.n_features))
         self.widen(n_features, columns)
 
     def grow_rows(self, places: np.ndarray, n_rows: int, init: str, seed: int, *, anew: bool) -> None:
         """Move row i to places[i] among n_rows rows.  anew: the others begin to count now, each by its clock."""
-        self._check_room(n_rows, self.n_features)
         if anew:
             self.own_clocks()
         clock = self.arrays["clock"]
@@ -252,8 +249,10 @@ class Weights(Owning):
     def restore(self, snapshot: dict[str, Any]) -> None:
         self.arrays = {name: array.copy(order="K") for name, array in snapshot.items()}
 
-    def _check_room(self, n_rows: int, n_features: int) -> None:
-        check_room(n_rows, n_features, sum(self.arrays[name].itemsize for name in self._present(MATRICES)))
+    @property
+    def weight_size(self) -> int:
+        """The bytes that one weight takes, with its average and whatever else is kept of it."""
+        return sum(self.arrays[name].itemsize for name in self._present(MATRICES))
 
     def _present(self, names: tuple[str, ...]) -> list[str]:
         return [name for name in names if name in self.arrays]

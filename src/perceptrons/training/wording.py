@@ -7,6 +7,11 @@ LONG = 60  # characters of a setting, after which it is cut
 NOT_PROBABILITIES = "Scores say which class wins and how clearly; they are not probabilities."
 
 
+def count(number: int, thing: str, things: str | None = None) -> str:
+    """1 example, 2,000 examples."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
 def changed(model: Any) -> dict[str, Any]:
     """The parameters that are not at their defaults."""
     defaults, now = type(model)().get_params(), model.get_params(deep=False)
