@@ -14,7 +14,7 @@ from perceptrons.cli.again import command
 from perceptrons.cli.byclass import file_of, name_classes, read_by_class
 from perceptrons.cli.cluster import options as of_clusters
 from perceptrons.cli.errors import BadInputError, refusing
-from perceptrons.cli.files import check_output, read_table, save_model
+from perceptrons.cli.files import check_output, like, read_table, save_model
 from perceptrons.cli.screen import as_json, plain, screen
 from perceptrons.cli.stream import options as of_streams
 
@@ -268,7 +268,7 @@ def tables(
     if test is not None:
         held_out = read_table(
             test, format if data is not None and test.suffix == data.suffix else None, table.label_name or label_column,
-            feature_names=table.feature_names, n_features=table.X.shape[1], part="test",
+            like=like(table.feature_names, table.X.shape[1]), part="test",
             text_labels=table.y is not None and table.y.dtype.kind == "U",
         )  # fmt: skip
         return table, held_out, f"{n:,} to learn from; {held_out.X.shape[0]:,} in {test} to test on"

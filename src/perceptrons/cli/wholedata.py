@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.files import read_table
+from perceptrons.cli.files import like, read_table
 from perceptrons.cli.options import DataFormat
 from perceptrons.cli.screen import count, plain, say
 from perceptrons.cli.stream.options import STDIN, Asked, format_by_name, why_stream
@@ -95,13 +95,13 @@ def read_more(path: Path, data: WholeData, format: DataFormat | None, label_colu
     """A file of development or test examples, read as the training data were."""
     if data.source is None:
         table = read_table(
-            path, format, data.label_name or label_column, feature_names=data.feature_names,
-            n_features=data.X.shape[1], part="test", text_labels=data.y.dtype.kind == "U",
+            path, format, data.label_name or label_column, like=like(data.feature_names, data.X.shape[1]),
+            part="test", text_labels=data.y.dtype.kind == "U",
         )  # fmt: skip
         assert table.y is not None
         return WholeData(table.X, table.y, str(path), lines=table.lines)
-    like: Any = SimpleNamespace(source_=data.source, columns_=data.columns, n_features_in_=data.X.shape[1])
-    more = _collected(reader_for(like, [path], Reading(format, True, label_column)), data.X.shape[1])
+    model: Any = SimpleNamespace(source_=data.source, columns_=data.columns, n_features_in_=data.X.shape[1])
+    more = _collected(reader_for(model, [path], Reading(format, True, label_column)), data.X.shape[1])
     y = more.y
     if data.y.dtype.kind != "U":
         with refusing_stream():

@@ -7,7 +7,23 @@ from typing import Any
 LETTERS = 2**16  # that are read of a text at a time
 
 
-class OpenStream(type(Path())):  # type: ignore[misc]
+class NotAFile(type(Path())):  # type: ignore[misc]
+    """The name by which messages call something that is read and is not a file."""
+
+
+class InMemory(NotAFile):
+    """Examples in memory: a frame, a list of records or a pair of arrays."""
+
+    examples: Any
+
+    @classmethod
+    def of(cls, examples: Any, name: str) -> "InMemory":
+        path = cls(f"<{name}>")
+        path.examples = examples
+        return path
+
+
+class OpenStream(NotAFile):
     """A stream with the name by which messages call it. One that can seek is read from where it stood, every time."""
 
     stream: Any

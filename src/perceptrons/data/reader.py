@@ -1,17 +1,19 @@
 """What readers of all formats share: blocks of examples in the order of the files, bad records, kinds of labels."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator
+from collections import deque
+from collections.abc import Collection, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from perceptrons.data.openstream import OpenStream, only_once
+from perceptrons.data.openstream import NotAFile, only_once
 from perceptrons.data.packed import STDIN
 from perceptrons.data.source import Identity, Piece, Share, find_files, identity, pieces
-from perceptrons.data.table import WHOLE, DataFileError, not_classes
+from perceptrons.data.table import WHOLE, DataFileError, Table, joined, joined_rows, not_classes, whole_numbers
 from perceptrons.features import Columns
 from perceptrons.features.local import Names
 from perceptrons.features.values import is_label, no_label, shown
@@ -38,6 +40,10 @@ class Block(NamedTuple):
     def y(self) -> np.ndarray | None:
         return None if self.codes is None or self.classes is None else self.classes[self.codes]
 
+    def labels(self) -> list[Any]:
+        """The distinct labels of the examples."""
+        return [] if self.codes is None or self.classes is None else self.classes[np.unique(self.codes)].tolist()
+
 
 class Texts(NamedTuple):
     """A column of strings: which distinct one each example has."""
@@ -63,6 +69,9 @@ class Skipped(NamedTuple):
     why: str  # "file:line:column: what is wrong: what to do"
 
 
+Outcome = tuple[Block | None, list[Skipped]]
+
+
 class Parsed(NamedTuple):
     """What a thread makes of a piece, before anything is known of the pieces before it."""
 
@@ -75,7 +84,7 @@ class Parsed(NamedTuple):
 
 
 class Reader(ABC):
-    """Blocks of examples from files; iterate as often as you like, but once over standard input.
+    """Blocks of examples; iterate as often as you like, but once over standard input. `read` gives all as one table.
 
     The blocks are the same every time, whatever the number of threads. Reading goes on in threads while a block is
     used. on_error: "raise" the first bad record in the order of the files, or "skip" and count them.
@@ -86,6 +95,7 @@ class Reader(ABC):
     n_features: int = 0  # as far as known
     asked: dict[str, Any]  # the recipe before anything was read
     share: Share | None = None  # how much of every file is read, where several readers divide them; None: all
+    no_features = "no example has a feature: give at least one"
 
     def __init__(
         self, paths: tuple[Any, ...], *, on_error: str, text_labels: bool, need_labels: bool, prompt: bool = False,
@@ -98,28 +108,19 @@ class Reader(ABC):
         self.many_classes = many_classes  # may nearly every example have a label of its own?
         self.skipped, self.complaints = 0, list[str]()
         self._seen: dict[Path, Identity | None] = {}
+        self._labels = Labels(text_labels)
+        self._held: deque[Outcome] = deque()  # what `read` has read, and where it stopped
+        self._rest: Generator[Outcome, None, None] | None = None
 
     # ---- what a format says
 
     @abstractmethod
-    def _parse(self, piece: Piece) -> Parsed:
-        """Read a piece; runs in several threads at once, and changes nothing of the reader."""
-
-    @abstractmethod
-    def _matrix(self, parsed: Parsed) -> Any:
-        """The rows of the piece as a matrix; runs in the order of the pieces."""
-
-    def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
-        """Rows that do not go with the pieces before: what is wrong, and in which column; runs in order."""
-        return {}
+    def _outcomes(self) -> Generator[Outcome, None, None]:
+        """The blocks from the beginning, each with the records among its lines that were skipped."""
 
     @abstractmethod
     def recipe(self) -> dict[str, Any]:
         """Keyword arguments of `stream` that read other files as these are read; fit for JSON."""
-
-    @abstractmethod
-    def _begin(self) -> None:
-        """Forget what was learned of the files in an iteration before."""
 
     @property
     def notices(self) -> list[str]:
@@ -138,46 +139,120 @@ class Reader(ABC):
         if "columns" in facts:
             self.columns = Columns.from_state(facts["columns"], arrays)
 
+    def _feature_names(self) -> list[str] | None:
+        """What features are called, if each has one column to itself."""
+        return None if self.columns is None or self.columns.bits is not None else self.columns.names()
+
+    def _nothing(self) -> DataFileError:
+        """The error where there is no example."""
+        return DataFileError(self.files[0], "there is no example in the file: give a line for each", 1)
+
     # ---- blocks
 
     def __iter__(self) -> Iterator[Block]:
         return ahead(self._blocks())
 
-    def with_skipped(self) -> Iterator[tuple[Block | None, list[Skipped]]]:
+    def with_skipped(self) -> Iterator[Outcome]:
         """The blocks, each with the records among its lines that were skipped; None where nothing else is left."""
-        return ahead(self._outcomes())
+        return ahead(self._resumed())
 
     def _blocks(self) -> Generator[Block, None, None]:
-        with closing(self._outcomes()) as outcomes:
+        with closing(self._resumed()) as outcomes:
             for block, _ in outcomes:
                 if block is not None:
                     yield block
 
+    def _resumed(self) -> Generator[Outcome, None, None]:
+        """The blocks from the beginning; those that `read` has read already are not read again."""
+        if self._rest is None:
+            self._labels.wait = False
+            yield from self._outcomes()
+            return
+        rest, self._rest = self._rest, None
+        held, self._held = self._held, deque()
+        self._settle_labels([block for block, _ in held if block is not None])
+        with closing(rest):
+            while held:
+                block, skipped = held.popleft()
+                yield block if block is None else self._labels.settled(block), skipped
+            yield from rest
+
+    def read(self, limit: int | None = None) -> Table | None:
+        """All examples as one table.
+
+        Parameters
+        ----------
+        limit : int, optional
+            The largest size of the parsed data in bytes. If there is more, the result is None, and iterating gives the
+            blocks that were read so far and then the others, so that a pipe is read only once.
+
+        Raises
+        ------
+        DataFileError
+            The first malformed record, or the lack of any example.
+        """
+        if self._rest is None:
+            self._labels.wait = True
+            self._rest, self._held = self._outcomes(), deque()
+        size = sum(n_bytes(block) for block, _ in self._held)
+        try:
+            for outcome in self._rest:
+                self._held.append(outcome)
+                size += n_bytes(outcome[0])
+                if limit is not None and size > limit:
+                    return None
+        except BaseException:
+            self._rest, self._held = None, deque()
+            raise
+        blocks, self._rest, self._held = [block for block, _ in self._held if block is not None], None, deque()
+        if not blocks:
+            raise self._nothing()
+        self._settle_labels(blocks)
+        return self._joined(blocks)
+
+    def _settle_labels(self, blocks: list[Block]) -> None:
+        """Decide by all labels of these blocks what the others are read as."""
+        self._labels.settle(blocks)
+        labelled = [block for block in blocks if block.codes is not None]
+        if not self.many_classes and labelled:
+            labels = {label for block in labelled for label in block.labels()}
+            self._check_classes(blocks[0].path, labels, sum(len(block.codes) for block in labelled))
+
+    def _joined(self, blocks: list[Block]) -> Table:
+        """One table of blocks. The list is emptied meanwhile, so that no example is in memory twice for long."""
+        blocks[:] = map(self._labels.settled, blocks)
+        sizes = [block.X.shape[0] for block in blocks]
+        y, lines = joined([block.y for block in blocks]), joined([block.lines for block in blocks])
+        weight = None
+        if any(block.weight is not None and (block.weight != 1).any() for block in blocks):
+            weights = [block.weight for block in blocks]
+            weight = np.concatenate([np.ones(n) if w is None else w for n, w in zip(sizes, weights, strict=True)])
+        of_file = None
+        if len(self.files) > 1:
+            of_file = np.repeat([self.files.index(block.path) for block in blocks], sizes)
+        parts = [block.X for block in blocks]
+        del blocks[:]
+        X = joined_rows(parts, self.n_features)
+        if not X.shape[1]:
+            raise DataFileError(self.files[0], self.no_features, None if lines is None else int(lines[0]))
+        recipe = self.recipe()
+        return Table(
+            X=X, y=y, feature_names=self._feature_names(), label_name=recipe.get("label_column"), path=self.files[0],
+            lines=lines, weight=weight, files=list(self.files), of_file=of_file, source=recipe, columns=self.columns,
+            skipped=self.skipped, complaints=list(self.complaints), notices=self.notices,
+        )  # fmt: skip
+
     def fingerprint(self) -> list[Any]:
         """What tells whether other files, or changed ones, are read now, or the same in another way."""
-        named = [path for path in self.files if path != STDIN and not isinstance(path, OpenStream)]
+        named = [path for path in self.files if path != STDIN and not isinstance(path, NotAFile)]
         return [[[str(path), *(self._identity(path) or ())] for path in named], len(named), self.asked]
 
-    def _outcomes(self) -> Generator[tuple[Block | None, list[Skipped]], None, None]:
-        self.skipped, self.complaints = 0, []
-        kinds = Labels(self.text_labels)
-        self._begin()
-        line = 1
-        # who waits for a line must not wait for the next ones to fill the threads
-        at_once = ((piece, self._parse(piece)) for piece in self._pieces()) if self.prompt else None
-        for piece, parsed in at_once or in_order(self._pieces(), self._parse):
-            line = 1 if piece.first else line
-            block, skipped, error = self._block(piece, parsed, line, kinds)
-            line += parsed.n_lines
-            if block is not None or skipped:
-                yield block, skipped
-            if error is not None:
-                raise error
-
-    def _pieces(self) -> Iterator[Piece]:
-        for path in self.files:
-            self._begin_file(path)
-            yield from pieces(path, self.prompt, self.share)
+    def _check_classes(self, path: Path, labels: Collection[Any], n: int) -> None:
+        """Refuse labels that are not classes; asked once, of the first block or of the whole."""
+        self.many_classes = True
+        what = not_classes(labels, n, self.recipe().get("label_column"))
+        if what is not None:
+            raise DataFileError(path, what)
 
     def _begin_file(self, path: Path) -> None:
         if (path == STDIN or only_once(path)) and path in self._seen:
@@ -190,15 +265,56 @@ class Reader(ABC):
             raise DataFileError(path, "the file is not what it was when it was read first: begin anew")
         return now
 
+
+class PieceReader(Reader):
+    """A reader of files that are cut into pieces, which several threads parse."""
+
+    @abstractmethod
+    def _parse(self, piece: Piece) -> Parsed:
+        """Read a piece; runs in several threads at once, and changes nothing of the reader."""
+
+    @abstractmethod
+    def _matrix(self, parsed: Parsed) -> Any:
+        """The rows of the piece as a matrix; runs in the order of the pieces."""
+
+    def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
+        """Rows that do not go with the pieces before: what is wrong, and in which column; runs in order."""
+        return {}
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Forget what was learned of the files in an iteration before."""
+
+    def _outcomes(self) -> Generator[Outcome, None, None]:
+        self.skipped, self.complaints = 0, []
+        self._labels.begin()
+        self._begin()
+        line = 1
+        # who waits for a line must not wait for the next ones to fill the threads
+        at_once = ((piece, self._parse(piece)) for piece in self._pieces()) if self.prompt else None
+        for piece, parsed in at_once or in_order(self._pieces(), self._parse):
+            line = 1 if piece.first else line
+            block, skipped, error = self._block(piece, parsed, line)
+            line += parsed.n_lines
+            if block is not None or skipped:
+                yield block, skipped
+            if error is not None:
+                raise error
+
+    def _pieces(self) -> Iterator[Piece]:
+        for path in self.files:
+            self._begin_file(path)
+            yield from pieces(path, self.prompt, self.share)
+
     def _block(
-        self, piece: Piece, parsed: Parsed, line: int, kinds: "Labels"
+        self, piece: Piece, parsed: Parsed, line: int
     ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
         """The block, records that were skipped, and the error that ends it if bad records are not to be skipped."""
         unfit = self._unfit(parsed, piece)
         classes = codes = None
         if parsed.labels is not None:
             codes = parsed.labels.numbers
-            classes, wrong = kinds.read(parsed.labels.distinct)
+            classes, wrong = self._labels.read(parsed.labels.distinct)
             if wrong:
                 rows = np.flatnonzero(np.isin(codes, list(wrong))).tolist()
                 unfit = {row: (wrong[int(codes[row])], parsed.labels.column) for row in rows} | unfit
@@ -212,15 +328,9 @@ class Reader(ABC):
                 keep = keep[lines[keep] < (error.line or 0) - self._lines_before(piece.path)]
             X, lines, weight, codes = (None if part is None else part[keep] for part in (X, lines, weight, codes))
         block = Block(X, codes, classes, weight, piece.path, lines) if X.shape[0] else None
-        if not self.many_classes and block is not None and codes is not None and classes is not None:
-            self._check_classes(piece.path, codes, classes)
-            self.many_classes = True  # the first block decides
+        if not (self.many_classes or self._labels.wait) and block is not None and codes is not None:
+            self._check_classes(piece.path, block.labels(), len(codes))
         return block, skipped, error
-
-    def _check_classes(self, path: Path, codes: np.ndarray, classes: np.ndarray) -> None:
-        what = not_classes([classes[code] for code in np.unique(codes)], len(codes), self.recipe().get("label_column"))
-        if what is not None:
-            raise DataFileError(path, what)
 
     def _lines_before(self, path: Path) -> int:
         """Lines of the file that others read. Known only where something is wrong, as counting takes a reading."""
@@ -241,6 +351,15 @@ class Reader(ABC):
         return skipped, None
 
 
+def n_bytes(block: Block | None) -> int:
+    """The size of a block in memory."""
+    if block is None:
+        return 0
+    X = block.X
+    parts = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
+    return sum(part.nbytes for part in (*parts, block.codes, block.weight, block.lines) if part is not None)
+
+
 def texts_of(names: Names) -> list[str]:
     """Distinct names as strings; bytes that are not UTF-8 become surrogates, which no label may have."""
     arena, ends = names.arena.tobytes(), names.ends.tolist()
@@ -248,10 +367,21 @@ def texts_of(names: Names) -> list[str]:
 
 
 class Labels:
-    """Labels as they are written, and as they are learned: whole numbers if all of the first block look like it."""
+    """Labels as they are written, and as they are learned: whole numbers if all of them look like it.
+
+    A stream decides by its first block. While `wait` is set, labels stay as they are written until `settle`, so that a
+    whole table decides by all of its labels.
+    """
 
     def __init__(self, text: bool):
-        self._whole: bool | None = False if text else None
+        self.wait = False
+        self._text, self._settled = text, False  # by all labels that were read as a whole
+        self._whole: bool | None = None
+
+    def begin(self) -> None:
+        """Labels are read from the beginning."""
+        if not self._settled:
+            self._whole = False if self._text else None
 
     def read(self, texts: list[str]) -> tuple[np.ndarray, dict[int, str]]:
         """The labels, and what is wrong with those that are none."""
@@ -261,20 +391,36 @@ class Labels:
             if not is_label(text) or not is_text(text)
         }
         sound = [text for number, text in enumerate(texts) if number not in wrong]
-        if self._whole is None and sound:
+        if self._whole is None and sound and not self.wait:
             self._whole = all(WHOLE.fullmatch(text) for text in sound)
-        if not self._whole:
+        if self.wait or not self._whole:
             return np.array(["" if number in wrong else text for number, text in enumerate(texts)], str), wrong
-        labels = np.zeros(len(texts), np.int64)
         for number, text in enumerate(texts):
-            if WHOLE.fullmatch(text):
-                labels[number] = int(text.partition(".")[0])
-            elif number not in wrong:
+            if number not in wrong and not WHOLE.fullmatch(text):
                 what = "is no whole number, as all labels before it are"
                 wrong[number] = (
                     f"label {shown(text)} {what}: if labels are words, give text_labels=True (--text-labels)"
                 )
-        return labels, wrong
+        return whole_numbers(texts), wrong
+
+    def settle(self, blocks: list[Block]) -> None:
+        """Decide by the labels of these blocks."""
+        if self._whole is None:
+            written = {text for block in blocks if is_written(block.classes) for text in block.labels()}
+            self._whole = all(map(WHOLE.fullmatch, written)) if written else None
+        self.wait, self._settled = False, self._whole is not None
+
+    def settled(self, block: Block) -> Block:
+        """A block whose labels were read before that was decided."""
+        if not self._whole or not is_written(block.classes):
+            return block
+        assert block.classes is not None
+        return block._replace(classes=whole_numbers(block.classes.tolist()))
+
+
+def is_written(classes: np.ndarray | None) -> bool:
+    """Are these labels as they are written?"""
+    return classes is not None and classes.dtype.kind == "U"
 
 
 def is_text(text: str) -> bool:

@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.data.openstream import OpenStream, is_stream
+from perceptrons.data.openstream import InMemory, NotAFile, OpenStream, is_stream
 from perceptrons.data.packed import BOM, PACKINGS, STDIN, packing_of
 from perceptrons.data.spare import Spare
 from perceptrons.data.table import DataFileError
@@ -49,12 +49,15 @@ class Identity(NamedTuple):
 def find_files(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
     """The files that names and patterns stand for; "-" is STDIN. The matches of a pattern are sorted.
 
-    A stream that is open already becomes an `OpenStream`.
+    A stream that is open already becomes an `OpenStream`; examples in memory stay what they are.
     """
     if not paths:
         raise ValueError("There is nothing to read: give at least one file, or - for standard input.")
     files: list[Path] = []
     for number, path in enumerate(paths, 1):
+        if isinstance(path, InMemory):
+            files.append(path)
+            continue
         if is_stream(path):
             files.append(OpenStream.of(path, number))
             continue
@@ -75,7 +78,7 @@ def find_files(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
 
 def identity(path: Path) -> Identity | None:
     """Size and time of change; None for what has none, as a pipe."""
-    if path == STDIN or isinstance(path, OpenStream):
+    if path == STDIN or isinstance(path, NotAFile):
         return None
     status = path.stat()
     return Identity(status.st_size, status.st_mtime_ns)
@@ -115,7 +118,7 @@ def _line_from(file: IO[bytes], offset: int) -> int:
 
 def can_be_shared(path: Path) -> bool:
     """Is it a plain file, of which any part can be read?"""
-    if path == STDIN or isinstance(path, OpenStream) or not path.is_file():
+    if path == STDIN or isinstance(path, NotAFile) or not path.is_file():
         return False
     with path.open("rb") as file:
         start = file.read(16)

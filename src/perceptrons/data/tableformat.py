@@ -14,6 +14,7 @@ class TableFormat(ABC):
     """A format of tables. One instance serves all files of a reader, once."""
 
     names: list[str] | None = None  # of the columns of the first file, where a file may be without names
+    unnamed = False  # has the first file no names?
 
     def __init__(self) -> None:
         self.notices: dict[str, str] = {}  # what somebody should be told of columns, by their names
@@ -28,6 +29,10 @@ class TableFormat(ABC):
 
         Where the piece does not tell, the next one is asked: roles are None then, or the layout if no name is known.
         """
+
+    def nothing(self, path: Path) -> tuple[str, int]:
+        """What is wrong where there is no example, and the line."""
+        return "there is no example in it: give a record for each", 1
 
     @abstractmethod
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.data.reader import Bad, Parsed, Reader, Texts, texts_of
+from perceptrons.data.reader import Bad, Parsed, PieceReader, Texts, texts_of
 from perceptrons.data.source import Piece
 from perceptrons.data.vwfaults import fault
 from perceptrons.features import Columns
@@ -22,7 +22,7 @@ BITS = 18  # as VW has it
 WEIGHTS = SMALLEST_WEIGHT, LARGEST_WEIGHT  # of an example, if it is not 0
 
 
-class VwReader(Reader):
+class VwReader(PieceReader):
     """Reads Vowpal Wabbit's text files.
 
     Features are hashed as VW's --hash strings does; values are float32, those of 0 left out, those of one column added

@@ -326,8 +326,7 @@ class StreamFit:
             model.progress_.append((first["examples"], first["mistakes"]))
         model.n_features_in_ = model._learner.n_features
         if self.about is not None and self.read:
-            model.source_ = self.reader.recipe()  # type: ignore[attr-defined]
-            model.columns_ = self.reader.columns  # type: ignore[attr-defined]
+            model._read_from(self.reader.recipe(), self.reader.columns)  # type: ignore[attr-defined]
 
     def _close(self) -> None:
         if self.cache is not None:

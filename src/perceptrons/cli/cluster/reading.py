@@ -34,12 +34,12 @@ def by_workers(order: Order) -> ByWorkers:
 
 
 def _format(order: Order) -> DataFormat:
-    from perceptrons.data import STREAMS, stream_format
+    from perceptrons.data import stream_format
 
     if order.format is None:
         with refusing_stream():
             return DataFormat(stream_format(tuple(order.data)))
-    if order.format.value not in STREAMS:
+    if order.format.value == "npz":
         raise BadInputError(f"--format {order.format.value}: files that are read whole are not for workers.")
     return order.format
 

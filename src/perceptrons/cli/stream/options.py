@@ -193,9 +193,8 @@ def is_pattern(path: Path) -> bool:
 
 def format_by_name(path: Path) -> str | None:
     """The format that the ending of a name stands for, if any."""
-    from perceptrons.data import DataFileError, format_of, stream_format
+    from perceptrons.data import DataFileError, stream_format
 
-    for known in (lambda: stream_format((path,)), lambda: format_of(path)):
-        with suppress(DataFileError):
-            return known()
+    with suppress(DataFileError):
+        return stream_format((path,))
     return None

@@ -61,11 +61,11 @@ def reader_of(data: Sequence[Path], format: "DataFormat | None", label_column: s
 def _open(
     data: Sequence[Path], format: str | None, wanted: dict[str, Any], text: dict[str, Any], **shared: Any
 ) -> "Reader":
-    from perceptrons.data import OPTIONS, STREAMS, stream, stream_format
+    from perceptrons.data import OPTIONS, stream, stream_format
 
     with refusing_stream():
         format = format or format_by_name(data[0]) or stream_format(tuple(data))
-        if format not in STREAMS:
+        if format == "npz":
             raise BadInputError(f"{data[0]}: {format} files are read whole: give one, and no option for streams.")
         for name in (*wanted, *text):
             if format not in OPTIONS["text" if name in text else name]:
