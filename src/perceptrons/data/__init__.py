@@ -193,7 +193,7 @@ def stream(
 
 def in_memory(given: tuple[Any, ...]) -> InMemory | None:
     """Examples in memory under the name of their kind; None: these are files."""
-    if len(given) == 2 and hasattr(given[0], "shape"):
+    if len(given) == 2 and hasattr(given[0], "shape") and not _is_frame(given[0]):
         given = (given,)  # X and y
     for one in given:
         if isinstance(one, str | os.PathLike) or is_stream(one):
@@ -202,9 +202,9 @@ def in_memory(given: tuple[Any, ...]) -> InMemory | None:
             raise TypeError(
                 "Examples in memory are read by themselves: give one frame, list of records or pair (X, y)."
             )
-        if hasattr(one, "columns") or hasattr(one, "column_names"):
+        if _is_frame(one):
             return InMemory.of(one, "frame")
-        if isinstance(one, tuple) and len(one) == 2:
+        if isinstance(one, tuple) and len(one) == 2 and not _is_frame(one[0]):
             return InMemory.of(one, "arrays")
         if isinstance(one, list) and all(isinstance(record, Mapping) for record in one):
             return InMemory.of(one, "records")
@@ -213,12 +213,19 @@ def in_memory(given: tuple[Any, ...]) -> InMemory | None:
     return None
 
 
+def _is_frame(given: Any) -> bool:
+    """Is it a frame of pandas or polars, or a table of pyarrow?"""
+    return hasattr(given, "columns") or hasattr(given, "column_names")
+
+
 def like_model(
     model: Any, paths: tuple[Any, ...], format: str | None, hash_bits: int | None, options: dict[str, Any]
 ) -> tuple[str, int | None, dict[str, Any]]:
     """Format, hash_bits and options to read files into the columns of a fitted model."""
     recipe = dict(getattr(model, "source_", None) or {})
     learned = str(recipe.get("format"))
+    if recipe and learned not in {*FORMATS, *MEMORY}:
+        raise ValueError(f"What the model says about reading files makes no sense (format {learned[:40]!r}).")
     if format is None:
         named = _format_by_name(paths[0])
         format = named if named == "npz" or learned not in FORMATS or {named, learned} <= {*NAMED} else learned

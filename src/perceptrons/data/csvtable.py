@@ -1,5 +1,6 @@
 """Comma- or tab-separated values: what a file's first row is, what its columns are, and its cells."""
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,9 @@ from perceptrons.features.local import Workspace
 from perceptrons.features.records import Roles
 from perceptrons.features.values import number, shown
 from perceptrons.scan.csvrows import count_numbers
+
+SOME = 100  # rows
+DECIMAL_COMMA = re.compile(rb"\s*[+-]?\d+,\d+\s*")
 
 
 class Form(NamedTuple):
@@ -66,7 +70,7 @@ class CsvTable(TableFormat):
                 return None, Layout(form.names, None, [], [], [], form)
 
             def are_numbers(places: list[int]) -> list[bool]:
-                return _are_numbers(piece, records.begins[rows], form)[places].tolist()
+                return _are_numbers(piece, records, rows, form)[places].tolist()
 
             roles = settle(origin, form.names, asked, are_numbers, form.names)
         if self.names is None:
@@ -134,12 +138,21 @@ class CsvTable(TableFormat):
         return no_cells(records.n_lines, bad)
 
 
-def _are_numbers(piece: Piece, begins: np.ndarray, form: Form) -> np.ndarray:
+def _are_numbers(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> np.ndarray:
     """Which columns hold numbers? If most of its cells do, those that do not are better complained of than learned."""
+    begins = records.begins[rows]
     counts, filled = np.zeros((2, len(form.names)), np.int64)
     with np.errstate(over="ignore"):
         count_numbers(piece.content, begins, ord(form.delimiter), counts, filled)
-    return (2 * counts > filled) | (filled == 0)
+    are = (2 * counts > filled) | (filled == 0)
+    return are if form.delimiter == "," else are | _have_commas(piece, records, rows, form)
+
+
+def _have_commas(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> np.ndarray:
+    """Which columns hold numbers with a decimal comma, by the first rows? They are complained of, too."""
+    some = [cells_of(piece, records, record, form.delimiter)[0] for record in np.flatnonzero(rows)[:SOME].tolist()]
+    found = np.array([[bool(DECIMAL_COMMA.fullmatch(cell)) for cell in cells] for cells in some])
+    return 2 * found.sum(axis=0) > len(some)
 
 
 def _told_header(path: Path, line: int, cells: list[str]) -> list[str]:

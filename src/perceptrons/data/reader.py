@@ -17,8 +17,10 @@ from perceptrons.data.table import WHOLE, DataFileError, Table, joined, joined_r
 from perceptrons.features import Columns
 from perceptrons.features.local import Names
 from perceptrons.features.values import is_label, no_label, shown
+from perceptrons.training.room import memory
 from perceptrons.training.threads import ahead, in_order
 
+TABLE_SHARE = 0.4  # of the memory that a table may take: it is there twice for a moment
 COMPLAINTS = 10  # of the records that were skipped, so many are kept
 
 
@@ -194,13 +196,16 @@ class Reader(ABC):
         if self._rest is None:
             self._labels.wait = True
             self._rest, self._held = self._outcomes(), deque()
-        size = sum(n_bytes(block) for block, _ in self._held)
+        size, most = sum(n_bytes(block) for block, _ in self._held), int(TABLE_SHARE * memory())
         try:
             for outcome in self._rest:
                 self._held.append(outcome)
                 size += n_bytes(outcome[0])
                 if limit is not None and size > limit:
                     return None
+                if size > most:
+                    what = f"more than {most:,} bytes of parsed data, too many for the memory of this machine"
+                    raise DataFileError(self.files[0], f"{what}: split them, or use perceptrons.data.stream")
         except BaseException:
             self._rest, self._held = None, deque()
             raise
@@ -352,12 +357,12 @@ class PieceReader(Reader):
 
 
 def n_bytes(block: Block | None) -> int:
-    """The size of a block in memory."""
+    """The size of the examples and labels of a block in memory."""
     if block is None:
         return 0
     X = block.X
     parts = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
-    return sum(part.nbytes for part in (*parts, block.codes, block.weight, block.lines) if part is not None)
+    return sum(part.nbytes for part in (*parts, block.codes) if part is not None)
 
 
 def texts_of(names: Names) -> list[str]:

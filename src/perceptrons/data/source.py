@@ -226,7 +226,7 @@ def read_bytes(path: Path) -> bytes:
             size += len(part)
             if size > limit:
                 what = f"it has more than {limit:,} bytes when uncompressed, too many for the memory of this machine"
-                raise DataFileError(path, f"{what}: split it, or read it block by block with perceptrons.data.stream")
+                raise DataFileError(path, f"{what}: split it")
     return b"".join(parts)
 
 

@@ -33,6 +33,11 @@ def is_blank(byte):
     return byte in (SPACE, TAB)
 
 
+@inlined
+def is_space(byte):
+    return byte in (SPACE, TAB, 11, 12)
+
+
 @compiled
 def unquote(content, p, end):
     """Read the cell whose first quote is at p, and make one quote of every two in it.
@@ -163,11 +168,11 @@ def count_numbers(content, begins, delimiter, numbers, filled):
     for begin in begins:
         p = np.uint64(begin)
         for place in range(len(numbers)):
-            while is_blank(content[p]) and content[p] != delimiter:
+            while is_space(content[p]) and content[p] != delimiter:
                 p += one
             quoted = content[p] == QUOTE
             p += np.uint64(quoted)
-            while quoted and is_blank(content[p]):
+            while quoted and is_space(content[p]):
                 p += one
             first = p
             _, q, how = number(content, p)
@@ -183,7 +188,7 @@ def count_numbers(content, begins, delimiter, numbers, filled):
                     continue
                 if not closed:
                     p += one
-                    last = last if byte in (SPACE, TAB, NEWLINE, RETURN) else p
+                    last = last if is_space(byte) or byte in (NEWLINE, RETURN) else p
             while content[p] != delimiter and content[p] != NEWLINE and content[p] != RETURN:
                 p += one
             filled[place] += last > first
