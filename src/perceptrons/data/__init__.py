@@ -230,7 +230,8 @@ def like_model(
         named = _format_by_name(paths[0])
         format = named if named == "npz" or learned not in FORMATS or {named, learned} <= {*NAMED} else learned
         format = stream_format(paths) if format is None else format
-    if format in ("npz", "arrays") or (format in NAMED and learned not in NAMED):
+    unnamed = learned not in NAMED and getattr(model, "columns_", None) is None
+    if format in ("npz", "arrays") or (format in NAMED and unnamed):
         known: dict[str, Any] = _known_by_place(model, format)
     else:
         known = _known_by_recipe(model, format, recipe)
