@@ -15,8 +15,8 @@ from sklearn.metrics import confusion_matrix
 import perceptrons
 from perceptrons import Perceptron
 from perceptrons.cli import main
-from perceptrons.cli.options import DataFormat, OnErrorName
 from perceptrons.cli.files import WHOLE
+from perceptrons.cli.options import DataFormat, OnErrorName
 from perceptrons.cli.stream.options import ONLY_STREAMS, n_grams, seconds
 from perceptrons.data import FORMATS, STREAMS, stream
 from tests.streams import Typed, points, texts, write_files

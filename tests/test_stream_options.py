@@ -6,7 +6,7 @@ import pytest
 import perceptrons
 from perceptrons import Checkpoint, Perceptron
 from perceptrons.data import source, stream
-from perceptrons.data.spare import Spare
+from perceptrons.data.source import Spare
 
 
 @pytest.fixture

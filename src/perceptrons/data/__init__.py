@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from perceptrons.data.openstream import InMemory, OpenStream, is_stream
-from perceptrons.data.packed import packing_of
+from perceptrons.data.compression import compression_of
+from perceptrons.data.source import InMemory, OpenStream, is_stream
 from perceptrons.data.table import DataFileError, Table
 
 if TYPE_CHECKING:
@@ -285,4 +285,4 @@ def stream_format(paths: tuple[Any, ...]) -> str:
 
 def _ending(path: Path) -> str:
     """The ending of a name that says the format, in lower case: that before .gz and the like."""
-    return Path(path.stem if packing_of(path) else path.name).suffix.lower()
+    return Path(path.stem if compression_of(path) else path.name).suffix.lower()

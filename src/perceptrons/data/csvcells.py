@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.data.block import Bad
 from perceptrons.data.cells import Faults
-from perceptrons.data.reader import Bad
 from perceptrons.data.roles import Layout
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import DataFileError

@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.data.cells import Cells, no_cells
+from perceptrons.data.block import Bad
+from perceptrons.data.cells import Cells, TableFormat, no_cells
 from perceptrons.data.csvcells import OPEN, Records, Rows, cells_of, csv_pieces, no_text, records_of, wrong_width
-from perceptrons.data.reader import Bad
 from perceptrons.data.roles import Asked, Layout, Origin, locate, settle
 from perceptrons.data.source import Piece
 from perceptrons.data.table import DataFileError
-from perceptrons.data.tableformat import TableFormat
 from perceptrons.features.local import Workspace
 from perceptrons.features.records import Roles
 from perceptrons.features.values import number, shown

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.data.cells import Cells, Faults, no_cells
-from perceptrons.data.reader import Bad
+from perceptrons.data.block import Bad
+from perceptrons.data.cells import Cells, Faults, TableFormat, no_cells
 from perceptrons.data.roles import USUAL_LABELS, Asked, Layout, Origin, settle, text_columns
 from perceptrons.data.source import Piece, pieces
-from perceptrons.data.tableformat import TableFormat
 from perceptrons.features.records import Collector, Known, Roles
 from perceptrons.features.values import Twice, did_you_mean, kind_of, leaves, listed, shown
 

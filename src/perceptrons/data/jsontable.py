@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from perceptrons.data.arrowcells import coded, is_list, listed_features, one_chunk, strings, values_of
+from perceptrons.data.arrow import coded, is_list, listed_features, one_chunk, strings, values_of
 from perceptrons.data.cells import Cells, Faults
 from perceptrons.data.jsonrecords import FULL, Form, Key, RecordFormat
 from perceptrons.data.roles import Layout

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from perceptrons.data.reader import Bad, Parsed, PieceReader, Texts, texts_of
+from perceptrons.data.block import Bad, Parsed, Texts, texts_of
+from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.assembling import assemble

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.data.cells import Cells, Faults
+from perceptrons.data.cells import Cells, Faults, TableFormat
 from perceptrons.data.jsonrecords import Record, RecordFormat
-from perceptrons.data.openstream import InMemory
 from perceptrons.data.roles import Asked, Layout, Origin, likely_labels, locate, settle
-from perceptrons.data.source import Piece
-from perceptrons.data.tableformat import TableFormat
+from perceptrons.data.source import InMemory, Piece
 from perceptrons.features.records import NUMBER, Collector, Known, MisfitError, Roles
 from perceptrons.features.values import LARGEST, is_missing, kind_of, shown
 

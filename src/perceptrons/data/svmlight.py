@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.reader import Bad, Parsed, PieceReader, Texts, is_text, texts_of
-from perceptrons.data.source import PIECE, Piece
-from perceptrons.data.spare import Spare
+from perceptrons.data.block import Bad, Parsed, Texts, is_text, texts_of
+from perceptrons.data.reader import PieceReader
+from perceptrons.data.source import PIECE, Piece, Spare
 from perceptrons.features.local import Workspace, local_names
 from perceptrons.features.values import LARGEST, NUMBER, is_label, shown, what_is_wrong
 from perceptrons.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight

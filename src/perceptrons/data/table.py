@@ -76,10 +76,9 @@ class Table:
 
     def part(self, rows: np.ndarray) -> "Table":
         """Only these examples."""
-        of_each = {name: getattr(self, name) for name in ("y", "lines", "weight", "of_file")}
-        return replace(
-            self, X=self.X[rows], **{name: None if values is None else values[rows] for name, values in of_each.items()}
-        )
+        of_each: dict[str, Any] = {name: getattr(self, name) for name in ("y", "lines", "weight", "of_file")}
+        chosen = {name: values[rows] for name, values in of_each.items() if values is not None}
+        return replace(self, X=self.X[rows], **chosen)
 
     def teach(self, model: Any) -> None:
         """Let a fitted model read other files as these were read, as after `fit_stream`."""

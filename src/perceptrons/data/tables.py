@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.data.cells import Shape, to_rows
-from perceptrons.data.openstream import OpenStream
-from perceptrons.data.packed import STDIN
-from perceptrons.data.reader import Block, Parsed, PieceReader
+from perceptrons.data.block import Block, Parsed
+from perceptrons.data.cells import Shape, TableFormat, to_rows
+from perceptrons.data.compression import STDIN
+from perceptrons.data.reader import PieceReader
 from perceptrons.data.roles import Asked, Layout, ModelColumns
-from perceptrons.data.source import Piece
+from perceptrons.data.source import OpenStream, Piece
 from perceptrons.data.table import DataFileError, Table
-from perceptrons.data.tableformat import TableFormat
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.local import Workspace
 from perceptrons.features.records import Roles
@@ -277,7 +276,7 @@ def _table_format(format: str) -> TableFormat:
         from perceptrons.data.jsontable import JsonTable
 
         return JsonTable()
-    from perceptrons.data.arrowtable import ArrowTable
+    from perceptrons.data.arrow import ArrowTable
 
     return ArrowTable(format)
 

@@ -12,7 +12,8 @@ from perceptrons.cli.stream.reading import refusing_stream
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
-    from perceptrons.data.reader import Block, Reader, Skipped
+    from perceptrons.data.block import Block, Skipped
+    from perceptrons.data.reader import Reader
 
 
 def blocks_of(reader: "Reader") -> Iterator["Block"]:

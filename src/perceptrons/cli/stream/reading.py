@@ -77,7 +77,7 @@ def _open(
 
 def check_files(files: Sequence[Path]) -> None:
     """Refuse what cannot be read before any work is done. Nothing is opened: a pipe can be only once."""
-    from perceptrons.data.packed import STDIN as INPUT
+    from perceptrons.data.compression import STDIN as INPUT
 
     for path in files:
         if path in (INPUT, STDIN):
