@@ -51,7 +51,7 @@ def folder(tmp_path_factory, animals):
     (folder / "two.svm").write_text("".join(f"{(-1) ** k} 1:{k} 3:{(-1) ** k}\n" for k in range(20)))
     (folder / "xor.csv").write_text("0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n")
     (folder / "sides.csv").write_text("1,yes\n-1,no\n2,yes\n-2,no\n")
-    (folder / "broken.csv").write_text("a,b,kind\n1,2,x\n1,oops,y\n")
+    (folder / "broken.csv").write_text("a,b,kind\n1,2,x\n1,oops,y\n2,3,x\n")
     (folder / "one.csv").write_text("a,kind\n1,x\n2,x\n")
     (folder / "prices.csv").write_text("a,price\n" + "".join(f"{k},{k}.5\n" for k in range(60)))
     (folder / "junk.model").write_bytes(b"\x10\x00\x00\x00\x00\x00\x00\x00 no model at all")

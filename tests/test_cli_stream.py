@@ -15,6 +15,7 @@ from sklearn.metrics import confusion_matrix
 import perceptrons
 from perceptrons import Perceptron
 from perceptrons.cli import main
+from perceptrons.cli.files import WHOLE
 from perceptrons.cli.options import DataFormat, OnErrorName
 from perceptrons.cli.stream.options import ONLY_STREAMS, n_grams, seconds
 from perceptrons.data import FORMATS, STREAMS, stream
@@ -55,8 +56,8 @@ def same_weights(path, model):
 
 
 def test_the_formats_that_options_know_are_those_of_the_library():
-    assert {format.value for format in DataFormat} == {*FORMATS, *STREAMS}
-    assert {*STREAMS} - {*FORMATS} == ONLY_STREAMS
+    assert {format.value for format in DataFormat} == {*FORMATS} == {*STREAMS}
+    assert {*FORMATS} - {*WHOLE} == ONLY_STREAMS
     assert list(OnErrorName) == ["raise", "skip"]
 
 

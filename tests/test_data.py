@@ -5,9 +5,11 @@ import io
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from perceptrons import Perceptron
 from perceptrons.data import DataFileError, read
 
 
@@ -21,6 +23,12 @@ def write(tmp_path):
         return path
 
     return written
+
+
+def a_model(n_features, names=None):
+    """A model that learned from arrays, with or without names of its features."""
+    X = np.eye(2, n_features)
+    return Perceptron(max_iter=1).fit(X if names is None else pd.DataFrame(X, columns=names), ["x", "y"])
 
 
 def refused(path, place, about, **wanted):
@@ -105,7 +113,7 @@ def test_csv_of_every_habit_reads_the_same(write, content):
 def test_csv_cells_may_hold_quoted_commas_and_newlines_and_lines_are_still_counted(write):
     table = read(write("a.csv", 'n,kind\n1,"a, b"\n2,"a\nb"\n'))
     assert table.y.tolist() == ["a, b", "a\nb"]
-    refused(write("a.csv", 'n,kind\n1,"a\nb"\nx,c\n'), "4:1", "'x' is not a number")
+    refused(write("a.csv", 'n,kind\n1,"a\nb"\n2,c\nx,c\n'), "5:1", "'x' is not a number")
 
 
 def test_tsv_and_gzip_are_known_by_name(write):
@@ -138,21 +146,21 @@ def test_format_is_chosen_by_name_or_said(write):
         ("a,b,c\n1,,x\n", "2:2", "column 'b'.*no number"),
         ("a,b,c\n1,2,\n", "2:3", "no label"),
         ("a,b,c\n1,2,nan\n", "2:3", "no label"),
-        ("a,b,c\n1,two,x\n", "2:2", "column 'b': 'two' is not a number"),
-        ("a,b,c\n1,?,x\n", "2:2", "'\\?' is not a number"),
-        ("a,b,c\n1,1_000,x\n", "2:2", "'1_000' is not a number"),
-        ("a,b,c\n1,٣,x\n", "2:2", "is not a number"),
-        ("a,b,c\n1,0x1f,x\n", "2:2", "is not a number"),
+        ("a,b,c\n1,2,x\n1,3,y\n1,two,x\n", "4:2", "column 'b': 'two' is not a number"),
+        ("a,b,c\n1,2,x\n1,3,y\n1,?,x\n", "4:2", "'\\?' is not a number"),
+        ("a,b,c\n1,2,x\n1,3,y\n1,1_000,x\n", "4:2", "'1_000' is not a number"),
+        ("a,b,c\n1,2,x\n1,3,y\n1,٣,x\n", "4:2", "is not a number"),
+        ("a,b,c\n1,2,x\n1,3,y\n1,0x1f,x\n", "4:2", "is not a number"),
         ("a;b;c\n1;2,5;x\n", "2:2", "decimals with a point"),
         ("a,b,c\n1,2,x\n1,nan,x\n", "3:2", "'nan' is not a finite number"),
         ("a,b,c\n1,2,x\n-inf,1,x\n", "3:1", "not a finite number"),
         ("a,b,c\n1,1e999,x\n", "2:2", "too large"),
         ("a,b,c\n1,1e200,x\n", "2:2", "too large"),
-        ("1,red,x\n2,3,y\n", "1:2", "'red' is not a number.*a header has no numbers"),
+        ("1,red,x\n2,3,y\n3,4,y\n", "1:2", "'red' is not a number.*a header has no numbers"),
         ("0,1,2,kind\n5,6,7,a\n", "1:1", "header of column numbers"),
         ('a,b,c\n1,2,x\n1,"2,x\n1,2,x\n', "3:1", "quotes"),
-        ('a,b,c\n1,"2"3,x\n', "2:1", "quotes"),
-        (b"a,b,c\n1,2,x\n1,2,caf\xe9\n", "3:8", "0xe9 is not UTF-8"),
+        ('a,b,c\n1,"2"3,x\n', "2:2", "quotes"),
+        (b"a,b,c\n1,2,x\n1,2,caf\xe9\n", "3:3", "0xe9 is not UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "1:1", "not UTF-8"),
     ],
 )
@@ -161,7 +169,7 @@ def test_bad_csv_is_refused_at_its_place(write, content, place, about):
 
 
 def test_csv_for_a_model_is_matched_by_name_in_any_order(write):
-    model = {"feature_names": ["a", "b"], "n_features": 2}
+    model = {"like": a_model(2, ["a", "b"])}
     table = read(write("a.csv", "id,b,kind,a\n9,2,x,1\n"), label_column="kind", **model)
     assert table.X.tolist() == [[1, 2]]
     assert table.y.tolist() == ["x"]
@@ -179,12 +187,12 @@ def test_csv_for_a_model_is_matched_by_name_in_any_order(write):
 
 def test_csv_for_a_model_without_names_is_matched_by_count(write):
     with_label, without = write("a.csv", "1,2,x\n"), write("b.csv", "1,2\n")
-    assert read(with_label, n_features=2).y.tolist() == ["x"]
-    assert read(with_label, n_features=2, feature_names=["a", "b"]).y.tolist() == ["x"]
-    assert read(without, n_features=2, need_labels=False).y is None
-    refused(without, "1:1", "no label column", n_features=2)
-    refused(with_label, "1:1", "3 columns here, but the model has 4 features", n_features=4)
-    refused(with_label, "1:1", "3 columns here, but the model has 1 feature:", n_features=1, need_labels=False)
+    assert read(with_label, like=a_model(2)).y.tolist() == ["x"]
+    assert read(with_label, like=a_model(2, ["a", "b"])).y.tolist() == ["x"]
+    assert read(without, like=a_model(2), need_labels=False).y is None
+    refused(without, "1:1", "no label column", like=a_model(2))
+    refused(with_label, "1:1", "3 columns here, but the model has 4 features", like=a_model(4))
+    refused(with_label, "1:1", "3 columns here, but the model has 1 feature:", like=a_model(1), need_labels=False)
 
 
 # ---- svmlight
@@ -203,8 +211,8 @@ def test_svmlight_counts_from_one_unless_a_zero_occurs(write):
 
 def test_svmlight_for_a_model_that_counts_from_zero_does_so_even_if_no_zero_occurs(write):
     path = write("a.svm", "1 1:5\n")
-    assert read(path, feature_names=["0", "1", "2"], n_features=3).X.toarray().tolist() == [[0, 5, 0]]
-    assert read(path, n_features=3).X.toarray().tolist() == [[5, 0, 0]]
+    assert read(path, like=a_model(3, ["0", "1", "2"])).X.toarray().tolist() == [[0, 5, 0]]
+    assert read(path, like=a_model(3)).X.toarray().tolist() == [[5, 0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -278,10 +286,10 @@ def test_bad_svmlight_is_refused_at_its_place(write, content, place, about):
 
 def test_svmlight_is_padded_to_the_model_and_features_beyond_it_are_refused(write):
     path = write("a.svm", "1 1:1\n2 1:1 2:2\n")
-    assert read(path, n_features=5).X.shape == (2, 5)
-    assert read(write("b.svm", "1\n"), n_features=5).X.shape == (1, 5)
-    refused(path, "2:7", "index 2, but the model has features 1 to 1", n_features=1)
-    refused(write("c.svm", "1 0:1 2:2\n"), "1:7", "index 2, but the model has features 0 to 1", n_features=2)
+    assert read(path, like=a_model(5)).X.shape == (2, 5)
+    assert read(write("b.svm", "1\n"), like=a_model(5)).X.shape == (1, 5)
+    refused(path, "2:7", "index 2, but the model has features 1 to 1", like=a_model(1))
+    refused(write("c.svm", "1 0:1 2:2\n"), "1:7", "index 2, but the model has features 0 to 1", like=a_model(2))
 
 
 def test_svmlight_reads_what_scikit_learn_writes(write, rng):
@@ -380,10 +388,10 @@ def test_a_sparse_matrix_saved_by_scipy_has_no_labels_but_can_be_predicted(tmp_p
     path = tmp_path / "a.npz"
     sp.save_npz(path, X)
     refused(path, "", "without labels.*dump_svmlight_file")
-    table = read(path, need_labels=False, n_features=4)
+    table = read(path, need_labels=False, like=a_model(4))
     assert (table.X != X).nnz == 0
     assert table.y is None
-    refused(path, "", "4 columns, but the model has 3", need_labels=False, n_features=3)
+    refused(path, "", "4 columns, but the model has 3", need_labels=False, like=a_model(3))
 
 
 def test_files_that_cannot_be_opened_are_errors_of_the_system(tmp_path):

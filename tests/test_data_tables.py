@@ -937,10 +937,11 @@ def test_parquet_is_not_read_from_standard_input():
 # ---- what callers do wrong
 
 
-def test_a_reader_needs_pyarrow(monkeypatch):
+@pytest.mark.parametrize("format", ["jsonl", "parquet", "arrow"])
+def test_a_reader_of_anything_but_csv_needs_pyarrow(monkeypatch, format):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'perceptrons\[files\]'"):
-        TableReader(("a.csv",), format="csv", **SHARED)
+        TableReader(("a",), format=format, **SHARED)
 
 
 def test_wrong_options_are_named(tmp_path):

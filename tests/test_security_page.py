@@ -1,6 +1,6 @@
 """docs/security.md: the limits it states are those of the code."""
 
-from perceptrons.data import csvpieces, source, svmlight
+from perceptrons.data import csvcells, reader, source, svmlight
 from perceptrons.features import values
 from perceptrons.sequence import grammar
 from perceptrons.training import inputs, labels, method, room
@@ -12,9 +12,10 @@ STATED = {
         f"never more than {room.SHARE:.0%} of memory"
     ),
     "Weights of a model in training": f"{room.SHARE:.0%} of the memory of the machine or container",
-    "Data files that are read whole": f"{source.WHOLE_SHARE:.0%} of memory, uncompressed",
+    "Data that are read as one table": f"{reader.TABLE_SHARE:.0%} of memory, parsed",
+    "Column files": f"{source.WHOLE_SHARE:.0%} of memory, uncompressed",
     "Length of a line": f"{source.LONGEST_LINE:,} bytes",
-    "Length of a quoted CSV record": f"{csvpieces.LONGEST_RECORD:,} bytes",
+    "Length of a quoted CSV record": f"{csvcells.LONGEST_RECORD:,} bytes",
     "Length of a label": f"{labels.LONGEST_LABEL:,} characters",
     "Feature index in svmlight files": f"{svmlight.LARGEST_INDEX:,}",
     "Absolute value of a feature": f"{values.LARGEST:g}".replace("+", ""),

@@ -6,7 +6,7 @@ import pytest
 import perceptrons
 from perceptrons import Checkpoint, Perceptron
 from perceptrons.data import source, stream
-from perceptrons.data.spare import Spare
+from perceptrons.data.source import Spare
 
 
 @pytest.fixture
@@ -89,10 +89,11 @@ def test_a_recipe_that_makes_no_sense_is_one_line(svm, source, run, tmp_path):
     assert (code, len(err.splitlines())) == (2, 1), err
 
 
-def test_a_model_that_knows_no_files_reads_none(svm):
+def test_a_model_that_learned_from_arrays_reads_only_files_whose_columns_have_numbers_or_its_names(svm):
     model = Perceptron().fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ValueError, match="did not learn by fit_stream"):
-        stream(svm, like=model)
+    for format in ("vw", "text"):
+        with pytest.raises(ValueError, match=f"did not learn from files of format {format}"):
+            stream(svm, format=format, like=model)
 
 
 def test_an_interruption_within_a_block_leaves_the_checkpoint_of_the_block_before(svm, tmp_path):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 NUMBER = re.compile(rb"[ \t\n\r\f\v]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t\n\r\f\v]*")
 LARGEST = 1e100
+MISQUOTED = object()  # a cell with text behind its closing quotes
 NO_LABEL = ("nan", "inf", "infinity")
 
 
@@ -29,8 +30,12 @@ def csv_records(content, delimiter):
     while p < len(content):
         begin, begin_line, cells = p, line, []
         while True:
-            cell = b""
-            if content[p : p + 1] == b'"':
+            cell, begins = b"", p
+            while content[p : p + 1] in (b" ", b"\t") and content[p : p + 1] != delimiter:
+                p += 1
+            quoted = content[p : p + 1] == b'"'
+            p = p if quoted else begins
+            if quoted:
                 p += 1
                 while True:
                     if p >= len(content):
@@ -43,9 +48,11 @@ def csv_records(content, delimiter):
                     else:
                         line += content[p : p + 1] == b"\n"
                         cell, p = cell + content[p : p + 1], p + 1
+            begins = p
             while content[p : p + 1] not in (b"", b"\n", b"\r", delimiter):
-                cell, p = cell + content[p : p + 1], p + 1
-            cells.append(cell)
+                p += 1
+            rest = content[begins:p]
+            cells.append(cell + rest if not quoted else cell if not rest.strip() else MISQUOTED)
             if content[p : p + 1] != delimiter:
                 break
             p += 1
@@ -83,6 +90,9 @@ def csv_examples(content):
     records, open_line = csv_records(content, delimiter_of(content))
     examples, bad = [], []
     for line, cells in records:
+        if MISQUOTED in cells:
+            bad.append(line)
+            continue
         try:
             number, category, label = float(cells[0]), cells[1].decode().strip(), cells[2].decode().strip()
         except (ValueError, IndexError):

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing
@@ -21,14 +22,30 @@ if TYPE_CHECKING:
     AnyModel = Perceptron | KernelPerceptron
 
 
-def read_table(path: Path, format: DataFormat | None, label_column: str | None, **wanted: Any) -> "Table":
-    """Examples from a file."""
-    from perceptrons.data import FORMATS, DataFileError, read
+WHOLE = ("csv", "tsv", "svmlight", "libsvm", "npz")  # formats of files that are read whole
 
-    if format is not None and format not in FORMATS:
+
+def read_table(
+    path: Path, format: DataFormat | None, label_column: str | None, part: str = "train", **wanted: Any
+) -> "Table":
+    """Examples from a file."""
+    from perceptrons.data import DataFileError, read, stream_format
+
+    if format is not None and format not in WHOLE:
         raise BadInputError(f"--format {format}: files of this format are only read as streams, not here.")
     with refusing(DataFileError), refusing_to_open(path):
-        return read(path, format=None if format is None else format.value, label_column=label_column, **wanted)
+        given = stream_format((path,)) if format is None else format.value
+        if given == "npz":
+            wanted["part"] = part
+        elif given in ("csv", "tsv"):
+            wanted["label_column"] = label_column
+        return read(path, format=given, many_classes=True, **wanted)
+
+
+def like(names: list[str] | None, n_features: int) -> Any:
+    """What tells `read` into which columns to read."""
+    named = {} if names is None else {"feature_names_in_": names}
+    return SimpleNamespace(n_features_in_=n_features, **named)
 
 
 def read_for(
@@ -37,7 +54,7 @@ def read_for(
     """Examples for a model: its features, its kind of labels."""
     return read_table(
         path, format, label_column,
-        feature_names=feature_names(model), n_features=model.n_features_in_, need_labels=need_labels,
+        like=model, need_labels=need_labels,
         text_labels=model.classes_.dtype.kind in "UO", part="test",
     )  # fmt: skip
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.data.compression import BOM
 from perceptrons.data.labelled import LABEL
-from perceptrons.data.packed import BOM
 from perceptrons.data.source import opened
 
 RECORD = 10_000  # lines at most of one record of a table

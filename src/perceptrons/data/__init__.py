@@ -1,91 +1,72 @@
-"""Examples from files: `read` a table at once, or `stream` blocks of files of any size. Each format has its module.
+"""Examples from files or memory: `read` them as one table, or `stream` blocks of any number of them.
 
-Files of tokens in columns are not tables: `conll.py` reads and writes them.
+Each format has its module. Files of tokens in columns are not tables of examples: `conll.py` reads and writes them.
 """
 
 import os
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from perceptrons.data.csvfile import read_csv
-from perceptrons.data.npzfile import read_npz
-from perceptrons.data.openstream import OpenStream, is_stream
-from perceptrons.data.packed import packing_of
-from perceptrons.data.svmlight import read_svmlight
-from perceptrons.data.table import DataFileError, Table, Wanted
+from perceptrons.data.compression import compression_of
+from perceptrons.data.source import InMemory, OpenStream, is_stream
+from perceptrons.data.table import DataFileError, Table
 
 if TYPE_CHECKING:
     from perceptrons.data.reader import Reader
 
 __all__ = ["FORMATS", "STREAMS", "DataFileError", "Table", "read", "stream"]
 
-FORMATS = {"csv": read_csv, "tsv": read_csv, "svmlight": read_svmlight, "libsvm": read_svmlight, "npz": read_npz}
+TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
+FORMATS = {
+    "csv": "tables.TableReader", "tsv": "tables.TableReader", "svmlight": "svmlight.SvmlightReader",
+    "libsvm": "svmlight.SvmlightReader", "vw": "vw.VwReader", "text": "labelled.LabelledTextReader",
+    "jsonl": "tables.TableReader", "parquet": "tables.TableReader", "arrow": "tables.TableReader",
+    "npz": "npz.ArrayReader",
+}  # fmt: skip
+STREAMS = FORMATS  # every format can be read block by block
+MEMORY = {"frame": "tables.TableReader", "records": "tables.TableReader", "arrays": "npz.ArrayReader"}
+NAMED = (*TABLES, "frame", "records")  # whose columns have names
 ENDINGS = {
     ".csv": "csv", ".tsv": "tsv", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
-    ".txt": "svmlight", ".npz": "npz",
+    ".txt": "svmlight", ".npz": "npz", ".vw": "vw", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
+    ".arrow": "arrow", ".feather": "arrow", ".ft": "text", ".labelled": "text",
 }  # fmt: skip
-TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
-STREAMS = {
-    "svmlight": "svmlight.SvmlightReader", "libsvm": "svmlight.SvmlightReader", "vw": "vw.VwReader",
-    "text": "labelled.LabelledTextReader", **dict.fromkeys(TABLES, "tables.TableReader"),
-}  # fmt: skip
-STREAM_ENDINGS = {
-    ".vw": "vw", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow",
-    ".ft": "text", ".labelled": "text",
-}  # fmt: skip
+SPARSE = ("svmlight", "libsvm")
 OPTIONS = {  # that only some formats know
-    "zero_based": ("svmlight", "libsvm"),
-    "n_features": ("svmlight", "libsvm"),
-    "dtype": ("svmlight", "libsvm"),
-    "text": ("text", *TABLES),
-    "columns": ("vw", "text", *TABLES),
+    "zero_based": SPARSE,
+    "n_features": (*SPARSE, "npz", "arrays"),
+    "dtype": SPARSE,
+    "text": ("text", *NAMED),
+    "columns": ("vw", "text", *NAMED),
     "form": ("text",),
-    **dict.fromkeys(("label_column", "text_column", "prefix", "categories", "numbers", "ignore", "optional"), TABLES),
+    "part": ("npz",),
+    **dict.fromkeys(
+        ("label_column", "text_column", "prefix", "categories", "numbers", "ignore", "optional", "model"), NAMED
+    ),
     **dict.fromkeys(("names", "header"), ("csv", "tsv")),
 }
 
 
-def read(
-    path: str | os.PathLike[str],
-    *,
-    format: str | None = None,
-    label_column: str | None = None,
-    feature_names: list[str] | None = None,
-    n_features: int | None = None,
-    need_labels: bool = True,
-    text_labels: bool = False,
-    part: str = "train",
-) -> Table:
-    """Read examples and labels from a file.
+def read(*given: Any, **options: Any) -> Table:
+    """Read all examples as one table.
 
     Parameters
     ----------
-    path : path
-        A text file may be gzipped; its name then ends in .gz.
-    format : {"csv", "tsv", "svmlight", "libsvm", "npz"}, optional
-        Otherwise known by the ending: .csv, .tsv, .svm, .svmlight, .libsvm, .txt (svmlight), .npz.
-    label_column : str, optional
-        CSV only: the name of the label column, or its number counted from 1. Otherwise it is the last one.
-    feature_names, n_features : list of str, int, optional
-        What the model was trained on. CSV columns are then chosen by name if the file has a header, and by their number
-        if not; svmlight rows are padded to n_features; more features than that are an error.
-    need_labels : bool, default=True
-        Is it an error if the file has no labels?
-    text_labels : bool, default=False
-        Keep labels as strings. Otherwise they become whole numbers if all of them look like whole numbers.
-    part : {"train", "test"}, default="train"
-        npz only: which arrays to prefer in a file that holds both, such as X_train and X_test.
+    *given, **options
+        Files or examples in memory, and how to read them, as `stream` takes them.
 
     Returns
     -------
     Table
+        Labels are whole numbers if all of them look like whole numbers, unless text_labels is set.
 
     Raises
     ------
     DataFileError
-        The first bad record as "file:line:column: what is wrong: what to do". The column is the cell in CSV, the
-        character in svmlight. A file that cannot be opened raises OSError as usual.
+        The first malformed record as "file:line:column: what is wrong: what to do", or the lack of any example. The
+        column is the cell in CSV, the character in other text files. A file that cannot be opened raises OSError.
 
     Examples
     --------
@@ -97,13 +78,13 @@ def read(
     >>> table.X.tolist(), table.y.tolist(), table.feature_names
     ([[1.5, 2.0], [0.5, 3.0]], ['tall', 'flat'], ['height', 'width'])
     """
-    path = Path(path)
-    wanted = Wanted(label_column, feature_names, n_features, need_labels, text_labels, part)
-    return FORMATS[format_of(path) if format is None else format](path, wanted)
+    table = stream(*given, **options).read()
+    assert table is not None  # as there is no limit
+    return table
 
 
 def stream(
-    *paths: str | os.PathLike[str] | IO[Any],
+    *given: str | os.PathLike[str] | IO[Any] | Any,
     format: str | None = None,
     hash_bits: int | None = None,
     on_error: str = "raise",
@@ -114,16 +95,17 @@ def stream(
     like: Any = None,
     **options: Any,
 ) -> "Reader":
-    """Read files of any size, block by block, in bounded memory.
+    """Read examples block by block: files of any size in bounded memory, or examples in memory.
 
     Parameters
     ----------
-    paths : paths
+    *given : paths, streams or examples in memory
         Files, patterns such as "part-*.svm.gz", "-" for standard input, or streams that are open already, of text or
-        bytes, such as `io.StringIO`; compressed by gzip, zstd, xz or bzip2 or not.
-    format : {"svmlight", "libsvm", "vw", "text", "csv", "tsv", "jsonl", "parquet", "arrow"}, optional
-        Otherwise known by the ending of the first file. "text" is fastText's "__label__x text", or a label, a tab and
-        a text. Tables (from "csv" on) need the package pyarrow.
+        bytes, such as `io.StringIO`; compressed by gzip, zstd, xz or bzip2 or not. Instead of files: one frame (pandas,
+        polars or pyarrow), one list of records (dicts), or one pair of arrays (X, y), where y may be None.
+    format : {"csv", "tsv", "svmlight", "libsvm", "vw", "text", "jsonl", "parquet", "arrow", "npz"}, optional
+        The format of the files (default: by the ending of the first file). "text" is fastText's "__label__x text", or a
+        label, a tab and a text. "jsonl", "parquet" and "arrow" need the package pyarrow.
     hash_bits : int, optional
         Features to 2^hash_bits columns; 0: none is hashed, names are remembered. Otherwise as is usual for the
         format: 18 bits for "vw", those of `text` for texts, none for numbered features and tables.
@@ -139,20 +121,23 @@ def stream(
     many_classes : bool, default=False
         Accept data in which more than half of the examples of the first block have a label of their own. Otherwise
         this is an error, as such labels are prices, ids or texts rather than classes.
-    like : Perceptron, optional
-        A model that learned by `fit_stream`: files are read as its were, into its columns. What it has no column for
-        is left out, or for numbered features an error.
+    like : fitted model, optional
+        A model that is to predict: files are read into its columns, as the files were that it learned from. A model
+        that learned from arrays chooses the columns of a table by `feature_names_in_`, or by position if it or the file
+        has no names. What the model has no column for is left out, or for numbered features an error.
     **options
         Of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, at half the
-        memory). Tables: label_column, text_column, categories (columns that are categories though they look like
-        numbers), ignore (columns to leave out). Texts: text, a `HashedText` that says how words become features, or
+        memory). npz: part ("train" or "test", for files that hold both). Tables: label_column (a name, or a number
+        from 1), text_column, categories (columns that are categories though they look like numbers), ignore (columns to
+        leave out). Texts: text, a `HashedText` that says how words become features, or
         its parameters. Of all with named features: columns, the `Columns` of a model that is to predict.
 
     Returns
     -------
     Reader
         Iterate over it, as often as you like, for blocks with X, y, weight, path and lines; `Perceptron.fit_stream`
-        takes it as it is. `recipe()` has the arguments to read other files alike.
+        takes it as it is. `read(limit)` gives all examples as one table, if they are not more than `limit` bytes.
+        `recipe()` has the arguments to read other files alike.
 
     Examples
     --------
@@ -164,12 +149,17 @@ def stream(
     ...     print(block.X.toarray().tolist(), block.y.tolist())
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [1, -1]
     """
+    held = in_memory(given)
+    if held is not None and format is not None:
+        raise ValueError(f"format={format!r} is for files: leave it out for examples in memory.")
+    paths, kinds = (given, FORMATS) if held is None else ((held,), MEMORY)
+    format = format if held is None else held.name[1:-1]
     if like is not None:
-        format, hash_bits, options = _alike(like, format, hash_bits, options)
+        format, hash_bits, options = like_model(like, paths, format, hash_bits, options)
     if format is None:
         format = stream_format(paths)
-    if format not in STREAMS:
-        raise ValueError(f"format={format!r}: choose one of {', '.join(STREAMS)}.")
+    if format not in kinds:
+        raise ValueError(f"format={format!r}: choose one of {', '.join(FORMATS)}.")
     if hash_bits is not None and not (isinstance(hash_bits, int) and 0 <= hash_bits <= 31):
         raise ValueError(f"hash_bits={hash_bits!r}: give a whole number from 1 to 31, or 0 to hash nothing.")
     chosen = {name: value for name, value in options.items() if value is not None}
@@ -178,7 +168,8 @@ def stream(
             raise TypeError(f"stream() knows no option {name!r}.")
         if format not in OPTIONS[name]:
             raise ValueError(f"{name} says nothing about files of format {format!r}: leave it out.")
-    if STREAMS[format].startswith("tables."):
+    module, name = kinds[format].split(".")
+    if module == "tables":
         chosen["format"] = format
     shared = {
         "on_error": on_error, "text_labels": text_labels, "need_labels": need_labels, "prompt": prompt,
@@ -189,63 +180,109 @@ def stream(
             from perceptrons.features import HashedText
 
             chosen["text"] = HashedText(**chosen["text"])
-        module, name = STREAMS[format].split(".")
         kind = getattr(import_module(f"perceptrons.data.{module}"), name)
         reader = kind(paths, hash_bits=hash_bits, **shared, **chosen)
     except TypeError as error:
         if like is None:
             raise
         raise ValueError(f"What the model says about reading files makes no sense ({error}).") from error
-    given = {name: value for name, value in options.items() if isinstance(value, str | int | float | list)}
-    reader.asked = reader.recipe() | given | {"on_error": on_error, "need_labels": need_labels}
+    said = {name: value for name, value in options.items() if isinstance(value, str | int | float | list)}
+    reader.asked = reader.recipe() | said | {"on_error": on_error, "need_labels": need_labels}
     return reader
 
 
-def _alike(
-    model: Any, format: str | None, hash_bits: int | None, options: dict[str, Any]
+def in_memory(given: tuple[Any, ...]) -> InMemory | None:
+    """Examples in memory under the name of their kind; None: these are files."""
+    if len(given) == 2 and hasattr(given[0], "shape") and not _is_frame(given[0]):
+        given = (given,)  # X and y
+    for one in given:
+        if isinstance(one, str | os.PathLike) or is_stream(one):
+            continue
+        if len(given) > 1:
+            raise TypeError(
+                "Examples in memory are read by themselves: give one frame, list of records or pair (X, y)."
+            )
+        if _is_frame(one):
+            return InMemory.of(one, "frame")
+        if isinstance(one, tuple) and len(one) == 2 and not _is_frame(one[0]):
+            return InMemory.of(one, "arrays")
+        if isinstance(one, list) and all(isinstance(record, Mapping) for record in one):
+            return InMemory.of(one, "records")
+        what = "give the name of a file, an open stream, a frame, a list of dicts, or a pair of arrays (X, y)"
+        raise TypeError(f"{type(one).__name__} cannot be read: {what}.")
+    return None
+
+
+def _is_frame(given: Any) -> bool:
+    """Is it a frame of pandas or polars, or a table of pyarrow?"""
+    return hasattr(given, "columns") or hasattr(given, "column_names")
+
+
+def like_model(
+    model: Any, paths: tuple[Any, ...], format: str | None, hash_bits: int | None, options: dict[str, Any]
 ) -> tuple[str, int | None, dict[str, Any]]:
-    """Format, hash_bits and options to read files for a model as those were read that it learned from."""
-    if getattr(model, "source_", None) is None:
-        raise ValueError("like: this model did not learn by fit_stream, so it does not know how files are read.")
-    recipe = dict(model.source_)
-    format = format or str(recipe.get("format"))
+    """Format, hash_bits and options to read files into the columns of a fitted model."""
+    recipe = dict(getattr(model, "source_", None) or {})
+    learned = str(recipe.get("format"))
+    if recipe and learned not in {*FORMATS, *MEMORY}:
+        raise ValueError(f"What the model says about reading files makes no sense (format {learned[:40]!r}).")
+    if format is None:
+        named = _format_by_name(paths[0])
+        format = named if named == "npz" or learned not in FORMATS or {named, learned} <= {*NAMED} else learned
+        format = stream_format(paths) if format is None else format
+    unnamed = learned not in NAMED and getattr(model, "columns_", None) is None
+    if format in ("npz", "arrays") or (format in NAMED and unnamed):
+        known: dict[str, Any] = _known_by_place(model, format)
+    else:
+        known = _known_by_recipe(model, format, recipe)
+        hash_bits = recipe.get("hash_bits") if hash_bits is None else hash_bits
+    told = {name: value for name, value in options.items() if value is not None}  # None says nothing of its own
+    return format, hash_bits, known | told
+
+
+def _known_by_recipe(model: Any, format: str, recipe: dict[str, Any]) -> dict[str, Any]:
+    """What a model says of files that are like those it learned from, or at least have the same features."""
     known = {name: value for name, value in recipe.items() if format in OPTIONS.get(name, ()) and value is not None}
-    if format in TABLES:
+    if format in NAMED:
         known.setdefault("prefix", False)  # as models were trained that do not say it
     if getattr(model, "columns_", None) is not None and format in OPTIONS["columns"]:
         known["columns"] = model.columns_.as_frozen()
-    elif format in OPTIONS["n_features"] and not recipe.get("hash_bits"):
+    elif format in SPARSE and not recipe.get("hash_bits"):
         known["n_features"] = model.n_features_in_
-    given = {name: value for name, value in options.items() if value is not None}  # None says nothing of its own
-    return format, recipe.get("hash_bits") if hash_bits is None else hash_bits, known | given
+        if not recipe and str(next(iter(getattr(model, "feature_names_in_", [])), "")) == "0":
+            known["zero_based"] = True
+    elif not recipe:
+        what = f"like: this model did not learn from files of format {format}, so it does not know how they are read"
+        raise ValueError(f"{what}.")
+    return known
+
+
+def _known_by_place(model: Any, format: str) -> dict[str, Any]:
+    """What a model that learned from arrays says of tables and arrays: the names of its features, or their number."""
+    n_features = int(model.n_features_in_)
+    if format not in NAMED:
+        return {"n_features": n_features}
+    from perceptrons.data.roles import ModelColumns
+
+    names = getattr(model, "feature_names_in_", None)
+    return {"model": ModelColumns(None if names is None else [str(name) for name in names], n_features)}
+
+
+def _format_by_name(path: Any) -> str | None:
+    """The format that the ending of a name stands for, if any."""
+    return ENDINGS.get(_ending(OpenStream.of(path, 1) if is_stream(path) else Path(path)))
 
 
 def stream_format(paths: tuple[Any, ...]) -> str:
     """The format that the ending of the first name stands for."""
-    for given in paths:
-        path = OpenStream.of(given, 1) if is_stream(given) else Path(given)
-        known = ENDINGS | STREAM_ENDINGS
-        found = known.get(_ending(path))
-        if found in STREAMS:
-            return found
-        if found is not None:
-            raise DataFileError(path, f"files of format {found} are not read as a stream: give them to read()")
-        break
-    what = "the ending of this name says nothing about the format"
-    raise DataFileError(path if paths else Path("-"), f"{what}: choose one of {', '.join(STREAMS)} (--format)")
-
-
-def format_of(path: Path) -> str:
-    """The format that the ending of a file's name stands for."""
-    known = ENDINGS.get(_ending(path))
-    if known is None:
-        raise DataFileError(
-            path,
-            f"the ending of this name says nothing about the format: choose one of {', '.join(FORMATS)} (--format)",
-        )
-    return known
+    found = _format_by_name(paths[0]) if paths else None
+    if found is None:
+        path = "-" if not paths else OpenStream.of(paths[0], 1) if is_stream(paths[0]) else paths[0]
+        what = "the ending of this name says nothing about the format"
+        raise DataFileError(Path(path), f"{what}: choose one of {', '.join(FORMATS)} (--format)")
+    return found
 
 
 def _ending(path: Path) -> str:
     """The ending of a name that says the format, in lower case: that before .gz and the like."""
-    return Path(path.stem if packing_of(path) else path.name).suffix.lower()
+    return Path(path.stem if compression_of(path) else path.name).suffix.lower()

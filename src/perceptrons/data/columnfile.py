@@ -13,7 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from perceptrons.data.packed import write_bytes
+from perceptrons.data.compression import write_bytes
 from perceptrons.data.table import DataFileError
 from perceptrons.features.values import shown
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from perceptrons.data.columnfile import CONLLU, ColumnFile, runs, texts
-from perceptrons.data.packed import BOM, STDIN, as_utf8, packing_of, resolved
+from perceptrons.data.compression import BOM, STDIN, as_utf8, compression_of, resolved
 from perceptrons.data.source import read_bytes
 from perceptrons.data.table import DataFileError
 from perceptrons.features.values import shown
@@ -178,7 +178,7 @@ def _lines(path: Path, content: bytes) -> Lines:
 
 def _looks_like_conllu(lines: Lines) -> bool:
     """By its name, or by ten columns in the first sentence, the first of them 1, 2, 3, ..."""
-    path = lines.path if packing_of(lines.path) is None else lines.path.with_suffix("")
+    path = lines.path if compression_of(lines.path) is None else lines.path.with_suffix("")
     if path.suffix.lower() in ENDINGS:
         return True
     rows = np.flatnonzero(~(lines.blank | lines.begin_with(b"#")))

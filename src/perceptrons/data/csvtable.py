@@ -1,36 +1,26 @@
-"""Comma-separated values: plain ones by compiled code, all others by pyarrow, as strings, to find what is wrong."""
+"""Comma- or tab-separated values: what a file's first row is, what its columns are, and its cells."""
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
 
-from perceptrons.data.arrowcells import coded, one_chunk, strings, values_of
-from perceptrons.data.cells import Cells, Faults, no_cells
-from perceptrons.data.csvfile import header_of
-from perceptrons.data.csvpieces import OPEN, Records, csv_pieces, records_of
-from perceptrons.data.csvplain import Plain, read_plain
-from perceptrons.data.packed import BOM
-from perceptrons.data.reader import Bad
+from perceptrons.data.block import Bad
+from perceptrons.data.cells import Cells, TableFormat, no_cells
+from perceptrons.data.csvcells import OPEN, Records, Rows, cells_of, csv_pieces, no_text, records_of, wrong_width
 from perceptrons.data.roles import Asked, Layout, Origin, locate, settle
 from perceptrons.data.source import Piece
 from perceptrons.data.table import DataFileError
-from perceptrons.data.tableformat import TableFormat
 from perceptrons.features.local import Workspace
 from perceptrons.features.records import Roles
-from perceptrons.features.tablerows import Coded, Strings
-from perceptrons.features.values import LARGEST, shown, what_is_wrong
+from perceptrons.features.values import number, shown
+from perceptrons.scan.csvrows import count_numbers
 
-SPACES = r"[ \t\n\r\f\v]*"
-NUMBER = rf"^{SPACES}[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?{SPACES}$"
-FILLED = r"[^ \t\n\r\f\v]"
-NUMBER_WORD = rf"(?i)^{SPACES}[+-]?(nan|inf|infinity){SPACES}$"
-MAKE_NUMBERS = "turn text into numbers first"  # what other readers say
+SOME = 100  # rows
+DECIMAL_COMMA = re.compile(rb"\s*[+-]?\d+,\d+\s*")
 
 
 class Form(NamedTuple):
@@ -57,6 +47,12 @@ class CsvTable(TableFormat):
                 self._forms[path] = Form(delimiter, False, [], 1)
             yield piece
 
+    def nothing(self, path: Path) -> tuple[str, int]:
+        form = self._forms.get(path)
+        if form is None or not form.names:
+            return "the file is empty: give a row for each example", 1
+        return "there is a header, but no row below it: give a row for each example", form.line + 1
+
     def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
         records = records_of(piece, self._forms[piece.path].delimiter)
         if piece.first:
@@ -64,21 +60,20 @@ class CsvTable(TableFormat):
         form = self._forms[piece.path]
         if not form.names:
             return roles, None
-        layout = Layout(form.names, None, [], [], [], form)
         origin = Origin(piece.path, form.line, form.header)
-        rows = _data_rows(piece, records, layout)
         if roles is None:
+            rows = records.cells == len(form.names)
+            if piece.first and form.header:
+                rows[np.argmax(records.cells > 0)] = False
             if asked.numbers is None and not rows.any():
-                return None, layout
+                return None, Layout(form.names, None, [], [], [], form)
 
             def are_numbers(places: list[int]) -> list[bool]:
-                if self._read_plain(piece, layout._replace(numbers=places)) is not None:
-                    return [True] * len(places)
-                columns = _columns(piece, records, rows, layout, dict.fromkeys(places, pa.binary()))
-                return [_is_number(columns[place]) for place in places]
+                return _are_numbers(piece, records, rows, form)[places].tolist()
 
             roles = settle(origin, form.names, asked, are_numbers, form.names)
-        self.names = self.names or form.names
+        if self.names is None:
+            self.names, self.unnamed = form.names, not form.header and asked.names is None
         return roles, locate(origin, form.names, roles, asked, form)
 
     def _form(self, piece: Piece, records: Records, asked: Asked, roles: Roles | None) -> Form:
@@ -88,7 +83,7 @@ class CsvTable(TableFormat):
         if not len(filled):
             return form
         line = int(records.lines[filled[0]]) + 1
-        cells = _cells_of(piece, records, int(filled[0]), form.delimiter)
+        cells, _ = cells_of(piece, records, int(filled[0]), form.delimiter)
         texts = [cell.decode("utf-8", "replace") for cell in cells]
         header = None
         if asked.header is not False:
@@ -97,7 +92,7 @@ class CsvTable(TableFormat):
                 try:
                     cell.decode()
                 except UnicodeDecodeError as error:
-                    raise DataFileError(piece.path, _no_text(error), line, place + 1) from error
+                    raise DataFileError(piece.path, no_text(error), line, place + 1) from error
         names = header or self._names_without_header(len(cells), asked, roles)
         return Form(form.delimiter, header is not None, names, line)
 
@@ -110,49 +105,53 @@ class CsvTable(TableFormat):
         return [str(number + 1) for number in range(width)]
 
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
-        if roles is not None and layout is not None:
-            cells = self._plain_cells(piece, roles, layout)
-            if cells is not None:
-                return cells
-        records = records_of(piece, self._forms[piece.path].delimiter)
-        bad = []
-        if records.whole < piece.size:
-            bad.append(Bad(records.whole_lines, f"{OPEN}: close them"))
-        if layout is None:
-            return no_cells(records.n_lines, bad)
-        rows = _data_rows(piece, records, layout)
-        for place in np.flatnonzero(~rows & (records.cells > 0)).tolist()[_is_headed(piece, layout) :]:
-            bad.append(_wrong_width(int(records.lines[place]), int(records.cells[place]), len(layout.names)))
-        if roles is None:
-            return no_cells(records.n_lines, bad)
-        numbers, coded_ones, texts, label, faults = _read_texts(piece, records, rows, layout)
-        categories = dict(zip(roles.categories, coded_ones, strict=True))
-        lines = records.lines[rows]
-        return Cells(records.n_lines, lines, numbers, roles.number_names, categories, [], texts, label, faults, bad)
-
-    def _plain_cells(self, piece: Piece, roles: Roles, layout: Layout) -> Cells | None:
-        """The cells of a piece in which all are plain."""
-        plain = self._read_plain(piece, layout)
-        if plain is None:
-            return None
-        n_lines, lines, numbers, coded_ones, texts, labels = plain
-        categories = dict(zip(roles.categories, coded_ones, strict=True))
-        return Cells(n_lines, lines, numbers, roles.number_names, categories, [], texts, labels, Faults(), [])
-
-    def _read_plain(self, piece: Piece, layout: Layout) -> Plain | None:
+        if layout is None or roles is None:
+            return self._no_cells(piece, layout)
         begin = line = 0
-        if _is_headed(piece, layout):
+        if piece.first and layout.form.header:
             records = records_of(piece, layout.form.delimiter)
             header = int(np.argmax(records.cells > 0))
-            if header + 1 == len(records.begins):
-                return None
-            begin, line = int(records.begins[header + 1]), int(records.lines[header + 1])
+            last = header + 1 == len(records.begins)
+            begin = records.whole if last else int(records.begins[header + 1])
+            line = records.whole_lines if last else int(records.lines[header + 1])
         if not hasattr(self._rooms, "words"):
             self._rooms.words = Workspace()
-        return read_plain(piece, begin, line, layout, self._rooms.words)
+        rows = Rows(piece, layout)
+        n_lines, lines, numbers, coded, texts, labels, faults, bad = rows.cells(
+            rows.read(begin, line), self._rooms.words
+        )
+        categories = dict(zip(roles.categories, coded, strict=True))
+        return Cells(n_lines, lines, numbers, roles.number_names, categories, [], texts, labels, faults, bad)
+
+    def _no_cells(self, piece: Piece, layout: Layout | None) -> Cells:
+        """Of a piece before it is known what columns are: there is no row in it."""
+        records = records_of(piece, self._forms[piece.path].delimiter)
+        bad = []
+        if layout is not None:
+            bad = [
+                wrong_width(int(records.lines[record]), int(records.cells[record]), len(layout.names))
+                for record in np.flatnonzero(records.cells).tolist()[piece.first and layout.form.header :]
+            ]
+        if records.whole < piece.size:
+            bad.append(Bad(records.whole_lines, f"{OPEN}: close them"))
+        return no_cells(records.n_lines, bad)
 
 
-Read = tuple[np.ndarray, list[Coded], list[Strings], Coded | None, Faults]
+def _are_numbers(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> np.ndarray:
+    """Which columns hold numbers? If most of its cells do, those that do not are better complained of than learned."""
+    begins = records.begins[rows]
+    counts, filled = np.zeros((2, len(form.names)), np.int64)
+    with np.errstate(over="ignore"):
+        count_numbers(piece.content, begins, ord(form.delimiter), counts, filled)
+    are = (2 * counts > filled) | (filled == 0)
+    return are if form.delimiter == "," else are | _have_commas(piece, records, rows, form)
+
+
+def _have_commas(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> np.ndarray:
+    """Which columns hold numbers with a decimal comma, by the first rows? They are complained of, too."""
+    some = [cells_of(piece, records, record, form.delimiter)[0] for record in np.flatnonzero(rows)[:SOME].tolist()]
+    found = np.array([[bool(DECIMAL_COMMA.fullmatch(cell)) for cell in cells] for cells in some])
+    return 2 * found.sum(axis=0) > len(some)
 
 
 def _told_header(path: Path, line: int, cells: list[str]) -> list[str]:
@@ -164,115 +163,38 @@ def _told_header(path: Path, line: int, cells: list[str]) -> list[str]:
     return names
 
 
-def _is_headed(piece: Piece, layout: Layout) -> bool:
-    """Is the first record of the piece a header?"""
-    return piece.first and layout.form.header
+def header_of(path: Path, line: int, cells: list[str]) -> list[str] | None:
+    """The names of the columns if the first row is a header: if none of its cells is a number."""
+    names = [cell.strip() for cell in cells]
+    if any(_is_number(name) for name in names):
+        features = names[:-1]
+        if (
+            len(features) > 2
+            and features == [str(place) for place in range(len(features))]
+            and not _is_number(names[-1])
+        ):
+            raise DataFileError(
+                path, "is this a header of column numbers, as pandas writes it? Name the columns, or leave it out", line
+            )
+        return None
+    seen: set[str] = set()
+    for place, name in enumerate(names):
+        if not name:
+            raise DataFileError(
+                path,
+                "this column has no name: name it, or leave it out (pandas writes its index so: use index=False)",
+                line,
+                place + 1,
+            )
+        if name in seen:
+            raise DataFileError(path, f"a second column has the name {shown(name)}: names must differ", line, place + 1)
+        seen.add(name)
+    return names
 
 
-def _data_rows(piece: Piece, records: Records, layout: Layout) -> np.ndarray:
-    """Which records are rows of the table."""
-    rows = records.cells == len(layout.names)
-    if len(layout.names) == 1:
-        rows |= records.cells == 0
-    if _is_headed(piece, layout):
-        rows[np.argmax(records.cells > 0)] = False
-    return rows
-
-
-def _wrong_width(line: int, cells: int, width: int) -> Bad:
-    what = f"{cells} cell{'s' if cells > 1 else ''} here, but {width} in the first row: every row needs the same number"
-    return Bad(line, f"{what}; a comma within a cell needs quotes around it", min(cells, width) + 1)
-
-
-def _read_texts(piece: Piece, records: Records, rows: np.ndarray, layout: Layout) -> Read:
-    """Read any piece, and find what is wrong with its cells."""
-    faults = Faults()
-    columns = _columns(piece, records, rows, layout, dict.fromkeys(layout.used(), pa.binary()))
-    numbers = np.empty((int(rows.sum()), len(layout.numbers)))
-    for place, column in enumerate(layout.numbers):
-        numbers[:, place] = _numbers(columns[column], layout.names[column], column + 1, faults)
-    decoded = {
-        place: _decoded(columns[place], place + 1, faults) for place in layout.used() if place not in layout.numbers
-    }
-    categories = [coded(decoded[place], strip=True) for place in layout.categories]
-    label = None if layout.label is None else coded(decoded[layout.label])
-    return numbers, categories, [strings(decoded[place]) for place in layout.texts], label, faults
-
-
-def _numbers(cells: Any, name: str, column: int, faults: Faults) -> np.ndarray:
-    written = pc.match_substring_regex(cells, NUMBER)
-    values = values_of(pc.ascii_trim_whitespace(pc.if_else(written, cells, b"0").cast(pa.string())).cast(pa.float64()))
-    wrong = ~written.to_numpy(zero_copy_only=False) | ~(np.abs(values) <= LARGEST)
-    for row in np.flatnonzero(wrong).tolist():
-        text = cells[row].as_py().decode("utf-8", "replace")
-        what = what_is_wrong(text)
-        if MAKE_NUMBERS in what:
-            what = f"{shown(text.strip())} is not a number: mend it, or name the column under categories (--categories)"
-        faults.add(row, column, f"column {shown(name)}: {what}")
-    return values
-
-
-def _decoded(cells: Any, column: int, faults: Faults) -> Any:
+def _is_number(text: str) -> bool:
     try:
-        return cells.cast(pa.string())
-    except pa.ArrowInvalid:
-        pass
-    texts = []
-    for row, cell in enumerate(cells.to_pylist()):
-        try:
-            texts.append(cell.decode())
-        except UnicodeDecodeError as error:
-            faults.add(row, column, _no_text(error))
-            texts.append("")
-    return pa.array(texts, pa.string())
-
-
-def _no_text(error: UnicodeDecodeError) -> str:
-    return f"byte 0x{error.object[error.start]:02x} is not UTF-8 text: save the file as UTF-8"
-
-
-def _is_number(cells: Any) -> bool:
-    """Does a column hold numbers? If most of its cells do, those that do not are better complained of than learned."""
-    filled = pc.sum(pc.match_substring_regex(cells, FILLED)).as_py() or 0
-    written = pc.or_(pc.match_substring_regex(cells, NUMBER), pc.match_substring_regex(cells, NUMBER_WORD))
-    return 2 * (pc.sum(written).as_py() or 0) > filled or not filled
-
-
-def _cells_of(piece: Piece, records: Records, record: int, delimiter: str) -> list[bytes]:
-    """The cells of a record."""
-    begin, width = int(records.begins[record]), int(records.cells[record])
-    end = int(records.begins[record + 1]) if record + 1 < len(records.begins) else records.whole
-    columns = _parse(piece.content[begin:end], delimiter, width, dict.fromkeys(range(width), pa.binary()))
-    return [columns[place][0].as_py() for place in range(width)]
-
-
-def _columns(piece: Piece, records: Records, rows: np.ndarray, layout: Layout, kinds: dict[int, Any]) -> dict[int, Any]:
-    """The columns at these places, as these types of Arrow."""
-    if not rows.any() or not kinds:
-        return {place: pa.array([], kind) for place, kind in kinds.items()}
-    content = piece.content[: records.whole]
-    if not rows.all():
-        ends = np.append(records.begins[1:], records.whole)
-        wanted = zip(records.begins[rows].tolist(), ends[rows].tolist(), strict=True)
-        content = np.concatenate([content[begin:end] for begin, end in wanted])
-    columns = _parse(content, layout.form.delimiter, len(layout.names), kinds)
-    assert {len(column) for column in columns.values()} == {int(rows.sum())}, "pyarrow finds other records than we do"
-    return columns
-
-
-def _parse(content: np.ndarray, delimiter: str, width: int, kinds: dict[int, Any]) -> dict[int, Any]:
-    if content[: len(BOM)].tobytes() == BOM:  # that of the file is gone: pyarrow would take another for one
-        content = np.concatenate([np.frombuffer(b"\n", np.uint8), content])
-    names = [str(place) for place in range(width)]
-    table = pyarrow.csv.read_csv(
-        pa.BufferReader(pa.py_buffer(content)),
-        pyarrow.csv.ReadOptions(use_threads=False, block_size=len(content) + 1, column_names=names),
-        pyarrow.csv.ParseOptions(delimiter=delimiter),
-        pyarrow.csv.ConvertOptions(
-            column_types={str(place): kind for place, kind in kinds.items()},
-            include_columns=[str(place) for place in kinds],
-            null_values=[],
-            strings_can_be_null=False,
-        ),
-    )
-    return {place: one_chunk(table.column(str(place))) for place in kinds}
+        number(text)
+    except ValueError:
+        return False
+    return True

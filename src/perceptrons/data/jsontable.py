@@ -3,8 +3,6 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,14 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from perceptrons.data.arrowcells import coded, is_list, listed_features, one_chunk, strings, values_of
-from perceptrons.data.cells import Cells, Faults, no_cells
-from perceptrons.data.jsonrecords import Record, records_of
-from perceptrons.data.roles import USUAL_LABELS, Asked, Layout, Origin, settle, text_columns
-from perceptrons.data.source import Piece, pieces
-from perceptrons.data.tableformat import TableFormat
-from perceptrons.features.records import Collector, Known, Roles
-from perceptrons.features.values import LARGEST, did_you_mean, is_label, kind_of, leaves, listed, shown
+from perceptrons.data.arrow import coded, is_list, listed_features, one_chunk, strings, values_of
+from perceptrons.data.cells import Cells, Faults
+from perceptrons.data.jsonrecords import FULL, Form, Key, RecordFormat
+from perceptrons.data.roles import Layout
+from perceptrons.data.source import Piece
+from perceptrons.features.records import Known, Roles
+from perceptrons.features.values import LARGEST, is_label
 
 NULL_BEHIND = re.compile(rb"\}\s*null")  # an example that is null, at which pyarrow 26 crashes
 TYPES = {
@@ -27,14 +24,6 @@ TYPES = {
 }  # fmt: skip
 NEWLINE, RETURN, BRACE, CLOSING_BRACE = b"\n\r{}"
 DEPTH = 16  # of objects within objects that pyarrow is given
-FULL = 0.25  # of the cells of a table of all keys: with fewer, columns would be mostly empty
-
-
-class Key(NamedTuple):
-    """What the first block says of a key."""
-
-    paths: set[tuple[str, ...]]
-    kinds: Counter[str]
 
 
 class Shape(NamedTuple):
@@ -45,114 +34,18 @@ class Shape(NamedTuple):
     dotted: list[bytes]  # keys within keys, as they would look if they were keys themselves
 
 
-class Form(NamedTuple):
-    known: Known
-    shape: Shape | None  # None: records are too different for pyarrow
-
-
-class JsonTable(TableFormat):
+class JsonTable(RecordFormat):
     """JSON Lines."""
 
-    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
-        return pieces(path, prompt)
-
-    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
-        records = [record for record in records_of(piece) if record.bad is None]
-        if not records:
-            return roles, None
-        keys = _keys(records)
-        if roles is None:
-            roles = _settle(Origin(piece.path, records[0].line + 1), keys, len(records), asked)
-        sparse = _is_sparse(keys, len(records), roles) and not roles.only_numbers
-        self._report_unknown(keys, roles, asked, sparse)
-        known = Known(roles, frozenset(asked.ignore), asked.closed, asked.need_labels, sparse)
-        label = None if roles.label is None else 0
-        return roles, Layout([], label, [], [], [], Form(known, _shape(keys, len(records), known)))
-
-    def _report_unknown(self, keys: dict[str, Key], roles: Roles, asked: Asked, sparse: bool) -> None:
-        """Keys that a model does not know are left out, but not in silence: one may be misspelt."""
-        if asked.further is None or sparse:
-            return
-        known = {*roles.numbers, *roles.categories, *roles.texts, *asked.ignore, roles.label}
-        lacking = [name for name in known if name and name not in keys]
-        unknown = [name for name in keys if name not in known and name not in asked.further]
-        for name in unknown:
-            hint = did_you_mean(name, lacking)
-            self.notices.setdefault(name, f"key {shown(name)} is unknown to the model and left out{hint}")
+    def form(self, keys: dict[str, Key], n: int, known: Known) -> Form:
+        return Form(known, _shape(keys, n, known))
 
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
         if layout is not None and layout.form.shape is not None:
             cells = _read_fast(piece, *layout.form)
             if cells is not None:
                 return cells
-        records = list(records_of(piece))
-        bad = [record.bad for record in records if record.bad is not None]
-        sound = [record for record in records if record.bad is None]
-        if layout is None:
-            return no_cells(_count_lines(piece), bad)
-        collector, faults = Collector(len(sound), layout.form.known), Faults()
-        for row, record in enumerate(sound):
-            misfit = collector.take(row, record.value)
-            if misfit is not None:
-                key = json.dumps(misfit.path[-1], ensure_ascii=False) if misfit.path else record.text
-                faults.add(row, record.text.find(key) + 1 or 1, misfit.what)
-        return Cells(
-            _count_lines(piece),
-            np.fromiter((record.line for record in sound), np.int64),
-            collector.numbers,
-            collector.number_names,
-            collector.categories(),
-            collector.further(),
-            collector.texts(),
-            collector.labels(),
-            faults,
-            bad,
-        )
-
-
-def _count_lines(piece: Piece) -> int:
-    return int(np.count_nonzero(piece.content[: piece.size] == NEWLINE))
-
-
-def _keys(records: list[Record]) -> dict[str, Key]:
-    keys: dict[str, Key] = {}
-    for record in records:
-        for path, value, _ in leaves(record.value):
-            key = keys.setdefault(".".join(path), Key(set(), Counter()))
-            key.paths.add(path)
-            key.kinds[kind_of(value)] += 1
-    return keys
-
-
-def _settle(origin: Origin, keys: dict[str, Key], n: int, asked: Asked) -> Roles:
-    seen = [name for name, key in keys.items() if key.kinds.total() > key.kinds["null"]]
-    named = [*asked.categories, *asked.ignore]
-    if asked.numbers is not None:
-        named += [*asked.numbers, *text_columns(seen, asked), *([] if asked.label is None else [asked.label])]
-    names = list(dict.fromkeys([*seen, *named]))
-
-    def is_number(places: list[int]) -> list[bool]:
-        kinds = [keys[names[place]].kinds for place in places]
-        return [2 * (each["int"] + each["float"]) > each.total() - each["null"] for each in kinds]
-
-    labels = [name for name in reversed(USUAL_LABELS) if name in seen]
-    if asked.label is None and asked.need_labels and not labels:
-        usual = f"{', '.join(USUAL_LABELS[:-1])} or {USUAL_LABELS[-1]}"
-        what = f"no key is called {usual}: name the key of the label with label_column (--label-column)"
-        raise origin.error(f"{what}; there are {listed(seen, 10)}")
-    roles = settle(origin, names, asked, is_number, labels)
-    if asked.optional is None or asked.numbers is None:
-        always = {name for name in seen if keys[name].kinds.total() == n}
-        every = _is_sparse(keys, n, roles)
-        features = [*roles.numbers, *roles.categories]
-        roles = roles._replace(optional=[name for name in features if every or name not in always])
-    return roles
-
-
-def _is_sparse(keys: dict[str, Key], n: int, roles: Roles) -> bool:
-    """Do records lack most of the features that others have?"""
-    features = [*roles.numbers, *roles.categories]
-    return sum(keys[name].kinds.total() for name in features if name in keys) < FULL * n * len(features)
+        return super().cells(piece, roles, layout)
 
 
 def _shape(keys: dict[str, Key], n: int, known: Known) -> Shape | None:
@@ -220,7 +113,7 @@ def _read_fast(piece: Piece, known: Known, shape: Shape) -> Cells | None:
         return None
     if any(len(column) != len(lines) for column in columns.values()):
         return None
-    return _cells(columns, known, lines, _count_lines(piece), nulls)
+    return _cells(columns, known, lines, int(np.count_nonzero(text == NEWLINE)), nulls)
 
 
 def _lines(text: np.ndarray) -> np.ndarray | None:

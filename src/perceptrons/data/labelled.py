@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from perceptrons.data.reader import Bad, Parsed, Reader, Texts, texts_of
+from perceptrons.data.block import Bad, Parsed, Texts, texts_of
+from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.assembling import assemble
@@ -24,7 +25,7 @@ LABEL = re.compile(rb"(?<![^ \t-\r\0])__label__([^ \t-\r\0]*)")
 IN_WORDS, BEFORE_TAB = FORMS = ("fasttext", "tab")
 
 
-class LabelledTextReader(Reader):
+class LabelledTextReader(PieceReader):
     """Reads lines of text in UTF-8 that have a label each.
 
     text: how words become features, or its parameters. hash_bits: instead of the bits of `text`, 0 for a column for

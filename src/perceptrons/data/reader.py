@@ -1,81 +1,28 @@
 """What readers of all formats share: blocks of examples in the order of the files, bad records, kinds of labels."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator
+from collections import deque
+from collections.abc import Collection, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from perceptrons.data.openstream import OpenStream, only_once
-from perceptrons.data.packed import STDIN
-from perceptrons.data.source import Identity, Piece, Share, find_files, identity, pieces
-from perceptrons.data.table import WHOLE, DataFileError, not_classes
+from perceptrons.data.block import Bad, Block, Labels, Outcome, Parsed, Skipped, n_bytes
+from perceptrons.data.compression import STDIN
+from perceptrons.data.source import Identity, NotAFile, Piece, Share, find_files, identity, only_once, pieces
+from perceptrons.data.table import DataFileError, Table, joined, joined_rows, not_classes
 from perceptrons.features import Columns
-from perceptrons.features.local import Names
-from perceptrons.features.values import is_label, no_label, shown
+from perceptrons.training.room import memory
 from perceptrons.training.threads import ahead, in_order
 
+TABLE_SHARE = 0.4  # of the memory that a table may take: it is there twice for a moment
 COMPLAINTS = 10  # of the records that were skipped, so many are kept
 
 
-class Block(NamedTuple):
-    """Some examples that follow each other in a file.
-
-    Labels are numbers of `classes`, the labels of this block as they came: some may be equal, as 1 and 1.0 are, and
-    some of no example. Both are None where there are no labels.
-    """
-
-    X: Any  # CSR matrix or array; as many columns as features are known by now
-    codes: np.ndarray | None  # int32
-    classes: np.ndarray | None
-    weight: np.ndarray | None
-    path: Path
-    lines: np.ndarray | None  # where each example begins, from 1
-
-    @property
-    def y(self) -> np.ndarray | None:
-        return None if self.codes is None or self.classes is None else self.classes[self.codes]
-
-
-class Texts(NamedTuple):
-    """A column of strings: which distinct one each example has."""
-
-    numbers: np.ndarray  # int32 (examples,)
-    distinct: list[str]
-    column: int = 1  # where in a record they stand
-
-
-class Bad(NamedTuple):
-    """A record that is no example."""
-
-    line: int  # within the piece, from 0
-    what: str
-    column: int = 1
-
-
-class Skipped(NamedTuple):
-    """A record that was left out."""
-
-    path: Path
-    line: int  # from 1
-    why: str  # "file:line:column: what is wrong: what to do"
-
-
-class Parsed(NamedTuple):
-    """What a thread makes of a piece, before anything is known of the pieces before it."""
-
-    n_lines: int
-    lines: np.ndarray  # int64: of each example, within the piece, from 0
-    labels: Texts | None
-    rows: Any  # the format's own
-    weight: np.ndarray | None
-    bad: list[Bad]
-
-
 class Reader(ABC):
-    """Blocks of examples from files; iterate as often as you like, but once over standard input.
+    """Blocks of examples; iterate as often as you like, but once over standard input. `read` gives all as one table.
 
     The blocks are the same every time, whatever the number of threads. Reading goes on in threads while a block is
     used. on_error: "raise" the first bad record in the order of the files, or "skip" and count them.
@@ -86,6 +33,7 @@ class Reader(ABC):
     n_features: int = 0  # as far as known
     asked: dict[str, Any]  # the recipe before anything was read
     share: Share | None = None  # how much of every file is read, where several readers divide them; None: all
+    no_features = "no example has a feature: give at least one"
 
     def __init__(
         self, paths: tuple[Any, ...], *, on_error: str, text_labels: bool, need_labels: bool, prompt: bool = False,
@@ -98,28 +46,19 @@ class Reader(ABC):
         self.many_classes = many_classes  # may nearly every example have a label of its own?
         self.skipped, self.complaints = 0, list[str]()
         self._seen: dict[Path, Identity | None] = {}
+        self._labels = Labels(text_labels)
+        self._held: deque[Outcome] = deque()  # what `read` has read, and where it stopped
+        self._rest: Generator[Outcome, None, None] | None = None
 
     # ---- what a format says
 
     @abstractmethod
-    def _parse(self, piece: Piece) -> Parsed:
-        """Read a piece; runs in several threads at once, and changes nothing of the reader."""
-
-    @abstractmethod
-    def _matrix(self, parsed: Parsed) -> Any:
-        """The rows of the piece as a matrix; runs in the order of the pieces."""
-
-    def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
-        """Rows that do not go with the pieces before: what is wrong, and in which column; runs in order."""
-        return {}
+    def _outcomes(self) -> Generator[Outcome, None, None]:
+        """The blocks from the beginning, each with the records among its lines that were skipped."""
 
     @abstractmethod
     def recipe(self) -> dict[str, Any]:
         """Keyword arguments of `stream` that read other files as these are read; fit for JSON."""
-
-    @abstractmethod
-    def _begin(self) -> None:
-        """Forget what was learned of the files in an iteration before."""
 
     @property
     def notices(self) -> list[str]:
@@ -138,46 +77,121 @@ class Reader(ABC):
         if "columns" in facts:
             self.columns = Columns.from_state(facts["columns"], arrays)
 
+    def _feature_names(self) -> list[str] | None:
+        """What features are called, if each has one column to itself."""
+        return None if self.columns is None or self.columns.bits is not None else self.columns.names()
+
+    def _nothing(self) -> DataFileError:
+        """The error where there is no example."""
+        return DataFileError(self.files[0], "there is no example in the file: give a line for each", 1)
+
     # ---- blocks
 
     def __iter__(self) -> Iterator[Block]:
         return ahead(self._blocks())
 
-    def with_skipped(self) -> Iterator[tuple[Block | None, list[Skipped]]]:
+    def with_skipped(self) -> Iterator[Outcome]:
         """The blocks, each with the records among its lines that were skipped; None where nothing else is left."""
-        return ahead(self._outcomes())
+        return ahead(self._resumed())
 
     def _blocks(self) -> Generator[Block, None, None]:
-        with closing(self._outcomes()) as outcomes:
+        with closing(self._resumed()) as outcomes:
             for block, _ in outcomes:
                 if block is not None:
                     yield block
 
+    def _resumed(self) -> Generator[Outcome, None, None]:
+        """The blocks from the beginning; those that `read` has read already are not read again."""
+        if self._rest is None:
+            self._labels.wait = False
+            yield from self._outcomes()
+            return
+        rest, self._rest = self._rest, None
+        held, self._held = self._held, deque()
+        self._settle_labels([block for block, _ in held if block is not None])
+        with closing(rest):
+            while held:
+                block, skipped = held.popleft()
+                yield block if block is None else self._labels.settled(block), skipped
+            yield from rest
+
+    def read(self, limit: int | None = None) -> Table | None:
+        """All examples as one table.
+
+        Parameters
+        ----------
+        limit : int, optional
+            The largest size of the parsed data in bytes. If there is more, the result is None, and iterating gives the
+            blocks that were read so far and then the others, so that a pipe is read only once.
+
+        Raises
+        ------
+        DataFileError
+            The first malformed record, or the lack of any example.
+        """
+        if self._rest is None:
+            self._labels.wait = True
+            self._rest, self._held = self._outcomes(), deque()
+        size, most = sum(n_bytes(block) for block, _ in self._held), int(TABLE_SHARE * memory())
+        try:
+            for outcome in self._rest:
+                self._held.append(outcome)
+                size += n_bytes(outcome[0])
+                if limit is not None and size > limit:
+                    return None
+                if size > most:
+                    what = f"more than {most:,} bytes of parsed data, too many for the memory of this machine"
+                    raise DataFileError(self.files[0], f"{what}: split them, or use perceptrons.data.stream")
+        except BaseException:
+            self._rest, self._held = None, deque()
+            raise
+        blocks, self._rest, self._held = [block for block, _ in self._held if block is not None], None, deque()
+        if not blocks:
+            raise self._nothing()
+        self._settle_labels(blocks)
+        return self._joined(blocks)
+
+    def _settle_labels(self, blocks: list[Block]) -> None:
+        """Decide by all labels of these blocks what the others are read as."""
+        self._labels.settle(blocks)
+        if not self.many_classes and (labels := {label for block in blocks for label in block.labels()}):
+            self._check_classes(blocks[0].path, labels, sum(block.X.shape[0] for block in blocks))
+
+    def _joined(self, blocks: list[Block]) -> Table:
+        """One table of blocks. The list is emptied meanwhile, so that no example is in memory twice for long."""
+        blocks[:] = map(self._labels.settled, blocks)
+        sizes = [block.X.shape[0] for block in blocks]
+        y, lines = joined([block.y for block in blocks]), joined([block.lines for block in blocks])
+        weight = None
+        if any(block.weight is not None and (block.weight != 1).any() for block in blocks):
+            weights = [block.weight for block in blocks]
+            weight = np.concatenate([np.ones(n) if w is None else w for n, w in zip(sizes, weights, strict=True)])
+        of_file = None
+        if len(self.files) > 1:
+            of_file = np.repeat([self.files.index(block.path) for block in blocks], sizes)
+        parts = [block.X for block in blocks]
+        del blocks[:]
+        X = joined_rows(parts, self.n_features)
+        if not X.shape[1]:
+            raise DataFileError(self.files[0], self.no_features, None if lines is None else int(lines[0]))
+        recipe = self.recipe()
+        return Table(
+            X=X, y=y, feature_names=self._feature_names(), label_name=recipe.get("label_column"), path=self.files[0],
+            lines=lines, weight=weight, files=list(self.files), of_file=of_file, source=recipe, columns=self.columns,
+            skipped=self.skipped, complaints=list(self.complaints), notices=self.notices,
+        )  # fmt: skip
+
     def fingerprint(self) -> list[Any]:
         """What tells whether other files, or changed ones, are read now, or the same in another way."""
-        named = [path for path in self.files if path != STDIN and not isinstance(path, OpenStream)]
+        named = [path for path in self.files if path != STDIN and not isinstance(path, NotAFile)]
         return [[[str(path), *(self._identity(path) or ())] for path in named], len(named), self.asked]
 
-    def _outcomes(self) -> Generator[tuple[Block | None, list[Skipped]], None, None]:
-        self.skipped, self.complaints = 0, []
-        kinds = Labels(self.text_labels)
-        self._begin()
-        line = 1
-        # who waits for a line must not wait for the next ones to fill the threads
-        at_once = ((piece, self._parse(piece)) for piece in self._pieces()) if self.prompt else None
-        for piece, parsed in at_once or in_order(self._pieces(), self._parse):
-            line = 1 if piece.first else line
-            block, skipped, error = self._block(piece, parsed, line, kinds)
-            line += parsed.n_lines
-            if block is not None or skipped:
-                yield block, skipped
-            if error is not None:
-                raise error
-
-    def _pieces(self) -> Iterator[Piece]:
-        for path in self.files:
-            self._begin_file(path)
-            yield from pieces(path, self.prompt, self.share)
+    def _check_classes(self, path: Path, labels: Collection[Any], n: int) -> None:
+        """Refuse labels that are not classes; asked once, of the first block or of the whole."""
+        self.many_classes = True
+        what = not_classes(labels, n, self.recipe().get("label_column"))
+        if what is not None:
+            raise DataFileError(path, what)
 
     def _begin_file(self, path: Path) -> None:
         if (path == STDIN or only_once(path)) and path in self._seen:
@@ -190,15 +204,56 @@ class Reader(ABC):
             raise DataFileError(path, "the file is not what it was when it was read first: begin anew")
         return now
 
+
+class PieceReader(Reader):
+    """A reader of files that are cut into pieces, which several threads parse."""
+
+    @abstractmethod
+    def _parse(self, piece: Piece) -> Parsed:
+        """Read a piece; runs in several threads at once, and changes nothing of the reader."""
+
+    @abstractmethod
+    def _matrix(self, parsed: Parsed) -> Any:
+        """The rows of the piece as a matrix; runs in the order of the pieces."""
+
+    def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
+        """Rows that do not go with the pieces before: what is wrong, and in which column; runs in order."""
+        return {}
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Forget what was learned of the files in an iteration before."""
+
+    def _outcomes(self) -> Generator[Outcome, None, None]:
+        self.skipped, self.complaints = 0, []
+        self._labels.begin()
+        self._begin()
+        line = 1
+        # who waits for a line must not wait for the next ones to fill the threads
+        at_once = ((piece, self._parse(piece)) for piece in self._pieces()) if self.prompt else None
+        for piece, parsed in at_once or in_order(self._pieces(), self._parse):
+            line = 1 if piece.first else line
+            block, skipped, error = self._block(piece, parsed, line)
+            line += parsed.n_lines
+            if block is not None or skipped:
+                yield block, skipped
+            if error is not None:
+                raise error
+
+    def _pieces(self) -> Iterator[Piece]:
+        for path in self.files:
+            self._begin_file(path)
+            yield from pieces(path, self.prompt, self.share)
+
     def _block(
-        self, piece: Piece, parsed: Parsed, line: int, kinds: "Labels"
+        self, piece: Piece, parsed: Parsed, line: int
     ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
         """The block, records that were skipped, and the error that ends it if bad records are not to be skipped."""
         unfit = self._unfit(parsed, piece)
         classes = codes = None
         if parsed.labels is not None:
             codes = parsed.labels.numbers
-            classes, wrong = kinds.read(parsed.labels.distinct)
+            classes, wrong = self._labels.read(parsed.labels.distinct)
             if wrong:
                 rows = np.flatnonzero(np.isin(codes, list(wrong))).tolist()
                 unfit = {row: (wrong[int(codes[row])], parsed.labels.column) for row in rows} | unfit
@@ -212,15 +267,9 @@ class Reader(ABC):
                 keep = keep[lines[keep] < (error.line or 0) - self._lines_before(piece.path)]
             X, lines, weight, codes = (None if part is None else part[keep] for part in (X, lines, weight, codes))
         block = Block(X, codes, classes, weight, piece.path, lines) if X.shape[0] else None
-        if not self.many_classes and block is not None and codes is not None and classes is not None:
-            self._check_classes(piece.path, codes, classes)
-            self.many_classes = True  # the first block decides
+        if not (self.many_classes or self._labels.wait) and block is not None and codes is not None:
+            self._check_classes(piece.path, block.labels(), len(codes))
         return block, skipped, error
-
-    def _check_classes(self, path: Path, codes: np.ndarray, classes: np.ndarray) -> None:
-        what = not_classes([classes[code] for code in np.unique(codes)], len(codes), self.recipe().get("label_column"))
-        if what is not None:
-            raise DataFileError(path, what)
 
     def _lines_before(self, path: Path) -> int:
         """Lines of the file that others read. Known only where something is wrong, as counting takes a reading."""
@@ -239,46 +288,3 @@ class Reader(ABC):
             if len(self.complaints) < COMPLAINTS:
                 self.complaints.append(str(error))
         return skipped, None
-
-
-def texts_of(names: Names) -> list[str]:
-    """Distinct names as strings; bytes that are not UTF-8 become surrogates, which no label may have."""
-    arena, ends = names.arena.tobytes(), names.ends.tolist()
-    return [arena[ends[k] : ends[k + 1]].decode("utf-8", "surrogateescape") for k in range(len(ends) - 1)]
-
-
-class Labels:
-    """Labels as they are written, and as they are learned: whole numbers if all of the first block look like it."""
-
-    def __init__(self, text: bool):
-        self._whole: bool | None = False if text else None
-
-    def read(self, texts: list[str]) -> tuple[np.ndarray, dict[int, str]]:
-        """The labels, and what is wrong with those that are none."""
-        wrong = {
-            number: f"{no_label(text)}: give one, or remove the record"
-            for number, text in enumerate(texts)
-            if not is_label(text) or not is_text(text)
-        }
-        sound = [text for number, text in enumerate(texts) if number not in wrong]
-        if self._whole is None and sound:
-            self._whole = all(WHOLE.fullmatch(text) for text in sound)
-        if not self._whole:
-            return np.array(["" if number in wrong else text for number, text in enumerate(texts)], str), wrong
-        labels = np.zeros(len(texts), np.int64)
-        for number, text in enumerate(texts):
-            if WHOLE.fullmatch(text):
-                labels[number] = int(text.partition(".")[0])
-            elif number not in wrong:
-                what = "is no whole number, as all labels before it are"
-                wrong[number] = (
-                    f"label {shown(text)} {what}: if labels are words, give text_labels=True (--text-labels)"
-                )
-        return labels, wrong
-
-
-def is_text(text: str) -> bool:
-    """UTF-8, and without NUL, which NumPy's strings drop at the end."""
-    if "\0" in text:
-        return False
-    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)

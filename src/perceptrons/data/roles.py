@@ -11,6 +11,13 @@ from perceptrons.features.values import did_you_mean, listed, shown
 USUAL_LABELS = ("label", "y", "target", "class")
 
 
+class ModelColumns(NamedTuple):
+    """The features of a model that learned from arrays: numbers, by name or by position."""
+
+    names: list[str] | None
+    n_features: int
+
+
 class Asked(NamedTuple):
     """What the caller of `TableReader` said of the columns; see there."""
 
@@ -24,9 +31,9 @@ class Asked(NamedTuple):
     need_labels: bool
     closed: bool  # have features that are not named here no column, so that nobody need look at them?
     optional: list[str] | None = None  # columns that a record may lack; None: not known
-    further: frozenset[str] | None = (
-        None  # other keys that have columns in the model that is to predict, if there is one
-    )
+    # other keys that have columns in the model that is to predict, if there is one
+    further: frozenset[str] | None = None
+    model: ModelColumns | None = None  # the model that is to predict, if it did not learn from files
 
 
 class Layout(NamedTuple):
@@ -68,6 +75,8 @@ def settle(
     the likeliest last.
     """
     texts = text_columns(names, asked)
+    if asked.model is not None:
+        return _roles_for(origin, names, asked, asked.model)
     if asked.numbers is not None:
         label = _label(origin, names, asked, labels, {*asked.numbers, *asked.categories, *texts})
         return Roles(label, list(asked.numbers), list(asked.categories), texts, asked.optional or [])
@@ -88,6 +97,35 @@ def settle(
     )
     _check_names(origin, roles)
     return roles
+
+
+def _roles_for(origin: Origin, names: list[str], asked: Asked, model: ModelColumns) -> Roles:
+    """The columns for a model that learned from arrays: by name where there are names, otherwise by position."""
+    label, n = None if asked.label is None else _label(origin, names, asked, [], set()), model.n_features
+    if model.names is not None and (origin.header or set(model.names) <= {*names}):
+        known, features = set(model.names), model.names
+        missing = [name for name in model.names if name not in {*names}]
+        if missing:
+            what = f"the header lacks {listed(missing)}, which the model was trained on: add what is missing"
+            raise origin.error(what)
+        others = [name for name in names if name not in known]
+        if label is None and others and (others[-1] == names[-1] or len(others) == 1):
+            label = others[-1]
+    else:
+        if label is None and len(names) == n + 1:
+            label = names[-1]
+        features = [name for name in names if name != label]
+        if len(features) != n:
+            what = f"{counted(len(names), 'column')} here, but the model has {counted(n, 'feature')}"
+            raise origin.error(f"{what}: give one column for each, and if you like the label behind them")
+    if label is None and asked.need_labels:
+        raise origin.error("there is no label column: add it, or name it with label_column (--label-column)")
+    return Roles(label, list(features), [], [], [])
+
+
+def counted(number: int, thing: str) -> str:
+    """1 column, 2 columns."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def _check_names(origin: Origin, roles: Roles) -> None:

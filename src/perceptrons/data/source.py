@@ -1,6 +1,6 @@
-"""Where bytes come from: files, patterns of names, standard input, packed or not; cut into pieces of whole lines.
+"""Where bytes come from: files, patterns of names, standard input, compressed or not; cut into pieces of whole lines.
 
-The cut depends on the bytes alone: a file, a pipe and a packed file of the same text give the same pieces.
+The cut depends on the bytes alone: a file, a pipe and a compressed file of the same text give the same pieces.
 """
 
 import glob
@@ -16,9 +16,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.data.openstream import OpenStream, is_stream
-from perceptrons.data.packed import BOM, PACKINGS, STDIN, packing_of
-from perceptrons.data.spare import Spare
+from perceptrons.data.compression import BOM, COMPRESSIONS, STDIN, compression_of
 from perceptrons.data.table import DataFileError
 from perceptrons.scan.eight import ROOM
 from perceptrons.training.room import memory
@@ -28,6 +26,94 @@ LONGEST_LINE = 2**28
 AT_ONCE = 2**24  # bytes of a file that is read whole
 WHOLE_SHARE = 0.2  # of the memory that such a file may take: it is held several times while it is read
 BROKEN = (EOFError, zlib.error, lzma.LZMAError)
+LETTERS = 2**16  # that are read of a text at a time
+SPARE_ARRAYS = 24  # arrays kept by a thread
+ALONE = 3  # references to an array that nobody uses: the list's, the loop's, and that of the call which counts
+COUNTED = hasattr(sys, "getrefcount") and getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
+class NotAFile(type(Path())):  # type: ignore[misc]
+    """The name by which messages call something that is read and is not a file."""
+
+
+class InMemory(NotAFile):
+    """Examples in memory: a frame, a list of records or a pair of arrays."""
+
+    examples: Any
+
+    @classmethod
+    def of(cls, examples: Any, name: str) -> "InMemory":
+        path = cls(f"<{name}>")
+        path.examples = examples
+        return path
+
+
+class OpenStream(NotAFile):
+    """A stream with the name by which messages call it. One that can seek is read from where it stood, every time."""
+
+    stream: Any
+    begins: int | None
+
+    @classmethod
+    def of(cls, stream: Any, number: int) -> "OpenStream":
+        name = getattr(stream, "name", None)
+        path = cls(name if isinstance(name, str) and name else f"<stream {number}>")
+        path.stream = stream
+        path.begins = stream.tell() if stream.seekable() else None
+        return path
+
+    def bytes(self) -> Any:
+        """The stream as one of bytes, from where it stood."""
+        if self.begins is not None:
+            self.stream.seek(self.begins)
+        return _Encoded(self.stream) if isinstance(self.stream, io.TextIOBase) else self.stream
+
+
+class _Encoded(io.RawIOBase):
+    """A stream of text as UTF-8."""
+
+    def __init__(self, text: Any):
+        self._text, self._kept = text, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._kept:
+            self._kept = self._text.read(LETTERS).encode("utf-8", "surrogateescape")
+        n = min(len(buffer), len(self._kept))
+        buffer[:n], self._kept = self._kept[:n], self._kept[n:]
+        return n
+
+
+def is_stream(given: Any) -> bool:
+    """Is it something to read from, not a name?"""
+    return hasattr(given, "read") and hasattr(given, "seekable")
+
+
+def only_once(path: Path) -> bool:
+    """Is it an open stream that cannot be read again?"""
+    return isinstance(path, OpenStream) and path.begins is None
+
+
+class Spare:
+    """Arrays of one thread, taken again as soon as nobody has them, or a part of them, any more.
+
+    Fresh memory comes page by page from the system, which takes longer than to fill it.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: list[np.ndarray] = []
+
+    def take(self, size: int, dtype: Any) -> np.ndarray:
+        """An array of at least this size; what is in it is undefined."""
+        for array in self._arrays:
+            if COUNTED and array.dtype == dtype and len(array) >= size and sys.getrefcount(array) == ALONE:
+                return array
+        array = np.empty(size, dtype)
+        if len(self._arrays) < SPARE_ARRAYS:
+            self._arrays.append(array)
+        return array
 
 
 class Piece(NamedTuple):
@@ -49,12 +135,15 @@ class Identity(NamedTuple):
 def find_files(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
     """The files that names and patterns stand for; "-" is STDIN. The matches of a pattern are sorted.
 
-    A stream that is open already becomes an `OpenStream`.
+    A stream that is open already becomes an `OpenStream`; examples in memory stay what they are.
     """
     if not paths:
         raise ValueError("There is nothing to read: give at least one file, or - for standard input.")
     files: list[Path] = []
     for number, path in enumerate(paths, 1):
+        if isinstance(path, InMemory):
+            files.append(path)
+            continue
         if is_stream(path):
             files.append(OpenStream.of(path, number))
             continue
@@ -75,7 +164,7 @@ def find_files(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
 
 def identity(path: Path) -> Identity | None:
     """Size and time of change; None for what has none, as a pipe."""
-    if path == STDIN or isinstance(path, OpenStream):
+    if path == STDIN or isinstance(path, NotAFile):
         return None
     status = path.stat()
     return Identity(status.st_size, status.st_mtime_ns)
@@ -115,11 +204,11 @@ def _line_from(file: IO[bytes], offset: int) -> int:
 
 def can_be_shared(path: Path) -> bool:
     """Is it a plain file, of which any part can be read?"""
-    if path == STDIN or isinstance(path, OpenStream) or not path.is_file():
+    if path == STDIN or isinstance(path, NotAFile) or not path.is_file():
         return False
     with path.open("rb") as file:
         start = file.read(16)
-    return packing_of(path) is None and not any(known.magic.match(start) for known in PACKINGS)
+    return compression_of(path) is None and not any(known.magic.match(start) for known in COMPRESSIONS)
 
 
 @contextmanager
@@ -158,17 +247,17 @@ def _standard_input() -> Any:
 @contextmanager
 def _unpacked(path: Path, raw: Any) -> Iterator[Any]:
     begins = _Beginning(raw)
-    packing = next((known for known in PACKINGS if known.magic.match(begins.peek())), packing_of(path))
-    if packing is None:
+    compression = next((known for known in COMPRESSIONS if known.magic.match(begins.peek())), compression_of(path))
+    if compression is None:
         yield begins
         return
     try:
-        with packing.open(io.BufferedReader(begins, PIECE)) as file:
+        with compression.open(io.BufferedReader(begins, PIECE)) as file:
             yield file
     except (OSError, *BROKEN) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # the disk's, not the packing's
+        if isinstance(error, OSError) and error.errno is not None:  # the disk's, not the compression's
             raise
-        what = f"not a whole {packing.name} file: pack it again, or drop the {packing.ending} of its name"
+        what = f"not a whole {compression.name} file: compress it again, or drop the {compression.ending} of its name"
         raise DataFileError(path, what) from error
 
 
@@ -179,7 +268,7 @@ class _Beginning(io.RawIOBase):
         self._raw = raw
         self._kept = b""
         while len(self._kept) < 16 and b"\n" not in self._kept and (more := raw.read(16 - len(self._kept))):
-            self._kept += more  # a line is enough to see that nothing is packed
+            self._kept += more  # a line is enough to see that nothing is compressed
 
     def peek(self) -> bytes:
         return self._kept
@@ -223,7 +312,7 @@ def read_bytes(path: Path) -> bytes:
             size += len(part)
             if size > limit:
                 what = f"it has more than {limit:,} bytes when uncompressed, too many for the memory of this machine"
-                raise DataFileError(path, f"{what}: split it, or read it block by block with perceptrons.data.stream")
+                raise DataFileError(path, f"{what}: split it")
     return b"".join(parts)
 
 

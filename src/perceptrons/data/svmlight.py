@@ -3,19 +3,18 @@
 import re
 import threading
 from numbers import Integral
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.reader import Bad, Parsed, Reader, Texts, is_text, texts_of
-from perceptrons.data.source import PIECE, Piece
-from perceptrons.data.spare import Spare
-from perceptrons.data.table import DataFileError, Table, Wanted, as_labels
+from perceptrons.data.block import Bad, Parsed, Texts, is_text, texts_of
+from perceptrons.data.reader import PieceReader
+from perceptrons.data.source import PIECE, Piece, Spare
 from perceptrons.features.local import Workspace, local_names
 from perceptrons.features.values import LARGEST, NUMBER, is_label, shown, what_is_wrong
 from perceptrons.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
+from perceptrons.training.blocks import widened
 
 QUERY = re.compile(r"(?<!\S)qid:\S*")
 PAIR = re.compile(r"(?<!\S)(\d+):(\S+)", re.ASCII)
@@ -25,7 +24,7 @@ NONE = np.empty(0, np.intp)
 TOO_LARGE = f"index {{}} is too large (at most {LARGEST_INDEX}): number the features anew, or hash them (--hash-bits)"
 
 
-class SvmlightReader(Reader):
+class SvmlightReader(PieceReader):
     """Reads svmlight files. Repeated indices both stand, and so add up.
 
     zero_based: do indices count from 0? None: they do if a 0 occurs in the first block, and else count from 1, as
@@ -34,6 +33,7 @@ class SvmlightReader(Reader):
     """
 
     format = "svmlight"
+    no_features = "no line has a feature: write them as index:value behind the label"
 
     def __init__(
         self,
@@ -115,8 +115,10 @@ class SvmlightReader(Reader):
 
     def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
         _, columns, _, huge = parsed.rows
-        if self.zero_based is None and len(columns):
-            self.zero_based = int(columns.min()) == 0 and _count_from_zero(parsed)
+        if not self.zero_based and self._asked is None and len(columns) and int(columns.min()) == 0:
+            self._count_from_zero(parsed)
+        elif self.zero_based is None and len(columns):
+            self.zero_based = False
         least = 0 if self.zero_based else 1
         most, beyond = LARGEST_INDEX, TOO_LARGE
         if self._fixed is not None:
@@ -137,6 +139,34 @@ class SvmlightReader(Reader):
             unfit[row] = what, pair.start() + 1
         return unfit
 
+    def _count_from_zero(self, parsed: Parsed) -> None:
+        """An index is 0: do indices count from 0? While a whole table is read, the blocks before follow."""
+        if not _has_zero(parsed):
+            self.zero_based = bool(self.zero_based)
+        elif self.zero_based is None:
+            self.zero_based = True
+        elif self._labels.wait:
+            self._count_all_from_zero()
+
+    def _count_all_from_zero(self) -> None:
+        """The blocks that a table is made of, up to here, were counted from 1: count them from 0 if there is room."""
+        blocks = [block for block, _ in self._held if block is not None]
+        highest = max((int(block.X.indices.max(initial=-1)) for block in blocks), default=-1)
+        if self._fixed is not None and highest + 1 >= self._fixed:
+            return
+        self.zero_based = self._asked = True  # also if it is read again, from the beginning
+        if self._fixed is None:
+            self.n_features += 1
+        for place, (block, skipped) in enumerate(self._held):
+            if block is not None:
+                block.X.indices += 1
+                self._held[place] = block._replace(X=widened(block.X, self.n_features)), skipped
+
+    def _feature_names(self) -> list[str] | None:
+        """Names that say that indices count from 0."""
+        counted = self.zero_based and not self.hash_bits
+        return [str(index) for index in range(self.n_features)] if counted else None
+
     def _matrix(self, parsed: Parsed) -> Any:
         values, columns, starts, _ = parsed.rows
         if self.hash_bits:
@@ -148,43 +178,7 @@ class SvmlightReader(Reader):
         return sp.csr_matrix((values, columns, starts), shape=(len(starts) - 1, self.n_features), copy=False)
 
 
-def read_svmlight(path: Path, wanted: Wanted) -> Table:
-    """Read an svmlight file; see `read`. Repeated indices are summed.
-
-    Indices count from 1, unless a 0 occurs. A file that counts from 0 names its features "0", "1", ..., so that a model
-    trained on it knows how to read a file in which no 0 occurs.
-    """
-    shared: dict[str, Any] = {"on_error": "raise", "text_labels": True, "need_labels": True}
-    blocks = list(SvmlightReader((path,), zero_based=True, **shared))
-    if not blocks:
-        raise DataFileError(path, "there is no example in the file: give a line for each", 1)
-    names, indices = wanted.feature_names, np.concatenate([block.X.indices for block in blocks])
-    from_zero = bool(names and names[0] == "0") or (len(indices) > 0 and int(indices.min()) == 0)
-    indices -= 0 if from_zero else 1
-    width = int(indices.max(initial=-1)) + 1
-    if wanted.n_features is not None:
-        if width > wanted.n_features:  # once more, for the error that names the place
-            list(SvmlightReader((path,), zero_based=from_zero, n_features=wanted.n_features, **shared))
-        width = wanted.n_features
-    if not width:
-        where = int(np.concatenate([block.lines for block in blocks])[0])
-        raise DataFileError(path, "no line has a feature: write them as index:value behind the label", where)
-    starts = np.cumsum([0, *(n for block in blocks for n in np.diff(block.X.indptr).tolist())])
-    X = sp.csr_matrix(
-        (np.concatenate([block.X.data for block in blocks]), indices, starts), shape=(len(starts) - 1, width)
-    )
-    X.sum_duplicates()
-    return Table(
-        X=X,
-        y=as_labels([label for block in blocks for label in np.asarray(block.y).tolist()], wanted.text_labels),
-        feature_names=[str(index) for index in range(width)] if from_zero else None,
-        label_name=None,
-        path=path,
-        lines=np.concatenate([block.lines for block in blocks]),
-    )
-
-
-def _count_from_zero(parsed: Parsed) -> bool:
+def _has_zero(parsed: Parsed) -> bool:
     """Does an index of 0 stand in an example that will not be skipped for its label?"""
     _, columns, starts, _ = parsed.rows
     rows = np.searchsorted(starts, np.flatnonzero(columns == 0), side="right") - 1

@@ -1,14 +1,17 @@
-"""What every reader gets and gives: what is wanted, the table, and the error that names the place."""
+"""What reading gives: a table of examples, or an error that names the place; and what makes a label."""
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from perceptrons.features import Columns
 from perceptrons.features.values import shown
+from perceptrons.training.blocks import widened
 
 WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})(\.0*)?", re.ASCII)  # "007" stays text, or its zeros would be lost
 FEW_CLASSES = 20  # so many are never too many
@@ -23,22 +26,37 @@ class DataFileError(ValueError):
         super().__init__(place + what)
 
 
-class Wanted(NamedTuple):
-    """What the caller of `read` asked for; see there."""
-
-    label_column: str | None = None
-    feature_names: list[str] | None = None
-    n_features: int | None = None
-    need_labels: bool = True
-    text_labels: bool = False
-    part: str = "train"
-
-
 @dataclass(frozen=True)
 class Table:
-    """Examples from a file: X an array or a CSR matrix, y the labels (None if the file has none).
+    """Examples that were read as a whole.
 
-    lines: the line of the file, counted from 1, on which each example starts; None where there are no lines.
+    Attributes
+    ----------
+    X : array or CSR matrix of shape (n_examples, n_features)
+    y : array of shape (n_examples,) or None
+        The labels; None if there are none.
+    feature_names : list of str or None
+        None if the features have no names, or if they are hashed.
+    label_name : str or None
+        The name of the label column.
+    path : Path
+        The first file, or what messages call the data.
+    lines : array of shape (n_examples,) or None
+        The line of its file, counted from 1, on which each example starts; the row in Parquet, Arrow and frames. None
+        where there is neither.
+    weight : array of shape (n_examples,) or None
+        None if every example has the weight 1.
+    files : list of Path
+        All files.
+    of_file : array of shape (n_examples,) or None
+        The number of the file, counted from 0, that each example comes from; None if there is only one.
+    source : dict
+        The arguments of `stream` that read other files as these were read.
+    columns : Columns or None
+        The features by their names.
+    skipped, complaints, notices : int, list of str, list of str
+        The number of malformed records that were skipped, what is wrong with the first of them, and what else is worth
+        knowing about the files.
     """
 
     X: Any
@@ -47,11 +65,27 @@ class Table:
     label_name: str | None
     path: Path
     lines: np.ndarray | None = None
+    weight: np.ndarray | None = None
+    files: list[Path] = field(default_factory=list)
+    of_file: np.ndarray | None = None
+    source: dict[str, Any] = field(default_factory=dict)
+    columns: Columns | None = None
+    skipped: int = 0
+    complaints: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
 
     def part(self, rows: np.ndarray) -> "Table":
         """Only these examples."""
-        y, lines = (None if of_each is None else of_each[rows] for of_each in (self.y, self.lines))
-        return replace(self, X=self.X[rows], y=y, lines=lines)
+        of_each: dict[str, Any] = {name: getattr(self, name) for name in ("y", "lines", "weight", "of_file")}
+        chosen = {name: values[rows] for name, values in of_each.items() if values is not None}
+        return replace(self, X=self.X[rows], **chosen)
+
+    def teach(self, model: Any) -> None:
+        """Let a fitted model read other files as these were read, as after `fit_stream`."""
+        if self.source:
+            model._read_from(self.source, self.columns)
+        if self.columns is None and self.feature_names is not None:
+            model.feature_names_in_ = self.feature_names
 
 
 def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> str | None:
@@ -70,6 +104,60 @@ def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> s
 def as_labels(texts: list[str], keep_text: bool) -> np.ndarray:
     """Whole numbers if all labels look like it, else strings."""
     if not keep_text and all(WHOLE.fullmatch(text) for text in set(texts)):
-        numbers = {text: int(text.partition(".")[0]) for text in set(texts)}
-        return np.array([numbers[text] for text in texts], dtype=np.int64)
+        return whole_numbers(texts)
     return np.array(texts, dtype=str)
+
+
+def whole_numbers(texts: list[str]) -> np.ndarray:
+    """Labels as whole numbers; 0 for those that are none."""
+    return np.array([int(text.partition(".")[0]) if WHOLE.fullmatch(text) else 0 for text in texts], np.int64)
+
+
+def joined(parts: list[Any]) -> Any:
+    """Arrays as one, without a copy if it is only one; None if one of them is."""
+    if any(part is None for part in parts):
+        return None
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def joined_rows(parts: list[Any], n_features: int) -> Any:
+    """Matrices as one of this width or wider, the first rows first. Empties the list, so that memory is used again.
+
+    A CSR matrix comes with its columns in order and without duplicates.
+    """
+    width = max(n_features, *(part.shape[1] for part in parts))
+    if not any(map(sp.issparse, parts)):
+        return _joined_arrays(parts, width)
+    if len(parts) == 1:
+        X = widened(parts.pop(), width)
+    else:
+        parts[:] = [part if sp.issparse(part) else sp.csr_matrix(part) for part in parts]
+        X = _joined_csr(parts, width)
+    X.sum_duplicates()
+    return X
+
+
+def _joined_arrays(parts: list[Any], width: int) -> np.ndarray:
+    if len(parts) == 1:
+        return widened(parts.pop(), width)
+    X = np.zeros((sum(len(part) for part in parts), width), np.result_type(*(part.dtype for part in parts)))
+    begin = 0
+    while parts:
+        part = parts.pop(0)
+        X[begin : begin + len(part), : part.shape[1]] = part
+        begin += len(part)
+    return X
+
+
+def _joined_csr(parts: list[Any], width: int) -> Any:
+    n_rows, n_values = sum(part.shape[0] for part in parts), sum(len(part.data) for part in parts)
+    index = np.int32 if max(n_values, width) <= np.iinfo(np.int32).max else np.int64
+    values, columns = np.empty(n_values, np.result_type(*(part.dtype for part in parts))), np.empty(n_values, index)
+    starts, row, begin = np.zeros(n_rows + 1, index), 0, 0
+    while parts:
+        part = parts.pop(0)
+        n, end = part.shape[0], begin + len(part.data)
+        values[begin:end], columns[begin:end] = part.data, part.indices
+        starts[row + 1 : row + 1 + n] = part.indptr[1:].astype(index) + begin
+        row, begin = row + n, end
+    return sp.csr_matrix((values, columns, starts), shape=(n_rows, width), copy=False)

@@ -1,26 +1,26 @@
-"""Tables by pyarrow: CSV, TSV, JSON Lines, Parquet and Arrow; numbers by name, categories one-hot, texts as words."""
+"""Tables, of files or in memory: numbers by name, categories one-hot, texts as words. The formats have own modules."""
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from perceptrons.data.cells import Shape, to_rows
-from perceptrons.data.openstream import OpenStream
-from perceptrons.data.packed import STDIN
-from perceptrons.data.reader import Parsed, Reader
-from perceptrons.data.roles import Asked, Layout
-from perceptrons.data.source import Piece
-from perceptrons.data.table import DataFileError
-from perceptrons.data.tableformat import TableFormat
+from perceptrons.data.block import Block, Parsed
+from perceptrons.data.cells import Shape, TableFormat, to_rows
+from perceptrons.data.compression import STDIN
+from perceptrons.data.reader import PieceReader
+from perceptrons.data.roles import Asked, Layout, ModelColumns
+from perceptrons.data.source import OpenStream, Piece
+from perceptrons.data.table import DataFileError, Table
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.local import Workspace
 from perceptrons.features.records import Roles
 from perceptrons.features.tablerows import are_dense, dense_rows, further_keys, number_names, sparse_rows, text_prefixes
 
 
-class TableReader(Reader):
+class TableReader(PieceReader):
     """Reads tables, in which columns have names and an example is a row, or an object of JSON on a line.
 
     What a column is, the first block decides: a number is a feature with the name of its column; strings, truth values
@@ -63,6 +63,8 @@ class TableReader(Reader):
         Features to 2^hash_bits columns; 0 to remember names. Otherwise as `text` says; without texts none is hashed.
     columns : Columns, optional
         Those of a model that is to predict.
+    model : ModelColumns, optional
+        The features of a model that is to predict and learned from arrays.
     **shared
         As every `Reader` has them.
 
@@ -107,6 +109,7 @@ class TableReader(Reader):
         text: HashedText | dict[str, Any] | None = None,
         hash_bits: int | None = None,
         columns: Columns | None = None,
+        model: ModelColumns | None = None,
         **shared: Any,
     ):
         super().__init__(paths, **shared)
@@ -130,9 +133,10 @@ class TableReader(Reader):
             names,
             header,
             self.need_labels,
-            columns is not None and columns.frozen and columns.bits is None and not further,
+            model is not None or (columns is not None and columns.frozen and columns.bits is None and not further),
             None if optional is None else _listed(optional),
             further,
+            model,
         )
         self._rooms = threading.local()
         self._begin()
@@ -152,7 +156,7 @@ class TableReader(Reader):
     def recipe(self) -> dict[str, Any]:
         wanted, roles = self._wanted, self._roles
         text = None if self._text is None else self._text.get_params() | {"bits": self.hash_bits or None}
-        recipe = {
+        recipe: dict[str, Any] = {
             "format": self.format,
             "label_column": wanted.label if roles is None else roles.label,
             "text_column": wanted.texts if roles is None else roles.texts or None,
@@ -172,6 +176,18 @@ class TableReader(Reader):
     @property
     def notices(self) -> list[str]:
         return list(self._form.notices.values())
+
+    def _feature_names(self) -> list[str] | None:
+        return None if self._form.unnamed else super()._feature_names()
+
+    def _joined(self, blocks: list[Block]) -> Table:
+        table = super()._joined(blocks)
+        return replace(table, label_name=None) if self._form.unnamed else table
+
+    def _nothing(self) -> DataFileError:
+        if self.skipped:
+            return super()._nothing()
+        return DataFileError(self.files[0], *self._form.nothing(self.files[0]))
 
     def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         assert self.columns is not None
@@ -240,24 +256,29 @@ class Placed(Piece):
 
 
 def _table_format(format: str) -> TableFormat:
+    """The format's own part of the reader."""
+    if format in ("csv", "tsv"):
+        from perceptrons.data.csvtable import CsvTable
+
+        return CsvTable(format == "tsv")
+    if format in ("frame", "records"):
+        from perceptrons.data.memory import FrameTable, RecordTable
+
+        return FrameTable() if format == "frame" else RecordTable()
+    if format not in ("jsonl", "parquet", "arrow"):
+        raise ValueError(f"format={format!r}: choose one of csv, tsv, jsonl, parquet, arrow.")
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:
         what = f"Files of format {format!r} need the package pyarrow: pip install 'perceptrons[files]'."
         raise ModuleNotFoundError(what) from error
-    if format in ("csv", "tsv"):
-        from perceptrons.data.csvtable import CsvTable
-
-        return CsvTable(format == "tsv")
     if format == "jsonl":
         from perceptrons.data.jsontable import JsonTable
 
         return JsonTable()
-    if format in ("parquet", "arrow"):
-        from perceptrons.data.arrowtable import ArrowTable
+    from perceptrons.data.arrow import ArrowTable
 
-        return ArrowTable(format)
-    raise ValueError(f"format={format!r}: choose one of csv, tsv, jsonl, parquet, arrow.")
+    return ArrowTable(format)
 
 
 def _listed(names: str | list[str] | None) -> list[str]:

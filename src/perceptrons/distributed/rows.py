@@ -138,7 +138,7 @@ def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, w
         rows, target, None, None if not several or weights is None else np.ones((len(known), 2))
     )
     if of_files:
-        estimator.source_, estimator.columns_ = every[0].recipe, columns
+        estimator._read_from(every[0].recipe, columns)
     fraction = float(estimator.validation_fraction) if estimator.early_stopping else 0.0
     common = Common(_bare(learner), d, np.dtype(dtype), method, weights, fraction, bool(estimator.shuffle))
     empty = Examples(examples.rows, examples.y, None, examples.problems)

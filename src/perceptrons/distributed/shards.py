@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data import stream
-from perceptrons.data.packed import STDIN
+from perceptrons.data.compression import STDIN
 from perceptrons.data.source import Share, can_be_shared, find_files
 from perceptrons.distributed import tasks
 from perceptrons.distributed.cluster import (

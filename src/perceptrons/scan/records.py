@@ -1,7 +1,7 @@
-"""The records of comma-separated text, as pyarrow's parser sees them: which line each begins on, and its cells.
+"""The records of comma-separated text: which line each begins on, and how many cells it has.
 
-A quote opens a cell only at its beginning; within quotes a newline is text, and two quotes are one. A carriage return
-ends a record, with or without a newline behind it.
+A quote opens a cell only at its beginning, or behind blanks there; within quotes a newline is text, and two quotes are
+one. A carriage return ends a record, with or without a newline behind it.
 """
 
 from typing import NamedTuple
@@ -36,6 +36,8 @@ def scan_records(content, n_bytes, delimiter, found):
         more = True
         while more:
             count += 1
+            while content[p] != delimiter and (content[p] == SPACE or content[p] == TAB):
+                p += one
             if content[p] == QUOTE:
                 blank, closed = False, False
                 p += one

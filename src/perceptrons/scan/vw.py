@@ -15,7 +15,7 @@ from perceptrons.scan.vwnames import BAR, CARET, COLON, SPACE, write_number
 U0, U1 = np.uint64(0), np.uint64(1)
 NEWLINE, RETURN, TAB, COMMA, APOSTROPHE, UNDERSCORE, DELETE = 10, 13, 9, 44, 39, 95, 127
 LETTER_A, LETTER_F, LETTER_I, LETTER_N, LETTER_Z = (ord(letter) for letter in "afinz")
-LARGEST = 1e13  # of float32, as data/npzfile.py has it
+LARGEST = 1e13  # of float32, as data/npz.py has it
 LONGEST_NAMESPACE = 255  # bytes: names of features have it before them, so that long ones would fill the memory
 DIGITS_AND_MARKS = np.uint64(24)  # bytes at most of what a name has beside its text
 FULL = 3  # there is no room; how else it may go is in `scan/numbers.py`

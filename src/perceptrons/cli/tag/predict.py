@@ -46,7 +46,7 @@ def predict(
     tagger = load_tagger(model, instead="predict")
     corpus = corpus_to_tag(tagger, file, Reading(separator, format, comments, encoding), columns)
     from perceptrons.data import DataFileError
-    from perceptrons.data.packed import packing_of
+    from perceptrons.data.compression import compression_of
 
     classes = [str(label) for label in tagger.classes_.tolist()]
     place = None if json else place_to_write(corpus.file, classes, into)
@@ -64,5 +64,5 @@ def predict(
         sys.stdout.buffer.write(whole)
         sys.stdout.buffer.flush()
     else:
-        packing = packing_of(output)
-        save_bytes(whole if packing is None else packing.pack(whole), output)
+        packing = compression_of(output)
+        save_bytes(whole if packing is None else packing.compress(whole), output)

@@ -1,4 +1,4 @@
-"""How files are packed, by gzip, xz, bzip2 or zstd, and their text as UTF-8 whatever its encoding."""
+"""Compressed files, by gzip, xz, bzip2 or zstd, and their text as UTF-8 whatever its encoding."""
 
 import bz2
 import codecs
@@ -19,14 +19,14 @@ BOM = codecs.BOM_UTF8
 STDIN = Path("<stdin>")
 
 
-class Packing(NamedTuple):
-    """A program that packs files, the ending of their names and how their first bytes look."""
+class Compression(NamedTuple):
+    """A kind of compression, the ending of names of such files and how their first bytes look."""
 
     name: str
     ending: str
     magic: re.Pattern[bytes]
-    open: Callable[[Any], Any]  # of a file of packed bytes
-    pack: Callable[[bytes], bytes]
+    open: Callable[[Any], Any]  # of a file of compressed bytes
+    compress: Callable[[bytes], bytes]
 
 
 def _zstandard() -> Any:
@@ -34,16 +34,16 @@ def _zstandard() -> Any:
         import zstandard
     except ImportError as error:
         raise ModuleNotFoundError(
-            "Files packed by zstd need the package zstandard: pip install 'perceptrons[files]'."
+            "Files compressed by zstd need the package zstandard: pip install 'perceptrons[files]'."
         ) from error
     return zstandard
 
 
 class ZstdFile(io.RawIOBase):
-    """What zstd packed, frame after frame. The package's own reader takes a file that was cut short for a whole one."""
+    """What zstd compressed, frame after frame. The package's own reader takes a file that was cut short for whole."""
 
-    def __init__(self, packed: IO[bytes]):
-        self._packed, self._zstandard = packed, _zstandard()
+    def __init__(self, compressed: IO[bytes]):
+        self._compressed, self._zstandard = compressed, _zstandard()
         self._frame = self._zstandard.ZstdDecompressor().decompressobj()
         self._kept, self._begun = memoryview(b""), False
 
@@ -53,7 +53,7 @@ class ZstdFile(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         while not self._kept:
             more = self._frame.unused_data if self._frame.eof else b""
-            more = more or self._packed.read(2**17)
+            more = more or self._compressed.read(2**17)
             if not more:
                 if self._begun and not self._frame.eof:
                     raise EOFError("the last frame is not whole")
@@ -70,28 +70,28 @@ class ZstdFile(io.RawIOBase):
         return n
 
 
-PACKINGS = (
-    Packing("gzip", ".gz", re.compile(rb"\x1f\x8b"), gzip.open, partial(gzip.compress, mtime=0)),
-    Packing("xz", ".xz", re.compile(rb"\xfd7zXZ\x00"), lzma.open, lzma.compress),
+COMPRESSIONS = (
+    Compression("gzip", ".gz", re.compile(rb"\x1f\x8b"), gzip.open, partial(gzip.compress, mtime=0)),
+    Compression("xz", ".xz", re.compile(rb"\xfd7zXZ\x00"), lzma.open, lzma.compress),
     # more than its "BZh", with which a text may begin
-    Packing("bzip2", ".bz2", re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), bz2.open, bz2.compress),
-    Packing("zstd", ".zst", re.compile(rb"\x28\xb5\x2f\xfd"), ZstdFile, lambda text: _zstandard().compress(text)),
+    Compression("bzip2", ".bz2", re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), bz2.open, bz2.compress),
+    Compression("zstd", ".zst", re.compile(rb"\x28\xb5\x2f\xfd"), ZstdFile, lambda text: _zstandard().compress(text)),
 )
 
 
-def packing_of(path: Path) -> Packing | None:
-    """The packing that the ending of a name stands for."""
-    return next((packing for packing in PACKINGS if packing.ending == path.suffix.lower()), None)
+def compression_of(path: Path) -> Compression | None:
+    """The compression that the ending of a name stands for."""
+    return next((known for known in COMPRESSIONS if known.ending == path.suffix.lower()), None)
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a whole file, packed if its name says so. "-" is standard output."""
+    """Write a whole file, compressed if its name says so. "-" is standard output."""
     if str(path) == "-":
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
         return
-    packing = packing_of(Path(path))
-    Path(path).write_bytes(content if packing is None else packing.pack(content))
+    compression = compression_of(Path(path))
+    Path(path).write_bytes(content if compression is None else compression.compress(content))
 
 
 def resolved(encoding: str, content: bytes) -> str:

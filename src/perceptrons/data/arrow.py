@@ -1,0 +1,305 @@
+"""Parquet and Arrow: tables that know the types of their columns, read in batches of bounded size.
+
+Files are checked, so that broken ones do no harm. The first batch of each has no rows. When it has been given, `used`
+is asked which columns to read.
+"""
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.ipc
+import pyarrow.parquet
+
+from perceptrons.data.cells import Cells, Faults, TableFormat
+from perceptrons.data.compression import STDIN
+from perceptrons.data.roles import Asked, Layout, Origin, likely_labels, locate, settle
+from perceptrons.data.source import PIECE, OpenStream, Piece, identity, opened
+from perceptrons.data.table import DataFileError
+from perceptrons.features.records import Roles
+from perceptrons.features.tablerows import Coded, Further, Strings
+from perceptrons.features.values import LARGEST, shown, what_is_wrong
+
+ROWS, BYTES = 2**16, 2 * PIECE  # of a batch, at most and about
+FILE, OLD_FILE = b"ARROW1\0\0", b"FEA1"  # how files begin
+END = b"\xff\xff\xff\xff\0\0\0\0"  # how streams end
+
+Used = Callable[[], list[str]]
+
+
+class ArrowTable(TableFormat):
+    """Parquet, or Arrow's files (Feather) and streams. Lines are rows.
+
+    The first piece of a file has no rows, only columns; when they have been looked at, only those are read that count.
+    """
+
+    def __init__(self, format: str):
+        super().__init__()
+        self._batches = parquet_batches if format == "parquet" else arrow_batches
+        self._used: dict[Path, list[str]] = {}
+
+    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+        first = True
+        for batch in self._batches(path, lambda: self._used[path]):
+            yield Piece(path, batch, batch.num_rows, first)
+            first = False
+
+    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+        schema: Any = piece.content.schema  # type: ignore[attr-defined]
+        names, origin = list(schema.names), Origin(piece.path)
+        for name in names:
+            if names.count(name) > 1:
+                raise origin.error(f"two columns have the name {shown(name)}: names must differ")
+        if roles is None:
+            numbers = [is_number(kind) for kind in schema.types]
+            roles = settle(
+                origin, names, asked, lambda places: [numbers[place] for place in places], likely_labels(names)
+            )
+        layout = locate(origin, names, roles, asked)
+        _check_types(origin, schema, layout, asked)
+        self._used[piece.path] = [names[place] for place in layout.used()]
+        return roles, layout
+
+    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
+        assert roles is not None
+        assert layout is not None
+        batch: Any = piece.content
+        n, faults = piece.size, Faults()
+        columns = {place: batch.column(layout.names[place]) for place in layout.used()}
+        narrow = all(pa.types.is_float32(columns[place].type) for place in layout.numbers)
+        numbers = np.empty((n, len(layout.numbers)), np.float32 if narrow and layout.numbers else np.float64)
+        for to, place in enumerate(layout.numbers):
+            numbers[:, to] = values_of(columns[place])
+            find_faults(numbers[:, to], columns[place], layout.names[place], place + 1, faults)
+        categories, further = {}, []
+        for place in layout.categories:
+            if is_list(columns[place].type):
+                further.append(listed_features(columns[place], layout.names[place]))
+            else:
+                categories[layout.names[place]] = coded(columns[place])
+        texts = [strings(columns[place]) for place in layout.texts]
+        labels = None if layout.label is None else coded(columns[layout.label])
+        return Cells(n, np.arange(n), numbers, roles.number_names, categories, further, texts, labels, faults, [])
+
+
+def _check_types(origin: Origin, schema: Any, layout: Layout, asked: Asked) -> None:
+    """Can the columns be what they are to be?"""
+    for place in layout.used():
+        name, kind = layout.names[place], schema.types[place]
+        single = is_category(kind) and not is_list(kind)
+        if place in layout.numbers:
+            fits, wanted = is_number(kind), "numbers are wanted: mend it, or name the column under categories"
+        elif place in layout.texts:
+            fits, wanted = is_text(kind) or single, "text is wanted: mend it, or leave it out"
+        elif place == layout.label:
+            fits, wanted = (
+                single or is_number(kind) or pa.types.is_temporal(kind),
+                "a label is wanted: name another column",
+            )
+        else:
+            fits = is_category(kind) or (name in asked.categories and (is_number(kind) or pa.types.is_temporal(kind)))
+            wanted = "features are numbers or strings: turn it into such, or leave it out (ignore)"
+            if pa.types.is_temporal(kind):
+                wanted = f"{wanted}, or name it under categories"
+        if not fits:
+            raise origin.error(f"column {shown(name)} holds {kind}, but {wanted}")
+
+
+# ---- columns as cells
+
+
+def one_chunk(column: Any) -> Any:
+    """The column as one array."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def is_number(kind: Any) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def is_text(kind: Any) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def is_category(kind: Any) -> bool:
+    """Strings, truth values, categories of pandas and lists of strings."""
+    if pa.types.is_dictionary(kind):
+        return is_text(kind.value_type) or is_number(kind.value_type) or pa.types.is_boolean(kind.value_type)
+    return is_text(kind) or pa.types.is_boolean(kind) or is_list(kind)
+
+
+def is_list(kind: Any) -> bool:
+    """A list of strings."""
+    return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and is_text(kind.value_type)
+
+
+def values_of(array: Any) -> np.ndarray:
+    """The numbers of a column, float32 if they are, else float64; where there is none, NaN."""
+    if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type):
+        array = array.cast(pa.float64())
+    values = array.to_numpy(zero_copy_only=False)
+    return values if values.dtype == np.float32 else values.astype(np.float64, copy=False)
+
+
+def find_faults(values: np.ndarray, array: Any, name: str, column: int, faults: Faults) -> None:
+    """Values that no feature can have. array: where they come from."""
+    wrong = ~(np.abs(values) <= min(LARGEST, float(np.finfo(values.dtype).max)))
+    if not wrong.any():
+        return
+    missing = array.is_null().to_numpy(zero_copy_only=False)
+    for row in np.flatnonzero(wrong).tolist():
+        faults.add(row, column, f"column {shown(name)}: {what_is_wrong('' if missing[row] else str(values[row]))}")
+
+
+def as_text(array: Any) -> Any:
+    """Strings of what a column holds; nothing is an empty string."""
+    if pa.types.is_float64(array.type):
+        array = pa.array([None if value is None else repr(value) for value in array.to_pylist()], pa.string())
+    elif not is_text(array.type):
+        array = array.cast(pa.string())
+    return array.fill_null("") if array.null_count else array
+
+
+def coded(array: Any, strip: bool = False, absent: bool = False) -> Coded:
+    """A column of strings, or of what can be written as such, by its distinct values. absent: nothing is no value."""
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    codes, distinct = array.indices, as_text(array.dictionary).to_pylist()
+    if codes.null_count:
+        codes = codes.cast(pa.int32()).fill_null(-1 if absent else len(distinct))
+        distinct += [] if absent else [""]
+    return Coded(
+        codes.to_numpy(zero_copy_only=False).astype(np.int32, copy=False),
+        [text.strip() for text in distinct] if strip else distinct,
+    )
+
+
+def listed_features(array: Any, name: str) -> Further:
+    """Every string in the lists of a column, once for each row."""
+    rows = pc.list_parent_indices(array).to_numpy(zero_copy_only=False).astype(np.int64)
+    codes, distinct = coded(pc.list_flatten(array))
+    pairs = np.unique(np.stack([rows, codes]), axis=1)
+    return Further(
+        pairs[0], pairs[1].astype(np.int32), np.ones(pairs.shape[1]), [f"{name}={text}" for text in distinct]
+    )
+
+
+def strings(column: Any) -> Strings:
+    """The texts of a column."""
+    text = as_text(column).cast(pa.large_string())
+    _, ends, content = text.buffers()
+    ends = np.frombuffer(ends, np.int64)[text.offset : text.offset + len(text) + 1]
+    content = np.empty(0, np.uint8) if content is None else np.frombuffer(content, np.uint8)
+    return Strings(content, ends[:-1], ends[1:])
+
+
+# ---- files in batches
+
+
+def parquet_batches(path: Path, used: Used) -> Iterator[Any]:
+    """The batches of a Parquet file."""
+    options: dict[str, Any] = {"pre_buffer": False, "buffer_size": PIECE, "page_checksum_verification": True}
+    with _clear_errors(path, "Parquet"), _unchanged(path), pyarrow.parquet.ParquetFile(path, **options) as file:
+        yield _no_rows(file.schema_arrow)
+        columns = used()
+        yield from _checked(file.iter_batches(_rows_of(file.metadata, columns), columns=columns), columns)
+
+
+def arrow_batches(path: Path, used: Used) -> Iterator[Any]:
+    """The batches of a file of Arrow (Feather) or of a stream, which may be packed and come from a pipe."""
+    if path != STDIN and not isinstance(path, OpenStream) and _begins(path) == FILE:
+        with _clear_errors(path, "Arrow"), _unchanged(path), pa.OSFile(str(path)) as raw:
+            file = pyarrow.ipc.open_file(raw)
+            yield _no_rows(file.schema)
+            yield from _checked((file.get_batch(k) for k in range(file.num_record_batches)), used())
+        return
+    with opened(path) as packed, _clear_errors(path, "Arrow"):
+        source = _Watched(packed)
+        if source.begin == OLD_FILE:
+            raise DataFileError(path, "this is Feather of version 1: write it again as version 2")
+        stream = pyarrow.ipc.open_stream(pa.PythonFile(source, "r"))
+        yield _no_rows(stream.schema)
+        yield from _checked(stream, used())
+        if source.last != END:
+            raise DataFileError(path, "the stream breaks off: write it again, to its end")
+
+
+class _Watched:
+    """A stream as pyarrow reads it, which remembers how it began and ended. A file is one behind its first bytes."""
+
+    closed = False
+
+    def __init__(self, raw: Any):
+        self._file = io.BufferedReader(raw, PIECE)
+        kept = self._file.read(len(FILE))
+        self.begin, self.last, self._kept = kept[:4], b"", b"" if kept == FILE else kept
+
+    def read(self, n: int) -> bytes:
+        content, self._kept = self._kept[:n], self._kept[n:]
+        content += self._file.read(n - len(content))
+        self.last = (self.last + content[-len(END) :])[-len(END) :]
+        return content
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _begins(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(len(FILE))
+
+
+def _no_rows(schema: Any) -> Any:
+    arrays = [pa.array([], schema.field(place).type) for place in range(len(schema.names))]  # names must be text
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _rows_of(metadata: Any, columns: list[str]) -> int:
+    """Rows for a batch, by the size of those columns in the file."""
+    size = 0
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        parts = map(group.column, range(group.num_columns))
+        size += sum(part.total_uncompressed_size for part in parts if part.path_in_schema.split(".")[0] in columns)
+    return max(1, min(ROWS, BYTES * metadata.num_rows // max(size, 1)))
+
+
+def _checked(batches: Iterable[Any], columns: list[str]) -> Iterator[Any]:
+    """Only these columns, in smaller batches, and sound: pyarrow would believe any offsets that stand in a file."""
+    for batch in batches:
+        batch = batch.select(columns)
+        batch.validate(full=True)
+        rows = max(1, min(ROWS, BYTES * batch.num_rows // max(batch.nbytes, 1)))
+        for begin in range(0, batch.num_rows, rows):
+            yield batch.slice(begin, rows)
+
+
+@contextmanager
+def _clear_errors(path: Path, name: str) -> Iterator[None]:
+    """pyarrow's errors as ours."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        reason = str(error).partition("\n")[0][:100]
+        raise DataFileError(
+            path, f"this is no whole {name} file ({reason}): write it again, or give its real --format"
+        ) from error
+
+
+@contextmanager
+def _unchanged(path: Path) -> Iterator[None]:
+    before = identity(path)
+    yield
+    if identity(path) != before:
+        raise DataFileError(path, "the file changed while it was read: read it again when it is complete")

@@ -1,0 +1,168 @@
+"""Arrays of examples and of labels: npz, NumPy's own archives, in which nothing is ever unpickled, or in memory."""
+
+import zipfile
+import zlib
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from perceptrons.data.block import Block, Outcome
+from perceptrons.data.reader import Reader
+from perceptrons.data.source import InMemory
+from perceptrons.data.table import DataFileError
+from perceptrons.features.values import LARGEST
+from perceptrons.training.structure import sound_csr
+
+LARGEST_FLOAT32 = 1e13
+EXAMPLES = ("x", "data", "features", "images")
+LABELS = ("y", "target", "targets", "label", "labels")
+
+
+class ArrayReader(Reader):
+    """Arrays of examples and labels, from npz files or in memory: one block each.
+
+    Images and the like, arrays of more than two axes, become one row per example. part: "train" or "test", which arrays
+    to take from an npz file that holds both, such as X_train and X_test. n_features: of the model that is to predict.
+    """
+
+    def __init__(
+        self, paths: tuple[Any, ...], *, hash_bits: int | None = None, part: str = "train",
+        n_features: int | None = None, **shared: Any,
+    ):  # fmt: skip
+        super().__init__(paths, **shared)
+        if hash_bits:
+            raise ValueError("hash_bits says nothing about arrays, whose columns have numbers: leave it out.")
+        if part not in ("train", "test"):
+            raise ValueError(f"part={part!r}: choose 'train' or 'test'.")
+        self.format = "arrays" if isinstance(self.files[0], InMemory) else "npz"
+        self._part, self._fixed = part, n_features
+
+    def recipe(self) -> dict[str, Any]:
+        return {"format": self.format, "text_labels": self.text_labels}
+
+    def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        return {"n_features": self.n_features}, {}
+
+    def know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self.n_features = int(facts["n_features"])
+
+    def _outcomes(self) -> Generator[Outcome, None, None]:
+        self._labels.begin()
+        self.n_features = self._fixed or 0
+        for path in self.files:
+            self._begin_file(path)
+            block = self._block(path)
+            if not (self.many_classes or self._labels.wait) and block.codes is not None:
+                self._check_classes(path, block.labels(), len(block.codes))
+            yield block, []
+
+    def _block(self, path: Path) -> Block:
+        X, y = _given(path) if isinstance(path, InMemory) else _arrays(path, self._part)
+        if y is None and self.need_labels:
+            what = "there is no array of labels: save it as y beside X"
+            if sp.issparse(X):
+                what = "a sparse matrix without labels: write both with sklearn.datasets.dump_svmlight_file"
+            raise DataFileError(path, what)
+        if X.ndim > 2 and len(X):
+            X = X.reshape(len(X), -1)
+        if X.ndim != 2 or X.dtype.kind not in "biuf":
+            what = f"the examples are {X.dtype} of shape {X.shape}: save a table of numbers, a row each"
+            raise DataFileError(path, what)
+        if 0 in X.shape:
+            raise DataFileError(path, f"the examples have shape {X.shape}: there is nothing in them")
+        if self.n_features and X.shape[1] != self.n_features:
+            whose = "the model has" if self._fixed else "those before have"
+            what = f"the examples have {X.shape[1]} columns, but {whose} {self.n_features} features: give the same"
+            raise DataFileError(path, what)
+        self.n_features = X.shape[1]
+        _check_values(path, X)
+        codes, classes = (None, None) if y is None else self._coded(path, y, X.shape[0])
+        return Block(X, codes, classes, None, path, None)
+
+    def _coded(self, path: Path, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """The labels as numbers of the distinct ones."""
+        distinct, codes = np.unique(_labels(path, y, n), return_inverse=True)
+        codes = codes.astype(np.int32)
+        if distinct.dtype.kind == "b":
+            return codes, distinct
+        classes, wrong = self._labels.read([str(label) for label in distinct.tolist()])
+        for code, what in wrong.items():
+            raise DataFileError(path, f"label {int(np.argmax(codes == code))} (counted from 0): {what}")
+        return codes, classes
+
+
+def _given(path: InMemory) -> tuple[Any, np.ndarray | None]:
+    """A pair of arrays in memory."""
+    X, y = path.examples
+    X = sound_csr(X) if sp.issparse(X) else np.asarray(X)
+    y = None if y is None else np.asarray(y)
+    return X, y.astype(str) if y is not None and y.dtype.kind == "O" else y
+
+
+def _arrays(path: Path, part: str) -> tuple[Any, np.ndarray | None]:
+    with path.open("rb") as file:  # a file that cannot be opened is an OSError, all else below is about its contents
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                names = {name.lower(): name for name in archive.files}
+                if {"format", "indptr", "shape"} <= names.keys():
+                    file.seek(0)
+                    return sound_csr(sp.load_npz(file)), None
+                x, y = _names(names, part)
+                if x is None:
+                    held = ", ".join(archive.files) or "nothing"
+                    raise DataFileError(path, f"there is no array of examples, only {held}: save X and y")
+                return archive[x], None if y is None else archive[y]
+        except DataFileError:
+            raise
+        except (ValueError, OSError, EOFError, KeyError, TypeError, AttributeError, NotImplementedError,
+                zipfile.BadZipFile, zlib.error) as error:  # fmt: skip
+            what = "not a whole npz file: write it with numpy.savez(path, X=X, y=y)"
+            if "pickle" in str(error):
+                what = "it holds Python objects, which are never loaded: save X as numbers, y as numbers or strings"
+            raise DataFileError(path, what) from error
+
+
+def _names(names: dict[str, str], part: str) -> tuple[str | None, str | None]:
+    """The arrays called X and y, or like them; else those of the part; else those for training."""
+    for pattern in ("{}", f"{{}}_{part}", f"{part}_{{}}", "{}_train", "train_{}"):
+        x, y = (
+            next((names[pattern.format(kind)] for kind in kinds if pattern.format(kind) in names), None)
+            for kinds in (EXAMPLES, LABELS)
+        )
+        if x is not None:
+            return x, y
+    return None, None
+
+
+def _check_values(path: Path, X: Any) -> None:
+    values = X.data if sp.issparse(X) else X.ravel()
+    if values.dtype.kind != "f":
+        return
+    values = values.astype(np.promote_types(values.dtype, np.float32), copy=False)
+    bad = ~(np.abs(values) <= (LARGEST_FLOAT32 if values.dtype == np.float32 else LARGEST))
+    if bad.any():
+        place = int(np.argmax(bad))
+        if sp.issparse(X):
+            row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
+        else:
+            row, column = divmod(place, X.shape[1])
+        what = f"row {row}, column {column} of the examples is {values[place]:g} (counted from 0)"
+        raise DataFileError(path, f"{what}: fill it in, scale it or remove it")
+
+
+def _labels(path: Path, y: np.ndarray, n: int) -> np.ndarray:
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.shape != (n,):
+        raise DataFileError(path, f"the labels have shape {y.shape}, but there are {n} examples: give one label each")
+    if y.dtype.kind == "S":
+        y = np.char.decode(y, "utf-8", "replace")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        what = f"label {int(np.argmin(np.isfinite(y)))} is not finite: give one, or remove the example"
+        raise DataFileError(path, what)
+    if y.dtype.kind not in "biufU":
+        raise DataFileError(path, f"the labels are {y.dtype}: give whole numbers or strings")
+    return y
