@@ -18,10 +18,12 @@ from perceptrons.passes.nearest import corral_for, enter
 from perceptrons.report import diagnosis as in_report
 from perceptrons.report import report
 from perceptrons.selection import compare, tuned
-from perceptrons.theory import case, comparator, hulls, separability
-from perceptrons.theory.claims import Total
+from perceptrons.theory import comparator, hulls, inputs, separability
+from perceptrons.theory.hulls import Demands
 from perceptrons.theory.inputs import check_examples
-from perceptrons.theory.pairs import Demands
+from perceptrons.theory.verification import Total
+
+search = import_module("perceptrons.theory.separability")  # the package has a function of that name
 
 
 class StandingClock:
@@ -39,7 +41,7 @@ class StandingClock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = StandingClock()
-    for module in (case, comparator, diagnosis, in_report):
+    for module in (inputs, comparator, diagnosis, in_report):
         monkeypatch.setattr(module, "time", clock)
     return clock
 
@@ -53,9 +55,9 @@ def overlapping(rng, n=120, d=3000):
 @pytest.mark.parametrize(("seconds", "begun"), [(1e-3, 0), (1e3, 1), (None, 1)])
 def test_exact_elimination_is_begun_only_if_there_is_time_for_it(seconds, begun, clock, rng, monkeypatch):
     called = []
-    monkeypatch.setattr(case, "null_weights", lambda M: called.append(M.shape))
+    monkeypatch.setattr(search, "null_weights", lambda M: called.append(M.shape))
     X, y = overlapping(rng)
-    one = case.Case(check_examples(X, y), True, case.Clock(seconds))
+    one = search.Prover(check_examples(X, y), True, inputs.Clock(seconds))
     one._cancelling(Demands(np.arange(240), (1 - y).astype(np.int32)))
     assert len(called) == begun
 
@@ -72,9 +74,9 @@ def test_too_many_dimensions_for_exact_arithmetic_are_known_before_any_equation_
     def written(*_):
         raise AssertionError("equations were written")
 
-    monkeypatch.setattr(case, "equations", written)
+    monkeypatch.setattr(search, "equations", written)
     X, y = overlapping(rng)
-    one = case.Case(check_examples(X, y), True, case.Clock(None))
+    one = search.Prover(check_examples(X, y), True, inputs.Clock(None))
     assert one._exactly(None) is None
     assert "too many dimensions" in one.undecided
 
@@ -117,11 +119,11 @@ def test_points_tried_in_vain_do_not_keep_the_search_for_ever(rng, monkeypatch):
 
 
 def test_time_is_left_for_the_proof_of_what_the_search_found(clock):
-    limit = case.Clock(10.0)
+    limit = inputs.Clock(10.0)
     clock.now += 8.9
     limit.tick()
     clock.now += 0.2
-    with pytest.raises(case.TimeUp):
+    with pytest.raises(inputs.TimeUp):
         limit.tick()
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from perceptrons.linear import Perceptron
-from perceptrons.theory.case import Clock
 from perceptrons.theory.comparator import (
     Comparator,
     augmented,
@@ -23,7 +22,7 @@ from perceptrons.theory.comparator import (
     safe_radius,
     unit,
 )
-from perceptrons.theory.inputs import check_examples, check_features
+from perceptrons.theory.inputs import Clock, check_examples, check_features
 from perceptrons.theory.separability import separability
 from perceptrons.theory.shown import InWords
 from perceptrons.theory.starts import covered_start, most_updates

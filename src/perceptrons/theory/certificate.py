@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.theory.claims import Checker, Total, Weights, combined
 from perceptrons.theory.inputs import Examples, check_examples
 from perceptrons.theory.shown import InWords
+from perceptrons.theory.verification import Checker, Total, Weights, combined
 
 FORMAT = "perceptrons-certificate-1"
 DECIMALS = 4000  # digits that Python still writes in decimal; longer numbers are written in hexadecimal

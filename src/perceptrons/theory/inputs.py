@@ -1,5 +1,8 @@
-"""Examples as the theory takes them: checked as `Perceptron.fit` checks, one label each, every column once a row."""
+"""What the theory is given, checked: examples, as `Perceptron.fit` checks them, one label each; and a time limit."""
 
+import math
+import time
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +12,8 @@ from sklearn.base import BaseEstimator
 from perceptrons.linear import Perceptron
 from perceptrons.training.inputs import check_matrix
 from perceptrons.training.targets import read_target
+
+SEARCHING = 0.9  # of the time given; the rest is for proving what was found
 
 
 class Examples(NamedTuple):
@@ -62,3 +67,39 @@ def _canonical(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+class TimeUp(Exception):  # noqa: N818 (no error: how a search ends)
+    """The time given is spent, or enough was done."""
+
+
+class Clock:
+    """Raises TimeUp at the first tick after the time given."""
+
+    def __init__(self, seconds: float | None) -> None:
+        number = isinstance(seconds, Real) and not isinstance(seconds, bool)
+        if seconds is not None and not (number and seconds > 0):
+            raise ValueError(f"max_seconds={seconds!r}: give a positive number of seconds, or None.")
+        seconds = None if seconds is None or seconds == math.inf else float(seconds)
+        self.seconds = seconds
+        self._end = None if seconds is None else time.perf_counter() + SEARCHING * seconds
+
+    def tick(self) -> None:
+        if self.is_over:
+            raise TimeUp
+
+    @property
+    def is_over(self) -> bool:
+        return self._end is not None and time.perf_counter() > self._end
+
+    @property
+    def left(self) -> float | None:
+        return None if self._end is None else max(1e-9, self._end - time.perf_counter())
+
+    def affords(self, seconds: float) -> bool:
+        """Is there time for a piece of work that takes about this long and cannot be interrupted?"""
+        return self.left is None or seconds <= self.left
+
+    def share(self, part: float) -> float | None:
+        """This part of the time left, as max_seconds."""
+        return None if self.left is None else part * self.left

@@ -1,4 +1,4 @@
-"""What a certificate claims, checked against the data without a rounding error: leads, and sums of weighted pairs.
+"""What a certificate claims, checked without a rounding error: leads of examples, and sums of weighted pairs.
 
 Floating point decides a claim only where it can: a computed score lies within a known distance of the true one, and
 whatever is closer to the limit than that is done again in whole numbers.
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from perceptrons.theory.exact import integers
 from perceptrons.theory.geometry import norms, square_scale
-from perceptrons.theory.pairs import products
+from perceptrons.theory.hulls import products
 
 BLOCK = 1 << 22  # leads held at a time
 ROUNDING = 2.0**-53
