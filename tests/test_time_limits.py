@@ -18,7 +18,7 @@ from perceptrons.passes.nearest import corral_for, enter
 from perceptrons.report import diagnosis as in_report
 from perceptrons.report import report
 from perceptrons.selection import compare, tuned
-from perceptrons.theory import comparator, hulls, inputs, separability
+from perceptrons.theory import bounds, hulls, inputs, separability
 from perceptrons.theory.hulls import Demands
 from perceptrons.theory.inputs import check_examples
 from perceptrons.theory.verification import Total
@@ -41,7 +41,7 @@ class StandingClock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = StandingClock()
-    for module in (inputs, comparator, diagnosis, in_report):
+    for module in (inputs, bounds, diagnosis, in_report):
         monkeypatch.setattr(module, "time", clock)
     return clock
 
@@ -129,7 +129,6 @@ def test_time_is_left_for_the_proof_of_what_the_search_found(clock):
 
 def test_everything_that_diagnose_does_shares_one_limit(clock, rng, monkeypatch):
     """Whoever gets some seconds uses them up, and a tenth more: in the end the limit is exceeded by a tenth at most."""
-    bounds, separating = (import_module(f"perceptrons.theory.{name}") for name in ("bounds", "separability"))
     given = []
 
     def slow(function):
@@ -141,7 +140,7 @@ def test_everything_that_diagnose_does_shares_one_limit(clock, rng, monkeypatch)
 
         return wrapped
 
-    monkeypatch.setattr(separating, "separability", slow(separating.separability))
+    monkeypatch.setattr(search, "separability", slow(search.separability))
     monkeypatch.setattr(bounds, "mistake_bound", slow(bounds.mistake_bound))
     X = rng.standard_normal((60, 4))
     y = rng.integers(0, 4, 60)

@@ -10,7 +10,7 @@ from perceptrons.linear import Perceptron
 from perceptrons.plots import space, style
 from perceptrons.plots.updates import Updates, fitted_to
 from perceptrons.theory import mistake_bound
-from perceptrons.theory.starts import refuse_parameters
+from perceptrons.theory.model_bound import refuse_parameters
 
 FEW = 60  # updates that are drawn one by one
 

@@ -9,14 +9,13 @@ import numpy as np
 
 from perceptrons.linear import Perceptron
 from perceptrons.rows import add, dot
-from perceptrons.theory.bounds import mistake_bound
+from perceptrons.theory.bounds import augmented, mistake_bound
 from perceptrons.theory.certificate import Certificate
-from perceptrons.theory.comparator import augmented
 from perceptrons.theory.geometry import norms
 from perceptrons.theory.inputs import Clock, Examples, check_examples
+from perceptrons.theory.model_bound import join, most_updates, starting_weights
 from perceptrons.theory.separability import separability
 from perceptrons.theory.shown import InWords
-from perceptrons.theory.starts import join, most_updates, starting_weights
 from perceptrons.training.choices import check_choices
 from perceptrons.training.inputs import as_rows
 

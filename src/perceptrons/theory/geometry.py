@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.theory.inputs import check_features, check_rows
 from perceptrons.training.targets import read_target
 
+CACHED = 1 << 16  # numbers that are converted at a time, to stay in the cache
 SQUARES = 1e-140, 1e140  # the squares of numbers between these are far from the ends of float64
 
 
@@ -180,6 +181,17 @@ def norms(X: Any) -> np.ndarray:
         return scale * np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
     X = X if scale == 1 else X / scale
     return scale * np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+
+
+def products(X: Any, theta: np.ndarray) -> np.ndarray:
+    """X thetaᵀ in float64 for a vector theta or rows of it, whatever X is, without a float64 copy of all of X."""
+    if sp.issparse(X) or X.dtype == np.float64:
+        return np.asarray(X @ theta.T)
+    s = np.empty((X.shape[0], *theta.shape[:-1]))
+    step = max(1, CACHED // max(1, X.shape[1]))
+    for first in range(0, len(s), step):
+        s[first : first + step] = X[first : first + step].astype(np.float64) @ theta.T
+    return s
 
 
 def square_scale(X: Any) -> float:

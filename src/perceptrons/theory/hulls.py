@@ -18,11 +18,10 @@ import scipy.sparse as sp
 from perceptrons.passes.descent import binary_descent, multiclass_descent
 from perceptrons.passes.nearest import Corral, corral_for, enter, nearest_point
 from perceptrons.passes.orders import shuffled
-from perceptrons.theory.geometry import norms
+from perceptrons.theory.geometry import norms, products
 from perceptrons.theory.inputs import Examples
 from perceptrons.training.inputs import as_rows
 
-CACHED = 1 << 16  # numbers that are converted at a time, to stay in the cache
 LARGE = 2.0**500  # weights from here on might overflow
 JITTER = 1e-13  # of a Gram matrix's trace, so that points that depend on each other do not end its factoring
 SMALLEST, LARGEST = 256, 2000  # points in a working set: below, rounds are wasted; above, its hull costs more than they
@@ -167,17 +166,6 @@ class Pairs:
             G *= shared / 2
         G[np.diag_indices_from(G)] += max(JITTER * np.trace(G), np.finfo(float).tiny)
         return np.linalg.cholesky(G)
-
-
-def products(X: Any, theta: np.ndarray) -> np.ndarray:
-    """X thetaᵀ in float64, whatever X is, without a copy of it."""
-    if sp.issparse(X) or X.dtype == np.float64:
-        return np.asarray(X @ theta.T)
-    s = np.empty((X.shape[0], len(theta)))
-    step = max(1, CACHED // max(1, X.shape[1]))
-    for first in range(0, len(s), step):
-        s[first : first + step] = X[first : first + step].astype(np.float64) @ theta.T
-    return s
 
 
 def _spread(X: Any, centre: np.ndarray) -> np.ndarray:

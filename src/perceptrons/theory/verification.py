@@ -14,8 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.theory.exact import integers
-from perceptrons.theory.geometry import norms, square_scale
-from perceptrons.theory.hulls import products
+from perceptrons.theory.geometry import norms, products, square_scale
 
 BLOCK = 1 << 22  # leads held at a time
 ROUNDING = 2.0**-53

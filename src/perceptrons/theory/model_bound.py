@@ -1,20 +1,115 @@
-"""Which trainings the mistake bounds cover, where they start from, and the bound for a start that is not zero."""
+"""How many updates a fitted model can have made: which trainings the theorem covers, their starts, and the check."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.linear import Perceptron
-from perceptrons.theory.comparator import EPS
-from perceptrons.theory.inputs import Examples
+from perceptrons.theory.bounds import EPS, Bound, mistake_bound
+from perceptrons.theory.inputs import Examples, check_examples, check_features
+from perceptrons.theory.shown import InWords
 from perceptrons.training.learner import Learner
 
 HUGE = 1e150  # its square is still a float
 
-if TYPE_CHECKING:
-    from perceptrons.theory.bounds import Bound
+
+@dataclass(frozen=True, eq=False)
+class Comparison(InWords):
+    """Updates that a model made beside those that the theory allows it.
+
+    Attributes
+    ----------
+    updates : int
+        Made by the model.
+    at_most : int
+        Allowed: the bound, with the model's start, step and margin counted in.
+    bound : Bound
+        That of a zero start without margin, on the same data.
+    """
+
+    _shown = ("updates", "at_most", "holds")
+
+    updates: int
+    at_most: int
+    bound: Bound
+
+    @property
+    def holds(self) -> bool:
+        return self.updates <= self.at_most
+
+    @property
+    def ratio(self) -> float:
+        """Updates made over updates allowed."""
+        return self.updates / self.at_most if self.at_most else math.inf if self.updates else 0.0
+
+    def explain(self) -> str:
+        """The comparison in words."""
+        kept = (
+            "as the theory says"
+            if self.holds
+            else "more than the theory allows, so these are not the examples learned from"
+        )
+        return f"{self.updates:,} updates made, at most {self.at_most:,} possible ({self.ratio:.2%}), {kept}. " + (
+            self.bound.explain()
+        )
+
+
+def check_bound(
+    model: Perceptron,
+    X: Any,
+    y: Any,
+    *,
+    coef_init: Any = None,
+    intercept_init: Any = None,
+    max_seconds: float | None = None,
+) -> Comparison:
+    """Compare the updates that a fitted model made with the most that the theory allows it.
+
+    When to use it: to see how far from the worst case a training was; in a lecture, to see the theorem at work. When
+    not: for a model that learned from other examples than X, or with sample weights: the theorem is not about them, and
+    the model does not remember them, so that they are refused only where its counts give them away.
+
+    Parameters
+    ----------
+    model : Perceptron
+        Fitted on X and y, in one or more epochs, with its parameters as they were then.
+    X, y : all the examples that it learned from
+    coef_init, intercept_init : arrays, optional
+        The start, if `fit` was given one; the model does not keep it.
+    max_seconds : float, optional
+        For the search of the best bound; see `mistake_bound`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        For what the theorem does not cover: steps other than constant, shrinking, costs, batches, class weights,
+        one-vs-rest and one-vs-one, several labels, an unknown start.
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.theory import check_bound
+    >>> X, y = [[0.0, 2.0], [0.0, -2.0], [1.0, 2.0]], ["up", "down", "up"]
+    >>> comparison = check_bound(Perceptron().fit(X, y), X, y)
+    >>> comparison.holds, comparison.updates, comparison.at_most
+    (True, 1, 1)
+    """
+    examples = check_examples(X, y)
+    if isinstance(model, Perceptron):
+        check_features(model, X)
+    start, epochs = covered_start(model, examples, coef_init, intercept_init)
+    bound = mistake_bound(
+        examples.X, examples.codes, epochs=epochs, fit_intercept=bool(model.fit_intercept), max_seconds=max_seconds
+    )
+    at_most = most_updates(bound, start, float(model.eta0), float(model.margin or 0.0))
+    return Comparison(int(model.n_updates_), at_most, bound)
 
 
 def covered_start(model: Perceptron, examples: Examples, coef_init: Any, intercept_init: Any) -> tuple[np.ndarray, int]:
@@ -72,7 +167,7 @@ def join(w: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.array(whole[0] if len(whole) == 1 else whole, np.float64)
 
 
-def most_updates(bound: "Bound", start: np.ndarray, eta: float, margin: float) -> int:
+def most_updates(bound: Bound, start: np.ndarray, eta: float, margin: float) -> int:
     """The bound for any start w0, step eta and margin m that is demanded; w0 as `join` makes it.
 
     |w_k|^2 <= |w0|^2 + k (eta^2 R^2 + 2 eta m) and w_k·u >= w0·u + eta (k gamma - sqrt(k epochs) D), so k is at most
