@@ -12,8 +12,6 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from perceptrons import Perceptron
-from perceptrons.cli import diagnosis
-from perceptrons.data import Table
 from perceptrons.passes.nearest import corral_for, enter
 from perceptrons.report import diagnosis as in_report
 from perceptrons.report import report
@@ -41,7 +39,7 @@ class StandingClock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = StandingClock()
-    for module in (inputs, bounds, diagnosis, in_report):
+    for module in (inputs, bounds, in_report):
         monkeypatch.setattr(module, "time", clock)
     return clock
 
@@ -140,12 +138,13 @@ def test_everything_that_diagnose_does_shares_one_limit(clock, rng, monkeypatch)
 
         return wrapped
 
-    monkeypatch.setattr(search, "separability", slow(search.separability))
-    monkeypatch.setattr(bounds, "mistake_bound", slow(bounds.mistake_bound))
+    module = import_module("perceptrons.theory.diagnose")
+    monkeypatch.setattr(module, "separability", slow(module.separability))
+    monkeypatch.setattr(module, "mistake_bound", slow(module.mistake_bound))
     X = rng.standard_normal((60, 4))
     y = rng.integers(0, 4, 60)
     began = clock.now
-    found = diagnosis.examine(Table(X, y, None, None, None), True, 10.0, lambda _: None)
+    found = module.diagnose(X, y, max_seconds=10.0)
     assert found.certificate.separable is False
     assert len(given) >= 2
     assert clock.now - began <= 11.0 + 1e-6

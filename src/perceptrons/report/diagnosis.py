@@ -14,7 +14,7 @@ from perceptrons.report.summary import equal_in
 from perceptrons.report.words import count, percent, seconds, short
 from perceptrons.theory import check_bound, separability
 from perceptrons.theory.certificate import Certificate
-from perceptrons.theory.shown import fraction
+from perceptrons.theory.in_words import fraction
 from perceptrons.training.html import Html
 
 PROOF = 0.5  # of the time given is for the proof, the rest for the mistake bound

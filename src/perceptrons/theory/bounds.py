@@ -18,9 +18,9 @@ from scipy.optimize import minimize, minimize_scalar
 
 from perceptrons.linear import Perceptron
 from perceptrons.theory.geometry import norms, products
+from perceptrons.theory.in_words import InWords
 from perceptrons.theory.inputs import Clock, Examples, check_examples
 from perceptrons.theory.separability import separability
-from perceptrons.theory.shown import InWords
 from perceptrons.training.inputs import as_numbers
 
 MOST_EPOCHS = 10**15

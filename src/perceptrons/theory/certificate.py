@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.theory.in_words import InWords
 from perceptrons.theory.inputs import Examples, check_examples
-from perceptrons.theory.shown import InWords
 from perceptrons.theory.verification import Checker, Total, Weights, combined
 
 FORMAT = "perceptrons-certificate-1"

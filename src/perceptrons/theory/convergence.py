@@ -12,10 +12,10 @@ from perceptrons.rows import add, dot
 from perceptrons.theory.bounds import augmented, mistake_bound
 from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.geometry import norms
+from perceptrons.theory.in_words import InWords
 from perceptrons.theory.inputs import Clock, Examples, check_examples
 from perceptrons.theory.model_bound import join, most_updates, starting_weights
 from perceptrons.theory.separability import separability
-from perceptrons.theory.shown import InWords
 from perceptrons.training.choices import check_choices
 from perceptrons.training.inputs import as_rows
 

@@ -76,13 +76,14 @@ class TimeUp(Exception):  # noqa: N818 (no error: how a search ends)
 class Clock:
     """Raises TimeUp at the first tick after the time given."""
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float | None, searching: float = SEARCHING) -> None:
+        """searching: the part of the time that counts."""
         number = isinstance(seconds, Real) and not isinstance(seconds, bool)
         if seconds is not None and not (number and seconds > 0):
             raise ValueError(f"max_seconds={seconds!r}: give a positive number of seconds, or None.")
         seconds = None if seconds is None or seconds == math.inf else float(seconds)
         self.seconds = seconds
-        self._end = None if seconds is None else time.perf_counter() + SEARCHING * seconds
+        self._end = None if seconds is None else time.perf_counter() + searching * seconds
 
     def tick(self) -> None:
         if self.is_over:

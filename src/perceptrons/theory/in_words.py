@@ -1,7 +1,7 @@
-"""Answers of the theory in notebooks: a short table, and the same in words."""
+"""Answers of the theory in words, for notebooks, commands and reports."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -57,3 +57,43 @@ def fraction(weight: Any) -> str:
         return str(weight)
     size = weight.numerator.bit_length() - weight.denominator.bit_length()
     return f"about {float(weight):.3g}" if abs(size) < 1000 else f"about 2^{size:,}"
+
+
+def separates(certificate: Any) -> str:
+    """What separates data that can be separated."""
+    if len(certificate.classes) == 2:
+        return f"A {_hyperplane(certificate)} puts every example on its side"
+    return f"{len(certificate.classes)} linear scores give every example its class"
+
+
+def why_separable(
+    certificate: Any, places: Callable[[list[int]], str], examples: Callable[[list[int]], str],
+    same: str = "hold the same point",
+) -> str:  # fmt: skip
+    """Why a decided certificate says that classes are separable, or that they are not.
+
+    places: where rows are, as "lines 3 and 7"; examples: the examples there, as the subject of a sentence; same: said
+    of two examples that are one point.
+    """
+    if certificate.separable:
+        low, high = certificate.margin
+        how = "at a distance" if len(certificate.classes) == 2 else "with a margin"
+        return (
+            f"{separates(certificate)}, {how} of {low:.4g} or more. More than {high:.4g} is not possible, since the "
+            f"classes come so close near {places(sorted(set(certificate.support.rows)))}."
+        )
+    rows, plane = sorted(set(certificate.witness.rows)), _hyperplane(certificate)
+    if len(rows) == 1:
+        return f"{examples(rows)} has only zeros, so every {plane} goes through it."
+    if len(rows) == 2:
+        apart = "lie in one direction, or opposite ones, from the origin"
+        return f"{examples(rows)} {same if certificate.fit_intercept else apart}."
+    right = f"a {plane} has each on its side" if len(certificate.classes) == 2 else "linear scores give each its class"
+    return (
+        f"The classes overlap: weighted as follows, these {len(rows):,} examples cancel out exactly, which they cannot "
+        f"if {right}."
+    )
+
+
+def _hyperplane(certificate: Any) -> str:
+    return "hyperplane" + " through the origin" * (not certificate.fit_intercept)
