@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 
 from perceptrons import Perceptron
 from perceptrons.passes.nearest import corral_for, enter
-from perceptrons.report import diagnosis as in_report
+from perceptrons.report import boundary_section as in_report
 from perceptrons.report import report
 from perceptrons.selection import compare, tuned
 from perceptrons.theory import bounds, hulls, inputs, separability

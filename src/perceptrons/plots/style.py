@@ -1,9 +1,10 @@
 """How all pictures look: colours and markers that are told apart without colour, sizes, and names that fit.
 
-Nothing here changes matplotlib's settings for others: figures are made inside `context()`.
+Nothing here changes the settings of matplotlib for others: figures are made inside `context()`.
 """
 
 import io
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -68,6 +69,8 @@ UNDATED = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
+LARGEST = 120_000  # bytes; a drawing of more strokes than that is smaller, and shown faster, as pixels
+SHARP = 160  # dots an inch
 
 
 @contextmanager
@@ -209,3 +212,27 @@ def thinned(n: int, at_most: int, always: np.ndarray | None = None) -> np.ndarra
         return np.sort(rng.choice(n, at_most, replace=False))
     rest = np.setdiff1d(np.arange(n), wanted, assume_unique=True)
     return np.sort(np.concatenate([wanted, rng.choice(rest, at_most - len(wanted), replace=False)]))
+
+
+def drawn(display: Any, *, width: float | None = None, **how: Any) -> tuple[bytes, str]:
+    """The bytes of a picture and their media type: SVG, or PNG where that would be large. The figure is closed.
+
+    width: in inches, at most; narrower pictures can be read on phones. how: for the display's `plot`. Characters that
+    the font of the pictures does not have are drawn as boxes, without a warning for each.
+    """
+    before = set(plt.get_fignums())
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
+            warnings.filterwarnings("ignore", "Matplotlib currently does not support")  # some scripts
+            figure = display.plot(**how).figure_
+            across, high = figure.get_size_inches()
+            if width is not None and across > width:
+                figure.set_size_inches(width, high * (width / across) ** 0.5)  # letters stay as high as they are
+            content = picture(figure, "svg")
+            if len(content) <= LARGEST:
+                return content, "image/svg+xml"
+            return picture(figure, "png", SHARP), "image/png"
+    finally:
+        for number in set(plt.get_fignums()) - before:
+            plt.close(number)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.data.table import WHOLE
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
-from perceptrons.report.hashing import hashed_columns
 from perceptrons.report.images import find_shape
 from perceptrons.theory.inputs import check_features
 from perceptrons.training.featurenames import names_of
@@ -273,3 +274,34 @@ def quietly() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X (does not have valid|has) feature names")
         yield
+
+
+def hashed_columns(model: Any, before: Any) -> int | None:
+    """The columns of the narrowest hash on the way to the model; None if there is none that is known."""
+    widths = [_width(step) for step in _steps(before)]
+    widths.append(_power(getattr(getattr(model, "columns_", None), "bits", None)))
+    return min((width for width in widths if width is not None), default=None)
+
+
+def in_bits(columns: int) -> str:
+    """1,024 columns (10 bits)."""
+    bits = columns.bit_length() - 1
+    return f"{columns:,} columns" + (f" ({bits} bit{'s' * (bits != 1)})" if columns == 2**bits else "")
+
+
+def _steps(part: Any) -> Iterator[Any]:
+    """A transformer and all inside it: of pipelines, unions and transformers of columns."""
+    yield part
+    for name in ("steps", "transformer_list", "transformers"):
+        for _, inside, *_ in getattr(part, name, None) or ():
+            yield from _steps(inside)
+
+
+def _width(step: Any) -> int | None:
+    if isinstance(step, FeatureHasher | HashingVectorizer):
+        return int(step.n_features)
+    return _power(getattr(step, "bits", None))
+
+
+def _power(bits: Any) -> int | None:
+    return 2**bits if isinstance(bits, int) and 1 <= bits <= 31 else None

@@ -8,22 +8,34 @@ import scipy.sparse as sp
 
 from perceptrons.kernel.arrays import to_host
 from perceptrons.plots import WeightsDisplay
-from perceptrons.plots.once import drawn
+from perceptrons.plots.style import drawn
 from perceptrons.report.images import dense, grey
-from perceptrons.report.page import Section, bar, element, figure, joined, paragraph, section, table, uri, user
+from perceptrons.report.page import (
+    Section,
+    bar,
+    element,
+    figure,
+    joined,
+    paragraph,
+    section,
+    short,
+    signed,
+    table,
+    uri,
+    user,
+)
 from perceptrons.report.subject import Subject, quietly
-from perceptrons.report.words import count, percent, short, signed
 from perceptrons.theory.scales import comparable_weights, uneven
 from perceptrons.training.explanation import rows_of
 from perceptrons.training.html import Html, visible
-from perceptrons.training.wording import NOT_PROBABILITIES
+from perceptrons.training.wording import NOT_PROBABILITIES, count, percent
 
 TOP, ROWS, PICTURED, SUPPORT = 10, 20, 30, 8  # shown at most: weights, classes, classes as pictures, support examples
 WORDS, VALUES = 14, 6  # of a support example
 LOOKED_AT = 500  # of the heaviest weights of a row, among which those for either class are found
 
 
-def telling(subject: Subject) -> Section:
+def important_features(subject: Subject) -> Section:
     """The section."""
     parts = _support(subject) if subject.is_kernel else _weights(subject)
     return section("features", "What it goes by", *parts, paragraph(NOT_PROBABILITIES, class_="soft"))

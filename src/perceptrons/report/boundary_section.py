@@ -1,28 +1,81 @@
-"""Could a hyperplane separate the classes, with proof; how many updates theory allows; how safe the answers are."""
+"""The boundary over two features; whether a hyperplane separates the classes, with proof; mistake bound and margins."""
 
 import time
 from typing import Any
 
 import numpy as np
 
-from perceptrons.plots import MarginsDisplay
-from perceptrons.plots.once import drawn
-from perceptrons.report.headline import learned_from_these
-from perceptrons.report.page import WIDTH, Section, details, element, figure, paragraph, section, table, user
+from perceptrons.plots import BoundaryDisplay, MarginsDisplay
+from perceptrons.plots.style import drawn
+from perceptrons.report.data_section import equal_in
+from perceptrons.report.model_section import learned_from_these
+from perceptrons.report.page import (
+    WIDTH,
+    Section,
+    details,
+    element,
+    figure,
+    paragraph,
+    seconds,
+    section,
+    short,
+    table,
+    user,
+)
 from perceptrons.report.subject import Subject, quietly
-from perceptrons.report.summary import equal_in
-from perceptrons.report.words import count, percent, seconds, short
 from perceptrons.theory import check_bound, separability
 from perceptrons.theory.certificate import Certificate
-from perceptrons.theory.in_words import fraction
-from perceptrons.training.html import Html
+from perceptrons.theory.in_words import fraction, separates, why_separable
+from perceptrons.training.html import Html, visible
+from perceptrons.training.wording import count, percent
 
+SHORT = 60  # letters of all labels together, up to which the picture is drawn narrow
 PROOF = 0.5  # of the time given is for the proof, the rest for the mistake bound
 SPENT = 0.85  # of its time: who took longer was stopped
 WITNESSES = 10  # examples of a proof that are shown
 
 
-def diagnosis(subject: Subject) -> Section:
+def boundary(subject: Subject, features: Any) -> Section | None:
+    """The section; None where there are more features than two and none were chosen."""
+    if features is None and (subject.X.shape[1] != 2 or subject.precomputed):
+        return None
+    X, y = subject.known_part()
+    names = subject.names.called(np.arange(X.shape[1]))[0] if X.shape[1] <= 100_000 else None
+    chosen = None if features is None else tuple(_column(feature, names, X.shape[1]) for feature in features)
+    if chosen is not None and len(set(chosen)) != 2:
+        raise ValueError(f"features={tuple(features)!r}: give two different features, by name or by number from 0.")
+    shown = chosen or (0, 1)
+    with quietly():
+        # names cut here, since a display would write control characters into its picture
+        display = BoundaryDisplay.from_estimator(subject.model, X, y, features=chosen)
+    display.names = (visible(subject.names.of(shown[0])), visible(subject.names.of(shown[1])))
+    display.classes = np.array([visible(str(label)) for label in subject.classes], object)
+    wrong = int((display.predicted != display.codes).sum())
+    alt = (
+        f"The regions of the classes over {display.names[0]} and {display.names[1]}, with the examples in them; "
+        f"{wrong:,} of {len(display.codes):,} are mistakes, crossed."
+    )
+    caption = "Each region is what the model answers there; lines between them are its boundary."
+    if X.shape[1] > 2:
+        caption += (
+            f" The other {X.shape[1] - 2:,} features are held at their means, so that points may lie in other regions."
+        )
+    if subject.left_out():
+        caption += f" {subject.left_out()}"
+    legend = subject.known * max(len(label) for label in display.classes)
+    width = WIDTH if legend <= SHORT else None  # or the legend would leave no room for the plane
+    return section("boundary", "The boundary", figure(drawn(display, width=width), alt, caption))
+
+
+def _column(feature: Any, names: list[str] | None, width: int) -> int:
+    if names is not None and str(feature) in names:
+        return names.index(str(feature))
+    if str(feature).isdecimal() and int(feature) < width:
+        return int(feature)
+    raise ValueError(f"features: there is no feature {feature!r}: give two by name, or by number from 0.")
+
+
+def separability_and_margins(subject: Subject) -> Section:
     """The section."""
     parts: list[Any] = [paragraph(subject.left_out())] if subject.left_out() else []
     X, y = subject.known_part()
@@ -65,30 +118,22 @@ def _separable(subject: Subject, X: Any, y: np.ndarray) -> tuple[list[Html], boo
 
 def _why(subject: Subject, found: Certificate, in_time: bool) -> str:
     """The certificate in words. Digits that depend on how fast the machine is are left out."""
-    rows = np.flatnonzero(subject.is_known)
+    known = np.flatnonzero(subject.is_known)
     if found.separable is None:
         return f"No proof was found in {seconds(subject.max_seconds)}, neither for nor against it."
+    if found.separable and not in_time:
+        return f"{separates(found)}; there was no time to find by how much."
+
+    def places(rows: list[int]) -> str:
+        return subject.places(known[rows])
+
+    where = equal_in(subject)
+    same = "hold the same point" if where is None else f"are equal in {where}"
+    why = why_separable(found, places, places, f"{same}, with different labels")
     if found.separable:
-        puts = "A hyperplane puts every example on its side" if len(found.classes) == 2 else (
-            f"{len(found.classes)} linear scores give every example its class")  # fmt: skip
-        if not in_time or found.margin is None or found.support is None:
-            return f"{puts}; there was no time to find by how much."
-        near = subject.places(rows[sorted(set(found.support.rows))])
-        return (
-            f"{puts}, with a margin of {found.margin[0]:.4g} or more. More than {found.margin[1]:.4g} is not possible, "
-            f"since the classes come so close near {near}. A perceptron that goes on gets all of these right."
-        )
-    witness: Any = found.witness
-    places = sorted(set(witness.rows))
-    if len(places) == 1:
-        return f"Of {subject.place(int(rows[places[0]]))} all features are 0, so that every boundary goes through it."
-    if len(places) == 2:
-        same = "hold the same point" if equal_in(subject) is None else f"are equal in {equal_in(subject)}"
-        return f"{subject.places(rows[places])} {same}, with different labels."
-    return (
-        f"The classes overlap: {len(places)} examples, weighted, cancel out exactly, which they cannot if a linear "
-        "boundary has each on its side. So no perceptron ever gets all of these right, though perhaps most."
-    )
+        return f"{why} A perceptron that goes on gets all of these right."
+    overlap = len(set(found.witness.rows)) > 2  # type: ignore[union-attr]
+    return why + " So no perceptron ever gets all of these right, though perhaps most." * overlap
 
 
 def _whole(number: int) -> str:

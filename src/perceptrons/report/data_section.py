@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.report.hashing import in_bits
 from perceptrons.report.page import (
     Section,
     bar,
@@ -15,15 +14,16 @@ from perceptrons.report.page import (
     joined,
     paragraph,
     section,
+    short,
     table,
     user,
     warning,
 )
-from perceptrons.report.subject import Subject
-from perceptrons.report.words import count, percent, short
+from perceptrons.report.subject import Subject, in_bits
 from perceptrons.theory.duplicates import contradictions
 from perceptrons.theory.scales import largest_values, scaler_for, scales
 from perceptrons.training.html import Html
+from perceptrons.training.wording import count, percent
 
 CLASSES, GROUPS, NAMED = 20, 5, 5  # shown at most
 

@@ -7,17 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from perceptrons.modelfile import write_whole
-from perceptrons.report.accuracy import accuracy
-from perceptrons.report.diagnosis import diagnosis
-from perceptrons.report.headline import headline
-from perceptrons.report.mistakes import worst_mistakes
+from perceptrons.report.boundary_section import boundary, separability_and_margins
+from perceptrons.report.data_section import data_summary
+from perceptrons.report.features_section import important_features
+from perceptrons.report.mistakes_section import accuracy, worst_mistakes
+from perceptrons.report.model_section import headline, how_trained
 from perceptrons.report.page import whole_page
-from perceptrons.report.plane import boundary
-from perceptrons.report.reproduce import how_to_reproduce
+from perceptrons.report.reproduce_section import how_to_reproduce
 from perceptrons.report.subject import Origin, subject_of
-from perceptrons.report.summary import data_summary
-from perceptrons.report.telling import telling
-from perceptrons.report.training import how_trained
 from perceptrons.training.html import visible
 
 
@@ -117,10 +114,10 @@ def report(
         data_summary(subject),
         how_trained(subject),
         accuracy(subject),
-        telling(subject),
+        important_features(subject),
         worst_mistakes(subject),
         boundary(subject, features),
-        diagnosis(subject),
+        separability_and_margins(subject),
         how_to_reproduce(subject),
     ]
     return Report(whole_page(title, headline(subject, title), [part for part in sections if part is not None]), title)

@@ -1,4 +1,4 @@
-"""How to make all of it again: versions, files and their checksums, the model's parameters as code and as a command."""
+"""How to make all of it again: versions, files and their checksums, the parameters of the model as code and command."""
 
 import json
 import platform
