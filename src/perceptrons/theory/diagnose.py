@@ -69,7 +69,7 @@ class Diagnosis:
     examples: Examples
     fit_intercept: bool
     feature_names: Sequence[str] | None
-    lines: Sequence[int] | None
+    lines: Any
     groups: list[np.ndarray]
     scales: Scales
     certificate: Certificate
@@ -216,7 +216,7 @@ def diagnose(
     fit_intercept: bool = True,
     max_seconds: float | None = 60.0,
     feature_names: Sequence[str] | None = None,
-    lines: Sequence[int] | None = None,
+    lines: Any = None,
     tell: Callable[[str], None] | None = None,
 ) -> Diagnosis:
     """Find out whether a hyperplane separates the classes, with proof, and what makes learning it hard.

@@ -224,7 +224,7 @@ class Prover:
         if not groups:
             return None
         rows = groups[0]
-        pair = rows[[0, np.argmax(codes[rows] != codes[rows[0]])]]
+        pair = rows[[0, int(np.argmax(codes[rows] != codes[rows[0]]))]]
         return self._combination(Demands(pair, codes[pair[::-1]]), [1, 1])
 
     def _passes(self) -> tuple[np.ndarray, np.ndarray]:
