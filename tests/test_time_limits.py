@@ -15,7 +15,7 @@ from perceptrons import Perceptron
 from perceptrons.passes.nearest import corral_for, enter
 from perceptrons.report import boundary_section as in_report
 from perceptrons.report import report
-from perceptrons.selection import compare, tuned
+from perceptrons.selection import compare
 from perceptrons.theory import bounds, hulls, inputs, separability
 from perceptrons.theory.hulls import Demands
 from perceptrons.theory.inputs import check_examples
@@ -187,7 +187,7 @@ class Slow(LinearSVC):
 
 
 def test_compare_begins_no_setting_of_a_learner_that_cannot_be_stopped_in_too_little_time(clock, rng, monkeypatch):
-    monkeypatch.setattr(tuned, "time", clock)
+    monkeypatch.setattr(import_module("perceptrons.selection.compare"), "time", clock)
     monkeypatch.setattr(Slow, "clock", clock)
     X = rng.standard_normal((60, 3))
     grid = {"C": [0.01, 0.1, 1.0, 10.0, 100.0]}

@@ -141,7 +141,7 @@ def _say(line: str) -> None:
 
 def show(found: "Compared", read: "WholeData", console: "Console") -> None:
     """The report for people."""
-    from perceptrons.selection.recipe import named
+    from perceptrons.selection.search import named
 
     sizes = found.sizes
     console.print(read.in_words(), markup=False)

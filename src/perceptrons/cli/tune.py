@@ -86,7 +86,7 @@ def tune(
     from perceptrons.cli.tuning import grid_of, new_model, show, summary
     from perceptrons.cli.wholedata import ledger_file, part_of, read_whole, refusing_what_is_wrong
     from perceptrons.selection import recipe
-    from perceptrons.selection.recipe import named
+    from perceptrons.selection.search import named
 
     check_split(time_order, group_column, dev=(dev, dev_share), test=(test, test_share))
     check_output(output, *data, dev, test)

@@ -1,11 +1,11 @@
-"""Who is compared: the perceptron's variants and its relatives from scikit-learn, with the settings to try of each."""
+"""Who is compared: variants of the perceptron and other linear models, the settings to try of each, and their sizes."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
-from perceptrons.selection.grids import mean_square, usual_grid, within
+from perceptrons.training.choices import check_choices
 from perceptrons.training.estimating import Training
 
 # Of C, alpha and margin, relative to the mean |x|^2: the same for all, the middle first, as time may be limited
@@ -36,6 +36,19 @@ LEARNERS = (
     *PLAIN, "margin", "pa1", "arow", "kernel", "naive_bayes", "logistic", "svm",
     "least_squares", "ridge",
 )  # fmt: skip
+MARGINS = (1.0, 10.0)  # beside 0, times eta0 times the mean |x|^2: what one update adds to the score of its example
+CAREFUL = {"pa1": (0.1, 1.0), "arow": (0.1, 1.0, 10.0)}  # C, over the mean |x|^2
+REACHES = (0.3, 1.0, 3.0)  # gamma, times that of "scale"
+POWERS = (2, 3, 4)
+SMALLEST, LARGEST = 1e-12, 1e12  # that perceptrons take as C
+# Of scikit-learn's: what predict reads. The first entry that fits counts.
+NEEDED = (
+    ("theta_", "var_", "class_prior_"),  # Gaussian naive Bayes
+    ("feature_log_prob_", "class_log_prior_"),  # other naive Bayes
+    ("coef_", "intercept_"),
+    ("mean_", "scale_"),  # scalers
+    ("scale_",),
+)
 
 
 class Learner(NamedTuple):
@@ -160,3 +173,125 @@ def _naive_bayes(X: Any) -> Learner:
         grid = {"multinomialnb__alpha": list(SMOOTHING)}
         return Learner(name, "naive Bayes of |x|", RELATIVE, unsigned, [grid])
     return Learner(name, "Gaussian naive Bayes", RELATIVE, GaussianNB(), [{"var_smoothing": list(WIDENING)}])
+
+
+def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
+    """Settings for `recipe` that cover what usually matters, by the scale of the data.
+
+    When to use it: for a first search. When not: you know your data; the values of a first search can be refined.
+
+    Parameters
+    ----------
+    estimator : Perceptron or KernelPerceptron
+        Any other gets no settings: its epochs alone are tuned.
+    X : array or sparse matrix
+        What it learns from.
+
+    Returns
+    -------
+    list of dict
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.selection import usual_grid
+    >>> for settings in usual_grid(Perceptron(), [[2.0, 0.0], [0.0, 2.0]]):
+    ...     print(settings)
+    {'step': ['constant'], 'margin': [0.0, 4.0, 40.0]}
+    {'step': ['pa1'], 'C': [0.025, 0.25]}
+    {'step': ['arow'], 'C': [0.025, 0.25, 2.5]}
+    """
+    if isinstance(estimator, KernelPerceptron):
+        return [_of_kernel(estimator.kernel, X)]
+    if not isinstance(estimator, Perceptron):
+        return [{}]
+    square = mean_square(X)
+    margins = [0.0, *within(factor * float(estimator.eta0) * square for factor in MARGINS)]
+    steps: list[dict[str, list[Any]]] = [{"step": ["constant"], "margin": margins}]
+    steps += [{"step": [step], "C": within(C / square for C in values)} for step, values in CAREFUL.items()]
+    return [settings for settings in steps if _possible(estimator, settings["step"][0])]
+
+
+def _of_kernel(kernel: Any, X: Any) -> dict[str, list[Any]]:
+    if kernel == "poly":
+        return {"degree": list(POWERS)}
+    if kernel in ("rbf", "laplacian"):
+        scale = 1.0 / (np.shape(X)[1] * _spread(X))
+        return {"gamma": within(reach * scale for reach in REACHES)}
+    return {}
+
+
+def _possible(estimator: Perceptron, step: str) -> bool:
+    """Does the step go with the other parameters?"""
+    try:
+        check_choices(clone(estimator).set_params(step=step))
+    except ValueError:
+        return False
+    return True
+
+
+def mean_square(X: Any) -> float:
+    """The mean |x|^2; 1 if all are 0."""
+    if sp.issparse(X):
+        return float(np.square(X.data, dtype=np.float64).sum() / max(1, X.shape[0])) or 1.0
+    X = np.asarray(X)
+    return float(np.einsum("ij,ij->", X, X, dtype=np.float64) / max(1, len(X))) or 1.0
+
+
+def _spread(X: Any) -> float:
+    """The variance of all values, as gamma="scale" takes it; 1 if there is none."""
+    if sp.issparse(X):
+        mean = X.mean()
+        return float(X.multiply(X).mean() - mean**2) or 1.0
+    return float(np.asarray(X).var()) or 1.0
+
+
+def _rounded(value: float) -> float:
+    """Three digits are enough, and easier to read."""
+    return float(f"{value:.3g}")
+
+
+def within(values: Iterable[float]) -> list[float]:
+    """Values that all learners take, each once: those of data on odd scales may not be."""
+    return list(dict.fromkeys(_rounded(min(max(value, SMALLEST), LARGEST)) for value in values))
+
+
+def size_of(model: Any) -> int | None:
+    """Bytes of the numbers that predicting needs; None where it is not known what a model needs.
+
+    Counted: weights and biases, zeros too; of a kernel the support examples and their coefficients; of votes the
+    support examples and the log of updates (and the start); of a pipeline all its steps. Not counted: the names of
+    classes and features, and what only learning on needs, such as the sums of an average or the variances of AROW.
+
+    When to use it: to compare models that have learned the same. When not: for the size of a file, which also holds
+    what learning on needs.
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.selection import size_of
+    >>> size_of(Perceptron().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]))  # two weights and a bias
+    24
+    """
+    if hasattr(model, "steps"):
+        sizes = [size_of(step) for _, step in model.steps if step not in (None, "passthrough")]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+    if isinstance(model, FunctionTransformer):
+        return 0
+    voting = getattr(model, "combine", None) == "vote"
+    if hasattr(model, "support_vectors_"):
+        rest = model._learner.log if voting else model.dual_coef_
+        return _bytes(model.support_vectors_) + _bytes(rest) + _bytes(getattr(model, "intercept_", ()))
+    if voting:
+        votes, start = model._learner.votes, model._learner.weights.start()
+        return _bytes(votes.log) + sum(map(_bytes, votes.support)) + sum(map(_bytes, start))
+    for names in NEEDED:
+        if all(hasattr(model, name) for name in names):
+            return sum(_bytes(getattr(model, name)) for name in names)
+    return None
+
+
+def _bytes(array: Any) -> int:
+    if sp.issparse(array):
+        return int(array.data.nbytes + array.indices.nbytes + array.indptr.nbytes)
+    return int(np.asarray(array).nbytes)
