@@ -13,6 +13,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.lines import Line2D
 from matplotlib.path import Path
 
 # Okabe and Ito (2008), safe for the colour-blind; dark and light in turn, so that neighbours differ in grey too
@@ -165,11 +166,6 @@ def number(value: float) -> str:
     return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
 
 
-def counted(n: int, thing: str) -> str:
-    """'1 mistake', '2,000 mistakes'."""
-    return f"{n:,} {thing}" + "s" * (n != 1)
-
-
 def figure_and_axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
     """The axes given and their figure, or a new figure of this size in inches with one pair of axes."""
     if ax is not None:
@@ -200,6 +196,24 @@ def panels(
             if sharex and r < rows - 1:
                 axes[r, c].tick_params(labelbottom=False)
     return figure, axes
+
+
+def scatter_classes(
+    ax: Any, points: np.ndarray, codes: np.ndarray, labels: list[str], size: float, absent: bool = True
+) -> list[Any]:
+    """Draw examples in the colours and markers of their classes; returns a handle a class for the legend.
+
+    absent: also for classes that no example is of.
+    """
+    handles: list[Any] = []
+    for k, label in enumerate(labels):
+        own = points[codes == k]
+        look = {"c": colour(k), "marker": marker(k), "edgecolors": "white", "linewidths": 0.5}
+        ax.scatter(own[:, 0], own[:, 1], s=size * area(k), zorder=3, **look)
+        if len(own) or absent:
+            look = {"color": colour(k), "marker": marker(k), "mec": "white", "mew": 0.5, "ls": ""}
+            handles.append(Line2D([], [], ms=6.5 * area(k) ** 0.5, label=label, **look))
+    return handles
 
 
 def thinned(n: int, at_most: int, always: np.ndarray | None = None) -> np.ndarray:

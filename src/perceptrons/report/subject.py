@@ -16,6 +16,7 @@ from perceptrons.data.table import WHOLE
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.report.images import find_shape
+from perceptrons.theory.geometry import true_lead
 from perceptrons.theory.inputs import check_features
 from perceptrons.training.featurenames import names_of
 from perceptrons.training.targets import read_target
@@ -137,13 +138,7 @@ class Subject:
     def leads(self) -> np.ndarray:
         """By how much the score of the true class leads its best rival; NaN where the label is not known."""
         codes = np.where(self.is_known, self.codes, 0)
-        if self.scores.ndim == 1:
-            lead = np.where(codes == 1, self.scores, -self.scores)
-        else:
-            rows, rivals = np.arange(self.n), self.scores.copy()
-            rivals[rows, codes] = -np.inf
-            lead = self.scores[rows, codes] - rivals.max(axis=1)
-        return np.where(self.is_known, lead, np.nan)
+        return np.where(self.is_known, true_lead(self.scores, codes), np.nan)
 
     def place(self, row: int) -> str:
         """line 17, a.tsv:17, or example 17, counted from 1."""

@@ -14,7 +14,7 @@ from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.geometry import norms
 from perceptrons.theory.in_words import InWords
 from perceptrons.theory.inputs import Clock, Examples, check_examples
-from perceptrons.theory.model_bound import join, most_updates, starting_weights
+from perceptrons.theory.model_bound import falling_distance, most_updates, starting_weights
 from perceptrons.theory.separability import separability
 from perceptrons.training.choices import check_choices
 from perceptrons.training.inputs import as_rows
@@ -147,10 +147,10 @@ def convergence(
     if bound.deviation > 0:  # the time was up before the margin was known
         return Convergence(True, None, None, None, None, None, None, certificate)
     at_most = most_updates(bound, start, float(eta0), 0.0)
-    rho = float(eta0) * bound.radius**2 / bound.margin * (math.sqrt(2) if start.ndim == 2 else 1.0)
+    star, rho = falling_distance(bound, eta0)
     model.set_params(max_iter=min(LONGEST, at_most + 1), max_seconds=_left(until))
     model.fit(examples.X, examples.codes, *given)
-    done, star = model.converged_, join(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept))
+    done = model.converged_
     return Convergence(
         converges=True,
         at_most=at_most,

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.theory.inputs import canonical
 from perceptrons.training.structure import sound_csr
 
 BLOCK = 1 << 14  # numbers hashed at a time: few enough to stay in the cache
@@ -36,7 +37,7 @@ def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
     >>> [group.tolist() for group in contradictions(X, np.array([0, 1, 1, 1, 0]))]
     [[0, 2, 4]]
     """
-    X = _once_each(X) if sp.issparse(X) else np.asarray(X)
+    X = canonical(sound_csr(X)) if sp.issparse(X) else np.asarray(X)
     codes = np.asarray(codes)
     if codes.shape != X.shape[:1]:
         raise ValueError(f"X has {X.shape[0]:,} rows, and there are classes for {codes.size:,}: give as many.")
@@ -62,15 +63,6 @@ def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
     rows = grouped[np.isin(same[grouped], contradicted)]
     rows = rows[np.argsort(same[rows], kind="stable")]
     return np.split(rows, np.flatnonzero(np.diff(same[rows])) + 1) if len(rows) else []
-
-
-def _once_each(X: Any) -> Any:
-    """CSR with every column once a row, in ascending order; the matrix given is not changed."""
-    X = sound_csr(X)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
 
 
 # A hash is a sum of whole numbers that wraps around: the same in whatever order it is added up, unlike one of floats.

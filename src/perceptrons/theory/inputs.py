@@ -46,19 +46,33 @@ def check_examples(X: Any, y: Any) -> Examples:
 
 def check_rows(X: Any) -> Any:
     """X alone; a fresh estimator stands for the one that would be fitted, so the errors are the same."""
-    return _canonical(check_matrix(Perceptron(), X, reset=True))
+    return canonical(check_matrix(Perceptron(), X, reset=True))
 
 
 def check_features(model: Any, X: Any) -> Any:
     """X for a fitted model: its number of features, and their names where the model knows them."""
     if isinstance(model, BaseEstimator) and hasattr(model, "n_features_in_"):
-        return _canonical(check_matrix(model, X, reset=False))
+        return canonical(check_matrix(model, X, reset=False))
     stand_in = Perceptron()
     stand_in.n_features_in_ = model.coef_.shape[-1]
-    return _canonical(check_matrix(stand_in, X, reset=False))
+    return canonical(check_matrix(stand_in, X, reset=False))
 
 
-def _canonical(X: Any) -> Any:
+def codes_among(y: Any, n: int, classes: np.ndarray) -> np.ndarray:
+    """The number of each label among the classes, or a ValueError that names the first that is none of them."""
+    target = read_target(y, n)
+    if target.several:
+        raise ValueError("y has several labels an example: distances, margins and pictures are about one.")
+    places = {label: place for place, label in enumerate(classes.tolist())}
+    found = np.array([places.get(label, -1) for label in target.classes.tolist()], np.intp)[target.codes]
+    if (found < 0).any():
+        row = int(np.argmax(found < 0))
+        label = target.classes.tolist()[target.codes[row]]
+        raise ValueError(f"y[{row}] = {label!r} is none of the model's classes, {classes[:10].tolist()}.")
+    return found
+
+
+def canonical(X: Any) -> Any:
     """A CSR matrix in which no column stands twice in a row; the caller's stays as it is."""
     if not sp.issparse(X):
         return X

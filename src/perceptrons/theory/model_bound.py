@@ -167,6 +167,12 @@ def join(w: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.array(whole[0] if len(whole) == 1 else whole, np.float64)
 
 
+def falling_distance(bound: Bound, eta0: float) -> tuple[np.ndarray, float]:
+    """w* as `join` makes it, and the rho for which |w_k - rho w*|^2 falls at every update: eta0 R^2 / gamma."""
+    star = join(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept))
+    return star, float(eta0) * bound.radius**2 / bound.margin * (math.sqrt(2) if star.ndim == 2 else 1.0)
+
+
 def most_updates(bound: Bound, start: np.ndarray, eta: float, margin: float) -> int:
     """The bound for any start w0, step eta and margin m that is demanded; w0 as `join` makes it.
 

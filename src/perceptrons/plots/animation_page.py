@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -10,80 +11,12 @@ from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from perceptrons.plots import style
 from perceptrons.training.html import escaped
+from perceptrons.training.wording import count
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 640, 480, 58, 48, 8, 8
 
-STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 760px; padding: 12px; background: #fff; color: #222;
-  font: 16px/1.4 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-h1 { font-size: 1.15em; margin: 0 0 .3em; }
-svg.plane { display: block; width: 100%; height: auto; }
-svg.plane text { font-size: 14px; fill: #222; }
-#text { min-height: 2.9em; margin: .3em 0; }
-.controls { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; }
-.controls button { font: inherit; min-width: 44px; min-height: 44px; padding: 0 .7em; border: 1px solid #6e6e6e;
-  border-radius: 6px; background: #f4f4f4; color: #222; cursor: pointer; }
-.controls button:focus-visible, .controls input:focus-visible { outline: 3px solid #0072b2; outline-offset: 2px; }
-.controls input { flex: 1 1 200px; min-width: 120px; height: 44px; accent-color: #0072b2; }
-ul { list-style: none; display: flex; flex-wrap: wrap; gap: .2em 1.2em; margin: .6em 0; padding: 0; }
-li svg { width: 1.1em; height: 1.1em; vertical-align: -.15em; overflow: visible; }
-li { overflow-wrap: anywhere; }
-@media (max-width: 520px) { svg.plane text { font-size: 19px; } }
-.note { color: #555; font-size: .9em; margin: .4em 0; }
-"""
-
-SCRIPT = """
-"use strict";
-const data = JSON.parse(document.getElementById("data").textContent);
-const at = id => document.getElementById(id);
-const slider = at("slider"), play = at("play"), ring = at("ring");
-const regions = data.classes.map((_, k) => at("region" + k));
-let now = 0, timer = null;
-function show(i) {
-  now = Math.max(0, Math.min(data.frames.length - 1, i));
-  const frame = data.frames[now];
-  regions.forEach((region, k) => region.setAttribute("points", frame.r[k]));
-  if (frame.e) {
-    ring.setAttribute("cx", frame.e[0]);
-    ring.setAttribute("cy", frame.e[1]);
-  }
-  ring.setAttribute("visibility", frame.e ? "visible" : "hidden");
-  at("text").textContent = frame.t;
-  slider.value = now;
-  slider.setAttribute("aria-valuetext", frame.t);
-}
-function stop() {
-  clearInterval(timer);
-  timer = null;
-  play.textContent = "\\u25B6 Play";
-}
-function start() {
-  if (now === data.frames.length - 1) show(0);
-  play.textContent = "\\u23F8 Pause";
-  timer = setInterval(() => {
-    show(now + 1);
-    if (now === data.frames.length - 1) stop();
-  }, data.wait);
-}
-const toggle = () => timer === null ? start() : stop();
-const go = i => { stop(); show(i); };
-play.addEventListener("click", toggle);
-at("back").addEventListener("click", () => go(now - 1));
-at("next").addEventListener("click", () => go(now + 1));
-slider.addEventListener("input", () => go(Number(slider.value)));
-document.addEventListener("keydown", event => {
-  if (event.ctrlKey || event.altKey || event.metaKey) return;
-  const moves = {ArrowLeft: now - 1, ArrowDown: now - 1, ArrowRight: now + 1, ArrowUp: now + 1,
-    Home: 0, End: data.frames.length - 1};
-  if (event.key in moves) go(moves[event.key]);
-  else if (event.key === " " && event.target.tagName !== "BUTTON") toggle();
-  else return;
-  event.preventDefault();
-});
-show(0);
-"""
+FOLDER = files("perceptrons.plots")
+STYLE, SCRIPT = (FOLDER.joinpath(f"animation.{kind}").read_text("utf-8") for kind in ("css", "js"))
 
 
 def page(
@@ -102,7 +35,7 @@ def page(
         {
             "r": [_points(place(region)) if len(region) else "" for region in regions],
             "e": None if example is None else [round(float(part), 1) for part in place(example)[0]],
-            "t": f"{_plain(text)} {style.counted(mistakes, 'mistake')} so far.",
+            "t": f"{_plain(text)} {count(mistakes, 'mistake')} so far.",
         }
         for regions, example, _, text, mistakes in frames
     ]
@@ -132,7 +65,8 @@ def page(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
 <title>The perceptron's boundary, update by update</title>
-<style>{STYLE}</style>
+<style>
+{STYLE}</style>
 </head>
 <body>
 <h1>The perceptron's boundary, update by update</h1>
@@ -158,7 +92,8 @@ def page(
 <p class="note">Keys: arrows for one update back or on, space to play or pause, Home and End.</p>
 {below}
 <script type="application/json" id="data">{held}</script>
-<script>{SCRIPT}</script>
+<script>
+{SCRIPT}</script>
 </body>
 </html>
 """

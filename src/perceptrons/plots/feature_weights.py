@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.plots import space, style
-from perceptrons.plots.reading import split_pipeline
+from perceptrons.plots.estimators import split_pipeline
 
 CHANNELS = "RdBu_r"  # white at 0; red and blue are told apart by all but the very few who see no colour at all
 

@@ -1,4 +1,4 @@
-"""The losses that the lectures compare, against the margin y·s (spec 2)."""
+"""The losses that the lectures compare, against the margin y·s."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -11,7 +11,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.theory.inputs import check_rows
-from perceptrons.training.targets import read_target
 
 
 def fitted_classes(estimator: Any) -> np.ndarray:
@@ -29,20 +28,6 @@ def fitted_classes(estimator: Any) -> np.ndarray:
     if len(classes) < 2:
         raise ValueError(f"This {name} knows only the class {np.asarray(classes).tolist()[0]!r}: nothing to draw yet.")
     return np.asarray(classes)
-
-
-def codes_of(y: Any, n: int, classes: np.ndarray) -> np.ndarray:
-    """The number of each label among the classes, or a ValueError that names the first that is none of them."""
-    target = read_target(y, n)
-    if target.several:
-        raise ValueError("y has several labels an example: pictures are about one.")
-    places = {label: place for place, label in enumerate(classes.tolist())}
-    found = np.array([places.get(label, -1) for label in target.classes.tolist()], np.intp)[target.codes]
-    if (found < 0).any():
-        row = int(np.argmax(found < 0))
-        label = target.classes.tolist()[target.codes[row]]
-        raise ValueError(f"y[{row}] = {label!r} is none of the model's classes, {classes[:10].tolist()}.")
-    return found
 
 
 def feature_names(estimator: Any, X: Any = None) -> list[str] | None:
