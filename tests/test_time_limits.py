@@ -16,7 +16,7 @@ from perceptrons.passes.nearest import corral_for, enter
 from perceptrons.report import boundary_section as in_report
 from perceptrons.report import report
 from perceptrons.selection import compare
-from perceptrons.theory import bounds, hulls, inputs, separability
+from perceptrons.theory import hulls, inputs, separability
 from perceptrons.theory.hulls import Demands
 from perceptrons.theory.inputs import check_examples
 from perceptrons.theory.verification import Total
@@ -39,7 +39,7 @@ class StandingClock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = StandingClock()
-    for module in (inputs, bounds, in_report):
+    for module in (inputs, in_report):
         monkeypatch.setattr(module, "time", clock)
     return clock
 

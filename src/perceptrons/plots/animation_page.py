@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from importlib.resources import files
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from perceptrons.training.wording import count
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 640, 480, 58, 48, 8, 8
 
-FOLDER = files("perceptrons.plots")
-STYLE, SCRIPT = (FOLDER.joinpath(f"animation.{kind}").read_text("utf-8") for kind in ("css", "js"))
+HTML, STYLE, SCRIPT = (
+    files("perceptrons.plots").joinpath(f"animation.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
+)
+TEMPLATE = Template(HTML)
 
 
 def page(
@@ -56,47 +59,14 @@ def page(
         f"{escaped(_plain(label))}</li>"
         for k, label in enumerate(labels)
     )
-    below = f'<p class="note">{escaped(note)}.</p>' if note else ""
     right, floor = WIDTH - RIGHT, HEIGHT - BOTTOM
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>The perceptron's boundary, update by update</title>
-<style>
-{STYLE}</style>
-</head>
-<body>
-<h1>The perceptron's boundary, update by update</h1>
-<svg class="plane" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="Examples and the regions of the classes">
-<defs>{shapes}<clipPath id="inside"><rect x="{LEFT}" y="{TOP}" width="{right - LEFT}" height="{floor - TOP}"/>
-</clipPath></defs>
-<g clip-path="url(#inside)">{areas}<g stroke="#fff" stroke-width="0.6">{dots}</g>
-<circle id="ring" r="11" fill="none" stroke="{style.INK}" stroke-width="3" visibility="hidden"/></g>
-<path d="M{LEFT},{TOP}V{floor}H{right}" fill="none" stroke="{style.PALE}"/>
-{_ticks(box, place)}
-<text x="{(LEFT + right) / 2:g}" y="{HEIGHT - 8}" text-anchor="middle">{escaped(_plain(names[0]))}</text>
-<text transform="translate(16,{(TOP + floor) / 2:g}) rotate(-90)" text-anchor="middle">
-{escaped(_plain(names[1]))}</text>
-</svg>
-<p id="text" aria-live="polite"></p>
-<div class="controls">
-<button id="back" type="button" aria-label="one update back">&#9664;&#xFE0E;</button>
-<button id="play" type="button">&#9654; Play</button>
-<button id="next" type="button" aria-label="one update on">&#9654;&#xFE0E;</button>
-<input id="slider" type="range" min="0" max="{len(frames) - 1}" value="0" aria-label="update">
-</div>
-<ul>{keys}</ul>
-<p class="note">Keys: arrows for one update back or on, space to play or pause, Home and End.</p>
-{below}
-<script type="application/json" id="data">{held}</script>
-<script>
-{SCRIPT}</script>
-</body>
-</html>
-"""
+    return TEMPLATE.substitute(
+        style=STYLE, script=SCRIPT, data=held, width=WIDTH, height=HEIGHT, left=LEFT, top=TOP, right=right, floor=floor,
+        across=right - LEFT, up=floor - TOP, middle=f"{(LEFT + right) / 2:g}", centre=f"{(TOP + floor) / 2:g}",
+        below_axis=HEIGHT - 8, ink=style.INK, pale=style.PALE, shapes=shapes, areas=areas, dots=dots, keys=keys,
+        ticks=_ticks(box, place), name_across=escaped(_plain(names[0])), name_up=escaped(_plain(names[1])),
+        last=len(frames) - 1, note=f'<p class="note">{escaped(note)}.</p>' if note else "",
+    )  # fmt: skip
 
 
 def _plain(text: str) -> str:

@@ -1,10 +1,8 @@
 """The decision regions of a classifier over two features, with boundary, margin, mistakes and support examples."""
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from matplotlib.lines import Line2D
 from scipy.ndimage import distance_transform_edt
 
@@ -13,6 +11,7 @@ from perceptrons.plots import space, style
 from perceptrons.plots.estimators import feature_names, fitted_classes, leads, nameless, rows_of, scores_of
 from perceptrons.plots.plane import Plane, choose_features, plane_of
 from perceptrons.theory import margins
+from perceptrons.theory.duplicates import row_bytes
 from perceptrons.theory.inputs import codes_among
 from perceptrons.training.votes import Votes
 from perceptrons.training.wording import count
@@ -331,19 +330,5 @@ def support_of(estimator: Any, X: Any) -> np.ndarray | None:
         return None
     if rows.shape[1] != kept.shape[1]:
         return None
-    if sp.issparse(rows) != sp.issparse(kept):
-        rows, kept = sp.csr_matrix(rows), sp.csr_matrix(kept)
-    known = set(_fingerprints(kept))
-    return np.array([row in known for row in _fingerprints(rows.astype(kept.dtype))], bool)
-
-
-def _fingerprints(X: Any) -> list[bytes]:
-    """Rows as bytes that are equal where the rows are."""
-    if not sp.issparse(X):
-        return [row.tobytes() for row in np.ascontiguousarray(X) + 0.0]
-    X = sp.csr_matrix(X, copy=True)
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    ends = X.indptr.tolist()
-    columns = X.indices.astype(np.int64)
-    return [columns[a:b].tobytes() + X.data[a:b].tobytes() for a, b in pairwise(ends)]
+    known = set(row_bytes(kept))
+    return np.array([row in known for row in row_bytes(rows.astype(kept.dtype))], bool)

@@ -154,11 +154,7 @@ class WeightsDisplay:
         columns = min(rows, 3 if rows <= 9 else 4)
         lines = -(-rows // columns)
         size = (2.9 * columns, lines * (0.75 + 0.2 * max(tallest, 3)))
-        self.figure_, grid = style.panels(ax, lines, columns, size)
-        self.axes_, spare = grid.ravel()[:rows], grid.ravel()[rows:]
-        self.ax_ = self.axes_[0]
-        for panel in spare:
-            panel.set_axis_off()
+        self._grid(ax, lines, columns, size)
         reach = 1.05 * (np.abs(self.coef).max() or 1.0)
         for row, panel in enumerate(self.axes_):
             self._panel(panel, row, top, int(np.clip(0.45 * space.letters_across(panel, 7.5), 6, 16)))
@@ -169,6 +165,15 @@ class WeightsDisplay:
                 panel.tick_params(labelbottom=False)
             else:
                 panel.set_xlabel("weight", fontsize=8.5)
+
+    def _grid(self, ax: Any, lines: int, columns: int, size: tuple[float, float]) -> list[Any]:
+        """A panel for every row of the weights; those of the grid that are left are blank. Returns all."""
+        self.figure_, grid = style.panels(ax, lines, columns, size)
+        panels = list(grid.ravel())
+        self.axes_, self.ax_ = grid.ravel()[: len(self.coef)], panels[0]
+        for panel in panels[len(self.coef) :]:
+            panel.set_axis_off()
+        return panels
 
     def _panel(self, ax: Any, row: int, top: int, width: int) -> None:
         chosen = self.heaviest(row, top)
@@ -198,11 +203,7 @@ class WeightsDisplay:
         lines = -(-rows // columns)
         tall = min(2.0, max(0.6, shape[0] / shape[1]))
         size = (max(3.4, 1.45 * columns + 0.9), max(2.4, lines * (1.4 * tall + 0.3)))
-        self.figure_, grid = style.panels(ax, lines, columns, size)
-        self.axes_, spare = grid.ravel()[:rows], grid.ravel()[rows:]
-        self.ax_ = self.axes_[0]
-        for panel in spare:
-            panel.set_axis_off()
+        panels = self._grid(ax, lines, columns, size)
         reach = float(np.abs(self.coef).max()) or 1.0
         for row, panel in enumerate(self.axes_):
             image = panel.imshow(
@@ -218,7 +219,7 @@ class WeightsDisplay:
         first, second = (style.shorten(label, 14) for label in self.classes.tolist()[:2])
         if rows == 1:
             self.ax_.set_title(f"red: {second}, blue: {first}", fontsize=9.5, loc="center")
-        bar = self.figure_.colorbar(image, ax=list(grid.ravel()), shrink=0.85, aspect=25, label="weight")
+        bar = self.figure_.colorbar(image, ax=panels, shrink=0.85, aspect=25, label="weight")
         bar.outline.set_visible(False)
         self.colorbar_ = bar
 

@@ -132,12 +132,7 @@ def compare(
     tuned: list[Tuned] = []
     left_out: dict[str, str] = {}
     for learner in asked:
-        try:
-            reason, one = tune(learner, held, learnable, figure, scaled, max_seconds)
-        except Exception as error:
-            if learner.name in LEARNERS:
-                raise
-            reason, one = f"it failed, {type(error).__name__}: {error}", None  # the caller's own code
+        reason, one = _tune_or_say_why(learner, held, learnable, figure, scaled, max_seconds)
         if one is None:
             left_out[learner.name] = reason
         else:
@@ -152,6 +147,16 @@ def compare(
     return Compared(
         rows, left_out, np.asarray(y_test), parts, sizes, figure, scaled, sealed.looks, X.shape[1], sealed.rerun
     )
+
+
+def _tune_or_say_why(learner: Learner, *given: Any) -> tuple[str, "Tuned | None"]:
+    """`tune`; a learner of the caller's own that fails is left out."""
+    try:
+        return tune(learner, *given)
+    except Exception as error:
+        if learner.name in LEARNERS:
+            raise
+        return f"it failed, {type(error).__name__}: {error}", None
 
 
 def _scaled(train: Any, scale: Any) -> bool:

@@ -19,14 +19,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.modelfile import write_whole
-from perceptrons.selection.splitting import Part, Parts, len_of
+from perceptrons.selection.splitting import Part, Parts
+from perceptrons.theory.duplicates import row_bytes
 
 try:
     import fcntl
 except ImportError:  # Windows has none
     fcntl = None  # type: ignore[assignment]
 
-AT_ONCE = 4096  # rows
 Book = dict[str, list[str]]  # by the digest of a test part
 
 
@@ -201,13 +201,7 @@ def _as_bytes(X: Any) -> Iterator[bytes]:
         for x in X:
             yield repr(_plain(x)).encode("utf-8", "surrogatepass")
         return
-    for begin in range(0, len_of(X), AT_ONCE):
-        part = sp.csr_matrix(X[begin : begin + AT_ONCE], dtype=np.float64, copy=True)
-        part.sum_duplicates()
-        part.eliminate_zeros()
-        columns, starts = part.indices.astype(np.int64), part.indptr
-        for i, end in enumerate(starts[1:]):
-            yield columns[starts[i] : end].tobytes() + part.data[starts[i] : end].tobytes()
+    yield from row_bytes(X)
 
 
 def _is_table(X: Any) -> bool:

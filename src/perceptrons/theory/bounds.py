@@ -6,7 +6,6 @@ over sqrt(2).
 """
 
 import math
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
@@ -144,7 +143,6 @@ def mistake_bound(
         raise ValueError(
             f"margin={margin!r}: " + ("it is that of coef." if coef is None else "give a positive number.")
         )
-    until = math.inf if clock.left is None else time.perf_counter() + clock.left
     plain, epochs = check_examples(X, y), int(epochs)
     examples = augmented(plain, bool(fit_intercept))
     R = safe_radius(examples.X)
@@ -158,7 +156,7 @@ def mistake_bound(
         if certificate.margin is not None and certificate.margin.reached > 0:
             best = Comparator(unit(certificate.coef), certificate.margin.reached, 0.0)
         else:
-            best = best_comparator(examples, R, epochs, until)
+            best = best_comparator(examples, R, epochs, clock)
             separable = True if best.D == 0 else separable
     return Bound(
         updates=_updates(R, best, epochs),
@@ -273,7 +271,7 @@ def given_direction(examples: Examples, coef: Any, intercept: Any, fit_intercept
     return unit(u[0] if K == 2 else u)
 
 
-def best_comparator(examples: Examples, R: float, epochs: int, until: float) -> Comparator:
+def best_comparator(examples: Examples, R: float, epochs: int, clock: Clock) -> Comparator:
     """For data that nothing separates: u and gamma that make R |v| + sqrt(epochs) |hinge(v)|_2 smallest, v = u/gamma.
 
     Convex, and smooth but at v = 0 and, for several classes, where rivals tie, which is smoothed out, less and less.
@@ -281,13 +279,13 @@ def best_comparator(examples: Examples, R: float, epochs: int, until: float) -> 
     near it comes.
     """
     starts = [
-        unit_or_first(v) for v in (_pull(examples, np.ones(examples.X.shape[0]), None), _learned(examples, until))
+        unit_or_first(v) for v in (_pull(examples, np.ones(examples.X.shape[0]), None), _learned(examples, clock))
     ]
     found = min((_sized(examples, u, R, epochs) for u in starts), key=lambda c: _root(c, R, epochs))
     for T in (0.0,) if len(examples.classes) == 2 else ROUNDNESS:
-        if time.perf_counter() > until:
+        if clock.is_over:
             break
-        v = _descend(examples, found.u / found.gamma, R, epochs, T, until)
+        v = _descend(examples, found.u / found.gamma, R, epochs, T, clock)
         found = min(found, _sized(examples, unit_or_first(v), R, epochs), key=lambda c: _root(c, R, epochs))
     return found
 
@@ -304,14 +302,15 @@ def _sized(examples: Examples, u: np.ndarray, R: float, epochs: int) -> Comparat
     return min((Comparator(u, gamma, deviation(m, gamma)) for gamma in sizes), key=lambda c: _root(c, R, epochs))
 
 
-def _learned(examples: Examples, until: float) -> np.ndarray:
+def _learned(examples: Examples, clock: Clock) -> np.ndarray:
     """A few epochs of the averaged perceptron: where rivals tie, descent needs a start beyond them."""
-    seconds = None if until == math.inf else max(1e-3, until - time.perf_counter())
-    model = Perceptron(fit_intercept=False, max_iter=10, tol=None, max_seconds=seconds).fit(examples.X, examples.codes)
+    model = Perceptron(fit_intercept=False, max_iter=10, tol=None, max_seconds=clock.left).fit(
+        examples.X, examples.codes
+    )
     return np.asarray(model.coef_[0] if len(model.coef_) == 1 else model.coef_, np.float64)
 
 
-def _descend(examples: Examples, start: np.ndarray, R: float, epochs: int, T: float, until: float) -> np.ndarray:
+def _descend(examples: Examples, start: np.ndarray, R: float, epochs: int, T: float, clock: Clock) -> np.ndarray:
     """From v = start downhill on R |v| + sqrt(epochs) |hinge(v)|_2; rivals within about T of each other share."""
     Z, root, scale = examples.X, math.sqrt(epochs), _scales(examples.X)
 
@@ -324,7 +323,7 @@ def _descend(examples: Examples, start: np.ndarray, R: float, epochs: int, T: fl
         return R * N + root * H, (slope * scale).ravel()
 
     def out_of_time(_: np.ndarray) -> None:
-        if time.perf_counter() > until:
+        if clock.is_over:
             raise StopIteration
 
     steps = int(max(20, min(STEPS, WORK / start.size)))

@@ -1,7 +1,5 @@
 """Will the perceptron converge, within how many updates, and how it comes closer to a solution (spec 9)."""
 
-import math
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,7 +121,6 @@ def convergence(
     True
     """
     clock = Clock(max_seconds)
-    until = math.inf if clock.left is None else time.perf_counter() + clock.left
     examples = check_examples(X, y)
     named, given = (init, (None, None)) if isinstance(init, str) else ("zeros", _pair(init, len(examples.classes)))
     model = Perceptron(
@@ -143,12 +140,12 @@ def convergence(
     certificate = separability(examples.X, labels, max_seconds, fit_intercept=bool(fit_intercept))
     if not certificate.separable:
         return Convergence(certificate.separable, None, None, None, None, None, None, certificate)
-    bound = mistake_bound(examples.X, examples.codes, fit_intercept=bool(fit_intercept), max_seconds=_left(until))
+    bound = mistake_bound(examples.X, examples.codes, fit_intercept=bool(fit_intercept), max_seconds=clock.left)
     if bound.deviation > 0:  # the time was up before the margin was known
         return Convergence(True, None, None, None, None, None, None, certificate)
     at_most = most_updates(bound, start, float(eta0), 0.0)
     star, rho = falling_distance(bound, eta0)
-    model.set_params(max_iter=min(LONGEST, at_most + 1), max_seconds=_left(until))
+    model.set_params(max_iter=min(LONGEST, at_most + 1), max_seconds=clock.left)
     model.fit(examples.X, examples.codes, *given)
     done = model.converged_
     return Convergence(
@@ -187,7 +184,3 @@ def _pair(init: Any, K: int) -> tuple[Any, Any]:
     if not (isinstance(init, tuple | list) and len(init) == 2):
         raise ValueError(f"init={init!r}: give 'zeros', 'ones', 'random', or a tuple of coef and intercept.")
     return init[0], np.full(K, init[1]) if K > 2 and np.ndim(init[1]) == 0 else init[1]
-
-
-def _left(until: float) -> float | None:
-    return None if until == math.inf else max(1e-3, until - time.perf_counter())

@@ -1,5 +1,6 @@
 """Equal rows with different labels: no function of the features can tell them apart, so nothing separates them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from perceptrons.training.structure import sound_csr
 
 BLOCK = 1 << 14  # numbers hashed at a time: few enough to stay in the cache
 HALF = np.uint64(32)
+AT_ONCE = 4096  # rows written as bytes at a time
 
 
 def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
@@ -63,6 +65,17 @@ def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
     rows = grouped[np.isin(same[grouped], contradicted)]
     rows = rows[np.argsort(same[rows], kind="stable")]
     return np.split(rows, np.flatnonzero(np.diff(same[rows])) + 1) if len(rows) else []
+
+
+def row_bytes(X: Any) -> Iterator[bytes]:
+    """Every row of a matrix as bytes that are equal where rows are: columns and values, zeros left out."""
+    for begin in range(0, X.shape[0], AT_ONCE):
+        part = sp.csr_matrix(X[begin : begin + AT_ONCE], dtype=np.float64, copy=True)
+        part.sum_duplicates()
+        part.eliminate_zeros()
+        columns, starts = part.indices.astype(np.int64), part.indptr
+        for i, end in enumerate(starts[1:]):
+            yield columns[starts[i] : end].tobytes() + part.data[starts[i] : end].tobytes()
 
 
 # A hash is a sum of whole numbers that wraps around: the same in whatever order it is added up, unlike one of floats.
