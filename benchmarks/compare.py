@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks import datasets, results
 from perceptrons.selection import LEARNERS, Compared, compare
-from perceptrons.selection.verdict import relative_ahead
+from perceptrons.selection.comparison import relative_ahead
 
 DATA = ("sms-spam", "rt-polarity", "a9a", "usps", "letter-scaled")
 QUICK = 600  # training rows

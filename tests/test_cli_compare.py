@@ -111,7 +111,7 @@ def test_groups_stay_whole_and_are_no_feature(run, table):
 
 
 def test_the_order_of_time_shares_and_metric_are_as_asked(run, table, monkeypatch):
-    monkeypatch.setattr("perceptrons.selection.interval.RESAMPLES", 40)
+    monkeypatch.setattr("perceptrons.selection.statistics.RESAMPLES", 40)
     options = ("--time-order", "--dev-share", "0.1", "--test-share", "0.3", "--metric", "f1_macro", "--seed", "3")
     code, out, _ = run("compare", table, "--learner", "last", *options, "--json")
     told = json.loads(out)

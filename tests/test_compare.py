@@ -4,6 +4,7 @@ import json
 import re
 import warnings
 from dataclasses import replace
+from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -33,11 +34,12 @@ from perceptrons.selection import (
     wilson,
 )
 from perceptrons.selection import seal as sealing
-from perceptrons.selection import tuned as tuning
-from perceptrons.selection.metrics import METRICS
-from perceptrons.selection.relatives import learners_for
-from perceptrons.selection.verdict import why
+from perceptrons.selection.comparison import why
+from perceptrons.selection.learners import learners_for
+from perceptrons.selection.statistics import METRICS
 from tests.conftest import gaussian
+
+tuning = import_module("perceptrons.selection.compare")  # the package has a function of that name
 
 
 class Spy(ClassifierMixin, BaseEstimator):
@@ -359,7 +361,7 @@ def test_holms_correction_is_as_in_the_book():
 
 
 def test_other_figures_have_a_bootstrap_interval_and_rank_the_learners(rng, monkeypatch):
-    monkeypatch.setattr("perceptrons.selection.interval.RESAMPLES", 40)
+    monkeypatch.setattr("perceptrons.selection.statistics.RESAMPLES", 40)
     X, y = gaussian(rng, 100, 3, 2)
     found = compare(X, y, learners=["last", "average", "ridge"], metric="f1_macro")
     assert found.best.interval.method.startswith("bootstrap")

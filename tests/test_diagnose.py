@@ -17,7 +17,7 @@ from sklearn.datasets import dump_svmlight_file, load_iris
 
 from perceptrons import theory
 from perceptrons.cli import main
-from perceptrons.cli.findings import above, times
+from perceptrons.cli.diagnose import above, times
 from perceptrons.theory.bounds import mistake_bound
 from perceptrons.theory.certificate import Certificate
 
@@ -147,13 +147,13 @@ def test_a_tiny_time_limit_gives_an_answer_all_the_same(run, facts):
 
 
 def test_where_the_best_bound_takes_too_long_that_of_the_proof_is_given(told, facts, monkeypatch):
-    bounds = importlib.import_module("perceptrons.theory.bounds")
+    module = importlib.import_module("perceptrons.theory.diagnose")
 
     def in_a_hurry(*given, **more):
         found = mistake_bound(*given, **more)
         return found if "coef" in more else replace(found, epochs=1, deviation=3.0)
 
-    monkeypatch.setattr(bounds, "mistake_bound", in_a_hurry)
+    monkeypatch.setattr(module, "mistake_bound", in_a_hurry)
     X = np.random.default_rng(0).standard_normal((400, 20))
     X[:, 0] += np.sign(X[:, 0])
     found = facts(as_csv(X, np.where(X[:, 0] > 0, "p", "q")))
@@ -307,7 +307,7 @@ def test_separable_classes_have_no_bad_pairs(told, facts):
 
 
 def test_two_classes_that_overlap_settle_it_where_all_together_took_too_long(told, facts, monkeypatch):
-    module = importlib.import_module("perceptrons.theory.separability")
+    module = importlib.import_module("perceptrons.theory.diagnose")
     decide = module.separability
 
     def in_a_hurry(X, y, max_seconds=None, **given):

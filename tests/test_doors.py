@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import perceptrons
 from perceptrons.cli import main
 from perceptrons.data import stream
-from perceptrons.report.reproduce import as_command
+from perceptrons.report.reproduce_section import as_command
 from perceptrons.training.blocks import widened
 from tests.doors import accuracies, check_doors, records, scores_by_command, trained, write
 from tests.tiers import slow
@@ -54,7 +54,7 @@ KINDS = {
 OTHERS = """
 import json, sys, numpy, perceptrons
 from perceptrons.data import stream
-from perceptrons.report.reproduce import as_command
+from perceptrons.report.reproduce_section import as_command
 answers = {}
 for model, data, how in json.load(sys.stdin):
     m = perceptrons.load(model)

@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 from perceptrons import KernelPerceptron, Perceptron, losses
 from perceptrons import plots as p
 from perceptrons.plots import style, updates
-from perceptrons.plots.marks import support_of
+from perceptrons.plots.boundary import support_of
 from perceptrons.theory import check_bound, convergence, margins, mistake_bound
 from tests.images import clusters
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from perceptrons import Perceptron
 from perceptrons.plots import BoundaryAnimation
-from perceptrons.plots.regions import polygons
+from perceptrons.plots.animation import polygons
 from perceptrons.plots.updates import Updates
 from tests.images import clusters, plt
 

@@ -17,8 +17,8 @@ from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
 from perceptrons.features import HashedText
 from perceptrons.report import Origin, report
 from perceptrons.report.images import find_shape, png
-from perceptrons.report.marked import marked, word_scores
-from perceptrons.report.reproduce import as_command
+from perceptrons.report.mistakes_section import marked, word_scores
+from perceptrons.report.reproduce_section import as_command
 from tests.conftest import gaussian
 from tests.pages import Outline
 
@@ -42,7 +42,7 @@ def pictures():
 def drawn_quickly(request, monkeypatch):
     if "pictures" not in request.fixturenames:
         plain = b'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
-        for module in ("training", "telling", "diagnosis", "plane"):
+        for module in ("model_section", "features_section", "boundary_section"):
             monkeypatch.setattr(f"perceptrons.report.{module}.drawn", lambda display, **how: (plain, "image/svg+xml"))
 
 

@@ -11,7 +11,7 @@ from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 from perceptrons import Perceptron
 from perceptrons.features import HashedText
 from perceptrons.report import report
-from perceptrons.report.hashing import hashed_columns
+from perceptrons.report.subject import hashed_columns
 from perceptrons.theory import separability
 from perceptrons.training.wording import why_it_stopped
 from tests.conftest import gaussian
@@ -36,7 +36,7 @@ class Drawn:
 @pytest.fixture(autouse=True)
 def drawn(monkeypatch):
     found = Drawn()
-    for module in ("training", "telling", "diagnosis", "plane"):
+    for module in ("model_section", "features_section", "boundary_section"):
         monkeypatch.setattr(f"perceptrons.report.{module}.drawn", found)
     return found
 

@@ -13,12 +13,10 @@ from scipy.optimize import nnls
 from perceptrons.passes.modular import PRIME, invert
 from perceptrons.passes.nearest import corral_for, enter, nearest_point
 from perceptrons.theory import max_margin
-from perceptrons.theory.claims import Checker, Weights, combined, root_down, root_up
-from perceptrons.theory.descent import descend
-from perceptrons.theory.equations import balanced, equations, rounded
-from perceptrons.theory.exact import Simplex, integers, null_weights
+from perceptrons.theory.exact import Simplex, balanced, equations, integers, null_weights, rounded
+from perceptrons.theory.hulls import Demands, Pairs, descend
 from perceptrons.theory.inputs import check_examples
-from perceptrons.theory.pairs import Demands, Pairs
+from perceptrons.theory.verification import Checker, Weights, combined, root_down, root_up
 
 EXACT = settings(max_examples=200, deadline=None, derandomize=True)
 

@@ -12,16 +12,16 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from perceptrons import Perceptron
-from perceptrons.cli import diagnosis
-from perceptrons.data import Table
 from perceptrons.passes.nearest import corral_for, enter
-from perceptrons.report import diagnosis as in_report
+from perceptrons.report import boundary_section as in_report
 from perceptrons.report import report
-from perceptrons.selection import compare, tuned
-from perceptrons.theory import case, comparator, hulls, separability
-from perceptrons.theory.claims import Total
+from perceptrons.selection import compare
+from perceptrons.theory import hulls, inputs, separability
+from perceptrons.theory.hulls import Demands
 from perceptrons.theory.inputs import check_examples
-from perceptrons.theory.pairs import Demands
+from perceptrons.theory.verification import Total
+
+search = import_module("perceptrons.theory.separability")  # the package has a function of that name
 
 
 class StandingClock:
@@ -39,7 +39,7 @@ class StandingClock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = StandingClock()
-    for module in (case, comparator, diagnosis, in_report):
+    for module in (inputs, in_report):
         monkeypatch.setattr(module, "time", clock)
     return clock
 
@@ -53,9 +53,9 @@ def overlapping(rng, n=120, d=3000):
 @pytest.mark.parametrize(("seconds", "begun"), [(1e-3, 0), (1e3, 1), (None, 1)])
 def test_exact_elimination_is_begun_only_if_there_is_time_for_it(seconds, begun, clock, rng, monkeypatch):
     called = []
-    monkeypatch.setattr(case, "null_weights", lambda M: called.append(M.shape))
+    monkeypatch.setattr(search, "null_weights", lambda M: called.append(M.shape))
     X, y = overlapping(rng)
-    one = case.Case(check_examples(X, y), True, case.Clock(seconds))
+    one = search.Prover(check_examples(X, y), True, inputs.Clock(seconds))
     one._cancelling(Demands(np.arange(240), (1 - y).astype(np.int32)))
     assert len(called) == begun
 
@@ -72,9 +72,9 @@ def test_too_many_dimensions_for_exact_arithmetic_are_known_before_any_equation_
     def written(*_):
         raise AssertionError("equations were written")
 
-    monkeypatch.setattr(case, "equations", written)
+    monkeypatch.setattr(search, "equations", written)
     X, y = overlapping(rng)
-    one = case.Case(check_examples(X, y), True, case.Clock(None))
+    one = search.Prover(check_examples(X, y), True, inputs.Clock(None))
     assert one._exactly(None) is None
     assert "too many dimensions" in one.undecided
 
@@ -117,17 +117,16 @@ def test_points_tried_in_vain_do_not_keep_the_search_for_ever(rng, monkeypatch):
 
 
 def test_time_is_left_for_the_proof_of_what_the_search_found(clock):
-    limit = case.Clock(10.0)
+    limit = inputs.Clock(10.0)
     clock.now += 8.9
     limit.tick()
     clock.now += 0.2
-    with pytest.raises(case.TimeUp):
+    with pytest.raises(inputs.TimeUp):
         limit.tick()
 
 
 def test_everything_that_diagnose_does_shares_one_limit(clock, rng, monkeypatch):
     """Whoever gets some seconds uses them up, and a tenth more: in the end the limit is exceeded by a tenth at most."""
-    bounds, separating = (import_module(f"perceptrons.theory.{name}") for name in ("bounds", "separability"))
     given = []
 
     def slow(function):
@@ -139,12 +138,13 @@ def test_everything_that_diagnose_does_shares_one_limit(clock, rng, monkeypatch)
 
         return wrapped
 
-    monkeypatch.setattr(separating, "separability", slow(separating.separability))
-    monkeypatch.setattr(bounds, "mistake_bound", slow(bounds.mistake_bound))
+    module = import_module("perceptrons.theory.diagnose")
+    monkeypatch.setattr(module, "separability", slow(module.separability))
+    monkeypatch.setattr(module, "mistake_bound", slow(module.mistake_bound))
     X = rng.standard_normal((60, 4))
     y = rng.integers(0, 4, 60)
     began = clock.now
-    found = diagnosis.examine(Table(X, y, None, None, None), True, 10.0, lambda _: None)
+    found = module.diagnose(X, y, max_seconds=10.0)
     assert found.certificate.separable is False
     assert len(given) >= 2
     assert clock.now - began <= 11.0 + 1e-6
@@ -187,7 +187,7 @@ class Slow(LinearSVC):
 
 
 def test_compare_begins_no_setting_of_a_learner_that_cannot_be_stopped_in_too_little_time(clock, rng, monkeypatch):
-    monkeypatch.setattr(tuned, "time", clock)
+    monkeypatch.setattr(import_module("perceptrons.selection.compare"), "time", clock)
     monkeypatch.setattr(Slow, "clock", clock)
     X = rng.standard_normal((60, 3))
     grid = {"C": [0.01, 0.1, 1.0, 10.0, 100.0]}

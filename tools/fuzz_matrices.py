@@ -97,7 +97,7 @@ class Doors:
         from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
         from perceptrons.data import read
         from perceptrons.distributed.parts import raw_part
-        from perceptrons.selection.examples import as_given
+        from perceptrons.selection.splitting import as_given
         from perceptrons.structured.asking import read_features
         from perceptrons.theory import margins, separability
         from perceptrons.theory.duplicates import contradictions

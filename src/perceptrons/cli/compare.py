@@ -81,7 +81,7 @@ def _names(given: list[str] | None) -> list[str] | None:
 
 def show(found: "Compared", table: "Table", console: "Console") -> None:
     """The report for people."""
-    from perceptrons.selection.recipe import named
+    from perceptrons.selection.search import named
 
     sizes = found.sizes
     console.print(in_words(table), markup=False)

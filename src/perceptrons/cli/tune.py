@@ -24,7 +24,7 @@ def tune(asked: Any) -> None:
     from perceptrons.cli.selecting import check_split, ledger_file, part_of, read_examples, refusing_what_is_wrong
     from perceptrons.cli.tuning import grid_of, new_model, show, summary
     from perceptrons.selection import recipe
-    from perceptrons.selection.recipe import named
+    from perceptrons.selection.search import named
 
     check_split(asked, dev=(asked.dev, asked.dev_share), test=(asked.test, asked.test_share))
     check_output(asked.output, *asked.files, asked.dev, asked.test)

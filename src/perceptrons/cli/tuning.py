@@ -73,8 +73,8 @@ def summary(found: "Recipe") -> dict[str, Any]:
 
 def show(found: "Recipe", table: "Table", output: Path | None, console: "Console") -> None:
     """The report for people."""
-    from perceptrons.selection.recipe import named
     from perceptrons.selection.seal import RERUN
+    from perceptrons.selection.search import named
     from perceptrons.theory.scales import scaler_for
 
     sizes = found.sizes
@@ -125,7 +125,7 @@ def show(found: "Recipe", table: "Table", output: Path | None, console: "Console
 
 
 def _settings(found: "Recipe", console: "Console") -> Any:
-    from perceptrons.selection.recipe import named
+    from perceptrons.selection.search import named
 
     rows = sorted(found.settings, key=lambda setting: -setting.score)
     low, high = rows[-1].score, rows[0].score

@@ -20,9 +20,9 @@ from perceptrons.distributed.cluster import connected
 from perceptrons.distributed.shards import Shards
 from perceptrons.linear import Perceptron
 from perceptrons.rows import Sparse
-from perceptrons.theory.comparator import augmented, safe_margins, safe_radius, unit
+from perceptrons.theory.bounds import augmented, safe_margins, safe_radius, unit
 from perceptrons.theory.inputs import Examples
-from perceptrons.theory.starts import join, refuse_parameters
+from perceptrons.theory.model_bound import join, refuse_parameters
 
 AT_ONCE = 2**22  # numbers looked at together
 

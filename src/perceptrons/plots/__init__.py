@@ -10,14 +10,13 @@ except OSError as error:  # neither its folder in the user's home nor a temporar
 
 from perceptrons.plots.animation import BoundaryAnimation
 from perceptrons.plots.boundary import BoundaryDisplay
-from perceptrons.plots.calibration import calibration
-from perceptrons.plots.confusion import confusion, confusion_of
+from perceptrons.plots.feature_weights import WeightsDisplay
 from perceptrons.plots.history import HistoryDisplay
-from perceptrons.plots.losses import LossesDisplay
+from perceptrons.plots.loss_curves import LossesDisplay
 from perceptrons.plots.margins import MarginsDisplay
 from perceptrons.plots.path import PathDisplay
+from perceptrons.plots.sklearn_displays import calibration, confusion, confusion_of
 from perceptrons.plots.style import picture
-from perceptrons.plots.weights import WeightsDisplay
 
 __all__ = [
     "BoundaryAnimation",

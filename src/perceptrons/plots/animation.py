@@ -14,13 +14,13 @@ from PIL import Image
 
 from perceptrons.linear import Perceptron
 from perceptrons.plots import space, style
-from perceptrons.plots.frames import Frame, frames_of
-from perceptrons.plots.page import page
+from perceptrons.plots.animation_page import page
+from perceptrons.plots.estimators import as_dense, feature_names, rows_of
 from perceptrons.plots.plane import around
-from perceptrons.plots.reading import as_dense, codes_of, feature_names, rows_of
-from perceptrons.plots.regions import polygons
-from perceptrons.plots.updates import Updates, fitted_to
+from perceptrons.plots.updates import Frame, Updates, fitted_to, frames_of
+from perceptrons.theory.inputs import codes_among
 from perceptrons.training.html import escaped
+from perceptrons.training.wording import count
 
 MOST_POINTS = 1500
 
@@ -88,7 +88,7 @@ class BoundaryAnimation:
         if d != 2:
             raise ValueError(f"The model has {d} feature{'s' * (d != 1)}, and the film is of two: see PathDisplay.")
         rows = rows_of(X)
-        codes = codes_of(y, rows.shape[0], updates.classes)
+        codes = codes_among(y, rows.shape[0], updates.classes)
         names = feature_names(estimator, X) or ["x0", "x1"]
         return cls(
             frames_of(updates, estimator.zero_score == "positive", int(most_frames)),
@@ -221,13 +221,7 @@ class BoundaryAnimation:
         """What stays in all frames, and the parts that move."""
         areas = PolyCollection([], edgecolors=style.INK, linewidths=1.3, zorder=0)
         ax.add_collection(areas, autolim=False)
-        handles: list[Any] = []
-        for k, label in enumerate(self.labels):
-            own = self.points[self.codes == k]
-            look = {"c": style.colour(k), "marker": style.marker(k), "edgecolors": "white", "linewidths": 0.5}
-            ax.scatter(own[:, 0], own[:, 1], s=30 * style.area(k), zorder=3, **look)
-            shape = {"color": style.colour(k), "marker": style.marker(k), "mec": "white", "mew": 0.5, "ls": ""}
-            handles.append(Line2D([], [], ms=6.5 * style.area(k) ** 0.5, label=label, **shape))
+        handles = style.scatter_classes(ax, self.points, self.codes, self.labels, 30)
         ring = ax.scatter([], [], s=170, facecolors="none", edgecolors=style.INK, linewidths=2.0, zorder=4)
         handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, mew=2, ms=10, label="its example"))
         ax.set_xlim(*self.box[0])
@@ -247,8 +241,8 @@ class BoundaryAnimation:
         ring.set_offsets(np.empty((0, 2)) if frame.example is None else frame.example[None])
         note = f"; {self.note()}" if self.note() else ""
         said = frame.text(self.updates, [style.shorten(label, 12) for label in self.labels])
-        count = style.counted(frame.mistakes, "mistake")
-        title.set_text(space.wrapped(title.axes, f"{said}\n{count} so far{note}"))
+        mistakes = count(frame.mistakes, "mistake")
+        title.set_text(space.wrapped(title.axes, f"{said}\n{mistakes} so far{note}"))
 
 
 def _palette(image: Any) -> Any:
@@ -259,3 +253,44 @@ def _palette(image: Any) -> Any:
     palette = Image.new("P", (1, 1))
     palette.putpalette(np.vstack([colours[:255], [[255, 255, 255]]]).astype(int).ravel().tolist())
     return palette
+
+
+def polygons(w: np.ndarray, b: np.ndarray, box: np.ndarray, *, positive_at_zero: bool = False) -> list[np.ndarray]:
+    """For every class the corners (m, 2) of its region within a box; no corner where it has none there.
+
+    w (rows, 2), b (rows,): one row for two classes, else a row a class; ties go to the first class, with one row to the
+    second under positive_at_zero.  box: (low, high) of each feature, (2, 2).
+    """
+    w, b = np.asarray(w, np.float64), np.asarray(b, np.float64)
+    if len(w) == 1:
+        w, b = np.vstack([np.zeros_like(w), w]), np.hstack([0.0, b])
+    (left, right), (low, high) = box
+    corners = np.array([(left, low), (right, low), (right, high), (left, high)])
+    found = []
+    for k in range(len(w)):
+        region = corners
+        for rival in range(len(w)):
+            if rival != k and len(region):
+                wins_ties = (k < rival) != positive_at_zero
+                region = _clipped(region, w[k] - w[rival], b[k] - b[rival], wins_ties)
+        found.append(region)
+    return found
+
+
+def _clipped(region: np.ndarray, w: np.ndarray, b: float, wins_ties: bool) -> np.ndarray:
+    """The part of a convex polygon where w·x + b >= 0 (Sutherland and Hodgman 1974)."""
+    s = region @ w + b
+    if not w.any():
+        keeps = s[0] > 0 or (s[0] == 0 and wins_ties)
+        return region if keeps else region[:0]
+    if (s >= 0).all():
+        return region
+    corners = []
+    for i in range(len(region)):
+        here, there = s[i - 1], s[i]
+        if (here >= 0) != (there >= 0):
+            share = here / (here - there)
+            corners.append(region[i - 1] + share * (region[i] - region[i - 1]))
+        if there >= 0:
+            corners.append(region[i])
+    return np.array(corners) if len(corners) > 2 else region[:0]

@@ -6,10 +6,15 @@ import numpy as np
 from matplotlib.lines import Line2D
 from scipy.ndimage import distance_transform_edt
 
+from perceptrons.kernel.arrays import to_host
 from perceptrons.plots import space, style
-from perceptrons.plots.marks import closest_right, support_of
+from perceptrons.plots.estimators import feature_names, fitted_classes, leads, nameless, rows_of, scores_of
 from perceptrons.plots.plane import Plane, choose_features, plane_of
-from perceptrons.plots.reading import codes_of, feature_names, fitted_classes, leads, nameless, scores_of
+from perceptrons.theory import margins
+from perceptrons.theory.duplicates import row_bytes
+from perceptrons.theory.inputs import codes_among
+from perceptrons.training.votes import Votes
+from perceptrons.training.wording import count
 
 MOST_POINTS = 5000  # drawn; more would hide each other
 ASKED = 37  # every so many points of the grid are asked twice, for scores and for the answer
@@ -100,7 +105,7 @@ class BoundaryDisplay:
                 "A model of a precomputed kernel knows no features to draw: fit it with the kernel itself."
             )
         plane = plane_of(X, choose_features(X, features, feature_names(estimator, X)), held, resolution)
-        codes = codes_of(y, plane.n, classes)
+        codes = codes_among(y, plane.n, classes)
         places = {label: place for place, label in enumerate(classes.tolist())}
         predicted = _numbers(estimator.predict(X), places)
         lead = _lead(estimator, plane, classes, places)
@@ -204,17 +209,10 @@ class BoundaryDisplay:
         wrong = self.predicted != self.codes
         held = np.zeros(len(wrong), bool) if self.support is None else self.support
         shown = self.shown_ = style.thinned(len(self.points), MOST_POINTS, wrong | held)
-        ax, handles, points = self.ax_, [], self.points[shown]
+        ax, points = self.ax_, self.points[shown]
         size, line = (30.0, 1.3) if len(shown) <= 500 else (20.0, 1.2) if len(shown) <= 1500 else (9.0, 0.6)
-        many = len(self.classes) > 20
-        for k, label in enumerate(self.classes.tolist()):
-            own = points[self.codes[shown] == k]
-            look = {"c": style.colour(k), "marker": style.marker(k), "edgecolors": "white", "linewidths": 0.5}
-            ax.scatter(own[:, 0], own[:, 1], s=size * style.area(k), zorder=3, **look)
-            if len(own) or not many:
-                look = {"color": style.colour(k), "marker": style.marker(k), "mec": "white", "mew": 0.5, "ls": ""}
-                size_of = 6.5 * style.area(k) ** 0.5
-                handles.append(Line2D([], [], ms=size_of, label=style.shorten(label), **look))
+        labels = [style.shorten(label) for label in self.classes.tolist()]
+        handles = style.scatter_classes(ax, points, self.codes[shown], labels, size, absent=len(labels) <= 20)
         if support and held.any():
             ringed = points[held[shown]]
             ring = {"facecolors": "none", "edgecolors": style.INK, "linewidths": 0.8 * line}
@@ -228,7 +226,7 @@ class BoundaryDisplay:
 
     def _title(self) -> str:
         n, wrong = len(self.points), int((self.predicted != self.codes).sum())
-        title = f"{style.counted(n, 'example')}, {style.counted(wrong, 'mistake')}"
+        title = f"{count(n, 'example')}, {count(wrong, 'mistake')}"
         if len(self.shown_) < n:
             title += f" ({len(self.shown_):,} examples drawn)"
         return f"{title}\n{self.note}" if self.note else title
@@ -292,3 +290,45 @@ def _plain_lead(estimator: Any, plane: Plane, classes: np.ndarray, places: dict[
     winner = np.concatenate([_numbers(estimator.predict(rows), places) for rows in plane.blocks()])
     lead = np.where(np.arange(len(classes)) == winner[:, None], 1.0, -1.0)
     return lead.reshape(len(plane.y), len(plane.x), len(classes))
+
+
+def closest_right(
+    estimator: Any, X: Any, codes: np.ndarray, classes: np.ndarray, predicted: np.ndarray, plane: Plane
+) -> tuple[float | None, float | None]:
+    """The geometric margin of the closest right example, where the model is a line, and its score."""
+    right = predicted == codes
+    if plane.others or not right.any():
+        return None, None
+    try:
+        functional, geometric = margins(estimator, rows_of(X), classes[codes])
+        closest = int(np.argmin(np.where(right, geometric, np.inf)))
+        return float(geometric[closest]), float(functional[closest])
+    except (ValueError, TypeError, AttributeError):
+        scores = scores_of(estimator, X) if hasattr(estimator, "decision_function") else None
+        if scores is None or scores.ndim > 1 or getattr(estimator, "combine", None) == "vote":
+            return None, None
+        return None, float(np.abs(scores[right]).min())
+
+
+def support_of(estimator: Any, X: Any) -> np.ndarray | None:
+    """Which rows of X are equal to examples that support the model: those a kernel model keeps, or that made updates.
+
+    None where the model has none, or none that rows could be compared with. Where they were in the training data
+    (`support_`) does not help: X may be other data, or in another order.
+    """
+    learner: Any = getattr(estimator, "_learner", None)
+    votes = getattr(learner, "votes", None)
+    if isinstance(votes, Votes) and getattr(estimator, "combine", None) == "vote":
+        kept = votes.matrix(learner.n_features)
+    else:
+        kept = to_host(getattr(estimator, "support_vectors_", None))
+    if kept is None or len(getattr(kept, "shape", ())) != 2:
+        return None
+    try:
+        rows = rows_of(X)
+    except (ValueError, TypeError):
+        return None
+    if rows.shape[1] != kept.shape[1]:
+        return None
+    known = set(row_bytes(kept))
+    return np.array([row in known for row in row_bytes(rows.astype(kept.dtype))], bool)

@@ -8,8 +8,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.plots import space, style
-from perceptrons.plots.reading import nameless, split_pipeline
+from perceptrons.plots.estimators import nameless, split_pipeline
 from perceptrons.theory import Bound, check_bound
+from perceptrons.training.wording import count
 
 REASONS = {
     "converged": "an epoch without mistakes",
@@ -150,7 +151,7 @@ class HistoryDisplay:
         return self
 
     def _title(self) -> str:
-        title = f"{style.counted(len(self.epochs), 'epoch')}, {style.counted(int(self.mistakes.sum()), 'mistake')}"
+        title = f"{count(len(self.epochs), 'epoch')}, {count(int(self.mistakes.sum()), 'mistake')}"
         if self.stop_reason:
             title += f"\nstopped: {REASONS.get(self.stop_reason, self.stop_reason)}"
         return title

@@ -7,8 +7,11 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from perceptrons.plots import space, style
-from perceptrons.plots.reading import codes_of, fitted_classes, nameless, scores_of, split_pipeline
+from perceptrons.plots.estimators import fitted_classes, nameless, scores_of, split_pipeline
 from perceptrons.theory import margins as theory_margins
+from perceptrons.theory.geometry import true_lead
+from perceptrons.theory.inputs import codes_among
+from perceptrons.training.wording import count
 
 MOST_BINS = 40
 
@@ -73,7 +76,7 @@ class MarginsDisplay:
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if n == 0:
             raise ValueError("X has no rows: there is nothing to draw.")
-        codes = codes_of(y, n, classes)
+        codes = codes_among(y, n, classes)
         before, model = split_pipeline(estimator)
         linear = hasattr(model, "coef_") and not hasattr(model, "support_vectors_")
         if linear and getattr(model, "multiclass", None) != "ovo":
@@ -82,7 +85,7 @@ class MarginsDisplay:
         scores = scores_of(estimator, X)
         if scores is None:
             raise ValueError(f"{type(estimator).__name__} has no scores, only answers: they have no margin.")
-        return cls(_leads(scores, codes), geometric=False)
+        return cls(true_lead(scores, codes), geometric=False)
 
     @classmethod
     def from_predictions(cls, y_true: Any, scores: Any, *, classes: Any = None) -> "MarginsDisplay":
@@ -108,7 +111,7 @@ class MarginsDisplay:
                 f"scores of the shape {scores.shape} do not go with {len(known)} classes: give (n,) for two, else "
                 "(n, n_classes); and classes=... if y_true has not all of them."
             )
-        return cls(_leads(scores, codes_of(y_true, len(scores), known)), geometric=False)
+        return cls(true_lead(scores, codes_among(y_true, len(scores), known)), geometric=False)
 
     def plot(self, ax: Any = None, *, bins: int | None = None) -> "MarginsDisplay":
         """Draw it.
@@ -134,7 +137,7 @@ class MarginsDisplay:
             n, wrong = len(self.margins), int((self.margins <= 0).sum())
             space.title(
                 self.ax_,
-                f"{style.counted(n, 'example')}, {wrong:,} not right ({wrong / n:.1%})\n"
+                f"{count(n, 'example')}, {wrong:,} not right ({wrong / n:.1%})\n"
                 f"median margin {style.number(float(np.median(self.margins)))}",
             )
         return self
@@ -187,12 +190,3 @@ class MarginsDisplay:
         least = float(self.margins.min())
         label = f"smallest: {style.number(least)}\n(example {self.smallest:,})"
         return ax.axvline(least, color=style.COLOURS[3], ls="--", lw=1.6, label=label)
-
-
-def _leads(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    if scores.ndim == 1:
-        return np.where(codes == 1, scores, -scores)
-    rivals = scores.copy()
-    rows = np.arange(len(scores))
-    rivals[rows, codes] = -np.inf
-    return scores[rows, codes] - rivals.max(axis=1)

@@ -1,6 +1,5 @@
 """The path of the weights, update by update: in the plane of two weights, or their length and angle to a solution."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,8 @@ from perceptrons.linear import Perceptron
 from perceptrons.plots import space, style
 from perceptrons.plots.updates import Updates, fitted_to
 from perceptrons.theory import mistake_bound
-from perceptrons.theory.starts import refuse_parameters
+from perceptrons.theory.model_bound import falling_distance, join, refuse_parameters
+from perceptrons.training.wording import count
 
 FEW = 60  # updates that are drawn one by one
 
@@ -91,7 +91,7 @@ class PathDisplay:
         weights, averages, t = [], [], 0.0
         sums: Any = 0.0
         for version in updates:
-            now = np.hstack([version.w, version.b[:, None]]).ravel().astype(np.float64)
+            now = join(version.w, version.b).ravel()
             sums, t = sums + version.survived * now, t + version.survived
             weights.append(now)
             averages.append(sums / t if t else now)
@@ -145,14 +145,14 @@ class PathDisplay:
                 self._plane(self.ax_)
             else:
                 self._curves(ax)
-            space.title(self.ax_, style.counted(len(self.weights) - 1, "update"))
+            space.title(self.ax_, count(len(self.weights) - 1, "update"))
         return self
 
     def plot_curves(self, ax: Any = None) -> "PathDisplay":
         """Draw length, angle and distance by update, also where there is a plane; otherwise as `plot`."""
         with style.context(ax):
             self._curves(ax)
-            space.title(self.ax_, style.counted(len(self.weights) - 1, "update"))
+            space.title(self.ax_, count(len(self.weights) - 1, "update"))
         return self
 
     def _plane(self, ax: Any) -> None:
@@ -223,15 +223,12 @@ def _solution(model: Perceptron, X: Any, y: Any, max_seconds: float | None) -> t
     bound = mistake_bound(X, y, fit_intercept=bool(model.fit_intercept), max_seconds=max_seconds)
     if not bound.separable or bound.deviation > 0:
         return None, None
-    several = bound.coef.ndim == 2
-    star = np.hstack([np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept)[:, None]]).ravel()
+    star, rho = falling_distance(bound, model.eta0)
     try:
         refuse_parameters(model, model._fitted())
     except ValueError:  # the theorem is about other updates: the distance to rho w* may rise
-        return star, None
-    if model.margin:
-        return star, None
-    return star, float(model.eta0) * bound.radius**2 / bound.margin * (math.sqrt(2) if several else 1.0)
+        return star.ravel(), None
+    return star.ravel(), None if model.margin else rho
 
 
 def _lengths(path: np.ndarray) -> np.ndarray:

@@ -1,9 +1,10 @@
 """How all pictures look: colours and markers that are told apart without colour, sizes, and names that fit.
 
-Nothing here changes matplotlib's settings for others: figures are made inside `context()`.
+Nothing here changes the settings of matplotlib for others: figures are made inside `context()`.
 """
 
 import io
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.lines import Line2D
 from matplotlib.path import Path
 
 # Okabe and Ito (2008), safe for the colour-blind; dark and light in turn, so that neighbours differ in grey too
@@ -68,6 +70,8 @@ UNDATED = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
+LARGEST = 120_000  # bytes; a drawing of more strokes than that is smaller, and shown faster, as pixels
+SHARP = 160  # dots an inch
 
 
 @contextmanager
@@ -162,11 +166,6 @@ def number(value: float) -> str:
     return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
 
 
-def counted(n: int, thing: str) -> str:
-    """'1 mistake', '2,000 mistakes'."""
-    return f"{n:,} {thing}" + "s" * (n != 1)
-
-
 def figure_and_axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
     """The axes given and their figure, or a new figure of this size in inches with one pair of axes."""
     if ax is not None:
@@ -199,6 +198,24 @@ def panels(
     return figure, axes
 
 
+def scatter_classes(
+    ax: Any, points: np.ndarray, codes: np.ndarray, labels: list[str], size: float, absent: bool = True
+) -> list[Any]:
+    """Draw examples in the colours and markers of their classes; returns a handle a class for the legend.
+
+    absent: also for classes that no example is of.
+    """
+    handles: list[Any] = []
+    for k, label in enumerate(labels):
+        own = points[codes == k]
+        look = {"c": colour(k), "marker": marker(k), "edgecolors": "white", "linewidths": 0.5}
+        ax.scatter(own[:, 0], own[:, 1], s=size * area(k), zorder=3, **look)
+        if len(own) or absent:
+            look = {"color": colour(k), "marker": marker(k), "mec": "white", "mew": 0.5, "ls": ""}
+            handles.append(Line2D([], [], ms=6.5 * area(k) ** 0.5, label=label, **look))
+    return handles
+
+
 def thinned(n: int, at_most: int, always: np.ndarray | None = None) -> np.ndarray:
     """Which of n points to draw: all, or `at_most` by a fixed seed; those of `always` too, if they are few."""
     if n <= at_most:
@@ -209,3 +226,27 @@ def thinned(n: int, at_most: int, always: np.ndarray | None = None) -> np.ndarra
         return np.sort(rng.choice(n, at_most, replace=False))
     rest = np.setdiff1d(np.arange(n), wanted, assume_unique=True)
     return np.sort(np.concatenate([wanted, rng.choice(rest, at_most - len(wanted), replace=False)]))
+
+
+def drawn(display: Any, *, width: float | None = None, **how: Any) -> tuple[bytes, str]:
+    """The bytes of a picture and their media type: SVG, or PNG where that would be large. The figure is closed.
+
+    width: in inches, at most; narrower pictures can be read on phones. how: for the display's `plot`. Characters that
+    the font of the pictures does not have are drawn as boxes, without a warning for each.
+    """
+    before = set(plt.get_fignums())
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
+            warnings.filterwarnings("ignore", "Matplotlib currently does not support")  # some scripts
+            figure = display.plot(**how).figure_
+            across, high = figure.get_size_inches()
+            if width is not None and across > width:
+                figure.set_size_inches(width, high * (width / across) ** 0.5)  # letters stay as high as they are
+            content = picture(figure, "svg")
+            if len(content) <= LARGEST:
+                return content, "image/svg+xml"
+            return picture(figure, "png", SHARP), "image/png"
+    finally:
+        for number in set(plt.get_fignums()) - before:
+            plt.close(number)

@@ -1,6 +1,6 @@
 """One page about a model and its data, in one HTML file. Start with `report`."""
 
-from perceptrons.report.making import Report, report
+from perceptrons.report.build import Report, report
 from perceptrons.report.subject import Origin
 
 __all__ = ["Origin", "Report", "report"]

@@ -1,15 +1,17 @@
-"""The page: its elements, all of them escaped by the way they are made, its look, and its skeleton."""
+"""The page: its elements, all of them escaped by the way they are made, numbers in words, and its skeleton."""
 
 import base64
 from collections.abc import Iterable, Sequence
+from importlib.resources import files
 from typing import Any, NamedTuple
 
-from perceptrons.report.look import STYLE
 from perceptrons.training.html import Html, escaped
 
+STYLE = files("perceptrons.report").joinpath("report.css").read_text("utf-8")
 VOID = ("img", "meta", "br")
 LONG = 25  # letters, marks of HTML counted, of a name that needs room
 NARROW = 4  # columns of a table that fit a phone
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 WIDTH = 5.0  # inches of pictures: letters in them are still legible where the screen is a phone's
 
 
@@ -138,10 +140,22 @@ def whole_page(title: str, head: Html, sections: Sequence[Section]) -> str:
             # nothing can be loaded or run, whatever the data hold
             element("meta", http_equiv="Content-Security-Policy", content=POLICY),
             element("title", title),
-            Html(f"<style>{STYLE}</style>"),
+            Html(f"<style>\n{STYLE}</style>"),
         ]
     )
     return f'<!DOCTYPE html>\n<html lang="en">\n<head>{begin}</head>\n{body}\n</html>\n'
 
 
-POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+def seconds(number: float) -> str:
+    """1 second, 0.5 seconds."""
+    return f"{number:g} second{'s' * (number != 1)}"
+
+
+def short(value: float) -> str:
+    """A number of four digits, with the minus sign of print."""
+    text = f"{value:,.0f}" if value == round(value) and abs(value) < 1e9 else f"{value:.4g}"
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def signed(value: float) -> str:
+    return f"{value:+.3g}".replace("-", "\N{MINUS SIGN}")

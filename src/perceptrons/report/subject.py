@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.data.table import WHOLE
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
-from perceptrons.report.hashing import hashed_columns
 from perceptrons.report.images import find_shape
+from perceptrons.theory.geometry import true_lead
 from perceptrons.theory.inputs import check_features
 from perceptrons.training.featurenames import names_of
 from perceptrons.training.targets import read_target
@@ -136,13 +138,7 @@ class Subject:
     def leads(self) -> np.ndarray:
         """By how much the score of the true class leads its best rival; NaN where the label is not known."""
         codes = np.where(self.is_known, self.codes, 0)
-        if self.scores.ndim == 1:
-            lead = np.where(codes == 1, self.scores, -self.scores)
-        else:
-            rows, rivals = np.arange(self.n), self.scores.copy()
-            rivals[rows, codes] = -np.inf
-            lead = self.scores[rows, codes] - rivals.max(axis=1)
-        return np.where(self.is_known, lead, np.nan)
+        return np.where(self.is_known, true_lead(self.scores, codes), np.nan)
 
     def place(self, row: int) -> str:
         """line 17, a.tsv:17, or example 17, counted from 1."""
@@ -273,3 +269,34 @@ def quietly() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X (does not have valid|has) feature names")
         yield
+
+
+def hashed_columns(model: Any, before: Any) -> int | None:
+    """The columns of the narrowest hash on the way to the model; None if there is none that is known."""
+    widths = [_width(step) for step in _steps(before)]
+    widths.append(_power(getattr(getattr(model, "columns_", None), "bits", None)))
+    return min((width for width in widths if width is not None), default=None)
+
+
+def in_bits(columns: int) -> str:
+    """1,024 columns (10 bits)."""
+    bits = columns.bit_length() - 1
+    return f"{columns:,} columns" + (f" ({bits} bit{'s' * (bits != 1)})" if columns == 2**bits else "")
+
+
+def _steps(part: Any) -> Iterator[Any]:
+    """A transformer and all inside it: of pipelines, unions and transformers of columns."""
+    yield part
+    for name in ("steps", "transformer_list", "transformers"):
+        for _, inside, *_ in getattr(part, name, None) or ():
+            yield from _steps(inside)
+
+
+def _width(step: Any) -> int | None:
+    if isinstance(step, FeatureHasher | HashingVectorizer):
+        return int(step.n_features)
+    return _power(getattr(step, "bits", None))
+
+
+def _power(bits: Any) -> int | None:
+    return 2**bits if isinstance(bits, int) and 1 <= bits <= 31 else None

@@ -13,7 +13,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from perceptrons.linear import Perceptron
-from perceptrons.selection.relatives import LeastSquares
+from perceptrons.selection.comparison import aligned
+from perceptrons.selection.learners import LeastSquares
 from perceptrons.training import html
 
 LEARNED, TESTED, FAR = 200, 4000, 40  # examples
@@ -107,10 +108,7 @@ class Demonstration:
         return {"title": self.title, "rows": rows, "explanation": self.explain()}
 
     def __str__(self) -> str:
-        lines = [list(HEAD), *self.table()]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(HEAD))]
-        shown = ["  ".join(f"{cell:{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
-        return "\n".join([self.title, "", *shown, "", self.explain()])
+        return "\n".join([self.title, "", aligned(HEAD, self.table()), "", self.explain()])
 
     def _repr_html_(self) -> str:
         words = [html.note(line) for line in self.explain().splitlines()]

@@ -8,13 +8,10 @@ from typing import Any
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import get_tags
 
-from perceptrons.selection.examples import as_given, check_labels_meet, overlap, part_as_given
-from perceptrons.selection.interval import Interval, bootstrap, wilson
-from perceptrons.selection.metrics import Metric
-from perceptrons.selection.request import request_digest
-from perceptrons.selection.seal import RERUN, Ledger, SealedTest
-from perceptrons.selection.search import Setting, Watchable, best_of, last_step, plain, try_settings
-from perceptrons.selection.splitting import Parts, parts_of
+from perceptrons.selection.seal import RERUN, Ledger, SealedTest, overlap, request_digest
+from perceptrons.selection.search import Setting, Watchable, best_of, last_step, named, plain, try_settings
+from perceptrons.selection.splitting import Parts, as_given, check_labels_meet, part_as_given, parts_of
+from perceptrons.selection.statistics import Interval, Metric, measured
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
 from perceptrons.training import html
@@ -276,30 +273,8 @@ def outputs_of(estimator: Any) -> str:
     return "whole" if isinstance(estimator, StructuredPerceptron) else "labels"
 
 
-def measured(metric: Metric, y: Any, predicted: Any) -> tuple[float, Interval]:
-    """A figure and its interval."""
-    right, score = metric.right(y, predicted), metric(y, predicted)
-    if right is not None:
-        return score, wilson(float(right.sum()), len(right))
-    return score, bootstrap(metric, y, predicted)
-
-
 def mark(model: Any, result: Recipe) -> None:
     """Let the model say how it was found and tested, here and in its file."""
     last, told = last_step(model)[0], result.to_dict()
     more = {"settings_tried": len(result.settings), "examples_seen": last.t_}
     last.recipe_ = {name: told[name] for name in told if name not in ("settings", "best", "rerun")} | more
-
-
-def named(setting: Setting) -> str:
-    """A setting in words: its parameters, the steps of pipelines left out, and its epochs."""
-    words = [f"{name.rpartition('__')[2]}={_short(value)}" for name, value in setting.params.items()]
-    if setting.epochs is not None:
-        words.append(f"{setting.epochs} epoch{'s' * (setting.epochs > 1)}")
-    return ", ".join(words) or "as given"
-
-
-def _short(value: Any, at_most: int = 40) -> str:
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    text = " ".join(text.split())
-    return text if len(text) <= at_most else text[: at_most - 3] + "..."

@@ -1,4 +1,7 @@
-"""The test part under seal: opened once, at the end. A ledger remembers which test examples were looked at."""
+"""The test part under seal: opened once, at the end. A ledger remembers which test examples were used, and for what.
+
+The same request again gives the same result, so it is no second use of the test set.
+"""
 
 import hashlib
 import json
@@ -8,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +19,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.modelfile import write_whole
-from perceptrons.selection.splitting import Part, len_of
+from perceptrons.selection.splitting import Part, Parts
+from perceptrons.theory.duplicates import row_bytes
 
 try:
     import fcntl
 except ImportError:  # Windows has none
     fcntl = None  # type: ignore[assignment]
 
-AT_ONCE = 4096  # rows
 Book = dict[str, list[str]]  # by the digest of a test part
 
 
 RERUN = "This run repeats an earlier one (same data, settings and seed), so it is not a second use of the test set."
 INSTEAD = "take other examples as a test (test=, random_state=), or give force=True"  # how to do it in Python
+PACKAGES = ("perceptrons", "numpy", "scikit-learn")  # whose versions may change a result,
+VERSIONED = ("perceptrons", "sklearn")  # and whose estimators are the same while these are
 
 
 class OpenedBeforeError(ValueError):
@@ -148,6 +154,23 @@ class SealedTest:
         return part.taken()
 
 
+def overlap(parts: Parts, sealed: SealedTest) -> int:
+    """How many test examples that came by themselves are also among those to learn from or to choose by.
+
+    All of them: that is no test, and is refused.
+    """
+    if parts.test is None or (parts.test.rows is not None and parts.dev.rows is not None):
+        return 0
+    others = {*row_digests(*parts.train.taken()), *row_digests(*parts.dev.taken())}
+    twice = sum(one in others for one in sealed.each)
+    if twice == sealed.n:
+        raise ValueError(
+            f"All {sealed.n:,} test examples are among those to learn from or to choose by, so that this is no test: "
+            "give others."
+        )
+    return twice
+
+
 def digest_of(X: Any, y: Any) -> str:
     """The same for the same examples in any order, dense or sparse."""
     return _together(row_digests(X, y))
@@ -178,13 +201,7 @@ def _as_bytes(X: Any) -> Iterator[bytes]:
         for x in X:
             yield repr(_plain(x)).encode("utf-8", "surrogatepass")
         return
-    for begin in range(0, len_of(X), AT_ONCE):
-        part = sp.csr_matrix(X[begin : begin + AT_ONCE], dtype=np.float64, copy=True)
-        part.sum_duplicates()
-        part.eliminate_zeros()
-        columns, starts = part.indices.astype(np.int64), part.indptr
-        for i, end in enumerate(starts[1:]):
-            yield columns[starts[i] : end].tobytes() + part.data[starts[i] : end].tobytes()
+    yield from row_bytes(X)
 
 
 def _is_table(X: Any) -> bool:
@@ -196,3 +213,47 @@ def _is_table(X: Any) -> bool:
 def _plain(value: Any) -> Any:
     """A value of NumPy's as one of Python's, so that equal ones are written alike."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+
+
+class _NotRepeatableError(Exception):
+    """Something in the request can give another result the next time."""
+
+
+def request_digest(parts: Parts, **asked: Any) -> str | None:
+    """A digest of the examples to learn from and to choose by, in their order, and of everything else that was asked.
+
+    None if the result may differ from run to run or cannot be compared: a seed of None, a time limit, functions,
+    objects that are no estimators, estimators of other libraries.
+    """
+    try:
+        told = _comparable(asked)
+    except _NotRepeatableError:
+        return None
+    found = hashlib.sha256(json.dumps([told, [version(name) for name in PACKAGES], parts.how]).encode())
+    for part in (parts.train, parts.dev):
+        X, y = part.taken()
+        found.update(repr([type(X).__name__, str(getattr(X, "dtype", "")), list(getattr(X, "columns", ()))]).encode())
+        for digest in row_digests(X, y):
+            found.update(digest)
+    return found.hexdigest()
+
+
+def _comparable(value: Any, name: str = "") -> Any:
+    """The value as JSON knows it, the same for equal ones."""
+    if (name == "random_state" and not isinstance(value, int | np.integer)) or (name == "max_seconds" and value):
+        raise _NotRepeatableError
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        if type(value).__module__.partition(".")[0] not in VERSIONED:  # its code may be another by now
+            raise _NotRepeatableError
+        parameters = {key: _comparable(one, key) for key, one in value.get_params(deep=False).items()}
+        return [f"{type(value).__module__}.{type(value).__qualname__}", sorted(parameters.items())]
+    if isinstance(value, np.ndarray | np.generic):
+        return [str(value.dtype), _comparable(value.tolist())]
+    if isinstance(value, dict):
+        pairs = [[json.dumps(_comparable(key)), _comparable(one, str(key))] for key, one in value.items()]
+        return {"pairs": sorted(pairs, key=lambda pair: pair[0])}
+    if isinstance(value, list | tuple):
+        return [_comparable(one) for one in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise _NotRepeatableError

@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
-from perceptrons.selection.grids import usual_grid
-from perceptrons.selection.metrics import Metric
+from perceptrons.selection.learners import usual_grid
 from perceptrons.selection.splitting import Part, Parts
+from perceptrons.selection.statistics import Metric
 from perceptrons.training.estimating import Training
 
 EPOCHS = "max_iter"
@@ -245,3 +245,17 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return {str(key): plain(item) for key, item in value.items()} if isinstance(value, dict) else repr(value)
+
+
+def named(setting: Setting) -> str:
+    """A setting in words: its parameters, the steps of pipelines left out, and its epochs."""
+    words = [f"{name.rpartition('__')[2]}={_short(value)}" for name, value in setting.params.items()]
+    if setting.epochs is not None:
+        words.append(f"{setting.epochs} epoch{'s' * (setting.epochs > 1)}")
+    return ", ".join(words) or "as given"
+
+
+def _short(value: Any, at_most: int = 40) -> str:
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    text = " ".join(text.split())
+    return text if len(text) <= at_most else text[: at_most - 3] + "..."

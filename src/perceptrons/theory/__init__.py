@@ -1,9 +1,11 @@
 """Theory that checks itself: margins, mistake bounds, separability with proof. Start with `separability`."""
 
-from perceptrons.theory.bounds import Bound, Comparison, check_bound, mistake_bound
+from perceptrons.theory.bounds import Bound, mistake_bound
 from perceptrons.theory.certificate import Certificate, Combination, Margin
 from perceptrons.theory.convergence import Convergence, convergence
+from perceptrons.theory.diagnose import diagnose
 from perceptrons.theory.geometry import Margins, margins, project, radius, signed_distance
+from perceptrons.theory.model_bound import Comparison, check_bound
 from perceptrons.theory.separability import max_margin, separability
 
 __all__ = [
@@ -16,6 +18,7 @@ __all__ = [
     "Margins",
     "check_bound",
     "convergence",
+    "diagnose",
     "margins",
     "max_margin",
     "mistake_bound",

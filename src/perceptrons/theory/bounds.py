@@ -1,35 +1,40 @@
-"""How many updates a perceptron can make, and whether a fitted one kept to it (spec 9; Novikoff 1962).
+"""How many updates a perceptron can make (Novikoff 1962), and the vector u that a bound compares it with.
 
-The vector u that a bound compares with is found in `comparator.py`. Every number is rounded to the safe side.
+Every number is rounded to the safe side. Inside, examples are z = (x, 1), or x without intercept, and u has norm 1,
+bias included. Several classes: u is (K, D), centred over the classes, and the margin of an example is its smallest lead
+over sqrt(2).
 """
 
 import math
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import minimize, minimize_scalar
 
 from perceptrons.linear import Perceptron
-from perceptrons.theory.case import Clock
-from perceptrons.theory.comparator import (
-    Comparator,
-    augmented,
-    best_comparator,
-    given_direction,
-    of_direction,
-    safe_radius,
-    unit,
-)
-from perceptrons.theory.inputs import check_examples, check_features
+from perceptrons.theory.geometry import norms, products
+from perceptrons.theory.in_words import InWords
+from perceptrons.theory.inputs import Clock, Examples, check_examples
 from perceptrons.theory.separability import separability
-from perceptrons.theory.shown import InWords
-from perceptrons.theory.starts import covered_start, most_updates
+from perceptrons.training.inputs import as_numbers
 
 MOST_EPOCHS = 10**15
 GAP = 1e-4  # of the largest margin, where it is sought
+EPS = float(np.finfo(np.float64).eps)
+STEPS, WORK = 200, 2e6  # of L-BFGS: steps, and steps times weights; more is not worth its time
+ROUNDNESS = 0.1, 0.01  # where rivals tie, beside margins of 1
+
+
+class Comparator(NamedTuple):
+    """u with a margin gamma and the deviation D from it: k <= ((R + sqrt(epochs) D) / gamma)^2."""
+
+    u: np.ndarray
+    gamma: float
+    D: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,47 +84,6 @@ class Bound(InWords):
         )
         visits = self.epochs * self.n_samples
         return text if self.updates < visits else f"{text} That says nothing: there are only {visits:,} visits."
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison(InWords):
-    """Updates that a model made beside those that the theory allows it.
-
-    Attributes
-    ----------
-    updates : int
-        Made by the model.
-    at_most : int
-        Allowed: the bound, with the model's start, step and margin counted in.
-    bound : Bound
-        That of a zero start without margin, on the same data.
-    """
-
-    _shown = ("updates", "at_most", "holds")
-
-    updates: int
-    at_most: int
-    bound: Bound
-
-    @property
-    def holds(self) -> bool:
-        return self.updates <= self.at_most
-
-    @property
-    def ratio(self) -> float:
-        """Updates made over updates allowed."""
-        return self.updates / self.at_most if self.at_most else math.inf if self.updates else 0.0
-
-    def explain(self) -> str:
-        """The comparison in words."""
-        kept = (
-            "as the theory says"
-            if self.holds
-            else "more than the theory allows, so these are not the examples learned from"
-        )
-        return f"{self.updates:,} updates made, at most {self.at_most:,} possible ({self.ratio:.2%}), {kept}. " + (
-            self.bound.explain()
-        )
 
 
 def mistake_bound(
@@ -179,7 +143,6 @@ def mistake_bound(
         raise ValueError(
             f"margin={margin!r}: " + ("it is that of coef." if coef is None else "give a positive number.")
         )
-    until = math.inf if clock.left is None else time.perf_counter() + clock.left
     plain, epochs = check_examples(X, y), int(epochs)
     examples = augmented(plain, bool(fit_intercept))
     R = safe_radius(examples.X)
@@ -193,7 +156,7 @@ def mistake_bound(
         if certificate.margin is not None and certificate.margin.reached > 0:
             best = Comparator(unit(certificate.coef), certificate.margin.reached, 0.0)
         else:
-            best = best_comparator(examples, R, epochs, until)
+            best = best_comparator(examples, R, epochs, clock)
             separable = True if best.D == 0 else separable
     return Bound(
         updates=_updates(R, best, epochs),
@@ -207,61 +170,6 @@ def mistake_bound(
     )
 
 
-def check_bound(
-    model: Perceptron,
-    X: Any,
-    y: Any,
-    *,
-    coef_init: Any = None,
-    intercept_init: Any = None,
-    max_seconds: float | None = None,
-) -> Comparison:
-    """Compare the updates that a fitted model made with the most that the theory allows it.
-
-    When to use it: to see how far from the worst case a training was; in a lecture, to see the theorem at work. When
-    not: for a model that learned from other examples than X, or with sample weights: the theorem is not about them, and
-    the model does not remember them, so that they are refused only where its counts give them away.
-
-    Parameters
-    ----------
-    model : Perceptron
-        Fitted on X and y, in one or more epochs, with its parameters as they were then.
-    X, y : all the examples that it learned from
-    coef_init, intercept_init : arrays, optional
-        The start, if `fit` was given one; the model does not keep it.
-    max_seconds : float, optional
-        For the search of the best bound; see `mistake_bound`.
-
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    ValueError
-        For what the theorem does not cover: steps other than constant, shrinking, costs, batches, class weights,
-        one-vs-rest and one-vs-one, several labels, an unknown start.
-
-    Examples
-    --------
-    >>> from perceptrons import Perceptron
-    >>> from perceptrons.theory import check_bound
-    >>> X, y = [[0.0, 2.0], [0.0, -2.0], [1.0, 2.0]], ["up", "down", "up"]
-    >>> comparison = check_bound(Perceptron().fit(X, y), X, y)
-    >>> comparison.holds, comparison.updates, comparison.at_most
-    (True, 1, 1)
-    """
-    examples = check_examples(X, y)
-    if isinstance(model, Perceptron):
-        check_features(model, X)
-    start, epochs = covered_start(model, examples, coef_init, intercept_init)
-    bound = mistake_bound(
-        examples.X, examples.codes, epochs=epochs, fit_intercept=bool(model.fit_intercept), max_seconds=max_seconds
-    )
-    at_most = most_updates(bound, start, float(model.eta0), float(model.margin or 0.0))
-    return Comparison(int(model.n_updates_), at_most, bound)
-
-
 def _updates(R: float, best: Comparator, epochs: int) -> int:
     """((R + sqrt(epochs) D) / gamma)^2 of these very numbers, without rounding but of the root, which is rounded up."""
     root = Fraction(math.nextafter(math.sqrt(epochs), math.inf))
@@ -273,3 +181,198 @@ def _parts(u: np.ndarray, fit_intercept: bool) -> dict[str, Any]:
     if not fit_intercept:
         return {"coef": u, "intercept": 0.0 if u.ndim == 1 else np.zeros(len(u))}
     return {"coef": u[..., :-1], "intercept": float(u[-1]) if u.ndim == 1 else u[:, -1]}
+
+
+def augmented(examples: Examples, fit_intercept: bool) -> Examples:
+    """The same examples with the constant feature 1 behind the others, whose weight is the bias."""
+    X = examples.X
+    if not fit_intercept:
+        return examples
+    one = np.ones((X.shape[0], 1), X.dtype)
+    Z = sp.hstack([X, sp.csr_matrix(one)], format="csr") if sp.issparse(X) else np.hstack([X, one])
+    return examples._replace(X=Z)
+
+
+def safe_radius(Z: Any) -> float:
+    """R, rounded up."""
+    return float(norms(Z).max()) * (1 + (Z.shape[1] + 8) * EPS)
+
+
+def unit(v: np.ndarray) -> np.ndarray:
+    """v over its norm, for several classes centred first."""
+    v = np.asarray(v, np.float64)
+    v = v / np.abs(v).max()
+    v = v - v.mean(axis=0) if v.ndim == 2 else v
+    return v / np.linalg.norm(v)
+
+
+def safe_margins(examples: Examples, u: np.ndarray) -> np.ndarray:
+    """The margin of every example for a unit u, rounded down.
+
+    A computed y u·z is off by at most D eps |u| |z|, and |u| is 1 to within D eps.
+    """
+    Z = examples.X
+    return _margins(examples, products(Z, u))[0] - 2 * (Z.shape[1] + 8) * EPS * norms(Z)
+
+
+def deviation(m: np.ndarray, gamma: float) -> float:
+    """D with D^2 = sum of max(0, gamma - y u·z)^2, rounded up, from margins rounded down."""
+    short = np.maximum(0.0, gamma - m)
+    top = float(short.max())
+    return top * math.sqrt(float(((short / top) ** 2).sum())) * (1 + (len(m) + 8) * EPS) if top else 0.0
+
+
+def best_gamma(m: np.ndarray, R: float, epochs: int) -> float:
+    """The gamma with the smallest bound for given margins m.
+
+    R t + sqrt(epochs) |max(0, 1 - t m)| is convex in t = 1/gamma. At t = 0 it says that every visit may be an update, n
+    of them an epoch; where nothing is better a tiny t says the same.
+    """
+    everything = math.sqrt(epochs * len(m))
+    if R == 0:
+        return 1.0
+
+    def value(t: float) -> float:
+        return R * t + math.sqrt(epochs) * float(np.linalg.norm(np.maximum(0.0, 1 - t * m)))
+
+    most = everything / R  # R t alone is more from here on
+    found = minimize_scalar(value, bounds=(0.0, most), method="bounded", options={"xatol": 1e-9 * most, "maxiter": 200})
+    t = float(found.x)
+    return 1 / t if t > 0 and value(t) < everything else R * everything * 1e4
+
+
+def of_direction(
+    examples: Examples, u: np.ndarray, margin: float | None, R: float, epochs: int
+) -> tuple[bool | None, Comparator]:
+    """Does u separate the examples (None: no)? And it with gamma = margin or, unless given, its own or the best."""
+    m = safe_margins(examples, u)
+    smallest = float(m.min())
+    gamma = float(margin) if margin is not None else smallest if smallest > 0 else best_gamma(m, R, epochs)
+    return smallest > 0 or None, Comparator(u, gamma, deviation(m, gamma))
+
+
+def given_direction(examples: Examples, coef: Any, intercept: Any, fit_intercept: bool) -> np.ndarray:
+    """The user's u, of norm 1, bias included."""
+    K, d = len(examples.classes), examples.X.shape[1]
+    shape = (1, d) if K == 2 else (K, d)
+    w, b = as_numbers(coef, "coef"), as_numbers(intercept, "intercept")
+    if w.size != shape[0] * d or w.shape not in (shape, shape[-w.ndim :]):
+        raise ValueError(f"coef has shape {w.shape}, but these data need {shape if K > 2 else (d,)}.")
+    if b.size not in (1, shape[0]):
+        raise ValueError(f"intercept has shape {b.shape}, but these data need {shape[:1] if K > 2 else 'one number'}.")
+    b = np.broadcast_to(b.ravel(), shape[0])
+    if not (np.isfinite(w).all() and np.isfinite(b).all()):
+        raise ValueError("coef or intercept holds NaN or infinity.")
+    if b.any() and not fit_intercept:
+        raise ValueError("fit_intercept=False means an intercept of 0, but intercept is not 0: drop one of them.")
+    u = np.hstack([w.reshape(shape), b[:, None]]) if fit_intercept else w.reshape(shape)
+    if (u == (u[0] if K > 2 else 0)).all():
+        raise ValueError(f"coef and intercept are all zero{' or equal' * (K > 2)}: they are no direction.")
+    return unit(u[0] if K == 2 else u)
+
+
+def best_comparator(examples: Examples, R: float, epochs: int, clock: Clock) -> Comparator:
+    """For data that nothing separates: u and gamma that make R |v| + sqrt(epochs) |hinge(v)|_2 smallest, v = u/gamma.
+
+    Convex, and smooth but at v = 0 and, for several classes, where rivals tie, which is smoothed out, less and less.
+    L-BFGS, in coordinates that give all features one scale. Any v gives a bound that holds, so nothing depends on how
+    near it comes.
+    """
+    starts = [
+        unit_or_first(v) for v in (_pull(examples, np.ones(examples.X.shape[0]), None), _learned(examples, clock))
+    ]
+    found = min((_sized(examples, u, R, epochs) for u in starts), key=lambda c: _root(c, R, epochs))
+    for T in (0.0,) if len(examples.classes) == 2 else ROUNDNESS:
+        if clock.is_over:
+            break
+        v = _descend(examples, found.u / found.gamma, R, epochs, T, clock)
+        found = min(found, _sized(examples, unit_or_first(v), R, epochs), key=lambda c: _root(c, R, epochs))
+    return found
+
+
+def _root(c: Comparator, R: float, epochs: int) -> float:
+    """The root of the bound."""
+    return (R + math.sqrt(epochs) * c.D) / c.gamma
+
+
+def _sized(examples: Examples, u: np.ndarray, R: float, epochs: int) -> Comparator:
+    """u with the gamma of the smallest bound; where u separates the examples, that may be its margin."""
+    m = safe_margins(examples, u)
+    sizes = [gamma for gamma in (best_gamma(m, R, epochs), float(m.min())) if gamma > 0]
+    return min((Comparator(u, gamma, deviation(m, gamma)) for gamma in sizes), key=lambda c: _root(c, R, epochs))
+
+
+def _learned(examples: Examples, clock: Clock) -> np.ndarray:
+    """A few epochs of the averaged perceptron: where rivals tie, descent needs a start beyond them."""
+    model = Perceptron(fit_intercept=False, max_iter=10, tol=None, max_seconds=clock.left).fit(
+        examples.X, examples.codes
+    )
+    return np.asarray(model.coef_[0] if len(model.coef_) == 1 else model.coef_, np.float64)
+
+
+def _descend(examples: Examples, start: np.ndarray, R: float, epochs: int, T: float, clock: Clock) -> np.ndarray:
+    """From v = start downhill on R |v| + sqrt(epochs) |hinge(v)|_2; rivals within about T of each other share."""
+    Z, root, scale = examples.X, math.sqrt(epochs), _scales(examples.X)
+
+    def value(p: np.ndarray) -> tuple[float, np.ndarray]:
+        v = p.reshape(start.shape) * scale
+        m, rivals = _margins(examples, np.asarray(Z @ v.T.astype(Z.dtype), np.float64), T)
+        h = np.maximum(0.0, 1 - m)
+        N, H = float(np.linalg.norm(v)) or 1.0, float(np.linalg.norm(h)) or 1.0
+        slope = R / N * v - root * _pull(examples, h / H, rivals)
+        return R * N + root * H, (slope * scale).ravel()
+
+    def out_of_time(_: np.ndarray) -> None:
+        if clock.is_over:
+            raise StopIteration
+
+    steps = int(max(20, min(STEPS, WORK / start.size)))
+    options = {"maxiter": steps, "maxfun": 2 * steps, "maxcor": 10 if steps == STEPS else 4, "ftol": 1e-7, "gtol": 0.0}
+    first = (start / scale).ravel()
+    last = minimize(value, first, jac=True, method="L-BFGS-B", callback=out_of_time, options=options).x
+    return last.reshape(start.shape) * scale
+
+
+def unit_or_first(v: np.ndarray) -> np.ndarray:
+    """v as a unit vector; where v is 0 any will do."""
+    flat = v if v.ndim == 1 else v - v.mean(axis=0)
+    if flat.any() and np.isfinite(flat).all():
+        return unit(v)
+    v = np.zeros_like(v, np.float64)
+    v.flat[0] = 1.0
+    return unit(v)
+
+
+def _scales(Z: Any) -> np.ndarray:
+    """One over the root mean square of each feature; 1 for a feature that is always 0."""
+    squares = Z.multiply(Z).sum(axis=0) if sp.issparse(Z) else np.einsum("ij,ij->j", Z, Z, dtype=np.float64)
+    mean = np.sqrt(np.asarray(squares, np.float64).ravel() / Z.shape[0])
+    return 1 / np.where(mean > 0, mean, 1.0)
+
+
+def _margins(examples: Examples, s: np.ndarray, T: float = 0.0) -> tuple[np.ndarray, np.ndarray | None]:
+    """y s; or the smallest lead over sqrt(2) and the share of each rival in it.  T > 0: softened by T log sum exp."""
+    if s.ndim == 1:
+        return examples.signs * s, None
+    every = np.arange(len(s))
+    own = s[every, examples.codes]
+    s[every, examples.codes] = -np.inf
+    top = s.max(axis=1)
+    if T == 0:
+        return (own - top) / math.sqrt(2), None
+    shares = np.exp((s - top[:, None]) / T)
+    total = shares.sum(axis=1)
+    return (own - top - T * np.log(total)) / math.sqrt(2), shares / total[:, None]
+
+
+def _pull(examples: Examples, h: np.ndarray, rivals: np.ndarray | None) -> np.ndarray:
+    """The sum of h (f(z, y) - f(z, r)) over the rivals r by their shares, over sqrt(2).  None: rivals share alike.
+
+    Two classes: the sum of h y z.
+    """
+    Z, K = examples.X, len(examples.classes)
+    if K == 2:
+        return np.asarray(Z.T @ (examples.signs * h).astype(Z.dtype), np.float64)
+    c = -h[:, None] * (rivals if rivals is not None else np.full((1, K), 1 / (K - 1)))
+    c[np.arange(Z.shape[0]), examples.codes] = h
+    return np.asarray(Z.T @ (c / math.sqrt(2)).astype(Z.dtype), np.float64).T

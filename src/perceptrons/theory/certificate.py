@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.theory.claims import Checker, Total, Weights, combined
 from perceptrons.theory.combination import Combination, Margin
+from perceptrons.theory.in_words import DECIMALS, InWords, plainly
 from perceptrons.theory.inputs import Examples, check_examples
-from perceptrons.theory.shown import DECIMALS, InWords, plainly
+from perceptrons.theory.verification import Checker, Total, Weights, combined
 
 FORMAT = "perceptrons-certificate-1"
 LABELS = (str, int, bool, float)

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from perceptrons.theory.shown import plainly
+from perceptrons.theory.in_words import plainly
 
 
 class Margin(NamedTuple):

@@ -1,7 +1,5 @@
 """Will the perceptron converge, within how many updates, and how it comes closer to a solution (spec 9)."""
 
-import math
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,15 +7,13 @@ import numpy as np
 
 from perceptrons.linear import Perceptron
 from perceptrons.rows import add, dot
-from perceptrons.theory.bounds import mistake_bound
-from perceptrons.theory.case import Clock
+from perceptrons.theory.bounds import augmented, mistake_bound
 from perceptrons.theory.certificate import Certificate
-from perceptrons.theory.comparator import augmented
 from perceptrons.theory.geometry import norms
-from perceptrons.theory.inputs import Examples, check_examples
+from perceptrons.theory.in_words import InWords
+from perceptrons.theory.inputs import Clock, Examples, check_examples
+from perceptrons.theory.model_bound import falling_distance, most_updates, starting_weights
 from perceptrons.theory.separability import separability
-from perceptrons.theory.shown import InWords
-from perceptrons.theory.starts import join, most_updates, starting_weights
 from perceptrons.training.choices import check_choices
 from perceptrons.training.inputs import as_rows
 
@@ -125,7 +121,6 @@ def convergence(
     True
     """
     clock = Clock(max_seconds)
-    until = math.inf if clock.left is None else time.perf_counter() + clock.left
     examples = check_examples(X, y)
     named, given = (init, (None, None)) if isinstance(init, str) else ("zeros", _pair(init, len(examples.classes)))
     model = Perceptron(
@@ -145,14 +140,14 @@ def convergence(
     certificate = separability(examples.X, labels, max_seconds, fit_intercept=bool(fit_intercept))
     if not certificate.separable:
         return Convergence(certificate.separable, None, None, None, None, None, None, certificate)
-    bound = mistake_bound(examples.X, examples.codes, fit_intercept=bool(fit_intercept), max_seconds=_left(until))
+    bound = mistake_bound(examples.X, examples.codes, fit_intercept=bool(fit_intercept), max_seconds=clock.left)
     if bound.deviation > 0:  # the time was up before the margin was known
         return Convergence(True, None, None, None, None, None, None, certificate)
     at_most = most_updates(bound, start, float(eta0), 0.0)
-    rho = float(eta0) * bound.radius**2 / bound.margin * (math.sqrt(2) if start.ndim == 2 else 1.0)
-    model.set_params(max_iter=min(LONGEST, at_most + 1), max_seconds=_left(until))
+    star, rho = falling_distance(bound, eta0)
+    model.set_params(max_iter=min(LONGEST, at_most + 1), max_seconds=clock.left)
     model.fit(examples.X, examples.codes, *given)
-    done, star = model.converged_, join(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept))
+    done = model.converged_
     return Convergence(
         converges=True,
         at_most=at_most,
@@ -189,7 +184,3 @@ def _pair(init: Any, K: int) -> tuple[Any, Any]:
     if not (isinstance(init, tuple | list) and len(init) == 2):
         raise ValueError(f"init={init!r}: give 'zeros', 'ones', 'random', or a tuple of coef and intercept.")
     return init[0], np.full(K, init[1]) if K > 2 and np.ndim(init[1]) == 0 else init[1]
-
-
-def _left(until: float) -> float | None:
-    return None if until == math.inf else max(1e-3, until - time.perf_counter())

@@ -1,14 +1,17 @@
 """Equal rows with different labels: no function of the features can tell them apart, so nothing separates them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.theory.inputs import canonical
 from perceptrons.training.structure import sound_csr
 
 BLOCK = 1 << 14  # numbers hashed at a time: few enough to stay in the cache
 HALF = np.uint64(32)
+AT_ONCE = 4096  # rows written as bytes at a time
 
 
 def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
@@ -36,7 +39,7 @@ def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
     >>> [group.tolist() for group in contradictions(X, np.array([0, 1, 1, 1, 0]))]
     [[0, 2, 4]]
     """
-    X = _once_each(X) if sp.issparse(X) else np.asarray(X)
+    X = canonical(sound_csr(X)) if sp.issparse(X) else np.asarray(X)
     codes = np.asarray(codes)
     if codes.shape != X.shape[:1]:
         raise ValueError(f"X has {X.shape[0]:,} rows, and there are classes for {codes.size:,}: give as many.")
@@ -64,13 +67,15 @@ def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
     return np.split(rows, np.flatnonzero(np.diff(same[rows])) + 1) if len(rows) else []
 
 
-def _once_each(X: Any) -> Any:
-    """CSR with every column once a row, in ascending order; the matrix given is not changed."""
-    X = sound_csr(X)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
+def row_bytes(X: Any) -> Iterator[bytes]:
+    """Every row of a matrix as bytes that are equal where rows are: columns and values, zeros left out."""
+    for begin in range(0, X.shape[0], AT_ONCE):
+        part = sp.csr_matrix(X[begin : begin + AT_ONCE], dtype=np.float64, copy=True)
+        part.sum_duplicates()
+        part.eliminate_zeros()
+        columns, starts = part.indices.astype(np.int64), part.indptr
+        for i, end in enumerate(starts[1:]):
+            yield columns[starts[i] : end].tobytes() + part.data[starts[i] : end].tobytes()
 
 
 # A hash is a sum of whole numbers that wraps around: the same in whatever order it is added up, unlike one of floats.

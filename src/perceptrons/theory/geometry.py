@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.theory.inputs import check_features, check_rows
-from perceptrons.training.targets import read_target
+from perceptrons.theory.inputs import check_features, check_rows, codes_among
 
+CACHED = 1 << 16  # numbers that are converted at a time, to stay in the cache
 SQUARES = 1e-140, 1e140  # the squares of numbers between these are far from the ends of float64
 
 
@@ -66,7 +66,7 @@ def signed_distance(model: Any, X: Any, y: Any = None) -> np.ndarray:
     array([ 5.2, -1. ])
     """
     planes, X = _read(model, X)
-    codes = None if y is None else _codes(planes, X, y)
+    codes = None if y is None else codes_among(y, X.shape[0], planes.classes)
     s = planes.scores(X)
     if len(planes.w) == 1:
         distance = s[:, 0] / _norm(planes.w)
@@ -146,16 +146,22 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
     Margins(functional=array([25., 25.,  0.]), geometric=array([5., 5., 0.]))
     """
     planes, X = _read(model, X)
-    codes = _codes(planes, X, y)
+    codes = codes_among(y, X.shape[0], planes.classes)
     s = planes.scores(X)
     if len(planes.w) == 1:
-        functional = np.where(codes == 1, s[:, 0], -s[:, 0])
+        functional = true_lead(s[:, 0], codes)
         return Margins(functional, functional / _norm(planes.w))
-    every = np.arange(len(s))
-    own = s[every, codes]
-    s[every, codes] = -np.inf
-    functional, centred = own - s.max(axis=1), planes.w - planes.w.mean(axis=0)
+    functional, centred = true_lead(s, codes), planes.w - planes.w.mean(axis=0)
     return Margins(functional, functional / (math.sqrt(2) * _norm(centred)))
+
+
+def true_lead(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """By how much the score of the true class leads its best rival; scores of two classes are one number each."""
+    if scores.ndim == 1:
+        return np.where(codes == 1, scores, -scores)
+    every, rivals = np.arange(len(scores)), scores.copy()
+    rivals[every, codes] = -np.inf
+    return scores[every, codes] - rivals.max(axis=1)
 
 
 def radius(X: Any, fit_intercept: bool = False) -> float:
@@ -180,6 +186,17 @@ def norms(X: Any) -> np.ndarray:
         return scale * np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
     X = X if scale == 1 else X / scale
     return scale * np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+
+
+def products(X: Any, theta: np.ndarray) -> np.ndarray:
+    """X thetaᵀ in float64 for a vector theta or rows of it, whatever X is, without a float64 copy of all of X."""
+    if sp.issparse(X) or X.dtype == np.float64:
+        return np.asarray(X @ theta.T)
+    s = np.empty((X.shape[0], *theta.shape[:-1]))
+    step = max(1, CACHED // max(1, X.shape[1]))
+    for first in range(0, len(s), step):
+        s[first : first + step] = X[first : first + step].astype(np.float64) @ theta.T
+    return s
 
 
 def square_scale(X: Any) -> float:
@@ -228,20 +245,6 @@ def hyperplanes(model: Any) -> Hyperplanes:
             f"The weights of this {name} are all zero{' or equal' * (len(w) > 1)}: there is no hyperplane."
         )
     return Hyperplanes(w, b, classes)
-
-
-def _codes(planes: Hyperplanes, X: Any, y: Any) -> np.ndarray:
-    """The numbers of the labels among the model's classes."""
-    target = read_target(y, X.shape[0])
-    if target.several:
-        raise ValueError("y has several labels an example: distances and margins are about one.")
-    places = {label: place for place, label in enumerate(planes.classes.tolist())}
-    found = np.array([places.get(label, -1) for label in target.classes.tolist()])[target.codes]
-    if (found < 0).any():
-        row = int(np.argmax(found < 0))
-        label = target.classes.tolist()[target.codes[row]]
-        raise ValueError(f"y[{row}] = {label!r} is none of the model's classes, {planes.classes[:10].tolist()}.")
-    return found
 
 
 def _nearest(planes: Hyperplanes, s: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -179,8 +179,8 @@ def even(X: Any, centre: bool = True) -> Any:
         found = scales(X)
         deviations = np.where(found.deviations > 0, found.deviations, 1.0)
         return np.where(found.constant, 0.0, (X - found.means) / deviations)
+    largest = largest_values(X)
+    unit = np.where(largest > 0, largest, 1.0)
     if not sp.issparse(X):
-        largest = np.abs(X).max(axis=0).astype(np.float64)
-        return X / np.where(largest > 0, largest, 1.0)
-    largest = abs(X).max(axis=0).toarray().ravel().astype(np.float64)
-    return sp.csr_matrix((X.data / np.where(largest > 0, largest, 1.0)[X.indices], X.indices, X.indptr), shape=X.shape)
+        return X / unit
+    return sp.csr_matrix((X.data / unit[X.indices], X.indices, X.indptr), shape=X.shape)

@@ -91,3 +91,14 @@ def shown_epochs(n: int) -> list[int]:
         return list(range(n))
     steps = [round(n ** (k / (SHOWN_EPOCHS - 1))) for k in range(SHOWN_EPOCHS)]
     return sorted({step - 1 for step in steps} | {n - 1})
+
+
+def percent(share: float) -> str:
+    """98.6%; shares so near to 0 or 1 that they would be rounded there get more digits."""
+    text = f"{100 * share:.1f}%"
+    return f"{100 * share:.2f}%" if text in ("0.0%", "100.0%") and 0 < share < 1 else text
+
+
+def count(number: int, thing: str, things: str | None = None) -> str:
+    """1 example, 2,000 examples."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"

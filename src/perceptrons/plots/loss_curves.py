@@ -1,0 +1,108 @@
+"""The losses that the lectures compare, against the margin y·s."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from perceptrons.losses import ALL, Loss
+from perceptrons.plots import space, style
+
+SHOWN = {"zero_one": "zero-one"}
+
+
+class LossesDisplay:
+    """Losses against the margin: what an answer costs, from far wrong to far right.
+
+    When to use it: to see why the perceptron ignores right answers, and least squares punishes those that are "too
+    correct". When not: to compare how well models do; the losses have no common scale.
+
+    Parameters
+    ----------
+    margins : array of shape (n,)
+        Increasing.
+    values : dict of arrays of shape (n,) by name
+
+    Attributes
+    ----------
+    ax_, figure_ : the axes and the figure of the last `plot`
+
+    Examples
+    --------
+    >>> from perceptrons import losses
+    >>> from perceptrons.plots import LossesDisplay
+    >>> display = LossesDisplay.from_losses([losses.perceptron, losses.Hinge(margin=2)]).plot()
+    >>> list(display.values)
+    ['perceptron', 'hinge, margin 2']
+    """
+
+    def __init__(self, margins: Any, values: Mapping[str, Any]):
+        self.margins = np.asarray(margins, np.float64)
+        self.values = {name: np.asarray(value, np.float64) for name, value in values.items()}
+        if self.margins.ndim != 1 or len(self.margins) < 2 or not self.values:
+            raise ValueError("Give two or more margins, and one loss or more.")
+        for name, value in self.values.items():
+            if value.shape != self.margins.shape:
+                raise ValueError(f"The loss {name!r} has {value.shape} values for {self.margins.shape} margins.")
+
+    @classmethod
+    def from_losses(
+        cls, losses: Sequence[Loss] | None = None, *, low: float = -2.0, high: float = 3.0
+    ) -> "LossesDisplay":
+        """Compute losses over a range of margins.
+
+        Parameters
+        ----------
+        losses : list of Loss, optional
+            All of `perceptrons.losses` unless given.
+        low, high : float, default=-2.0 and 3.0
+            The range of the margin.
+
+        Returns
+        -------
+        LossesDisplay
+        """
+        if not (np.isfinite([low, high]).all() and low < high):
+            raise ValueError(f"low={low!r} and high={high!r}: give two numbers, the smaller one first.")
+        chosen = list(ALL.values()) if losses is None else list(losses)
+        wrong = [loss for loss in chosen if not isinstance(loss, Loss)]
+        if wrong:
+            raise TypeError(f"{wrong[0]!r} is no loss: give some of perceptrons.losses, as losses.hinge.")
+        margins = np.linspace(low, high, 501)
+        if low < 0 < high:  # the step of the zero-one loss is upright
+            margins = np.unique([*margins, 0.0, np.nextafter(0.0, 1.0)])
+        return cls(margins, {loss.name: loss.of_margin(margins) for loss in chosen})
+
+    def plot(self, ax: Any = None, *, top: float = 4.0) -> "LossesDisplay":
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure is made unless given.
+        top : float, default=4.0
+            The largest loss that is shown.
+
+        Returns
+        -------
+        self
+        """
+        with style.context(ax):
+            self.figure_, ax = style.figure_and_axes(ax, (6.4, 3.6))
+            self.ax_ = ax
+            low, high = self.margins[0], self.margins[-1]
+            ax.set_xlim(low, high)
+            ax.set_ylim(-0.04 * top, top)
+            if low < 0 < high:
+                ax.axvspan(low, 0, color="#EEEEEE", lw=0, zorder=0)
+                ax.axvline(0, color=style.PALE, lw=0.8, zorder=0.5)
+                text = {"va": "top", "fontsize": 9, "color": style.PALE, "transform": ax.get_xaxis_transform()}
+                ax.text(-0.02 * (high - low), 0.98, "mistake", ha="right", **text)
+                ax.text(0.02 * (high - low), 0.98, "right", ha="left", **text)
+            for k, (name, value) in enumerate(self.values.items()):
+                look = {"color": style.colour(k), "ls": style.LINES[k % len(style.LINES)]}
+                ax.plot(self.margins, value, lw=2.4 - 0.15 * k, label=SHOWN.get(name, name), **look)
+            ax.set_xlabel("margin y·s")
+            ax.set_ylabel("loss")
+            space.legend_beside(ax, *ax.get_legend_handles_labels())
+        return self

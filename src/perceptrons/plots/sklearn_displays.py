@@ -1,0 +1,190 @@
+"""Confusion matrices and calibration curves, through the displays of scikit-learn, made readable for many classes."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.calibration import CalibrationDisplay
+from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
+
+from perceptrons.plots import space, style
+from perceptrons.plots.estimators import fitted_classes, nameless
+from perceptrons.theory.inputs import codes_among
+from perceptrons.training.wording import count
+
+MOST_NUMBERS = 40  # classes of which the numbers can still be read
+MOST_CURVES = 20
+
+
+@nameless()
+def confusion(estimator: Any, X: Any, y: Any, ax: Any = None, *, normalize: str | None = None) -> Any:
+    """The confusion matrix of a fitted classifier on these examples, as scikit-learn's `ConfusionMatrixDisplay`.
+
+    When to use it: to see which classes are mistaken for which. When not: for one number; that is `score`.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+    X, y : as in `fit`
+    ax : matplotlib Axes, optional
+        A new figure is made unless given.
+    normalize : {"true", "pred", "all"}, optional
+        Shares of the row, the column or of all, instead of counts.
+
+    Returns
+    -------
+    sklearn.metrics.ConfusionMatrixDisplay
+        Drawn, with `ax_` and `figure_`.
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.plots import confusion
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"]
+    >>> display = confusion(Perceptron().fit(X, y), X, y)
+    >>> display.confusion_matrix.tolist()
+    [[2, 0], [1, 1]]
+    """
+    fitted_classes(estimator)
+    return confusion_of(y, estimator.predict(X), ax, normalize=normalize)
+
+
+def confusion_of(y_true: Any, y_pred: Any, ax: Any = None, *, normalize: str | None = None) -> Any:
+    """The confusion matrix of predictions that are there already; parameters as in `confusion`.
+
+    When to use it: predictions come from elsewhere, or took long. When not: the estimator is at hand (`confusion`).
+    """
+    true, predicted = np.asarray(y_true), np.asarray(y_pred)
+    if not len(true):
+        raise ValueError("There are no examples: nothing to draw.")
+    labels = np.array(
+        sorted({*true.tolist(), *predicted.tolist()}), dtype=true.dtype if true.dtype == predicted.dtype else object
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A single label was found", UserWarning)  # one cell is what there is to see
+        table = confusion_matrix(true, predicted, labels=labels, normalize=normalize)
+    K = len(labels)
+    display = ConfusionMatrixDisplay(
+        table, display_labels=[style.shorten(label, 16 if K <= 12 else 12) for label in labels.tolist()]
+    )
+    with style.context(ax):
+        side = float(np.clip(0.38 * K + 1.6, 3.2, 12.0))
+        _, ax = style.figure_and_axes(ax, (side + 0.6, side))
+        display.plot(
+            ax=ax,
+            cmap="Blues",
+            colorbar=False,
+            include_values=K <= MOST_NUMBERS,
+            values_format=".2f" if normalize else "d",
+        )
+        _readable(display, table, K, normalize)
+    return display
+
+
+def _readable(display: Any, table: np.ndarray, K: int, normalize: str | None) -> None:
+    """Sizes that fit the cells, no zeros, upright names where there are many."""
+    ax = display.ax_
+    if display.text_ is not None:
+        widest = max(len(text.get_text()) for text in display.text_.ravel())
+        box = ax.get_window_extent().width * 72 / ax.figure.dpi / K  # of a cell, in points
+        size = float(np.clip(0.8 * box / (0.62 * widest), 3.5, 10.0))
+        for (row, column), text in np.ndenumerate(display.text_):
+            text.set_fontsize(size)
+            if table[row, column] == 0:
+                text.set_text("")
+            elif normalize:
+                text.set_text(f"{100 * table[row, column]:.0f}%")
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    longest = max(len(label) for label in labels)
+    if longest * K > 40:
+        ax.tick_params(axis="x", rotation=90)
+    cell = ax.get_window_extent().width * 72 / ax.figure.dpi / K
+    ax.tick_params(labelsize=float(np.clip(0.8 * cell, 5.5, 9.0 if K <= 12 else 7.5)), length=0)
+    step = max(1, int(np.ceil(6.0 / cell)))  # where cells are smaller than letters, every so many have a name
+    names = [label if k % step == 0 else "" for k, label in enumerate(labels)]
+    ax.set_xticks(np.arange(K), names)
+    ax.set_yticks(np.arange(K), names)
+    ax.set_xlabel("predicted")
+    ax.set_ylabel("true")
+    right = np.trace(table) / table.sum() if normalize is None else None
+    if right is not None:
+        ax.set_title(f"{right:.1%} of {count(int(table.sum()), 'example')} right")
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    ax.set_xticks(np.arange(K + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(K + 1) - 0.5, minor=True)
+    ax.grid(which="minor", color="#DDDDDD", lw=0.6)
+    ax.tick_params(which="minor", length=0)
+
+
+@nameless()
+def calibration(
+    estimator: Any, X: Any, y: Any, ax: Any = None, *, n_bins: int = 10, strategy: str = "quantile"
+) -> list[Any]:
+    """The calibration curves of a classifier with probabilities: of the second of two classes, or of every class.
+
+    When to use it: before probabilities are used as such, on examples that neither model nor calibration learned from.
+    When not: with fewer than some hundred examples, where the curves are noise.
+
+    Parameters
+    ----------
+    estimator : fitted classifier with `predict_proba`
+        A perceptron has none: calibrate it with `sklearn.calibration.CalibratedClassifierCV`.
+    X, y : as in `fit`
+    ax : matplotlib Axes, optional
+        A new figure is made unless given.
+    n_bins : int, default=10
+    strategy : {"quantile", "uniform"}, default="quantile"
+        Bins of equally many examples, or of equal width.
+
+    Returns
+    -------
+    list of sklearn.calibration.CalibrationDisplay
+        Drawn on one pair of axes, one a curve.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.calibration import CalibratedClassifierCV
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.plots import calibration
+    >>> X = np.linspace(-1, 1, 100)[:, None]
+    >>> y = np.where(X[:, 0] + 0.3 * np.sin(40 * X[:, 0]) > 0, "yes", "no")
+    >>> model = CalibratedClassifierCV(Perceptron()).fit(X, y)
+    >>> [display.estimator_name for display in calibration(model, X, y, n_bins=4)]
+    ['yes']
+    """
+    classes = fitted_classes(estimator)
+    try:
+        answer = estimator.predict_proba
+    except AttributeError as error:
+        raise ValueError(
+            f"{type(estimator).__name__} has scores, not probabilities (no predict_proba). Calibrate it: "
+            "CalibratedClassifierCV(model).fit(X, y) of sklearn.calibration, and draw that."
+        ) from error
+    probability = np.asarray(answer(X), np.float64)
+    if not len(probability):
+        raise ValueError("X has no rows: there is nothing to draw.")
+    codes = codes_among(y, len(probability), classes)
+    drawn = [1] if len(classes) == 2 else np.flatnonzero(np.bincount(codes, minlength=len(classes))).tolist()
+    if len(drawn) > MOST_CURVES:  # the most frequent ones; more lines cannot be told apart
+        drawn = sorted(np.argsort(-np.bincount(codes), kind="stable")[:MOST_CURVES].tolist())
+    displays = []
+    with style.context(ax):
+        _, ax = style.figure_and_axes(ax, (6.4 if len(drawn) <= 12 else 7.6, 4.2))
+        ax.set_aspect("equal")
+        for k in drawn:
+            look = {"color": style.colour(k), "marker": style.marker(k), "ms": 5, "lw": 1.3}
+            name = style.shorten(classes.tolist()[k])
+            displays.append(
+                CalibrationDisplay.from_predictions(
+                    codes == k, probability[:, k], n_bins=n_bins, strategy=strategy, name=name, ax=ax, **look
+                )
+            )
+        handles, labels = ax.get_legend_handles_labels()
+        unique = dict(zip(labels, handles, strict=True))
+        space.legend_beside(ax, list(unique.values()), list(unique))
+        ax.set_xlabel("probability that the model gives")
+        ax.set_ylabel("share that was so")
+        space.title(ax, count(len(codes), "example") + ("" if len(classes) > 2 else f", class {name}"))
+    return displays

@@ -1,0 +1,123 @@
+"""`report`: one page about a model and its data, made of the sections beside this file."""
+
+import errno
+import os
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from perceptrons.modelfile import write_whole
+from perceptrons.report.boundary_section import boundary, separability_and_margins
+from perceptrons.report.data_section import data_summary
+from perceptrons.report.features_section import important_features
+from perceptrons.report.mistakes_section import accuracy, worst_mistakes
+from perceptrons.report.model_section import headline, how_trained
+from perceptrons.report.page import whole_page
+from perceptrons.report.reproduce_section import how_to_reproduce
+from perceptrons.report.subject import Origin, subject_of
+from perceptrons.training.html import visible
+
+
+class Report:
+    """A page about a model, as `report` made it. Notebooks show it in a frame of its own.
+
+    Attributes
+    ----------
+    html : str
+        The whole page.
+    title : str
+    """
+
+    def __init__(self, html: str, title: str):
+        self.html, self.title = html, title
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, whole or not at all; a file of that name is replaced."""
+        where = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
+        if not where.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a page to", str(where.parent))
+        if where.exists() and not where.is_file():
+            raise IsADirectoryError(errno.EISDIR, "this is a folder or a device, not a file that a page could replace",
+                                    str(where))  # fmt: skip
+        write_whole(where, self.html.encode())
+
+    def __repr__(self) -> str:
+        return (
+            f"<Report {self.title!r}, {len(self.html.encode()):,} bytes of HTML: save(path), or show it in a notebook>"
+        )
+
+    def _repr_html_(self) -> str:
+        frame = "width:100%;height:40rem;border:1px solid rgba(127,127,127,0.4);border-radius:4px"
+        return (
+            f'<iframe sandbox="" title="{escape(visible(self.title))}" style="{frame}" '
+            f'srcdoc="{escape(self.html, quote=True)}"></iframe>'
+        )
+
+
+def report(
+    model: Any, X: Any, y: Any, *, examples: Any = None, feature_names: Any = None, image_shape: Any = "auto",
+    features: Any = None, lines: Any = None, max_seconds: float = 10.0, title: str | None = None,
+    origin: Origin | None = None,
+) -> Report:  # fmt: skip
+    """One page about a fitted model and labelled examples: figures, mistakes, features, separability, margins.
+
+    The page is one file of HTML with everything inside: it needs no network and runs no script. The same model and
+    examples give the same page, as long as the searches for a proof end in the time given.
+
+    When to use it: to show somebody what a model does and where it fails, or to look for wrong labels. When not: to get
+    figures for programs (scikit-learn's metrics, `perceptrons evaluate --json`); for taggers and models of several
+    labels an example.
+
+    Parameters
+    ----------
+    model : fitted Perceptron or KernelPerceptron, or a Pipeline that ends in one
+    X, y : the examples, as `predict` and `score` take them
+        Best those that the model has not learned from.
+    examples : sequence of str, optional
+        The texts that X was made of: mistakes are shown as they are written. If X is a list of texts, they are it.
+    feature_names : sequence of str, optional
+        Otherwise those that the model, or the step before it, knows.
+    image_shape : (int, int), "auto" or None, default="auto"
+        Rows and columns, if the features are pixels. "auto": square images are recognised, by neighbouring pixels that
+        are alike, where features have no telling names. None: no images.
+    features : pair of str or int, optional
+        Two features over which the boundary is drawn; where there are only two, they are drawn anyway.
+    lines : sequence of int or str, optional
+        Where each example stands in a file.
+    max_seconds : float, default=10.0
+        For the search of a proof that the examples are separable or not and for the mistake bound, half for each.
+    title : str, optional
+    origin : Origin, optional
+        The files behind it, and the command that made the page, to be shown.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.report import report
+    >>> X, y = [[0.0, 2.0], [0.0, -2.0], [1.0, 2.0], [1.0, -1.0]], ["up", "down", "up", "down"]
+    >>> page = report(Perceptron().fit(X, y), X, y, title="Up and down")
+    >>> page.html[:15], "4 of 4 right" in page.html
+    ('<!DOCTYPE html>', True)
+    """
+    if isinstance(max_seconds, bool) or not isinstance(max_seconds, int | float) or not max_seconds > 0:
+        raise ValueError(f"max_seconds={max_seconds!r}: give a number of seconds above 0.")
+    subject = subject_of(
+        model, X, y, examples=examples, feature_names=feature_names, image_shape=image_shape, lines=lines,
+        origin=origin or Origin(), max_seconds=float(max_seconds),
+    )  # fmt: skip
+    title = f"Report on a {type(subject.model).__name__}" if title is None else str(title)
+    sections = [
+        data_summary(subject),
+        how_trained(subject),
+        accuracy(subject),
+        important_features(subject),
+        worst_mistakes(subject),
+        boundary(subject, features),
+        separability_and_margins(subject),
+        how_to_reproduce(subject),
+    ]
+    return Report(whole_page(title, headline(subject, title), [part for part in sections if part is not None]), title)

@@ -1,0 +1,164 @@
+"""What the data are like: how many, of which classes, which features say nothing, and what contradicts itself."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from perceptrons.report.page import (
+    Section,
+    bar,
+    details,
+    element,
+    facts,
+    joined,
+    paragraph,
+    section,
+    short,
+    table,
+    user,
+    warning,
+)
+from perceptrons.report.subject import Subject, in_bits
+from perceptrons.theory.duplicates import contradictions
+from perceptrons.theory.scales import largest_values, scaler_for, scales
+from perceptrons.training.html import Html
+from perceptrons.training.wording import count, percent
+
+CLASSES, GROUPS, NAMED = 20, 5, 5  # shown at most
+
+
+def data_summary(subject: Subject) -> Section:
+    """The section."""
+    X, rows = subject.X, [("Examples", f"{subject.n:,}"), ("Features", _features(subject))]
+    if subject.image_shape is not None:
+        high, wide = subject.image_shape
+        rows.append(("Taken for", f"images of {high} × {wide} pixels"))
+    rows.append(("Classes", _occurring(subject)))
+    rows.append(("Missing values", _missing(subject)))
+    parts = [facts(rows), element("h3", "Examples by class"), _classes(subject)]
+    if not subject.precomputed:
+        parts += [element("h3", "Scales"), *_scales(subject)]
+        parts += _contradictions(subject, contradictions(X, subject.codes))
+    return section("data", "The data", *parts)
+
+
+def _occurring(subject: Subject) -> str:
+    occur = f"{int((subject.counts()[: subject.known] > 0).sum()):,} of the model's {subject.known:,} occur"
+    strange = len(subject.labels) - subject.known
+    return occur + (f", and {count(strange, 'label')} that it does not know" if strange else "")
+
+
+def _features(subject: Subject) -> str:
+    X = subject.X
+    if not sp.issparse(X):
+        return f"{X.shape[1]:,}"
+    used = int((np.bincount(X.indices, minlength=X.shape[1]) > 0).sum())
+    return f"{X.shape[1]:,}, sparse: {used:,} of them occur, {X.nnz / subject.n:,.1f} an example in the mean"
+
+
+def _missing(subject: Subject) -> str:
+    given = subject.given
+    lost = 0
+    if hasattr(given, "isna"):
+        lost = int(np.asarray(given.isna()).sum())
+    elif isinstance(given, np.ndarray) and given.dtype.kind == "f":
+        lost = int(np.isnan(given).sum())
+    return f"{lost:,}, filled in by the pipeline" if lost else "none"
+
+
+def _classes(subject: Subject) -> Html:
+    counts = subject.counts()
+    order = np.argsort(-counts, kind="stable")
+    rows = [
+        (user(subject.labels[k]), f"{counts[k]:,}", percent(counts[k] / subject.n), bar(counts[k] / counts.max()))
+        for k in order.tolist()
+    ]
+    header = ("class", "examples", "share", "")
+    first = table(header, rows[:CLASSES], "examples by class", numbers=(1, 2))
+    if len(rows) <= CLASSES:
+        return first
+    rest = table(header, rows[CLASSES:1000], "examples by class, the rarer ones", numbers=(1, 2))
+    return joined([first, details(f"{len(rows) - CLASSES:,} more classes", rest)])
+
+
+def _scales(subject: Subject) -> list[Html]:
+    X = subject.X
+    found, largest = scales(X), largest_values(X)
+    there = np.flatnonzero(largest)
+    parts = []
+    if not len(there):
+        return [warning("every feature of every example is 0.")]
+    ends = there[[largest[there].argmax(), largest[there].argmin()]].tolist()
+    (most, least), sizes = ([user(subject.names.of(column)) for column in ends], largest[ends])
+    said = [most, f" reaches {short(sizes[0])}, ", least, f" {short(sizes[1])}"]
+    # pixels, and words of texts, have one unit, however large or frequent they get
+    scaler = scaler_for(X, subject.model) if subject.image_shape is None and subject.examples is None else None
+    if scaler is not None:
+        parts.append(
+            warning(
+                "the features differ widely in scale: ", *said,
+                ". " + ("The kernel hears" if subject.is_kernel else "Weights cannot be compared, and the model hears")
+                + " the largest before all others: scale them before training, for instance with scikit-learn's "
+                f"{scaler}.",
+            )
+        )  # fmt: skip
+    else:
+        one = "The pixels reach" if subject.image_shape is not None else "The features are of one scale: they reach"
+        parts.append(paragraph(f"{one} {short(sizes[1])} to {short(sizes[0])}."))
+    parts.append(
+        paragraph(
+            f"The farthest example, {subject.place(found.farthest)}, has the norm {short(found.radius)} (with the 1 of "
+            f"the bias); the median is {short(found.typical)}."
+        )
+    )
+    constant = np.flatnonzero(found.constant & ((largest > 0) | (not sp.issparse(X))))
+    if len(constant):
+        names = joined(piece for name in subject.names.called(constant[:NAMED])[0] for piece in (user(name), ", "))
+        what = count(
+            len(constant), "feature is the same everywhere and says", "features are the same everywhere and say"
+        )
+        parts.append(
+            paragraph(f"{what} nothing here: ", Html(names.removesuffix(", ")), ", …" if len(constant) > NAMED else ".")
+        )
+    return parts
+
+
+def _contradictions(subject: Subject, groups: list[Any]) -> list[Html]:
+    """Equal examples with different labels, some of them by place."""
+    if not groups:
+        return [
+            element("h3", "Equal examples with different labels"),
+            paragraph("None: no two examples are equal in all features and differ in their label."),
+        ]
+    where, columns = equal_in(subject), subject.hashed
+    title, which, possible = "Equal examples with different labels", "can get all of these right", "possible"
+    if where is not None:
+        title, which = f"Equal in {where}, with different labels", "of these features can get all of them right"
+        possible = "possible with them"
+    lost = sum(len(group) - int(np.bincount(subject.codes[group]).max()) for group in groups)
+    total = sum(map(len, groups))
+    lines = []
+    for group in groups[:GROUPS]:
+        pieces: list[Any] = []
+        for row in group[:6].tolist():
+            pieces += [subject.place(row), " (", user(subject.labels[subject.codes[row]], 24), "), "]
+        pieces[-1] = ")" if len(group) <= 6 else f") and {len(group) - 6:,} more"
+        lines.append(element("li", *pieces))
+    said = (
+        f"{total:,} in {count(len(groups), 'group')}: no classifier {which}, so that "
+        f"{percent(1 - lost / subject.n)} is the best accuracy {possible}."
+    )
+    if columns is not None:
+        said += (
+            f" But the examples themselves may differ: features are hashed to {in_bits(columns)}, and may share one. "
+            "More bits may tell them apart."
+        )
+    return [element("h3", title), paragraph(said), element("ul", *lines)]
+
+
+def equal_in(subject: Subject) -> str | None:
+    """In what rows are equal that the model cannot tell apart; None if it gets the examples as they were given."""
+    if subject.hashed is not None:
+        return "the hashed features"
+    return None if subject.before is None and subject.examples is None else "the features that the model gets"

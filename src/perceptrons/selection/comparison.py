@@ -1,0 +1,380 @@
+"""What `compare` found: a row for every learner, tables for terminals, pages and notebooks, and a verdict in words."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from perceptrons.selection.learners import PERCEPTRON
+from perceptrons.selection.seal import RERUN
+from perceptrons.selection.search import Setting, named, plain
+from perceptrons.selection.splitting import Parts
+from perceptrons.selection.statistics import Interval, Metric, holm, mcnemar, swapping
+from perceptrons.training import html
+from perceptrons.training.wording import short
+
+SIGNIFICANT = 0.05
+MARK = "*"
+SEPARATED = 0.995  # accuracy on what was learned from: nearly nothing is left to correct
+PENALISED = ("logistic", "svm", "ridge")
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A learner in a comparison.
+
+    Attributes
+    ----------
+    name, what : str
+        As in `LEARNERS`, and in words.
+    family : {"perceptron", "relative"}
+    score, interval : float and Interval
+        On the test examples.
+    p : float
+        Of the test against the best, McNemar's or by swapping answers, by Holm's correction for so many comparisons; 1
+        for the best itself.
+    p_alone : float
+        The same without the correction.
+    dev_score : float
+    setting : Setting
+        The best one of `settings_tried`.
+    train_accuracy : float
+        Of the final model on what it learned from, or on 2,000 examples of it.
+    training_seconds, tuning_seconds : float
+        Of the final fit, and of trying all settings, development examples predicted included.
+    prediction_seconds : float
+        For 1,000 examples, the least of three takes.
+    size : int or None
+        Bytes of the numbers that predicting needs, see `size_of`.
+    probabilistic : bool
+        Has it `predict_proba`?
+    notes : tuple of str
+        Such as that it did not converge.
+    model : the fitted estimator
+    predicted, right : arrays, an entry a test example
+    """
+
+    name: str
+    what: str
+    family: str
+    score: float
+    interval: Interval
+    dev_score: float
+    setting: Setting
+    settings_tried: int
+    train_accuracy: float
+    training_seconds: float
+    tuning_seconds: float
+    prediction_seconds: float
+    size: int | None
+    probabilistic: bool
+    notes: tuple[str, ...]
+    model: Any = field(repr=False)
+    predicted: np.ndarray = field(repr=False)
+    right: np.ndarray = field(repr=False)
+    p: float = 1.0
+    p_alone: float = 1.0
+
+    @property
+    def worse(self) -> bool:
+        """Is it significantly worse than the best?"""
+        return self.p < SIGNIFICANT
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON knows it."""
+        left_out = ("model", "predicted", "right", "setting", "interval", "notes")
+        params = {name.rpartition("__")[2]: plain(value) for name, value in self.setting.params.items()}
+        return {
+            **{name: value for name, value in self.__dict__.items() if name not in left_out},
+            "interval": self.interval._asdict(),
+            "params": params,
+            "epochs": self.setting.epochs,
+            "significantly_worse": self.worse,
+            "notes": list(self.notes),
+        }
+
+
+class Compared:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    rows : list of Contender
+        The best on the test examples first; of equals as they were asked for.
+    left_out : dict
+        Who was not compared, and why.
+    best, best_perceptron, best_relative : Contender, or None if there is none of that family
+    y_test : array
+    parts : Parts
+    sizes : dict
+        Examples to train, for development (dev) and to test.
+    metric : str
+    scaled : bool
+        Were the data standardised, for all alike?
+    looks : int
+        How often these test examples were looked at, this time included.
+    rerun : bool
+        Was just this asked before, with the same data, settings and seed? Then it is the same look.
+    n_features : int
+    """
+
+    def __init__(
+        self, rows: Sequence[Contender], left_out: Mapping[str, str], y_test: np.ndarray, parts: Parts,
+        sizes: dict[str, int], metric: Metric, scaled: bool, looks: int, n_features: int,
+        rerun: bool = False,
+    ):  # fmt: skip
+        self._figure, self.y_test = metric, y_test
+        ranked = sorted(rows, key=lambda row: -row.score)
+        alone = [self.p_of(ranked[0], row) for row in ranked[1:]]
+        self.rows = ranked[:1] + [
+            replace(row, p=p, p_alone=one) for row, p, one in zip(ranked[1:], holm(alone), alone, strict=True)
+        ]
+        self.left_out, self.parts, self.sizes = dict(left_out), parts, sizes
+        self.metric, self.scaled, self.looks, self.n_features = metric.name, scaled, looks, n_features
+        self.rerun = rerun
+
+    @property
+    def best(self) -> Contender:
+        return self.rows[0]
+
+    @property
+    def best_perceptron(self) -> Contender | None:
+        return next((row for row in self.rows if row.family == PERCEPTRON), None)
+
+    @property
+    def best_relative(self) -> Contender | None:
+        return next((row for row in self.rows if row.family != PERCEPTRON), None)
+
+    def row(self, name: str) -> Contender:
+        """The learner of that name."""
+        for row in self.rows:
+            if row.name == name:
+                return row
+        reason = f" ({self.left_out[name]})" if name in self.left_out else ""
+        raise KeyError(f"{name!r} was not compared{reason}: there are {', '.join(row.name for row in self.rows)}.")
+
+    @property
+    def test(self) -> str:
+        """Of the difference between two learners: exact for right answers, by swapping answers for other figures."""
+        return "McNemar" if self._counts_answers else "by swapping answers,"
+
+    @property
+    def _counts_answers(self) -> bool:
+        return self._figure.name == "accuracy" and not self._figure.own
+
+    def p_of(self, one: Contender, other: Contender) -> float:
+        """The p-value of the difference between two learners in the figure that they are ranked by."""
+        if self._counts_answers:
+            return mcnemar(one.right, other.right)
+        return swapping(self._figure, self.y_test, one.predicted, other.predicted)
+
+    def mcnemar(self, one: str, other: str) -> float:
+        """The p-value of the difference in right answers, for a single comparison that was planned."""
+        return mcnemar(self.row(one).right, self.row(other).right)
+
+    def explain(self) -> str:
+        """In words: who is best, who is not worse, whether a relative is ahead of every perceptron and why, and what
+        they get wrong."""
+        return "\n".join(in_words(self))
+
+    def notes(self) -> list[str]:
+        """What the table needs to be understood."""
+        notes, n = [], len(self.rows) - 1
+        if n:
+            how = "McNemar's exact test on right answers" if self._counts_answers else "a test by swapping answers"
+            several = f" after Holm's correction for {n} comparisons" if n > 1 else ""
+            notes = [f"{MARK} significantly worse than the best: {how}, p < {SIGNIFICANT}{several}."]
+        return notes + [f"{row.what}: {note}." for row in self.rows for note in row.notes]
+
+    def table(self, times: bool = True) -> tuple[list[str], list[list[str]]]:
+        """Head and lines of the table. times: with the columns that differ from run to run."""
+        head = ["learner", "family", self.metric, "95% interval", "p"]
+        head += ["learned in s", "1,000 answers in s"] * times
+        return [*head, "kB", "probabilities"], [self._line(row, times) for row in self.rows]
+
+    def _line(self, row: Contender, times: bool) -> list[str]:
+        spent = [f"{row.training_seconds:.3g}", f"{row.prediction_seconds:.2g}"] * times
+        size = "-" if row.size is None else _kilobytes(row.size)
+        interval = f"{row.interval.low:.4f} to {row.interval.high:.4f}"
+        kind = "yes" if row.probabilistic else "no"
+        return [row.what, row.family, f"{row.score:.4f}", interval, self.p_in_words(row), *spent, size, kind]
+
+    def p_in_words(self, row: Contender) -> str:
+        """The corrected p-value, marked if the learner is significantly worse than the best."""
+        return "best" if row is self.best else f"{p_text(row.p)}{MARK if row.worse else ''}"
+
+    def settings(self) -> tuple[list[str], list[list[str]]]:
+        """Head and lines of a second table: how each was tuned."""
+        head = ["learner", "tried", f"best {self.metric} on development data", "setting", "tuned in s"]
+        return head, [
+            [row.what, str(row.settings_tried), f"{row.dev_score:.4f}", named(row.setting), f"{row.tuning_seconds:.3g}"]
+            for row in self.rows
+        ]
+
+    def to_markdown(self, times: bool = True) -> str:
+        """The table for a page. times: with the columns that differ from run to run."""
+        head, lines = self.table(times)
+        cells = [head, ["---"] * len(head), *[[cell.replace("|", "\\|") for cell in line] for line in lines]]
+        return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON knows it, but the models and what they answered."""
+        return {
+            "split": self.parts.how, "sizes": self.sizes, "n_features": self.n_features, "metric": self.metric,
+            "scaled": self.scaled, "looks": self.looks, "rerun": self.rerun,
+            "rows": [row.to_dict() for row in self.rows],
+            "left_out": self.left_out, "test": self.test, "correction": "Holm", "explanation": self.explain(),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        tables = "\n\n".join(aligned(*table) for table in (self.table(), self.settings()))
+        return "\n".join([tables, "", *self.notes(), "", self.explain()])
+
+    def __repr__(self) -> str:
+        best = f"best {self.best.name!r} with {self.metric} {self.best.score:.4f}"
+        return f"<Compared: {len(self.rows)} learners on {self.sizes['test']:,} test examples, {best}>"
+
+    def _repr_html_(self) -> str:
+        tables = [html.table(lines, head) for head, lines in (self.table(), self.settings())]
+        words = [html.note(line) for line in [*self.notes(), *in_words(self)]]
+        return html.block(tables[0], tables[1], *words)
+
+
+def aligned(head: Sequence[str], lines: list[list[str]]) -> str:
+    """A table as text, its columns below each other."""
+    widths = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
+    return "\n".join("  ".join(f"{cell:{w}}" for cell, w in zip(line, widths, strict=True)).rstrip()
+                     for line in [head, *lines])  # fmt: skip
+
+
+def _kilobytes(size: int) -> str:
+    return f"{size / 1000:.3g}" if size < 100_000 else f"{size / 1000:,.0f}"
+
+
+def in_words(found: Compared) -> list[str]:
+    sizes, best = found.sizes, found.best
+    scaled = ", standardised for all alike" if found.scaled else ""
+    lines = [
+        f"{sizes['train']:,} examples to learn from, {sizes['dev']:,} for development, {sizes['test']:,} to test on "
+        f"(split {found.parts.how}); {found.n_features:,} features{scaled}.",
+        f"Best on the test examples: {best.what}, {found.metric} {best.score:.4f} "
+        f"({best.interval.low:.4f} to {best.interval.high:.4f}).",
+    ]
+    others = found.rows[1:]
+    if others:
+        lines.append(
+            f"Not significantly worse: {_names(row for row in others if not row.worse)}. Significantly worse: "
+            f"{_names(row for row in others if row.worse)}. (The best was chosen by these examples: it flatters a bit.)"
+        )
+    lines += [*_families(found), *_curved(found), *_wrong(found)]
+    lines += [f"Left out: {name}: {reason}." for name, reason in found.left_out.items()]
+    if found.rerun:
+        lines.append(RERUN)
+    if found.looks > 1:
+        lines.append(
+            f"FORCED: these test examples were looked at {found.looks} times, so that the test figures may flatter."
+        )
+    return lines
+
+
+def relative_ahead(found: Compared) -> bool:
+    """Is a relative better on the test examples than every perceptron?"""
+    ours, theirs = found.best_perceptron, found.best_relative
+    return ours is not None and theirs is not None and theirs.score > ours.score
+
+
+def _families(found: Compared) -> list[str]:
+    ours, theirs = found.best_perceptron, found.best_relative
+    if ours is None or theirs is None:
+        return []
+    p = found.p_of(ours, theirs)
+    points = 100 * abs(theirs.score - ours.score)
+    if not relative_ahead(found):
+        equal = "as good as" if ours.score == theirs.score else f"{points:.2f} points ahead of"
+        return [f"No relative beats every perceptron: {ours.what} is {equal} {theirs.what} ({found.test} {_p_is(p)})."]
+    start = f"A relative beats every perceptron: {theirs.what} is {points:.2f} points ahead of {ours.what}"
+    if p >= SIGNIFICANT:
+        return [f"{start}, which may be chance ({found.test} {_p_is(p)})."]
+    return [f"{start} ({found.test} {_p_is(p)}). A likely reason, not tested: {why(found, theirs, ours)}"]
+
+
+def why(found: Compared, theirs: Contender, ours: Contender) -> str:
+    """What may have put a relative ahead: a guess from sizes and accuracies, which no experiment has tested."""
+    n, d = found.sizes["train"] + found.sizes["dev"], found.n_features
+    fitted = f"{ours.what} is right on {ours.train_accuracy:.1%} of what it learned from"
+    if theirs.name == "naive_bayes":
+        if n < d:
+            return (
+                f"there are fewer examples ({n:,}) than features ({d:,}): naive Bayes estimates each feature by "
+                "itself, which few examples suffice for."
+            )
+        return "its assumption, that features tell about the class independently, does little harm here."
+    penalty = f", with a penalty on large weights ({named(theirs.setting)})" if theirs.name in PENALISED else ""
+    both = f"{fitted}, {theirs.what} on {theirs.train_accuracy:.1%}"
+    if ours.train_accuracy >= SEPARATED > theirs.train_accuracy:
+        return f"{both}: the perceptron fits these too closely, while {theirs.what} does not{penalty}."
+    if ours.train_accuracy >= SEPARATED:
+        return f"{both}: of the many boundaries that fit, {theirs.what} takes a better one{penalty}."
+    return (
+        f"the classes overlap ({both}): the perceptron's rule never comes to rest there, and its average is of weights "
+        f"that still move, while {theirs.what} minimises one loss over all examples{penalty}."
+    )
+
+
+def _curved(found: Compared) -> list[str]:
+    """Whether a curved boundary is needed: the kernel against the best of the others."""
+    kernel = next((row for row in found.rows if row.name == "kernel"), None)
+    straight = next((row for row in found.rows if row.name not in ("kernel", "naive_bayes")), None)
+    if kernel is None or straight is None:
+        return []
+    p, points = found.p_of(kernel, straight), 100 * (kernel.score - straight.score)
+    if points > 0 and p < SIGNIFICANT:
+        return [
+            f"A curved boundary is needed: the kernel ({named(kernel.setting)}) is {points:.2f} points ahead of the "
+            f"best straight one, {straight.what} ({found.test} {_p_is(p)})."
+        ]
+    if points < 0 and p < SIGNIFICANT:
+        return [
+            f"A straight boundary is enough: the kernel is {-points:.2f} points behind {straight.what} "
+            f"({found.test} {_p_is(p)})."
+        ]
+    return [f"A curved boundary makes no significant difference (kernel against {straight.what}: {_p_is(p)})."]
+
+
+def _wrong(found: Compared) -> list[str]:
+    """What the best of both families get wrong."""
+    both = [row for row in (found.best_perceptron, found.best_relative) if row is not None]
+    lines = [f"{row.what} gets {(~row.right).sum():,} wrong{_confusion(found.y_test, row)}." for row in both]
+    if len(both) == 2:
+        ours, theirs = both
+        alone = int((ours.right & ~theirs.right).sum()), int((theirs.right & ~ours.right).sum())
+        if not any(alone):
+            return [*lines, f"Both get the same {(~ours.right).sum():,} wrong."]
+        neither = (~ours.right & ~theirs.right).sum()
+        lines.append(
+            f"Only {ours.what} gets {alone[0]:,} right, only {theirs.what} {alone[1]:,}; both get {neither:,} wrong."
+        )
+    return lines
+
+
+def _confusion(y: np.ndarray, row: Contender) -> str:
+    pairs = Counter(zip(y[~row.right].tolist(), row.predicted[~row.right].tolist(), strict=True))
+    (true, answered), times = min(pairs.items(), key=lambda item: (-item[1], str(item[0])), default=((0, 0), 0))
+    if times < 2:
+        return ""
+    return f", most often {short(str(true), 28)} taken for {short(str(answered), 28)} ({times:,} times)"
+
+
+def _names(rows: Iterable[Contender]) -> str:
+    return ", ".join(row.what for row in rows) or "nobody"
+
+
+def _p_is(p: float) -> str:
+    return f"p = {p_text(p)}" if p >= 0.001 else f"p {p_text(p)}"
+
+
+def p_text(p: float) -> str:
+    """A p-value; how small it is below 0.001 does not matter."""
+    return f"{p:.2g}" if p >= 0.001 else "< 0.001"

@@ -1,0 +1,306 @@
+"""What can be found out about a data set: proof, bounds, scales of features, contradictions, pairs of classes."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from perceptrons.linear import Perceptron
+from perceptrons.theory.bounds import Bound, mistake_bound
+from perceptrons.theory.certificate import Certificate
+from perceptrons.theory.duplicates import contradictions
+from perceptrons.theory.inputs import Clock, Examples, check_examples
+from perceptrons.theory.scales import Scales, even, of_one_length, scales
+from perceptrons.theory.separability import separability
+
+FEW = 5  # epochs to see which classes are confused
+RUN = 5.0  # seconds at most that the perceptron may run to see how many updates it makes
+DOMINANT = 20  # features at most that `to_dict` names
+
+
+class Effort(NamedTuple):
+    """What the perceptron has to do: at most, and what it did, run to the end if separable, else for one epoch."""
+
+    bound: Bound
+    updates: int
+    epochs: int
+    converged: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON knows it."""
+        bound = self.bound
+        return {
+            "at_most": bound.updates, "in_epochs": bound.epochs,
+            "radius": bound.radius, "margin": bound.margin, "deviation": bound.deviation,
+            "updates": self.updates, "epochs": self.epochs, "converged": self.converged,
+        }  # fmt: skip
+
+
+class Pair(NamedTuple):
+    """Two classes and whether a hyperplane separates them; if not, the rows that prove it."""
+
+    classes: tuple[Any, Any]
+    separable: bool | None
+    rows: list[int]
+
+
+@dataclass
+class Diagnosis:
+    """What `diagnose` found; None where the time was over before.
+
+    Attributes
+    ----------
+    separable : True, False or None
+        As proved; two classes that cannot be separated settle it for all.
+    certificate : Certificate
+        The proof that the data are separable, or that they are not.
+    groups : list of arrays
+        Rows that are equal and have different labels.
+    scales : Scales
+    effort, even : Effort or None
+        The mistake bound and the updates made, for the examples as they are and with features of one scale.
+    pairs : list of Pair
+        The pairs of classes that were looked at.
+    """
+
+    examples: Examples
+    fit_intercept: bool
+    feature_names: Sequence[str] | None
+    lines: Any
+    groups: list[np.ndarray]
+    scales: Scales
+    certificate: Certificate
+    effort: Effort | None = None
+    even: Effort | None = None
+    pairs: list[Pair] = field(default_factory=list)
+
+    @property
+    def codes(self) -> np.ndarray:
+        return self.examples.codes
+
+    @property
+    def classes(self) -> list[Any]:
+        return self.examples.classes.tolist()
+
+    @property
+    def separable(self) -> bool | None:
+        if self.certificate.separable is None and any(pair.separable is False for pair in self.pairs):
+            return False
+        return self.certificate.separable
+
+    @property
+    def counts(self) -> list[int]:
+        """How many examples each class has."""
+        return np.bincount(self.codes, minlength=len(self.classes)).tolist()
+
+    @property
+    def centred(self) -> bool:
+        """Is the even scale that of mean 0 and variance 1, or that of a largest value of 1?"""
+        return self.fit_intercept and not sp.issparse(self.examples.X)
+
+    @property
+    def words(self) -> bool:
+        """Do the features look like words of texts, which need no scaling?"""
+        return of_one_length(self.examples.X)
+
+    @property
+    def unlearnable(self) -> int:
+        """How many examples any function of the features must get wrong: equal rows get one answer."""
+        return sum(len(group) - int(np.bincount(self.codes[group]).max()) for group in self.groups)
+
+    @property
+    def n_pairs(self) -> int:
+        k = len(self.classes)
+        return k * (k - 1) // 2
+
+    def most(self, effort: Effort) -> int | None:
+        """Updates at most: in all if separable, else in one epoch. None if the time did not suffice to know."""
+        if not self.certificate.separable:
+            return min(effort.bound.updates, len(self.codes))
+        return effort.bound.updates if effort.bound.epochs is None else None
+
+    def place(self, row: int) -> int:
+        """The line of an example, or its row, from 0, where there are no lines."""
+        return int(row if self.lines is None else self.lines[row])
+
+    def feature(self, column: int) -> str:
+        """The name of a feature, or its column, from 1."""
+        return f"column {column + 1}" if self.feature_names is None else str(self.feature_names[column])
+
+    def constant(self) -> list[int]:
+        """The columns in which every value is the same."""
+        return self.scales.constant.nonzero()[0].tolist()
+
+    def dominant(self, at_most: int) -> list[int]:
+        """The columns with the largest shares of R^2, the largest first; none below a hundredth but the first."""
+        order = np.argsort(-self.scales.shares, kind="stable")[:at_most].tolist()
+        return [column for place, column in enumerate(order) if not place or self.scales.shares[column] >= 0.01]
+
+    def unevenness(self) -> float:
+        """The largest standard deviation of a feature beside the median one; constant ones are left out."""
+        deviations = self.scales.deviations[self.scales.deviations > 0]
+        return float(deviations.max() / np.median(deviations)) if len(deviations) else 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything under names that stay. Rows count from 0; lines, from 1, are None where there are none."""
+        certificate, witness = self.certificate, self.certificate.witness
+        return {
+            "examples": len(self.codes),
+            "features": self.examples.X.shape[1],
+            "classes": self.classes,
+            "counts": self.counts,
+            "fit_intercept": self.fit_intercept,
+            "separable": self.separable,
+            "why": certificate.explain(),
+            "margin": None if certificate.margin is None else certificate.margin._asdict(),
+            "witness": None if witness is None else {
+                **self._rows(witness.rows),
+                "rivals": list(witness.rivals),
+                "weights": [str(weight) for weight in witness.weights],
+            },
+            "effort": None if self.effort is None else self.effort.to_dict(),
+            "scales": self._scales(),
+            "even_scale": {
+                "how": "mean 0, variance 1" if self.centred else "largest absolute value 1",
+                "effort": None if self.even is None else self.even.to_dict(),
+            },
+            "contradictions": {
+                "groups": [self._rows(group) for group in self.groups],
+                "examples": sum(map(len, self.groups)),
+                "unlearnable": self.unlearnable,
+                "best_accuracy": 1 - self.unlearnable / len(self.codes),
+            },
+            "pairs": {
+                "total": self.n_pairs,
+                "examined": len(self.pairs),
+                "inseparable": [
+                    {"classes": pair.classes, **self._rows(pair.rows)} for pair in self.pairs if pair.separable is False
+                ],
+                "undecided": [pair.classes for pair in self.pairs if pair.separable is None],
+            },
+        }  # fmt: skip
+
+    def _rows(self, rows: Any) -> dict[str, Any]:
+        rows = [int(row) for row in rows]
+        return {
+            "rows": rows,
+            "lines": None if self.lines is None else [self.place(row) for row in rows],
+            "labels": [self.classes[self.codes[row]] for row in rows],
+        }
+
+    def _scales(self) -> dict[str, Any]:
+        found = self.scales
+        return {
+            "radius": found.radius,
+            "farthest": self._rows([found.farthest]),
+            "median_norm": found.typical,
+            "deviation_ratio": self.unevenness(),
+            "dominant": [
+                {
+                    "feature": self.feature(column), "column": column, "share": float(found.shares[column]),
+                    "mean": float(found.means[column]), "standard_deviation": float(found.deviations[column]),
+                }
+                for column in self.dominant(DOMINANT)
+            ],
+            "constant": [{"feature": self.feature(column), "column": column} for column in self.constant()],
+        }  # fmt: skip
+
+
+def diagnose(
+    X: Any,
+    y: Any,
+    *,
+    fit_intercept: bool = True,
+    max_seconds: float | None = 60.0,
+    feature_names: Sequence[str] | None = None,
+    lines: Any = None,
+    tell: Callable[[str], None] | None = None,
+) -> Diagnosis:
+    """Find out whether a hyperplane separates the classes, with proof, and what makes learning it hard.
+
+    When to use it: before training, or when training does not converge: it finds contradicting labels, features of
+    uneven scale, and classes that overlap. When not: to judge how well a linear model will predict, since inseparable
+    data often have a very good one.
+
+    Parameters
+    ----------
+    X, y : as in `Perceptron.fit`; dense or sparse, one label an example
+    fit_intercept : bool, default=True
+        False: only hyperplanes through the origin count.
+    max_seconds : float or None, default=60.0
+        The search for a proof gets half of this time, what comes after it the rest. None: no limit.
+    feature_names : sequence of str, optional
+        Otherwise features are called by their columns, counted from 1.
+    lines : sequence of int, optional
+        The line of a file on which each example is.
+    tell : function, optional
+        Is told in a line what is done next, to show progress.
+
+    Returns
+    -------
+    Diagnosis
+
+    Examples
+    --------
+    >>> from perceptrons.theory import diagnose
+    >>> found = diagnose([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    >>> found.separable, found.effort.bound.updates, found.to_dict()["contradictions"]["groups"]
+    (False, 4, [])
+    """
+    tell = tell or (lambda message: None)
+    clock = Clock(max_seconds, 1.0)
+    examples = check_examples(X, y)
+    X = examples.X
+    tell("Looking for a proof ...")
+    found = Diagnosis(
+        examples, bool(fit_intercept), feature_names, lines, contradictions(X, examples.codes),
+        scales(X, fit_intercept),
+        separability(X, y, max_seconds=clock.share(0.5), fit_intercept=fit_intercept),
+    )  # fmt: skip
+    if not clock.is_over:
+        tell("Bounding and counting updates ...")
+        found.effort = _effort(X, found, clock.share(0.4), known=found.certificate)
+    if not clock.is_over and not found.words:
+        tell("Trying features of one scale ...")
+        found.even = _effort(even(X, centre=found.centred), found, clock.share(0.5))
+    if len(examples.classes) > 2 and not found.certificate.separable:
+        for pair in _pairs(found, clock):
+            found.pairs.append(pair)
+            tell(f"Looking at pairs of classes: {len(found.pairs):,} of {found.n_pairs:,} ...")
+    return found
+
+
+def _effort(X: Any, found: Diagnosis, max_seconds: float | None, known: Certificate | None = None) -> Effort:
+    """Bound and count updates. known: weights that separate X, if any, for want of a better bound."""
+    limits: dict[str, Any] = {"max_iter": 1}
+    if found.certificate.separable:
+        limits = {"max_iter": 10**9, "max_seconds": RUN if max_seconds is None else min(RUN, max_seconds / 4)}
+    model = Perceptron(combine="last", tol=None, random_state=0, fit_intercept=found.fit_intercept, **limits)
+    model.fit(X, found.codes)
+    left = None if max_seconds is None else max_seconds * 3 / 4
+    bound = mistake_bound(X, found.codes, fit_intercept=found.fit_intercept, max_seconds=left)
+    if bound.epochs is not None and known is not None and known.separable:
+        bound = mistake_bound(
+            X, found.codes, coef=known.coef, intercept=known.intercept, fit_intercept=found.fit_intercept
+        )
+    return Effort(bound, model.n_updates_, model.n_iter_, model.converged_)
+
+
+def _pairs(found: Diagnosis, clock: Clock) -> Iterator[Pair]:
+    """The pairs of classes one by one, those confused most often first, as many as the time allows."""
+    X, codes, k = found.examples.X, found.codes, len(found.classes)
+    answers = Perceptron(max_iter=FEW, random_state=0, fit_intercept=found.fit_intercept).fit(X, codes).predict(X)
+    confused = np.bincount(codes * k + answers, minlength=k * k).reshape(k, k)
+    confused += confused.T
+    rows_of = [np.flatnonzero(codes == one) for one in range(k)]
+    for place, (one, other) in enumerate(sorted(combinations(range(k), 2), key=lambda pair: -confused[pair])):
+        if clock.is_over:
+            return
+        rows = np.sort(np.concatenate([rows_of[one], rows_of[other]]))
+        share = clock.share(max(0.1, 1 / (found.n_pairs - place)))
+        proof = separability(X[rows], codes[rows], max_seconds=share, fit_intercept=found.fit_intercept)
+        witness = [] if proof.witness is None else rows[list(proof.witness.rows)].tolist()
+        yield Pair((found.classes[one], found.classes[other]), proof.separable, witness)

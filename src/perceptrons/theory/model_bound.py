@@ -1,0 +1,239 @@
+"""How many updates a fitted model can have made: which trainings the theorem covers, their starts, and the check."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from perceptrons.linear import Perceptron
+from perceptrons.theory.bounds import EPS, Bound, mistake_bound
+from perceptrons.theory.in_words import InWords
+from perceptrons.theory.inputs import Examples, check_examples, check_features
+from perceptrons.training.learner import Learner
+
+HUGE = 1e150  # its square is still a float
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(InWords):
+    """Updates that a model made beside those that the theory allows it.
+
+    Attributes
+    ----------
+    updates : int
+        Made by the model.
+    at_most : int
+        Allowed: the bound, with the model's start, step and margin counted in.
+    bound : Bound
+        That of a zero start without margin, on the same data.
+    """
+
+    _shown = ("updates", "at_most", "holds")
+
+    updates: int
+    at_most: int
+    bound: Bound
+
+    @property
+    def holds(self) -> bool:
+        return self.updates <= self.at_most
+
+    @property
+    def ratio(self) -> float:
+        """Updates made over updates allowed."""
+        return self.updates / self.at_most if self.at_most else math.inf if self.updates else 0.0
+
+    def explain(self) -> str:
+        """The comparison in words."""
+        kept = (
+            "as the theory says"
+            if self.holds
+            else "more than the theory allows, so these are not the examples learned from"
+        )
+        return f"{self.updates:,} updates made, at most {self.at_most:,} possible ({self.ratio:.2%}), {kept}. " + (
+            self.bound.explain()
+        )
+
+
+def check_bound(
+    model: Perceptron,
+    X: Any,
+    y: Any,
+    *,
+    coef_init: Any = None,
+    intercept_init: Any = None,
+    max_seconds: float | None = None,
+) -> Comparison:
+    """Compare the updates that a fitted model made with the most that the theory allows it.
+
+    When to use it: to see how far from the worst case a training was; in a lecture, to see the theorem at work. When
+    not: for a model that learned from other examples than X, or with sample weights: the theorem is not about them, and
+    the model does not remember them, so that they are refused only where its counts give them away.
+
+    Parameters
+    ----------
+    model : Perceptron
+        Fitted on X and y, in one or more epochs, with its parameters as they were then.
+    X, y : all the examples that it learned from
+    coef_init, intercept_init : arrays, optional
+        The start, if `fit` was given one; the model does not keep it.
+    max_seconds : float, optional
+        For the search of the best bound; see `mistake_bound`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        For what the theorem does not cover: steps other than constant, shrinking, costs, batches, class weights,
+        one-vs-rest and one-vs-one, several labels, an unknown start.
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.theory import check_bound
+    >>> X, y = [[0.0, 2.0], [0.0, -2.0], [1.0, 2.0]], ["up", "down", "up"]
+    >>> comparison = check_bound(Perceptron().fit(X, y), X, y)
+    >>> comparison.holds, comparison.updates, comparison.at_most
+    (True, 1, 1)
+    """
+    examples = check_examples(X, y)
+    if isinstance(model, Perceptron):
+        check_features(model, X)
+    start, epochs = covered_start(model, examples, coef_init, intercept_init)
+    bound = mistake_bound(
+        examples.X, examples.codes, epochs=epochs, fit_intercept=bool(model.fit_intercept), max_seconds=max_seconds
+    )
+    at_most = most_updates(bound, start, float(model.eta0), float(model.margin or 0.0))
+    return Comparison(int(model.n_updates_), at_most, bound)
+
+
+def covered_start(model: Perceptron, examples: Examples, coef_init: Any, intercept_init: Any) -> tuple[np.ndarray, int]:
+    """The start of a fitted model and its passes over the examples, or a ValueError that says why it is not covered."""
+    if not isinstance(model, Perceptron):
+        raise TypeError(f"The bound is about a perceptrons.Perceptron, not a {type(model).__name__}.")
+    learner = model._fitted()
+    refuse_parameters(model, learner)
+    if learner.classes.tolist() != examples.classes.tolist():
+        raise ValueError(
+            f"The model knows the classes {learner.classes[:10].tolist()}, y has {examples.classes[:10].tolist()}: "
+            "give the examples that the model learned from."
+        )
+    epochs = _passes(model, len(examples.codes))
+    if coef_init is None and intercept_init is None and learner.votes is not None:
+        return join(*learner.weights.start()), epochs
+    init = model.init if coef_init is None or intercept_init is None else "zeros"
+    once = learner.epochs == model.n_iter_ > 0 and learner.weights.t <= learner.epochs * len(examples.codes)
+    if init != "zeros" and not once:
+        raise ValueError(
+            f"The start, init={init!r}, is known only of a model that was fitted once: it went on learning since, and "
+            "may have met new classes or features. Use init='zeros' or combine='vote', which keeps the start."
+        )
+    return starting_weights(model, examples, learner.weights.dtype, learner.seed, coef_init, intercept_init), epochs
+
+
+def starting_weights(
+    model: Perceptron, examples: Examples, dtype: Any, seed: int, coef: Any = None, bias: Any = None
+) -> np.ndarray:
+    """Where `model.fit` on these examples starts: as `join` makes it."""
+    intercept = bool(model.fit_intercept)
+    if not intercept and bias is not None and np.any(bias):
+        raise ValueError("fit_intercept=False means an intercept of 0, but the one to start from is not 0: drop one.")
+    begun = Learner.begin(
+        examples.classes,
+        examples.X.shape[1],
+        dtype,
+        combine="last",
+        scheme="joint",
+        form="single",
+        sigma=False,
+        init=model.init,
+        seed=seed,
+        intercept=intercept,
+        sparse=sp.issparse(examples.X),
+        coef=coef,
+        bias=bias,
+    )
+    return join(*begun.weights.last())
+
+
+def join(w: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Weights and bias as one vector, (d + 1,), or for several classes one row each."""
+    whole = np.hstack([w, b[:, None]])
+    return np.array(whole[0] if len(whole) == 1 else whole, np.float64)
+
+
+def falling_distance(bound: Bound, eta0: float) -> tuple[np.ndarray, float]:
+    """w* as `join` makes it, and the rho for which |w_k - rho w*|^2 falls at every update: eta0 R^2 / gamma."""
+    star = join(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept))
+    return star, float(eta0) * bound.radius**2 / bound.margin * (math.sqrt(2) if star.ndim == 2 else 1.0)
+
+
+def most_updates(bound: Bound, start: np.ndarray, eta: float, margin: float) -> int:
+    """The bound for any start w0, step eta and margin m that is demanded; w0 as `join` makes it.
+
+    |w_k|^2 <= |w0|^2 + k (eta^2 R^2 + 2 eta m) and w_k·u >= w0·u + eta (k gamma - sqrt(k epochs) D), so k is at most
+    the largest at which both can be. Everything is divided by eta, and for several classes, where R, gamma and D are
+    sqrt(2) times as long, by sqrt(2). Then with q = sqrt(k) and any b above it
+
+        gamma q^2 - sqrt(epochs) D q + w0·u <= |(w0, c b)|,    c^2 = R^2 + 2 m / eta
+
+    and the larger root q of the equation is a better b. So every b is safe, and they fall to the largest root of all.
+    """
+    several = start.ndim == 2
+    w = (start - start.mean(axis=0)) / math.sqrt(2) if several else start
+    if margin == 0 and not w.any():
+        return bound.updates
+    w, u = w / eta, join(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept))
+    length = float(np.linalg.norm(w)) * (1 + (w.size + 8) * EPS)
+    along = float(np.sum(w * u)) - 2 * (w.size + 8) * EPS * length
+    c = math.sqrt(bound.radius**2 + (1 if several else 2) * margin / eta)
+    gamma, slope = bound.margin, math.sqrt(bound.epochs or 0) * bound.deviation
+    b = (slope + c + math.sqrt((slope + c) ** 2 + 8 * gamma * length)) / (2 * gamma)  # with |(w0, c b)| <= |w0| + c b
+    for _ in range(1000):
+        above = math.hypot(length, c * b) - along
+        root = (slope + math.sqrt(slope**2 + 4 * gamma * max(0.0, above))) / (2 * gamma)
+        if root >= b * (1 - 1e-13):
+            break
+        b = root
+    if not b < HUGE:
+        raise ValueError("The bound is beyond all floats: the start, the step and the data are too far apart in scale.")
+    return math.floor((b * (1 + 1e-12)) ** 2)
+
+
+def refuse_parameters(model: Perceptron, learner: Learner) -> None:
+    several = len(learner.classes) > 2
+    for wrong, what, why in (
+        (learner.form != "single", "several labels", "every label is a problem apart, with a bound of its own"),
+        (
+            several and learner.scheme != "joint",
+            f"multiclass={learner.scheme!r}",
+            "every binary problem has a bound of its own",
+        ),
+        (model.step != "constant", f"step={model.step!r}", "its steps are of many lengths"),
+        (model.shrink > 0, f"shrink={model.shrink!r}", "weights that fade never come to an end"),
+        (model.cost is not None, "cost", "every pair of classes demands another margin"),
+        (model.batch_size != 1, f"batch_size={model.batch_size!r}", "a batch is learned as one sum"),
+        (model.class_weight is not None, "class_weight", "it repeats examples, and so their updates"),
+    ):
+        if wrong:
+            raise ValueError(f"The mistake bound does not cover {what}: {why}.")
+
+
+def _passes(model: Perceptron, n: int) -> int:
+    """How often, at most, the model met each of n examples."""
+    learner, t = model._fitted(), model.t_
+    fitted_once = learner.epochs == model.n_iter_ > 0 and not model.early_stopping
+    if t % 1 or (fitted_once and t < learner.epochs * n and t != sum(row["examples"] for row in model.history_)):
+        raise ValueError("The model learned with sample weights, which the mistake bound does not cover.")
+    if t > learner.epochs * n and (learner.epochs or t % n):
+        raise ValueError(
+            f"The model has seen {t:g} examples, by weight, where {learner.epochs} epochs of these {n} are "
+            f"{learner.epochs * n}: it learned from other examples, by partial_fit after fit, or with sample weights, "
+            "and how often it met each is not known."
+        )
+    return max(1, learner.epochs, math.ceil(t / n))
