@@ -16,7 +16,7 @@ from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.evaluate import evaluate
 from perceptrons.cli.inspect import inspect
 from perceptrons.cli.predict import predict
-from perceptrons.cli.reportpage import report
+from perceptrons.cli.report import report
 from perceptrons.cli.screen import say, saying_warnings
 from perceptrons.cli.tag import group as tag
 from perceptrons.cli.train import train

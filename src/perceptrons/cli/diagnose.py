@@ -6,16 +6,15 @@ effort, scales.
 
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError, refusing
-from perceptrons.cli.files import check_output, read_table, save_text
+from perceptrons.cli.files import check_output, save_text
+from perceptrons.cli.inputs import opened, whole
+from perceptrons.cli.options import READING, takes
+from perceptrons.cli.progress import Waiting
 from perceptrons.cli.screen import as_json, count, grid, heading, percent, plain, screen
 from perceptrons.cli.train import check_classes
-from perceptrons.cli.waiting import Waiting
 from perceptrons.cli.weights import name_of
 
 if TYPE_CHECKING:
@@ -31,43 +30,31 @@ LARGE = 0.3  # of R^2: below, no feature is worth naming
 UNEVEN = 10.0  # times the median: from here on a standard deviation, or a norm, is worth a sentence
 
 
-def diagnose(
-    data: options.Data,
-    format: options.Format = None,
-    label_column: options.LabelColumn = None,
-    max_seconds: Annotated[
-        float, typer.Option("--max-seconds", metavar="S", help="Time limit in seconds, half of it for a proof.")
-    ] = 60.0,
-    certificate: Annotated[
-        Path | None,
-        typer.Option("--certificate", metavar="FILE", readable=False, help="Write the proof here, as JSON."),
-    ] = None,
-    no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Only hyperplanes through the origin.")] = False,
-    many_classes: options.ManyClasses = False,
-    json: options.Json = False,
-) -> None:
+@takes("files", *READING, "max_seconds:proof", "certificate", "no_intercept:origin", "json")
+def diagnose(asked: Any) -> None:
     """Say whether a hyperplane separates the classes of DATA, with proof, and what makes learning it hard.
 
     Margin, radius and mistake bound; scales of features; equal rows with different labels, named by line.
     """
     from perceptrons import theory
 
+    certificate, max_seconds = asked.certificate, asked.max_seconds
     if not max_seconds > 0:
         raise BadInputError(f"--max-seconds {max_seconds:g}: give a number above 0.")
-    check_output(certificate, data)
-    with Waiting("Reading ...", shown=not json) as waiting:
-        table = read_table(data, format, label_column)
-        check_classes(table, many_classes)
+    check_output(certificate, *asked.files)
+    with Waiting("Reading ...", shown=not asked.json) as waiting:
+        table = whole(opened(asked.files, asked))
+        check_classes(table, asked.many_classes)
         names = table.feature_names
-        with refusing(ValueError, TypeError, about=data):
+        with refusing(ValueError, TypeError, about=table.path):
             found = theory.diagnose(
-                table.X, table.y, fit_intercept=not no_intercept, max_seconds=max_seconds, lines=table.lines,
+                table.X, table.y, fit_intercept=not asked.no_intercept, max_seconds=max_seconds, lines=table.lines,
                 feature_names=None if names is None else [name_of(names, k) for k in range(len(names))],
                 tell=waiting.say,
             )  # fmt: skip
     if certificate is not None:
         save_text(found.certificate.to_json() + "\n", certificate)
-    if json:
+    if asked.json:
         saved = None if certificate is None else str(certificate)
         print(as_json({"data": str(table.path), **found.to_dict(), "certificate": saved}), end="")
     else:

@@ -6,57 +6,17 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import BadInputError, refusing
-from perceptrons.cli.options import DataFormat
+from perceptrons.cli.errors import BadInputError, refusing, refusing_to_open
 
 if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import TypeIs
 
     from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
-    from perceptrons.data import Table
 
     AnyModel = Perceptron | KernelPerceptron
-
-
-WHOLE = ("csv", "tsv", "svmlight", "libsvm", "npz")  # formats of files that are read whole
-
-
-def read_table(
-    path: Path, format: DataFormat | None, label_column: str | None, part: str = "train", **wanted: Any
-) -> "Table":
-    """Examples from a file."""
-    from perceptrons.data import DataFileError, read, stream_format
-
-    if format is not None and format not in WHOLE:
-        raise BadInputError(f"--format {format}: files of this format are only read as streams, not here.")
-    with refusing(DataFileError), refusing_to_open(path):
-        given = stream_format((path,)) if format is None else format.value
-        if given == "npz":
-            wanted["part"] = part
-        elif given in ("csv", "tsv"):
-            wanted["label_column"] = label_column
-        return read(path, format=given, many_classes=True, **wanted)
-
-
-def like(names: list[str] | None, n_features: int) -> Any:
-    """What tells `read` into which columns to read."""
-    named = {} if names is None else {"feature_names_in_": names}
-    return SimpleNamespace(n_features_in_=n_features, **named)
-
-
-def read_for(
-    model: "AnyModel", path: Path, format: DataFormat | None, label_column: str | None, need_labels: bool
-) -> "Table":
-    """Examples for a model: its features, its kind of labels."""
-    return read_table(
-        path, format, label_column,
-        like=model, need_labels=need_labels,
-        text_labels=model.classes_.dtype.kind in "UO", part="test",
-    )  # fmt: skip
 
 
 def load_any(path: Path) -> "AnyModel | SequencePerceptron":
@@ -183,12 +143,3 @@ def check_folder(path: Path | None) -> None:
         except OSError as error:
             why = (error.strerror or str(error)).lower()
             raise BadInputError(f"{path}: cannot be written in this folder: {why}.") from error
-
-
-@contextmanager
-def refusing_to_open(path: Path) -> Iterator[None]:
-    """Turn the system's errors about a file into refusals that name it."""
-    try:
-        yield
-    except OSError as error:
-        raise BadInputError(f"{path}: {(error.strerror or str(error)).lower()}") from error

@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
     from perceptrons.cli.files import AnyModel
     from perceptrons.data import Table
-    from perceptrons.data.reader import Block, Reader
+    from perceptrons.data.block import Block
+    from perceptrons.data.reader import Reader
 
 STDIN = Path("-")
 SHARE = 0.2  # of the examples, held out as a test set
 
 
 def opened(data: Sequence[Path], asked: Any, like: "AnyModel | None" = None, **more: Any) -> "Reader":
-    """What data hold. asked: the options of reading; like: a model whose way of reading counts where they say nothing."""
+    """What data hold. asked: the options of reading; like: a model that says how to read where they do not."""
     from perceptrons.data import stream
 
     told = options.given(asked, [name for name in options.READING if hasattr(asked, name)])
@@ -39,7 +40,7 @@ def opened(data: Sequence[Path], asked: Any, like: "AnyModel | None" = None, **m
 
 def check_files(files: Sequence[Path]) -> None:
     """Refuse what cannot be read before any work is done. Nothing is opened: a pipe can be only once."""
-    from perceptrons.data.packed import STDIN as INPUT
+    from perceptrons.data.compression import STDIN as INPUT
 
     for path in files:
         if path in (INPUT, STDIN):

@@ -89,25 +89,25 @@ class Option(NamedTuple):
     panel: str | None = None
     metavar: str | None = None
     default: Any = None
-    more: dict[str, Any] = {}
+    more: Any = None
 
-    def parameter(self, name: str, default: Any) -> inspect.Parameter:
-        told = {"help": self.help, "metavar": self.metavar, **self.more}
+    def parameter(self, name: str) -> inspect.Parameter:
+        told = {"help": self.help, "metavar": self.metavar, **(self.more or {})}
         if self.kind is Path or Path in getattr(self.kind, "__args__", ()):
             told["readable"] = False  # typer's own check would come first, in other words than those of the readers
         if self.flags:
-            made: Any = typer.Option(*self.flags, rich_help_panel=self.panel, **told)
+            made: Any = typer.Option(*self.flags, rich_help_panel=self.panel, show_default=False, **told)
         else:
             made = typer.Argument(show_default=False, **told)
         kind: Any = Annotated[self.kind, made]
-        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=self.default, annotation=kind)
 
 
 def flag(name: str, help: str, panel: str | None = None) -> Option:
     return Option((name,), bool, help, panel, default=False)
 
 
-def takes(*names: str, **defaults: Any) -> Callable[[Callable[[Any], None]], Callable[..., None]]:
+def takes(*names: str) -> Callable[[Callable[[Any], None]], Callable[..., None]]:
     """A decorator: the command takes these options, and is called with their values as attributes of one object."""
 
     def decorate(command: Callable[[Any], None]) -> Callable[..., None]:
@@ -115,7 +115,7 @@ def takes(*names: str, **defaults: Any) -> Callable[[Callable[[Any], None]], Cal
         def called(**values: Any) -> None:
             command(SimpleNamespace(**values))
 
-        parameters = [OPTIONS[name].parameter(_python(name), defaults.get(name, OPTIONS[name].default)) for name in names]
+        parameters = [OPTIONS[name].parameter(_python(name)) for name in names]
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {one.name: one.annotation for one in parameters}
         return called
@@ -261,3 +261,4 @@ OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_
 STOPPING = ("epochs", "max_iter", "tol", "early_stopping", "max_seconds")
 LONG_RUNS = ("checkpoint", "every", "resume", "cache")
 CLUSTERS = ("dask", "workers", "shards", "mixing")
+Json = Annotated[bool, typer.Option("--json", help=OPTIONS["json"].help)]

@@ -15,7 +15,8 @@ from perceptrons.cli.screen import label_word
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
-    from perceptrons.data.reader import Reader, Skipped
+    from perceptrons.data.block import Skipped
+    from perceptrons.data.reader import Reader
 
 
 @takes("model", "data", "scores", "output:answers", "format", "label_column", "text_column", "on_error", "json:lines")

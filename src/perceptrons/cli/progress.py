@@ -40,7 +40,9 @@ class Watching:
     that learning goes on though nobody reads?
     """
 
-    def __init__(self, model: "Perceptron", epochs: int | None, title: list[str], lines: bool, live: bool, needed: bool):
+    def __init__(
+        self, model: "Perceptron", epochs: int | None, title: list[str], lines: bool, live: bool, needed: bool
+    ):
         self._model, self._epochs, self._title, self._needed = model, epochs, title, needed
         self._console: Console | None = screen() if lines else None
         self._live: Console | None = screen(stderr=True) if live else None

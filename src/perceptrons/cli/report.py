@@ -80,7 +80,9 @@ def command(asked: Any, told: dict[str, Any]) -> str:
         for one in value if isinstance(value, list) else [value]:
             words.append(typed(name))
             if one is not True:
-                words += map(str, one) if isinstance(one, tuple) else [f"{one:g}" if isinstance(one, float) else str(one)]
+                words += (
+                    map(str, one) if isinstance(one, tuple) else [f"{one:g}" if isinstance(one, float) else str(one)]
+                )
     return shlex.join([*words, "-o", str(asked.output)])
 
 

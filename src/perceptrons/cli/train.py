@@ -3,8 +3,6 @@
 import shlex
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +13,6 @@ from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, is_kernel, save_model, scored, winners
 from perceptrons.cli.inputs import (
     SHARE,
-    STDIN,
     Parts,
     WithoutTest,
     blocks_of,
@@ -24,11 +21,10 @@ from perceptrons.cli.inputs import (
     name_of,
     opened,
     read_within,
-    say_skipped,
     split_whole,
 )
 from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
-from perceptrons.cli.screen import as_json, plain, say, screen
+from perceptrons.cli.screen import as_json, plain, screen
 
 if TYPE_CHECKING:
     import numpy as np

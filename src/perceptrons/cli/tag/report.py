@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.report import mistakes
+from perceptrons.cli.run import mistakes
 from perceptrons.cli.screen import count, heading, listed, percent
 from perceptrons.cli.tag.corpus import first_broken
 from perceptrons.cli.tag.inside import facts
