@@ -91,7 +91,7 @@ def show(found: "Compared", table: "Table", console: "Console") -> None:
         f"(split {found.parts.how}){scaled}", markup=False,
     )  # fmt: skip
     console.print(heading(f"On the test examples, by {found.metric}"))
-    table = grid(
+    lines = grid(
         ("", "left"), (found.metric[:8], "right"), ("", "left"), ("95% interval", "left"), ("p", "left"),
         ("prob.", "left"),
     )  # fmt: skip
@@ -99,18 +99,18 @@ def show(found: "Compared", table: "Table", console: "Console") -> None:
     for row in found.rows:
         share = 1.0 if high == low else 0.1 + 0.9 * (row.score - low) / (high - low)
         interval = f"{percent(row.interval.low)} to {percent(row.interval.high)}"
-        table.row(
+        lines.row(
             plain(row.what, 24), percent(row.score, 2), bar(share, WIDEST, console), interval, found.p_in_words(row),
             "yes" if row.probabilistic else "no", style=None if row.family == "perceptron" else "dim",
         )  # fmt: skip
-    console.print(table)
+    console.print(lines)
     console.print(heading("What it took: seconds to learn, seconds for 1,000 answers, numbers to keep"))
-    table = grid(("", "left"), ("setting", "left"), ("learn", "right"), ("answer", "right"), ("kB", "right"))
+    lines = grid(("", "left"), ("setting", "left"), ("learn", "right"), ("answer", "right"), ("kB", "right"))
     for row in found.rows:
         size = "-" if row.size is None else f"{row.size / 1000:,.1f}"
         times = f"{row.training_seconds:.2g}", f"{row.prediction_seconds:.1g}"
-        table.row(plain(row.what, 24), plain(named(row.setting), 30), *times, size)
-    console.print(table)
+        lines.row(plain(row.what, 24), plain(named(row.setting), 30), *times, size)
+    console.print(lines)
     console.print(heading("In words"))
     for line in [*found.notes(), *found.explain().splitlines()[1:]]:
         console.print(line, markup=False, style="yellow" if line.startswith("FORCED") else None)

@@ -84,7 +84,7 @@ def read_within(reader: "Reader", limit: int | None, said: bool = True) -> "Tabl
     return table
 
 
-def name_of(reader: "Reader") -> str:
+def name_of(reader: "Reader | Table") -> str:
     """A file by its name, several by their number, the first and the last."""
     files = reader.files
     return str(files[0]) if len(files) == 1 else f"{count(len(files), 'file')}: {files[0]} ... {files[-1]}"

@@ -77,7 +77,7 @@ def number_or_word(text: str) -> float | str:
 
 
 def one_of(name: str, *words: str) -> Any:
-    return StrEnum(name, {word.replace("-", "_"): word for word in words})  # type: ignore[misc]
+    return StrEnum(name, {word.replace("-", "_"): word for word in words})
 
 
 class Option(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a person sees while a command works: a spinner; of streams lines at 1, 2, 4, 8, ... examples; of clusters epochs."""
+"""What a person sees while a command works: a spinner, lines at 1, 2, 4, 8, ... examples of a stream, epochs."""
 
 import statistics
 import sys

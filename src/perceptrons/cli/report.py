@@ -80,9 +80,8 @@ def command(asked: Any, told: dict[str, Any]) -> str:
         for one in value if isinstance(value, list) else [value]:
             words.append(typed(name))
             if one is not True:
-                words += (
-                    map(str, one) if isinstance(one, tuple) else [f"{one:g}" if isinstance(one, float) else str(one)]
-                )
+                parts = one if isinstance(one, tuple) else (one,)
+                words += [f"{part:g}" if isinstance(part, float) else str(part) for part in parts]
     return shlex.join([*words, "-o", str(asked.output)])
 
 

@@ -268,9 +268,9 @@ def _fit(model: "AnyModel", table: "Table", asked: Any) -> None:
 
     about = None if str(table.path) == "digits" else table.path
     model.set_params(verbose=int(asked.verbose and not asked.quiet))
-    with Waiting("Learning ...", shown=not (asked.quiet or asked.json or asked.verbose)):
-        with refusing(ValueError, TypeError, about=about):
-            model.fit(table.X, table.y, sample_weight=table.weight)
+    waiting = Waiting("Learning ...", shown=not (asked.quiet or asked.json or asked.verbose))
+    with waiting, refusing(ValueError, TypeError, about=about):
+        model.fit(table.X, table.y, sample_weight=table.weight)
     model.set_params(verbose=0)  # a saved model should not draw bars wherever it is loaded
 
 
@@ -350,9 +350,8 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
     if is_kernel(model):
         raise BadInputError(f"--kernel needs all data in memory, and there are {why}: raise --in-memory.")
     if asked.class_weight == "balanced":
-        raise BadInputError(
-            f'--class-weight balanced needs all data in memory, and there are {why}: name the weights, {{"class": weight}}.'
-        )
+        what = f"--class-weight balanced needs all data in memory, and there are {why}"
+        raise BadInputError(f'{what}: name the weights, {{"class": weight}}.')
     for name, value in (("--cost", model.cost), ("--class-weight", model.class_weight)):
         if value is not None and asked.classes is None:
             raise BadInputError(f"{name} needs --classes here, since a stream tells its classes only as they come.")
@@ -426,9 +425,8 @@ def _on_cluster(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     from perceptrons.distributed.rows import check as check_model
 
     cluster.check(files, asked)
-    if asked.class_weight is not None or asked.cost is not None:
-        if asked.classes is None:
-            raise BadInputError("--cost and --class-weight need --classes here: workers tell the classes as they come.")
+    if (asked.class_weight is not None or asked.cost is not None) and asked.classes is None:
+        raise BadInputError("--cost and --class-weight need --classes here: workers tell the classes as they come.")
     with refusing(ValueError):
         check_model(model)
     names, how = cluster.by_workers(files, asked)

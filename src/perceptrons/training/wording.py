@@ -97,8 +97,3 @@ def percent(share: float) -> str:
     """98.6%; shares so near to 0 or 1 that they would be rounded there get more digits."""
     text = f"{100 * share:.1f}%"
     return f"{100 * share:.2f}%" if text in ("0.0%", "100.0%") and 0 < share < 1 else text
-
-
-def count(number: int, thing: str, things: str | None = None) -> str:
-    """1 example, 2,000 examples."""
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
