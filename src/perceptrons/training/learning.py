@@ -10,8 +10,9 @@ from threadpoolctl import OpenBLASController, ThreadpoolController
 from perceptrons.passes.batches import batch_pass
 from perceptrons.passes.binary import binary_mistakes, binary_pass
 from perceptrons.passes.multiclass import block_pass, multiclass_mistakes, multiclass_pass
+from perceptrons.passes.perceptron import joint_perceptron, perceptron
 from perceptrons.passes.problems import Problems, duels_pass, labels_pass, together_pass
-from perceptrons.passes.state import BEST_MISTAKES, JUDGED, LOG_COLUMNS, UNJUDGED, judge
+from perceptrons.passes.state import ANCHOR, BEST_MISTAKES, JUDGED, LOG_COLUMNS, SCALE, UNJUDGED, judge
 from perceptrons.rows import Dense, Rows
 from perceptrons.training.method import ZERO_WHEN_LEARNING, Method
 from perceptrons.training.problems import TWO_CLASSES
@@ -58,6 +59,8 @@ def learn(
     cost = method.cost
     general = None if method.step == "constant" and method.shrink == 0 else True
     log = np.empty((0, LOG_COLUMNS)) if votes is not None else None
+    plain = general is None and weight is None and log is None and pocket is None and not len(cost)
+    plain = plain and model.clock[0, SCALE] == 1.0 and model.clock[0, ANCHOR] == 0.0  # never shrunk
     if pocket is not None and not pocket.tally[BEST_MISTAKES] < np.inf:
         pocket.tally[BEST_MISTAKES] = mistakes_of((pocket.w, pocket.b), examples, judged_on, rule.zero)
     if method.batch != 1:
@@ -76,11 +79,15 @@ def learn(
         else:
             by_label = np.ones((weights.n_rows, 2)) if by_label is None else by_label
             mistakes, updates, loss = labels_pass(rows, y, problems, weight, by_label, order, model, rule, general)
+    elif weights.n_rows == 1 and plain:
+        mistakes, updates, loss = perceptron(rows, y, order, model, rule)
     elif weights.n_rows == 1:
         mistakes, updates, loss, log = binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
     elif _by_blocks(weights, rows, method):
         with one_blas_thread:
             mistakes, updates, loss, log = block_pass(rows, y, weight, order, model, rule, cost, log)
+    elif plain:
+        mistakes, updates, loss = joint_perceptron(rows, y, order, model, rule, cost)
     else:
         mistakes, updates, loss, log = multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
     if votes is not None and log is not None and updates:
