@@ -46,7 +46,7 @@ def mixed(x):
 @inlined
 def home_of(keys, high, low, secret):
     """The slot where the search for a key begins."""
-    return stirred(high ^ stirred(low, secret), secret) & np.uint64(len(keys) - 1)
+    return stirred(high ^ (low * secret), secret) & np.uint64(len(keys) - 1)
 
 
 @inlined
