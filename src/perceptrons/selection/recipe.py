@@ -1,4 +1,4 @@
-"""The recipe (spec 11): split, try settings on development data, take the best, learn from all of it, test once."""
+"""The recipe: split, try settings on development data, take the best, learn from all of it, test once."""
 
 import os
 from collections.abc import Callable
