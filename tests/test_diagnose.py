@@ -347,6 +347,18 @@ def test_the_keys_of_json_stay(facts):
     assert (found["classes"], found["counts"], found["examples"], found["features"]) == (["a", "b"], [1, 2], 3, 1)
 
 
+def test_the_library_finds_out_what_the_command_prints(facts):
+    X, y = [[1, 0], [3, 1], [0, 1], [4, 0]], ["no", "yes", "no", "yes"]
+    said = []
+    found = theory.diagnose(X, y, feature_names=["a", "b"], lines=[2, 3, 4, 5], tell=said.append)
+    printed = facts(SIDES)
+    assert printed.pop("data").endswith("data.csv")
+    assert printed.pop("certificate") is None
+    assert json.loads(json.dumps(found.to_dict())) == printed
+    assert len(said) == 3
+    assert theory.diagnose(X, y).to_dict()["scales"]["farthest"] == {"rows": [3], "lines": None, "labels": ["yes"]}
+
+
 @pytest.mark.parametrize("content", [XOR, SIDES, "0,0,a\n5,0,b\n0,5,c\n0,1,a\n5,1,b\n1,5,c\n"])
 def test_the_certificate_in_the_file_holds_for_the_data(run, content, tmp_path):
     code, out, err = run(content, "--certificate", "proof.json")

@@ -179,6 +179,13 @@ def test_equal_rows_behind_other_steps_are_equal_there():
     assert "hashed" not in text
 
 
+def test_two_examples_in_one_direction_are_not_called_the_same_point():
+    X, y = [[1.0, 1.0], [2.0, 2.0], [1.0, -3.0], [-1.0, 3.0]], ["a", "b", "a", "b"]
+    text = said(Perceptron(fit_intercept=False, max_iter=5).fit(X, y), X, y)
+    assert "example 1, example 2 lie in one direction, or opposite ones, from the origin" in text
+    assert "hold the same point" not in text
+
+
 def test_two_hashed_examples_that_no_boundary_parts_are_equal_in_their_features():
     texts, labels = ["one", "two", "three", "four", "five", "six"], ["a", "b"] * 3
     model = make_pipeline(HashedText(bits=1, signed=False), Perceptron(max_iter=3)).fit(texts, labels)

@@ -140,7 +140,7 @@ class BoundaryDisplay:
         ax : matplotlib Axes, optional
             A new figure is made unless given.
         mistakes, support, margin : bool, default=True
-            Mark mistakes (crossed), support examples (ringed), the margin (broken lines).
+            Mark mistakes (crossed), support examples (ringed), the margin (dashed lines).
         legend, labels : bool, default=True
             A legend beside the axes; the names of the classes in their regions, where they fit.
 

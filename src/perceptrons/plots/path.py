@@ -20,7 +20,7 @@ class PathDisplay:
 
     Two classes over two features: the weights as points of a plane. Always: the length of the weights (bias included)
     and their angle to a solution, and where the solution w* of the largest margin is known, the distance
-    |w_k - rho w*|^2, which falls at every update: that is why the perceptron converges (spec 9).
+    |w_k - rho w*|^2, which falls at every update: that is why the perceptron converges.
 
     When to use it: to see the convergence theorem at work, or what averaging does. When not: on large data; the path
     has a point for every update.

@@ -19,6 +19,7 @@ from perceptrons.report.page import (
     seconds,
     section,
     short,
+    soft,
     table,
     user,
 )
@@ -107,12 +108,9 @@ def _separable(subject: Subject, X: Any, y: np.ndarray) -> tuple[list[Html], boo
         parts.append(
             details(f"The proof: {n} examples that cancel out" + f", {WITNESSES} shown" * (n > WITNESSES), proof)
         )
-    parts.append(
-        paragraph(
-            "This is about the examples on this page, not about the model, and about linear boundaries"
-            + (": a kernel can separate what no hyperplane does." if subject.is_kernel else "."), class_="soft",
-        )
-    )  # fmt: skip
+    other = ": a kernel can separate what no hyperplane does." if subject.is_kernel else "."
+    about = "This is about the examples on this page, not about the model, and about linear boundaries"
+    parts.append(soft(about + other))
     return parts, in_time
 
 
@@ -145,38 +143,30 @@ def _bound(subject: Subject, X: Any, y: np.ndarray, in_time: bool) -> list[Html]
     """The mistake bound, where the theorem covers how the model was trained, and if these are its training examples."""
     model = subject.model
     if subject.is_kernel:
-        return [paragraph("The mistake bound shown by this library is that of linear models.", class_="soft")]
+        return [soft("The mistake bound shown by this library is that of linear models.")]
+    about = "The bound is about the examples that a model learned from, and"
+    made = f"While learning it made {count(model.n_updates_, 'update')}."
     if not learned_from_these(subject):
-        return [
-            paragraph(
-                "The bound is about the examples that a model learned from, and these are others, by their number: "
-                f"give the training data to see it. While learning it made {count(model.n_updates_, 'update')}.",
-                class_="soft",
-            )
-        ]  # fmt: skip
+        others = "these are others, by their number: give the training data to see it."
+        return [soft(f"{about} {others} {made}")]
     if not subject.is_known.all():
-        return [
-            paragraph(
-                "The bound is about the examples that a model learned from, and some labels here are not known to the "
-                f"model. While learning it made {count(model.n_updates_, 'update')}.", class_="soft",
-            )
-        ]  # fmt: skip
+        return [soft(f"{about} some labels here are not known to the model. {made}")]
     begin, limit = time.monotonic(), (1 - PROOF) * subject.max_seconds
     try:
         with quietly():
             found = check_bound(model, X, y, max_seconds=limit) if in_time else None
     except ValueError as error:
-        return [paragraph(f"There is no bound for this model: {error}", class_="soft")]
+        return [soft(f"There is no bound for this model: {error}")]
     # what was found when the time was up depends on the machine, and would differ from page to page
     if found is None or time.monotonic() - begin >= SPENT * limit:
-        return [paragraph(f"It was not found in {seconds(subject.max_seconds)}.", class_="soft")]
+        return [soft(f"It was not found in {seconds(subject.max_seconds)}.")]
     return [
         paragraph(
             f"If these are the examples that it learned from, it can have made at most {_whole(found.at_most)} "
             f"updates, and it made {found.updates:,} ({percent(found.ratio)})" + ("." if found.holds else
             ": more than theory allows, so they are not the examples that it learned from."),
         ),
-        paragraph(found.bound.explain(), class_="soft"),
+        soft(found.bound.explain()),
     ]  # fmt: skip
 
 
@@ -197,7 +187,7 @@ def _margins(subject: Subject, X: Any, y: np.ndarray) -> list[Html]:
         with quietly():
             found = MarginsDisplay.from_estimator(subject.model, X, y)
     except ValueError as error:  # all weights are 0
-        return [paragraph(str(error), class_="soft")]
+        return [soft(str(error))]
     display = Margins(found, np.flatnonzero(subject.is_known))
     kind = "distance to the boundary" if display.geometric else "lead of the true class's score"
     margins = display.margins

@@ -12,6 +12,7 @@ from perceptrons.report.page import (
     element,
     facts,
     joined,
+    listed,
     paragraph,
     section,
     short,
@@ -114,13 +115,11 @@ def _scales(subject: Subject) -> list[Html]:
     )
     constant = np.flatnonzero(found.constant & ((largest > 0) | (not sp.issparse(X))))
     if len(constant):
-        names = joined(piece for name in subject.names.called(constant[:NAMED])[0] for piece in (user(name), ", "))
+        names = listed(subject.names.called(constant[:NAMED])[0])
         what = count(
             len(constant), "feature is the same everywhere and says", "features are the same everywhere and say"
         )
-        parts.append(
-            paragraph(f"{what} nothing here: ", Html(names.removesuffix(", ")), ", …" if len(constant) > NAMED else ".")
-        )
+        parts.append(paragraph(f"{what} nothing here: ", names, ", …" if len(constant) > NAMED else "."))
     return parts
 
 

@@ -15,11 +15,12 @@ from perceptrons.report.page import (
     bar,
     element,
     figure,
-    joined,
+    listed,
     paragraph,
     section,
     short,
     signed,
+    soft,
     table,
     uri,
     user,
@@ -38,7 +39,7 @@ LOOKED_AT = 500  # of the heaviest weights of a row, among which those for eithe
 def important_features(subject: Subject) -> Section:
     """The section."""
     parts = _support(subject) if subject.is_kernel else _weights(subject)
-    return section("features", "What it goes by", *parts, paragraph(NOT_PROBABILITIES, class_="soft"))
+    return section("features", "What it goes by", *parts, soft(NOT_PROBABILITIES))
 
 
 def _weights(subject: Subject) -> list[Html]:
@@ -113,7 +114,7 @@ def _weighed(head: list[Any], found: list[tuple[str, float]], what: str, lacking
     columns = (("feature", None), (what, "number"), ("", None))
     above = element("tr", *(element("th", text, scope="col", class_=kind) for text, kind in columns))
     body = element("table", element("thead", above), element("tbody", *lines), class_="weights")
-    none = paragraph(*(lacking or ["all weights are 0"]), class_="soft")
+    none = soft(*(lacking or ["all weights are 0"]))
     return element("div", element("h3", *head), body if lines else none)
 
 
@@ -127,13 +128,12 @@ def _never(subject: Subject) -> list[Html]:
     if not len(new):
         return []
     names = [name for name in subject.names.called(new[: 10 * TOP])[0] if not subject.names.is_number(name)][:TOP]
-    some = joined(piece for name in names for piece in (user(name), ", "))
     end = (", …" if len(new) > len(names) else ".") if names else ""
     return [
         paragraph(
             f"{len(new):,} of the {len(used):,} features that occur here ({percent(len(new) / len(used))}) were never "
             "updated, so that nothing was learned about them" + (": " if names else "."),
-            Html(some.removesuffix(", ")), end,
+            listed(names), end,
         )
     ]  # fmt: skip
 

@@ -16,6 +16,7 @@ from perceptrons.report.page import (
     section,
     short,
     signed,
+    soft,
     table,
     uri,
     user,
@@ -41,9 +42,9 @@ def accuracy(subject: Subject) -> Section:
     shown = _matrix(subject) if len(subject.labels) <= MANY else _pairs(subject)
     return section(
         "accuracy", "Accuracy by class",
-        paragraph(
+        soft(
             "Precision: how many of the answers of a class are right. Recall: how many examples of the class are "
-            "found. F1: the harmonic mean of both.", class_="soft",
+            "found. F1: the harmonic mean of both."
         ),
         *_strange(subject), _by_class(subject), element("h3", "Which classes are taken for which"), shown,
     )  # fmt: skip
@@ -53,9 +54,7 @@ def _strange(subject: Subject) -> list[Html]:
     """Labels that are no classes are rows, too, so that the numbers add up."""
     if len(subject.labels) == subject.known:
         return []
-    return [
-        paragraph("Labels that the model does not know are here, too; it never gives such an answer.", class_="soft")
-    ]
+    return [soft("Labels that the model does not know are here, too; it never gives such an answer.")]
 
 
 def _by_class(subject: Subject) -> Html:
@@ -107,7 +106,7 @@ def _matrix(subject: Subject) -> Html:
     return joined(
         [
             scrolling(grid, "confusion: true classes in rows, predicted ones in columns"),
-            paragraph("True classes in rows, predicted ones in columns; the diagonal is right.", class_="soft"),
+            soft("True classes in rows, predicted ones in columns; the diagonal is right."),
         ]
     )
 
@@ -165,14 +164,14 @@ def _how_many(wrong: int, shown: int, strange: int) -> str:
 
 def _legend(subject: Subject, has_texts: bool) -> Html:
     if subject.is_kernel:
-        return paragraph("Below each: the support examples that decided.", class_="soft")
+        return soft("Below each: the support examples that decided.")
     spoke = [element("span", "for the wrong answer", class_="say-for"), " or ",
              element("span", "for the right one", class_="say-against")]  # fmt: skip
     if has_texts:
-        return paragraph("Words are marked that spoke ", *spoke, " (dotted).", class_="soft")
+        return soft("Words are marked that spoke ", *spoke, " (dotted).")
     if subject.image_shape is not None:
-        return paragraph("On the right of each image, the pixels that spoke ", *spoke, ".", class_="soft")
-    return paragraph("Below each: the features that spoke most ", *spoke, ".", class_="soft")
+        return soft("On the right of each image, the pixels that spoke ", *spoke, ".")
+    return soft("Below each: the features that spoke most ", *spoke, ".")
 
 
 def _article(subject: Subject, row: int, text: str | None, lead: float) -> Html:
@@ -181,7 +180,7 @@ def _article(subject: Subject, row: int, text: str | None, lead: float) -> Html:
         why = subject.model.explain(subject.X[[row]] if not subject.precomputed else subject.X[row])
     parts = [
         element("h3", user(true, 32), " taken for ", user(said, 32)),
-        paragraph(f"{subject.place(row)}; {_scores(subject, row)}", class_="soft"),
+        soft(f"{subject.place(row)}; {_scores(subject, row)}"),
     ]
     weights = why.between(said, true)[0]
     if subject.image_shape is not None:
@@ -249,7 +248,7 @@ def _values(subject: Subject, row: int) -> Html:
     order = np.argsort(-np.abs(values), kind="stable")[:VALUES]
     names = subject.names.called(order)[0]
     rows = [(user(name, 40), short(float(values[k]))) for name, k in zip(names, order.tolist(), strict=True)]
-    more = paragraph(f"and {len(values) - VALUES:,} other features", class_="soft") if len(values) > VALUES else ""
+    more = soft(f"and {len(values) - VALUES:,} other features") if len(values) > VALUES else ""
     return joined([table(("feature", "value"), rows, "the example", numbers=(1,)), more])
 
 

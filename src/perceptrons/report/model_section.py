@@ -11,9 +11,11 @@ from perceptrons.report.page import (
     facts,
     figure,
     joined,
+    listed,
     paragraph,
     section,
     short,
+    soft,
     user,
     warning,
 )
@@ -84,13 +86,10 @@ def _notes(subject: Subject, counts: Any) -> list[Html]:
     strange = int(counts[subject.known :].sum())
     if strange:
         one = strange == 1
-        named = joined(
-            piece for label in subject.labels[subject.known :][:5] for piece in (user(label, 24), ", ")
-        )  # fmt: skip
         notes.append(
             warning(
                 count(strange, "example"), f" with {'a label' if one else 'labels'} that the model does not know (",
-                Html(named.removesuffix(", ")), ", …" * (len(subject.labels) - subject.known > 5),
+                listed(subject.labels[subject.known :][:5], 24), ", …" * (len(subject.labels) - subject.known > 5),
                 ") counts as a mistake." if one else ") count as mistakes.",
             )
         )  # fmt: skip
@@ -112,10 +111,9 @@ def _notes(subject: Subject, counts: Any) -> list[Html]:
         )
     else:
         notes.append(
-            paragraph(
+            soft(
                 "The page cannot know whether the model learned from some of these examples. If so, the figures are "
-                "too good.",
-                class_="soft",
+                "too good."
             )
         )
     return notes
@@ -204,7 +202,7 @@ def how_trained(subject: Subject) -> Section:
             alt = f"{count(first['mistakes'], 'mistake')} in its only epoch."
         parts.append(figure(drawn(HistoryDisplay.from_estimator(model), width=WIDTH), alt, alt))
     else:
-        parts.append(paragraph("It learned in blocks, without epochs: there is no history to draw.", class_="soft"))
+        parts.append(soft("It learned in blocks, without epochs: there is no history to draw."))
     return section("training", "How it was trained", *parts, *_how_found(model, getattr(model, "recipe_", None)))
 
 

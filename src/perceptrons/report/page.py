@@ -43,8 +43,13 @@ def section(anchor: str, title: str, *parts: Any) -> Section:
     return Section(anchor, title, joined(parts))
 
 
-def paragraph(*parts: Any, class_: str | None = None) -> Html:
-    return element("p", *parts, class_=class_)
+def paragraph(*parts: Any) -> Html:
+    return element("p", *parts)
+
+
+def soft(*parts: Any) -> Html:
+    """A paragraph that is less important."""
+    return element("p", *parts, class_="soft")
 
 
 def warning(*parts: Any) -> Html:
@@ -56,6 +61,11 @@ def user(text: Any, at_most: int = 60) -> Html:
     """A label or a name of the user's: of any script, kept apart from the words around it, cut if long."""
     text = " ".join(str(text).split()) or repr(str(text))
     return element("bdi", text if len(text) <= at_most else text[: at_most - 1] + "…")
+
+
+def listed(names: Iterable[Any], at_most: int = 60) -> Html:
+    """Several of them, with commas."""
+    return Html(", ".join(user(name, at_most) for name in names))
 
 
 def facts(rows: Iterable[tuple[Any, Any]]) -> Html:

@@ -10,7 +10,7 @@ import scipy
 import sklearn
 
 import perceptrons
-from perceptrons.report.page import Section, code, element, facts, joined, paragraph, section, user
+from perceptrons.report.page import Section, code, element, facts, joined, paragraph, section, soft, user
 from perceptrons.report.subject import Subject
 from perceptrons.training.html import visible
 from perceptrons.training.wording import changed
@@ -59,7 +59,7 @@ def _model(subject: Subject) -> list[Any]:
         parts += [paragraph("or on the command line:"), code(visible(command))]
         if missing:
             left = ", ".join(sorted(missing))
-            parts.append(paragraph("The command line has no option for: ", element("code", left), class_="soft"))
+            parts.append(soft("The command line has no option for: ", element("code", left)))
     else:
         steps = " → ".join(type(step).__name__ for _, step in subject.estimator.steps)
         parts.append(paragraph("It is the last step of a pipeline: ", element("code", steps)))

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from perceptrons.selection.comparison import Compared, Contender
 from perceptrons.selection.learners import LEARNERS, Learner, learners_for, mean_square, size_of
-from perceptrons.selection.seal import Ledger, SealedTest, overlap, request_digest
+from perceptrons.selection.seal import seal
 from perceptrons.selection.search import Setting, Watchable, best_of, try_settings
 from perceptrons.selection.splitting import Part, Parts, check_labels_meet, len_of, parts_of
 from perceptrons.selection.statistics import Metric, measured
@@ -118,9 +118,7 @@ def compare(
         raise ValueError("test=0 leaves nothing to compare on: give a share between 0 and 1, or data (X, y).")
     check_labels_meet(parts)
     settings = {"learners": learners, "metric": metric, "scale": scale, "max_seconds": max_seconds}
-    request = request_digest(parts, what="compare", random_state=random_state, **settings)
-    sealed = SealedTest(parts.test, Ledger(ledger), force, request)
-    overlap(parts, sealed)
+    sealed, _ = seal(parts, parts.test, ledger, force, what="compare", random_state=random_state, **settings)
     held = Parts(Part(*parts.train.taken()), Part(*parts.dev.taken()), None, parts.how)
     train, y_train = held.train.taken()
     if len(np.unique(y_train)) < 2:

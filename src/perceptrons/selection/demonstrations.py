@@ -116,7 +116,7 @@ class Demonstration:
 
 
 def too_correct(random_state: int = 0) -> Demonstration:
-    """Least squares is moved by examples that are far on their right side, the perceptron is not (spec 13).
+    """Least squares is moved by examples that are far on their right side, the perceptron is not.
 
     When to use it: to see, or to teach, what the squared loss does: it fines a score of 20 where the target is 1. When
     not: as a judgement of least squares on your data; for that there is `compare`.
@@ -163,7 +163,7 @@ def too_correct(random_state: int = 0) -> Demonstration:
 
 
 def copied_features(copies: int = 20, random_state: int = 0) -> Demonstration:
-    """Naive Bayes is misled by a feature that is there many times, the perceptron is not (spec 13).
+    """Naive Bayes is misled by a feature that is there many times, the perceptron is not.
 
     When to use it: to see, or to teach, what assuming independent features does: it counts the same evidence again and
     again. When not: as a judgement of naive Bayes on your data; for that there is `compare`.

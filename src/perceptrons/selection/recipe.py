@@ -1,4 +1,4 @@
-"""The recipe (spec 11): split, try settings on development data, take the best, learn from all of it, test once."""
+"""The recipe: split, try settings on development data, take the best, learn from all of it, test once."""
 
 import os
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import get_tags
 
-from perceptrons.selection.seal import RERUN, Ledger, SealedTest, overlap, request_digest
+from perceptrons.selection.seal import RERUN, seal
 from perceptrons.selection.search import Setting, Watchable, best_of, last_step, named, plain, try_settings
 from perceptrons.selection.splitting import Parts, as_given, check_labels_meet, part_as_given, parts_of
 from perceptrons.selection.statistics import Interval, Metric, measured
@@ -228,12 +228,10 @@ def recipe(
     dev, test = part_as_given(dev, X, "dev"), part_as_given(test, X, "test")
     parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, random_state=random_state)
     check_labels_meet(parts)
-    sealed = None
+    sealed, twice = None, 0
     if parts.test is not None:
         asked = {"estimator": estimator, "grid": grid, "retrain": bool(retrain), "metric": metric}
-        request = request_digest(parts, what="recipe", random_state=random_state, **asked)
-        sealed = SealedTest(parts.test, Ledger(ledger), force, request)
-    twice = 0 if sealed is None else overlap(parts, sealed)
+        sealed, twice = seal(parts, parts.test, ledger, force, what="recipe", random_state=random_state, **asked)
     if isinstance(grid, str):
         grid = watchable.usual_grid(grid, parts.train)
     settings = try_settings(watchable, parts, grid, figure, n_jobs, tell or (lambda setting: None))

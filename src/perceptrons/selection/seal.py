@@ -154,6 +154,12 @@ class SealedTest:
         return part.taken()
 
 
+def seal(parts: Parts, test: Part, ledger: Any, force: bool, **asked: Any) -> tuple[SealedTest, int]:
+    """The test part, sealed for all that is asked, and how many of its examples are also in the other parts."""
+    sealed = SealedTest(test, Ledger(ledger), force, request_digest(parts, **asked))
+    return sealed, overlap(parts, sealed)
+
+
 def overlap(parts: Parts, sealed: SealedTest) -> int:
     """How many test examples that came by themselves are also among those to learn from or to choose by.
 

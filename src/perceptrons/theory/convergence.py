@@ -1,4 +1,4 @@
-"""Will the perceptron converge, within how many updates, and how it comes closer to a solution (spec 9)."""
+"""Will the perceptron converge, within how many updates, and how it comes closer to a solution."""
 
 from dataclasses import dataclass
 from typing import Any

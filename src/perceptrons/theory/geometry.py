@@ -1,4 +1,4 @@
-"""Where examples lie relative to a fitted model: distances, nearest boundary points, margins, the radius (spec 9)."""
+"""Where examples lie relative to a fitted model: distances, nearest boundary points, margins, the radius."""
 
 import math
 from typing import Any, NamedTuple
@@ -119,7 +119,7 @@ def project(model: Any, X: Any) -> np.ndarray:
 def margins(model: Any, X: Any, y: Any) -> Margins:
     """The margin of every example: by how much, and by how much of a distance, the model answers it right.
 
-    Functional: y (w·x + b); for several classes the lead of the true class over its best rival (spec 6). Geometric:
+    Functional: y (w·x + b); for several classes the lead of the true class over its best rival. Geometric:
     that over |w|; for several over sqrt(2) |theta|, theta centred over the classes, which no lead sees. With this
     factor two classes written as two rows have the margin they have as one, and the mistake bound is (R / gamma)^2 for
     any number of classes. The margin of a data set is the smallest of its examples'. Norms are without the bias.
