@@ -21,7 +21,7 @@ import atheris
 import numpy as np
 import scipy.sparse as sp
 
-TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow") if find_spec("pyarrow") else ()
+TABLES = ("csv", "tsv", *(("jsonl", "parquet", "arrow") if find_spec("pyarrow") else ()))
 FORMATS = ("svmlight", "vw", "text", *TABLES)
 
 if os.environ.get("NUMBA_DISABLE_JIT") != "1":  # numba cannot compile what atheris has instrumented
@@ -31,7 +31,7 @@ if os.environ.get("NUMBA_DISABLE_JIT") != "1":  # numba cannot compile what athe
 with atheris.instrument_imports(include=["perceptrons"]):
     from perceptrons.data import DataFileError, reader, source, stream
 
-    for name in ("svmlight", "vw", "labelled", *(["tables"] if TABLES else [])):
+    for name in ("svmlight", "vw", "labelled", "tables"):
         import_module(f"perceptrons.data.{name}")
 
 FILE = Path(tempfile.mkdtemp()) / "input"
