@@ -276,6 +276,8 @@ def test_what_a_frame_holds_decides_what_its_columns_are():
         read(pd.DataFrame({"n": [1.0, np.nan], "label": ["x", "y"]}))
     with pytest.raises(DataFileError, match=r"<frame>:2:2: there is no label|<frame>:2:2: column 'label'"):
         read(pd.DataFrame({"n": [1.0, 2.0], "label": ["x", None]}))
+    half = pd.DataFrame({"n": [1.0, 2.0], "label": ["x", None]})
+    assert (read(half, need_labels=False).X.tolist(), read(half, need_labels=False).y) == ([[1], [2]], None)
     with pytest.raises(DataFileError, match="two columns have the name 'n'"):
         read(pd.DataFrame([[1, 2, "x"]], columns=["n", "n", "label"]))
 
