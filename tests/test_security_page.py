@@ -8,7 +8,8 @@ from tests.conftest import ROOT
 
 STATED = {
     "Memory that a model file may ask for": (
-        f"{room.FACTOR:,} times its size, but at least {room.LEAST // 2**30} GiB; never more than {room.SHARE:.0%} of memory"
+        f"{room.FACTOR:,} times its size, but at least {room.LEAST // 2**30} GiB; "
+        f"never more than {room.SHARE:.0%} of memory"
     ),
     "Weights of a model in training": f"{room.SHARE:.0%} of the memory of the machine or container",
     "Data that are read as one table": f"{reader.TABLE_SHARE:.0%} of memory, parsed",
