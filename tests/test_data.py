@@ -160,6 +160,7 @@ def test_format_is_chosen_by_name_or_said(write):
         ("0,1,2,kind\n5,6,7,a\n", "1:1", "header of column numbers"),
         ('a,b,c\n1,2,x\n1,"2,x\n1,2,x\n', "3:1", "quotes"),
         ('a,b,c\n1,"2"3,x\n', "2:2", "quotes"),
+        ('a,"b"b,c\n1,2,x\n', "1:2", "quotes"),
         (b"a,b,c\n1,2,x\n1,2,caf\xe9\n", "3:3", "0xe9 is not UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "1:1", "not UTF-8"),
     ],

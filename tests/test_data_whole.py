@@ -276,6 +276,8 @@ def test_what_a_frame_holds_decides_what_its_columns_are():
         read(pd.DataFrame({"n": [1.0, np.nan], "label": ["x", "y"]}))
     with pytest.raises(DataFileError, match=r"<frame>:2:2: there is no label|<frame>:2:2: column 'label'"):
         read(pd.DataFrame({"n": [1.0, 2.0], "label": ["x", None]}))
+    half = pd.DataFrame({"n": [1.0, 2.0], "label": ["x", None]})
+    assert (read(half, need_labels=False).X.tolist(), read(half, need_labels=False).y) == ([[1], [2]], None)
     with pytest.raises(DataFileError, match="two columns have the name 'n'"):
         read(pd.DataFrame([[1, 2, "x"]], columns=["n", "n", "label"]))
 
@@ -378,6 +380,25 @@ def test_a_model_without_names_reads_columns_by_their_place(tmp_path):
     assert read(tmp_path / "a.svm", like=model).X.toarray().tolist() == [[0, 1]]
     np.savez(tmp_path / "a.npz", X=[[3, 4]], y=["x"])
     assert read(tmp_path / "a.npz", like=model).X.tolist() == [[3, 4]]
+
+
+def test_labels_for_a_model_are_of_the_kind_of_its_classes(tmp_path):
+    (tmp_path / "a.csv").write_text("a,kind\n1,1\n2,2\n")
+    words = Perceptron().fit([[0.0], [1.0]], ["1", "2"])
+    numbers = Perceptron().fit([[0.0], [1.0]], [1, 2])
+    assert read(tmp_path / "a.csv", like=words).y.tolist() == ["1", "2"]
+    assert read(tmp_path / "a.csv", like=numbers).y.tolist() == [1, 2]
+
+
+def test_a_model_of_numbered_features_reads_tables_by_their_place(tmp_path):
+    (tmp_path / "a.svm").write_text("x 1:1 2:2\ny 2:3\n")
+    (tmp_path / "a.csv").write_text("a,b,kind\n1,2,x\n")
+    (tmp_path / "a.txt").write_text("x 2:1\n")
+    model = Perceptron().fit_stream(stream(tmp_path / "a.svm"))
+    assert read(tmp_path / "a.csv", like=model).X.tolist() == [[1, 2]]
+    of_table = Perceptron().fit_stream(stream([{"a": 1, "b": 2, "label": "x"}, {"a": 3, "b": 0, "label": "y"}]))
+    assert read(tmp_path / "a.svm", like=of_table).X.toarray().tolist() == [[1, 2], [0, 3]]
+    assert read(tmp_path / "a.txt", like=model).X.toarray().tolist() == [[0, 1]]
 
 
 # ---- CSV

@@ -34,6 +34,7 @@ ENDINGS = {
     ".arrow": "arrow", ".feather": "arrow", ".ft": "text", ".labelled": "text",
 }  # fmt: skip
 SPARSE = ("svmlight", "libsvm")
+NUMERIC = (*NAMED, *SPARSE, "npz", "arrays")  # any of which can be read for a model that learned from another
 OPTIONS = {  # that only some formats know
     "zero_based": SPARSE,
     "n_features": (*SPARSE, "npz", "arrays"),
@@ -113,7 +114,8 @@ def stream(
         The first record that is no example raises DataFileError, or such records are skipped and counted:
         `reader.skipped`, `reader.complaints`.
     text_labels : bool, default=False
-        Keep labels as strings. Otherwise they are whole numbers if all of the first block look like it.
+        Keep labels as strings. Otherwise they are whole numbers if all of the first block (in `read`, all there are)
+        look like it, unless the classes of the model `like` are strings.
     need_labels : bool, default=True
         Is an example without a label an error?
     prompt : bool, default=False
@@ -129,8 +131,8 @@ def stream(
         Of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, at half the
         memory). npz: part ("train" or "test", for files that hold both). Tables: label_column (a name, or a number
         from 1), text_column, categories (columns that are categories though they look like numbers), ignore (columns to
-        leave out). Texts: text, a `HashedText` that says how words become features, or
-        its parameters. Of all with named features: columns, the `Columns` of a model that is to predict.
+        leave out). Texts: text, a `HashedText` that says how words become features, or its parameters. Of all with
+        named features: columns, the `Columns` of a model that is to predict.
 
     Returns
     -------
@@ -156,6 +158,7 @@ def stream(
     format = format if held is None else held.name[1:-1]
     if like is not None:
         format, hash_bits, options = like_model(like, paths, format, hash_bits, options)
+        text_labels = text_labels or _has_text_classes(like)
     if format is None:
         format = stream_format(paths)
     if format not in kinds:
@@ -228,8 +231,9 @@ def like_model(
         raise ValueError(f"What the model says about reading files makes no sense (format {learned[:40]!r}).")
     if format is None:
         named = _format_by_name(paths[0])
-        format = named if named == "npz" or learned not in FORMATS or {named, learned} <= {*NAMED} else learned
-        format = stream_format(paths) if format is None else format
+        weak = named is None or str(paths[0]).endswith(".txt")  # what the model learned from says more
+        other = named == "npz" or (learned in NUMERIC and named in NUMERIC and not weak)
+        format = learned if learned in FORMATS and not other else stream_format(paths)
     unnamed = learned not in NAMED and getattr(model, "columns_", None) is None
     if format in ("npz", "arrays") or (format in NAMED and unnamed):
         known: dict[str, Any] = _known_by_place(model, format)
@@ -238,6 +242,11 @@ def like_model(
         hash_bits = recipe.get("hash_bits") if hash_bits is None else hash_bits
     told = {name: value for name, value in options.items() if value is not None}  # None says nothing of its own
     return format, hash_bits, known | told
+
+
+def _has_text_classes(model: Any) -> bool:
+    classes = getattr(model, "classes_", None)
+    return getattr(getattr(classes, "dtype", None), "kind", "") in ("U", "O")
 
 
 def _known_by_recipe(model: Any, format: str, recipe: dict[str, Any]) -> dict[str, Any]:

@@ -213,8 +213,8 @@ class Rows:
             if MAKE_NUMBERS in what:
                 what = f"{shown(text.strip())} is not a number: mend it, or name the column under categories"
                 what += " (--categories)"
-            if not self.layout.form.header and self.found.lines[row] + 1 == self.layout.form.line and self.piece.first:
-                what += "; a header has no numbers at all"
+                first = self.piece.first and self.found.lines[row] + 1 == self.layout.form.line
+                what += "; a header has no numbers at all" if first and not self.layout.form.header else ""
             self.faults.add(row, place + 1, f"column {shown(self.layout.names[place])}: {what}")
 
     def cells(self, n_lines: int, workspace: Workspace) -> CsvCells:

@@ -10,7 +10,17 @@ import numpy as np
 
 from perceptrons.data.block import Bad
 from perceptrons.data.cells import Cells, TableFormat, no_cells
-from perceptrons.data.csvcells import OPEN, Records, Rows, cells_of, csv_pieces, no_text, records_of, wrong_width
+from perceptrons.data.csvcells import (
+    BEHIND,
+    OPEN,
+    Records,
+    Rows,
+    cells_of,
+    csv_pieces,
+    no_text,
+    records_of,
+    wrong_width,
+)
 from perceptrons.data.roles import Asked, Layout, Origin, locate, settle
 from perceptrons.data.source import Piece
 from perceptrons.data.table import DataFileError
@@ -83,11 +93,13 @@ class CsvTable(TableFormat):
         if not len(filled):
             return form
         line = int(records.lines[filled[0]]) + 1
-        cells, _ = cells_of(piece, records, int(filled[0]), form.delimiter)
+        cells, wrong = cells_of(piece, records, int(filled[0]), form.delimiter)
         texts = [cell.decode("utf-8", "replace") for cell in cells]
         header = None
         if asked.header is not False:
             header = _told_header(piece.path, line, texts) if asked.header else header_of(piece.path, line, texts)
+            if header is not None and wrong is not None:
+                raise DataFileError(piece.path, BEHIND, line, wrong + 1)
             for place, cell in enumerate(cells if header is not None else ()):
                 try:
                     cell.decode()

@@ -55,7 +55,7 @@ class FrameTable(TableFormat):
 
     def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
         columns: Any = piece.content
-        names, origin = list(columns), Origin(piece.path)
+        names, origin, self._need_labels = list(columns), Origin(piece.path), asked.need_labels
         if roles is None:
             roles = settle(
                 origin, names, asked, lambda places: [self._is_number(names[place], columns) for place in places],
@@ -81,7 +81,8 @@ class FrameTable(TableFormat):
         assert layout is not None
         columns: Any = piece.content
         n, faults = piece.size, Faults()
-        collector = Collector(n, Known(roles, frozenset(), closed=True, need_labels=True, sparse=False))
+        known = Known(roles, frozenset(), closed=True, need_labels=self._need_labels, sparse=False)
+        collector = Collector(n, known)
         for place in layout.used():
             _put_column(collector, layout.names[place], columns[layout.names[place]], place + 1, faults)
         numbers = collector.numbers

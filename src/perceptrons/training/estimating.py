@@ -111,7 +111,7 @@ class Training(Reading, ABC):
         for name in [name for name in self.__dict__ if name.endswith("_") or name in ("_learner", "_columns")]:
             del self.__dict__[name]
 
-    def _read_from(self, source: dict[str, Any] | None, columns: Any) -> None:
+    def _read_from(self, source: Any, columns: Any) -> None:
         """Remember how the files were read that it learned from, and which columns the features have there."""
         self.source_, self.columns_ = source, columns
 
