@@ -428,7 +428,8 @@ def test_what_only_holds_through_the_origin_is_not_passed_off_as_true_of_all_hyp
     """A number between 0 and 1 is no bias where it is multiplied, and is one where it is asked for."""
     X, y = np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([0, 1])
     content = json.loads(decided(X, y, fit_intercept=False).to_json())
-    assert content["separable"] is False and decided(X, y).separable
+    assert content["separable"] is False
+    assert decided(X, y).separable
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(redone({**content, "fit_intercept": almost_none})), encoding="utf-8")
     code, said = check(path, write_csv(tmp_path / "data.csv", X, y))
