@@ -49,6 +49,15 @@ def test_feature_names_are_as_many_as_features_and_differ(kind, change, path):
         perceptrons.load(path)
 
 
+@pytest.mark.parametrize("part", ["coef", "inner"])
+def test_a_budget_whose_coefficients_or_kernel_values_overflow_when_forgotten_is_refused(part, path):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    model = KernelPerceptron(budget=4, on_full="forget_oldest").fit(X, np.arange(30) % 3)
+    forge(model, path, lambda h, a: a[part].__setitem__((0, 0), 1e300))
+    with pytest.raises(ModelFileError, match="forgetting"):
+        perceptrons.load(path)
+
+
 @pytest.mark.slow
 def test_repeated_names_never_become_places_outside_the_weights(path):
     """100,000 of them corrupted the heap, a million ended the process."""

@@ -14,6 +14,7 @@ from perceptrons.data.source import Identity, Piece, Share, find_files, identity
 from perceptrons.data.table import WHOLE, DataFileError, not_classes
 from perceptrons.features import Columns
 from perceptrons.features.local import Names
+from perceptrons.features.recipe import check_recipe
 from perceptrons.features.values import is_label, no_label, shown
 from perceptrons.training.threads import ahead, in_order
 
@@ -134,9 +135,17 @@ class Reader(ABC):
         return {"columns": state}, arrays
 
     def know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Take from a cache what would else be learned of the files."""
-        if "columns" in facts:
-            self.columns = Columns.from_state(facts["columns"], arrays)
+        """Take from a cache what would else be learned of the files. ValueError for what no reader had learned."""
+        self._know(facts, arrays)
+        check_recipe(self.recipe())
+
+    def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """What a format takes from a cache."""
+        if self.columns is not None:
+            columns = Columns.from_state(facts["columns"], arrays)
+            if any(getattr(columns, name) != getattr(self.columns, name) for name in ("bits", "signed", "seed")):
+                raise ValueError("expected columns that are numbered as they are now")
+            self.columns, self.n_features = columns, columns.n_columns
 
     # ---- blocks
 

@@ -26,6 +26,7 @@ from perceptrons.modelfile.streams import read_stream, stream_of
 from perceptrons.passes.budget import BUDGET_OF_FORGETTING, ENTERED, FORGOTTEN, NUMBERS, REMOVED, UPDATES
 
 ESTIMATOR = KernelPerceptron
+LARGEST_FORGOTTEN = 1e290  # squared length of an example that is forgotten: sums of it must stay finite
 
 
 def check_goes_on(model: KernelPerceptron) -> None:
@@ -168,3 +169,5 @@ def _read_budget(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
         demand(factor, "a Cholesky factor")
     else:
         demand(bool((learner.inner == learner.inner.T).all()), "kernel values that are the same both ways")
+        top, value = (float(np.abs(array).max(initial=0.0)) for array in (learner.coef, learner.inner))
+        demand(n * top * top * max(1.0, value) < LARGEST_FORGOTTEN, "coefficients whose forgetting can be counted")
