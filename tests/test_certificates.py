@@ -181,6 +181,13 @@ def test_what_is_no_certificate_is_refused(text):
         Certificate.from_json(text)
 
 
+def test_a_key_that_is_no_part_is_named_on_one_line():
+    content = json.loads(decided(*XOR).to_json())
+    with pytest.raises(ValueError, match="missing or unknown") as error:
+        Certificate.from_json(json.dumps({**content, "wi\ness": 1}))
+    assert "\n" not in str(error.value)
+
+
 def test_a_certificate_of_another_format_is_refused():
     content = json.loads(decided(*XOR).to_json())
     with pytest.raises(ValueError):

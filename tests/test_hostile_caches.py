@@ -177,6 +177,16 @@ def test_a_checkpoint_that_does_not_say_where_to_go_on_is_refused(case, data, tm
         Perceptron().fit_stream(stream(data, format="svmlight"), epochs=4, checkpoint=Checkpoint(path, resume=True))
 
 
+def test_a_checkpoint_without_the_progress_of_its_first_epoch_goes_on(data, tmp_path, run):
+    path = tmp_path / "run.checkpoint"
+    command = ("train", data, "--format", "svmlight", "--checkpoint", path, "--epochs")
+    assert run(*command, 2)[0] == 0
+    learned, header = load_with_header(path)
+    del learned.progress_
+    path.write_bytes(as_bytes(learned, place=header["place"]))
+    assert run(*command, 3, "--resume")[0] == 0
+
+
 @pytest.mark.parametrize("case", PLACES)
 def test_the_command_refuses_such_a_checkpoint_in_one_line(case, data, tmp_path, run, refused):
     path, model = tmp_path / "run.checkpoint", tmp_path / "model"

@@ -191,7 +191,7 @@ class Certificate(InWords):
         names = {entry.name for entry in fields(cls)}
         if set(content) != names | {"format"}:
             wrong = sorted(set(content) ^ (names | {"format"}))
-            raise ValueError(f"This is no certificate: {', '.join(wrong)} missing or unknown.")
+            raise ValueError(f"This is no certificate: {', '.join(map(repr, wrong))[:200]} missing or unknown.")
         try:
             return _read(content)
         except (TypeError, KeyError, AttributeError, ZeroDivisionError, OverflowError, ValueError) as error:
