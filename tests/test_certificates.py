@@ -181,6 +181,13 @@ def test_what_is_no_certificate_is_refused(text):
         Certificate.from_json(text)
 
 
+def test_a_key_that_is_no_part_is_named_on_one_line():
+    content = json.loads(decided(*XOR).to_json())
+    with pytest.raises(ValueError, match="missing or unknown") as error:
+        Certificate.from_json(json.dumps({**content, "wi\ness": 1}))
+    assert "\n" not in str(error.value)
+
+
 def test_a_certificate_of_another_format_is_refused():
     content = json.loads(decided(*XOR).to_json())
     with pytest.raises(ValueError):
@@ -411,13 +418,42 @@ def test_the_checker_does_not_work_on_a_margin_that_is_not_two_floats(margin, tm
     assert code == 1, said
 
 
-def test_a_number_of_a_million_digits_is_refused(tmp_path):
+@pytest.mark.parametrize("instead", [{"separable": 0}, {"separable": -0.0}, {"fit_intercept": 0}])
+def test_a_claim_must_be_true_or_false_and_not_a_number(instead, tmp_path):
+    X, y, _ = CHECKED["xor"]
+    options = {} if "separable" in instead else {"fit_intercept": False}
+    text = json.dumps(redone({**json.loads(decided(X, y, **options).to_json()), **instead}))
+    path = tmp_path / "certificate.json"
+    path.write_text(text, encoding="utf-8")
+    assert check(path, write_csv(tmp_path / "data.csv", X, y))[0] == 1
+    with pytest.raises(ValueError, match="bool"):
+        Certificate.from_json(text)
+
+
+@pytest.mark.parametrize("almost_none", [0.5, 1e-300])
+def test_what_only_holds_through_the_origin_is_not_passed_off_as_true_of_all_hyperplanes(almost_none, tmp_path):
+    """A number between 0 and 1 is no bias where it is multiplied, and is one where it is asked for."""
+    X, y = np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([0, 1])
+    content = json.loads(decided(X, y, fit_intercept=False).to_json())
+    assert content["separable"] is False
+    assert decided(X, y).separable
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(redone({**content, "fit_intercept": almost_none})), encoding="utf-8")
+    code, said = check(path, write_csv(tmp_path / "data.csv", X, y))
+    assert code == 1, said
+
+
+@pytest.mark.parametrize("digits", [100_000, 99_000])
+def test_a_certificate_with_two_long_numbers_is_refused_before_anything_is_computed(digits, tmp_path):
+    """Too long, or only in a wrong place: looking for long numbers takes time in proportion to the text."""
     X, y, _ = CHECKED["xor"]
     content = json.loads(decided(X, y).to_json())
-    content["witness"]["weights"][0] = "0x" + "f" * 1_000_000
+    content["coef"] = ["0x" + "f" * digits] * 40
+    text = json.dumps(redone(content))
     path = tmp_path / "certificate.json"
-    path.write_text(json.dumps(redone(content)), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     code, said = check(path, write_csv(tmp_path / "data.csv", X, y))
-    assert (code, said) == (1, "does not hold: a number has a million digits\n")
-    with pytest.raises(ValueError, match="million digits"):
-        Certificate.from_json(path.read_text())
+    long = digits >= 100_000
+    assert (code, said) == ((1, "does not hold: a number has 100,000 digits or more\n") if long else (0, said))
+    with pytest.raises(ValueError, match="100,000 digits" if long else "wrong form"):
+        Certificate.from_json(text)

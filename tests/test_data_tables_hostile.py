@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perceptrons.data import DataFileError, read, source
+from perceptrons.data import DataFileError, arrowfiles, read, source
 from perceptrons.data.conll import read_conll
 from perceptrons.data.tables import TableReader
 from tests.reference import tables as reference
@@ -171,6 +171,23 @@ def test_broken_parquet_and_arrow_is_read_or_refused(tmp_path, kind):
         refused += complaint != ""
         assert "\n" not in complaint
     assert refused > 30
+
+
+def test_parquet_that_says_of_a_column_what_does_not_fit_it_is_read_or_refused(tmp_path):
+    """pyarrow's metadata of a column would end the process: "Definition level histogram size mismatch"."""
+    table = pa.table({"size": [1.0, None, 3.0], "kind": ["a", "b", None], "label": ["y", "n", "y"]})
+    whole, path, complaints = parquet(table), tmp_path / "a", []
+    for place in range(len(whole) // 4, len(whole) - 8):
+        path.write_bytes(whole[:place] + b"A" + whole[place + 1 :])
+        try:
+            list(TableReader((path,), format="parquet", **SHARED))
+        except DataFileError as error:
+            complaints.append(str(error))
+    assert any("histogram" in complaint for complaint in complaints)
+
+
+def test_of_an_arrow_stream_that_says_it_is_longer_than_memory_is_read_what_is_there():
+    assert arrowfiles._Watched(io.BytesIO(b"twelve bytes")).read(2**62) == b"twelve bytes"
 
 
 def test_a_small_compressed_file_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):

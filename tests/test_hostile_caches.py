@@ -27,6 +27,10 @@ CACHES = {
     "rows of another shape": lambda c: c["records"][0]["facts"].update(shape=[1]),
     "rows of objects": lambda c: c["records"][0]["facts"].update(dtype="O"),
     "no labels": lambda c: c["records"][0]["arrays"].pop("codes"),
+    "a number for counting from zero": lambda c: c["notes"]["learned"].update(zero_based=3),
+    "counting from infinity": lambda c: c["notes"]["learned"].update(zero_based=float("inf")),
+    "features without number": lambda c: c["notes"]["learned"].update(n_features=2**40),
+    "wider rows than the reader knows": lambda c: c["records"][0]["facts"]["shape"].__setitem__(1, 2**31 - 1),
 }
 
 
@@ -59,6 +63,90 @@ def test_a_cache_that_does_not_fit_together_is_refused(case, data, tmp_path, ref
         Perceptron().fit_stream(stream(data, format="svmlight"), epochs=2, cache=cache)
 
 
+TABLE = "".join(f'{{"label": "{"yn"[k % 2]}", "size": {k % 3}, "kind": "{"uvw"[k % 3]}"}}\n' for k in range(20))
+TEXT = "".join(f"{'yn'[k % 2]}\tword{k % 5} and word{k % 3}\n" for k in range(20))
+KNOWN = {
+    "categories that are a number": ("jsonl", lambda n: n["roles"].update(categories=3)),
+    "a number among the columns": ("jsonl", lambda n: n["roles"]["numbers"].append(3)),
+    "no number among the columns": ("jsonl", lambda n: n["roles"]["numbers"].append(float("nan"))),
+    "a label column that is none": ("jsonl", lambda n: n["roles"].update(label={"pairs": []})),
+    "columns that are not what they are called": ("jsonl", lambda n: n.update(roles=0.0)),
+    "texts that are true": ("jsonl", lambda n: n["roles"].update(texts=True)),
+    "a form that is a number": ("text", lambda n: n.update(form=7)),
+    "a form without end": ("text", lambda n: n.update(form=float("inf"))),
+    "fewer bits": ("text", lambda n: n["columns"].update(bits=n["columns"]["bits"] - 1)),
+    "no bits": ("text", lambda n: n["columns"].update(bits=None)),
+    "no columns": ("text", lambda n: n.pop("columns")),
+}
+
+
+@pytest.mark.parametrize("case", KNOWN)
+def test_a_cache_with_what_no_reader_had_learned_is_refused_before_it_is_in_a_model(case, tmp_path):
+    format, change = KNOWN[case]
+    data, cache = tmp_path / "data", tmp_path / "cache"
+    data.write_text(TABLE if format == "jsonl" else TEXT)
+    Perceptron().fit_stream(stream(data, format=format), epochs=2, cache=cache)
+    before = cache.read_bytes()
+    forge_cache(cache, lambda c: change(c["notes"]["learned"]))
+    with pytest.raises(ArrayFileError, match="cache: the cache does not fit together"):
+        Perceptron().fit_stream(stream(data, format=format), epochs=2, cache=cache)
+    cache.write_bytes(before)
+    Perceptron().fit_stream(stream(data, format=format), epochs=2, cache=cache)
+
+
+def test_a_cache_of_hashed_rows_that_are_wider_or_narrower_is_refused(tmp_path):
+    data, cache = tmp_path / "data", tmp_path / "cache"
+    data.write_text(TEXT)
+    for more in (-1, 1):
+        cache.unlink(missing_ok=True)
+        Perceptron().fit_stream(stream(data, format="text"), epochs=2, cache=cache)
+        forge_cache(cache, lambda c, m=more: c["records"][0]["facts"].update(shape=[20, 2**20 + m]))
+        with pytest.raises(ArrayFileError, match="as wide as"):
+            Perceptron().fit_stream(stream(data, format="text"), epochs=2, cache=cache)
+
+
+@pytest.mark.parametrize("other", ["codes", "values"])
+def test_a_cache_with_labels_of_two_kinds_is_refused_by_the_command(other, tmp_path, monkeypatch, refused, run):
+    monkeypatch.setattr("perceptrons.data.source.PIECE", 300)
+    data, cache = tmp_path / "data", tmp_path / "cache"
+    data.write_text(TABLE)
+    command = ("train", data, "--format", "jsonl", "--cache", cache, "--epochs", 2, "-o", tmp_path / "m", "--quiet")
+    assert run(*command)[0] == 0
+
+    def change(content):
+        record, written = content["records"][1], cache.read_bytes()
+        record["arrays"]["classes"] = record["arrays"][other]
+        record["checksum"] = 0
+        for place, kind, shape in record["arrays"].values():
+            begin = record["begin"] + place
+            array = written[begin : begin + np.dtype(kind).itemsize * int(np.prod(shape))]
+            record["checksum"] = zlib.crc32(array, record["checksum"])
+
+    forge_cache(cache, change)
+    assert "cache: the cache does not fit together" in refused(*command)
+
+
+def test_a_cache_without_blocks_is_made_again(data, tmp_path):
+    cache = tmp_path / "cache"
+    right = Perceptron().fit_stream(stream(data, format="svmlight"), epochs=2, cache=cache).coef_
+    forge_cache(cache, lambda c: c["records"].pop(0))
+    again = Perceptron().fit_stream(stream(data, format="svmlight"), epochs=2, cache=cache)
+    np.testing.assert_array_equal(again.coef_, right)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_checkpoint_of_weights_whose_squares_overflow_goes_on_and_can_be_saved(dtype, data, tmp_path):
+    path = tmp_path / "run.checkpoint"
+    reading = {"format": "svmlight", "dtype": dtype}
+    Perceptron().fit_stream(stream(data, **reading), epochs=2, checkpoint=Checkpoint(path))
+    model, header = load_with_header(path)
+    model._learner.weights.arrays["w"][:] = 1e300 if dtype == "float64" else 1e30
+    path.write_bytes(as_bytes(model, place=header["place"]))
+    model = Perceptron().fit_stream(stream(data, **reading), epochs=4, checkpoint=Checkpoint(path, resume=True))
+    assert 1e29 < model.history_[-1]["norm"] < np.inf
+    as_bytes(model)
+
+
 PLACES = {
     "blocks that do not exist": lambda p: p.update(order=[5, 6, 7]),
     "a block before the first": lambda p: p.update(order=[-1]),
@@ -87,6 +175,16 @@ def test_a_checkpoint_that_does_not_say_where_to_go_on_is_refused(case, data, tm
     path.write_bytes(as_bytes(model, place=place))
     with pytest.raises(ValueError, match=str(path)):
         Perceptron().fit_stream(stream(data, format="svmlight"), epochs=4, checkpoint=Checkpoint(path, resume=True))
+
+
+def test_a_checkpoint_without_the_progress_of_its_first_epoch_goes_on(data, tmp_path, run):
+    path = tmp_path / "run.checkpoint"
+    command = ("train", data, "--format", "svmlight", "--checkpoint", path, "--epochs")
+    assert run(*command, 2)[0] == 0
+    learned, header = load_with_header(path)
+    del learned.progress_
+    path.write_bytes(as_bytes(learned, place=header["place"]))
+    assert run(*command, 3, "--resume")[0] == 0
 
 
 @pytest.mark.parametrize("case", PLACES)

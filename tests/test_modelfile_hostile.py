@@ -49,6 +49,32 @@ def test_feature_names_are_as_many_as_features_and_differ(kind, change, path):
         perceptrons.load(path)
 
 
+@pytest.mark.parametrize("value", [5e-324, 1e-40, 1e200])
+def test_a_budget_that_is_projected_onto_next_to_nothing_is_refused(value, path):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    model = KernelPerceptron(budget=4, on_full="project").fit(X, np.arange(30) % 3)
+    forge(model, path, lambda h, a: a["inner"].__setitem__((1, 1), value))
+    with pytest.raises(ModelFileError, match="Cholesky factor"):
+        perceptrons.load(path)
+
+
+def test_a_model_of_texts_without_the_names_of_its_columns_is_refused(path):
+    texts = io.StringIO("spam\tbuy now\nham\tsee you\n")
+    model = Perceptron().fit_stream(perceptrons.data.stream(texts, format="text"))
+    forge(model, path, lambda h, a: (h.update(columns=None), [a.pop(name) for name in list(a) if "columns_" in name]))
+    with pytest.raises(ModelFileError, match="names of columns"):
+        perceptrons.load(path)
+
+
+@pytest.mark.parametrize("part", ["coef", "inner"])
+def test_a_budget_whose_coefficients_or_kernel_values_overflow_when_forgotten_is_refused(part, path):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    model = KernelPerceptron(budget=4, on_full="forget_oldest").fit(X, np.arange(30) % 3)
+    forge(model, path, lambda h, a: a[part].__setitem__((0, 0), 1e300))
+    with pytest.raises(ModelFileError, match="forgetting"):
+        perceptrons.load(path)
+
+
 @pytest.mark.slow
 def test_repeated_names_never_become_places_outside_the_weights(path):
     """100,000 of them corrupted the heap, a million ended the process."""

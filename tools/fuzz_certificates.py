@@ -29,7 +29,7 @@ from tools.fuzzing import SLOW, Case, Cases, FoundError, one_line, run
 
 CHECKER = Path(__file__).parent / "check_certificate.py"
 ROUNDING = 1e-9  # of a margin
-LONG = ["0x" + "f" * 999_000, "9" * 4000, "0x1", "-0x1", "1/3", "1/0", "0/1", "-1/2", "1e200000000", "0b1", "1_0", "１"]
+LONG = ["0x" + "f" * 99_000, "9" * 4000, "0x1", "-0x1", "1/3", "1/0", "0/1", "-1/2", "1e200000000", "0b1", "1_0", "１"]
 WORDS = (b"NaN", b"Infinity", b"-0", b"1e400", b"[" * 5000, b'"digest":0,', b"\xff", b"\x00", b"null", b"true", b'"')
 
 

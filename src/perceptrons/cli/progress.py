@@ -71,7 +71,7 @@ class Watching:
 
     def go_on(self) -> None:
         """A run goes on from a checkpoint: what was printed before is not printed again."""
-        if self._model.progress_:
+        if getattr(self._model, "progress_", None):  # which checkpoints need not hold
             examples, mistakes = self._model.progress_[-1]
             self._line = {"examples": examples, "mistakes": mistakes, "seconds": None}
 

@@ -209,7 +209,7 @@ def parquet_batches(path: Path, used: Used) -> Iterator[Any]:
     with _clear_errors(path, "Parquet"), _unchanged(path), pyarrow.parquet.ParquetFile(path, **options) as file:
         yield _no_rows(file.schema_arrow)
         columns = used()
-        yield from _checked(file.iter_batches(_rows_of(file.metadata, columns), columns=columns), columns)
+        yield from _checked(file.iter_batches(_rows_of(file, columns), columns=columns), columns)
 
 
 def arrow_batches(path: Path, used: Used) -> Iterator[Any]:
@@ -242,8 +242,12 @@ class _Watched:
         self.begin, self.last, self._kept = kept[:4], b"", b"" if kept == FILE else kept
 
     def read(self, n: int) -> bytes:
-        content, self._kept = self._kept[:n], self._kept[n:]
-        content += self._file.read(n - len(content))
+        parts, self._kept = [self._kept[:n]], self._kept[n:]
+        missing = n - len(parts[0])
+        while missing > 0 and (more := self._file.read(min(missing, PIECE))):  # n is said, and need not be there
+            parts.append(more)
+            missing -= len(more)
+        content = b"".join(parts)
         self.last = (self.last + content[-len(END) :])[-len(END) :]
         return content
 
@@ -264,12 +268,18 @@ def _no_rows(schema: Any) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _rows_of(metadata: Any, columns: list[str]) -> int:
-    """Rows for a batch, by the size of those columns in the file."""
-    size = 0
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        parts = map(group.column, range(group.num_columns))
-        size += sum(part.total_uncompressed_size for part in parts if part.path_in_schema.split(".")[0] in columns)
+def _rows_of(file: Any, columns: list[str]) -> int:
+    """Rows for a batch, by the size of those columns in the file.
+
+    `RowGroupMetaData.column` ends the process where what is said of a column does not fit it. Reading a row of it
+    raises an error then, so that is done first.
+    """
+    metadata, size = file.metadata, 0
+    places = [k for k in range(len(file.schema)) if file.schema.column(k).path.split(".")[0] in columns]
+    for number in range(metadata.num_row_groups):
+        if next(file.iter_batches(1, row_groups=[number], columns=columns), None) is not None:
+            group = metadata.row_group(number)
+            size += sum(group.column(k).total_uncompressed_size for k in places)
     return max(1, min(ROWS, BYTES * metadata.num_rows // max(size, 1)))
 
 

@@ -76,9 +76,9 @@ class LabelledTextReader(PieceReader):
         facts, arrays = super().known()
         return facts | {"form": self.form}, arrays
 
-    def know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        super().know(facts, arrays)
-        self.form, self.n_features = facts["form"], 0 if self.columns is None else self.columns.n_columns
+    def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        super()._know(facts, arrays)
+        self.form = facts["form"]
 
     def _pieces(self) -> Iterator[Piece]:
         for piece in super()._pieces():

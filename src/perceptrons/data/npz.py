@@ -46,7 +46,7 @@ class ArrayReader(Reader):
     def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return {"n_features": self.n_features}, {}
 
-    def know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         self.n_features = int(facts["n_features"])
 
     def _outcomes(self) -> Generator[Outcome, None, None]:

@@ -14,6 +14,7 @@ from perceptrons.data.compression import STDIN
 from perceptrons.data.source import Identity, NotAFile, Piece, Share, find_files, identity, only_once, pieces
 from perceptrons.data.table import DataFileError, Table, joined, joined_rows, not_classes
 from perceptrons.features import Columns
+from perceptrons.features.recipe import check_recipe
 from perceptrons.training.room import memory
 from perceptrons.training.threads import ahead, in_order
 
@@ -73,9 +74,17 @@ class Reader(ABC):
         return {"columns": state}, arrays
 
     def know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Take from a cache what would else be learned of the files."""
-        if "columns" in facts:
-            self.columns = Columns.from_state(facts["columns"], arrays)
+        """Take from a cache what would else be learned of the files. ValueError for what no reader had learned."""
+        self._know(facts, arrays)
+        check_recipe(self.recipe())
+
+    def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """What a format takes from a cache."""
+        if self.columns is not None:
+            columns = Columns.from_state(facts["columns"], arrays)
+            if any(getattr(columns, name) != getattr(self.columns, name) for name in ("bits", "signed", "seed")):
+                raise ValueError("expected columns that are numbered as they are now")
+            self.columns, self.n_features = columns, columns.n_columns
 
     def _feature_names(self) -> list[str] | None:
         """What features are called, if each has one column to itself."""

@@ -73,8 +73,11 @@ class SvmlightReader(PieceReader):
     def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return {"zero_based": self.zero_based, "n_features": self.n_features}, {}
 
-    def know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self.zero_based, self.n_features = facts["zero_based"], int(facts["n_features"])
+    def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self.zero_based, n_features = facts["zero_based"], int(facts["n_features"])
+        if not self.n_features <= n_features <= max(self.n_features, LARGEST_INDEX + 1):
+            raise ValueError(f"expected a number of features that the files can have, not {n_features}")
+        self.n_features = n_features
 
     def _parse(self, piece: Piece) -> Parsed:
         if not hasattr(self._rooms, "words"):

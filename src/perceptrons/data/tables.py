@@ -194,9 +194,9 @@ class TableReader(PieceReader):
         facts, arrays = self.columns.state()
         return {"columns": facts, "roles": self._roles and self._roles._asdict(), "names": self._form.names}, arrays
 
-    def know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self._take(Columns.from_state(facts["columns"], arrays))
-        self._roles = facts["roles"] and Roles(**facts["roles"])
+    def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        super()._know(facts, arrays)
+        self._roles = None if facts["roles"] is None else Roles(**facts["roles"])
         self._form.names = facts["names"]
 
     # ---- pieces to blocks

@@ -66,10 +66,6 @@ class VwReader(PieceReader):
     def recipe(self) -> dict[str, Any]:
         return {"format": self.format, "hash_bits": self.hash_bits, "text_labels": self.text_labels}
 
-    def know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        super().know(facts, arrays)
-        self.n_features = 0 if self.columns is None else self.columns.n_columns
-
     def _parse(self, piece: Piece) -> Parsed:
         if not hasattr(self._rooms, "words"):
             self._rooms.words, self._rooms.labels = Workspace(), Workspace()

@@ -26,6 +26,7 @@ from perceptrons.modelfile.streams import read_stream, stream_of
 from perceptrons.passes.budget import BUDGET_OF_FORGETTING, ENTERED, FORGOTTEN, NUMBERS, REMOVED, UPDATES
 
 ESTIMATOR = KernelPerceptron
+LARGEST_FORGOTTEN = 1e290  # squared length of an example that is forgotten: sums of it must stay finite
 
 
 def check_goes_on(model: KernelPerceptron) -> None:
@@ -166,5 +167,13 @@ def _read_budget(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
     if learner.on_full == "project":
         factor = bool((np.diagonal(learner.inner) > 0).all()) and not np.triu(learner.inner, 1).any()
         demand(factor, "a Cholesky factor")
+        # what lies within the others but for rounding is never let in: a diagonal next to 0 would make steps overflow
+        sizes = np.abs(learner.inner).max(axis=1, initial=0.0)
+        demand(bool((1e10 * np.diagonal(learner.inner) >= sizes).all()), "a Cholesky factor of independent examples")
+        demand(
+            bool((sizes >= 1e-100).all() and (sizes <= 1e100).all()), "a Cholesky factor of sizes that can be squared"
+        )
     else:
         demand(bool((learner.inner == learner.inner.T).all()), "kernel values that are the same both ways")
+        top, value = (float(np.abs(array).max(initial=0.0)) for array in (learner.coef, learner.inner))
+        demand(n * top * top * max(1.0, value) < LARGEST_FORGOTTEN, "coefficients whose forgetting can be counted")

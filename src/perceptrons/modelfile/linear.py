@@ -175,7 +175,7 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
         sigma = np.append(weights.arrays["sigma_w"], weights.arrays["sigma_b"])
         demand(bool(((sigma >= 0) & (sigma <= 1)).all()), "variances between 0 and 1")
     with np.errstate(over="ignore", invalid="ignore"):
-        read = (*weights.average(), *weights.last())
+        read = (*weights.average(), *weights.last(), np.array(weights.norm()))
     demand(all(bool(np.isfinite(array).all()) for array in read), "finite weights and averages")
     if live is not None:
         _spread_out(weights, live, int(header["n_features"]))

@@ -177,6 +177,7 @@ def _report(report: dict[str, Any]) -> dict[str, Any]:
         demand(all(isinstance(value, int | float) for value in plain), "numbers in the history")
         demand(all(abs(value) < COUNTED for value in plain if isinstance(value, int)), "counts in the history")
         demand(0 <= row["mistakes"] < COUNTED, "mistakes that are not negative in the history")
+        demand(0 <= row["examples"] < COUNTED, "examples that are not negative in the history")
     demand(reason in REASONS and converged == (reason == "converged"), "a known reason for stopping")
     scored = [row["validation_accuracy"] is not None for row in history]
     demand(reason != "early_stopping" or (bool(scored) and all(scored)), "held-out accuracies behind early stopping")

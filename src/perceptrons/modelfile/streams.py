@@ -4,15 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.features import Columns, HashedText
+from perceptrons.features import Columns
+from perceptrons.features.recipe import check_recipe
 from perceptrons.modelfile.parts import COUNTED, demand
-
-NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
-KINDS: dict[str, tuple[type, ...]] = {
-    "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int), "text_column": (str, list),
-    "text": (dict,), "zero_based": (bool,), "prefix": (bool,), "text_labels": (bool,), "hash_bits": (int,),
-    **dict.fromkeys(NAMED, (list,)),
-}  # fmt: skip
 
 
 def stream_of(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -33,8 +27,10 @@ def stream_of(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 def read_stream(model: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """What `fit_stream` left: how files were read, what the columns stand for, how the first epoch went."""
     if header.get("source") is not None:
-        _check_source(header["source"])
+        check_recipe(header["source"])
         model.source_ = header["source"]
+        numbered = model.source_["format"] in ("svmlight", "libsvm")
+        demand(numbered or header.get("columns") is not None, "the names of columns beside how files were read")
     if header.get("progress") is not None:
         model.progress_ = [(int(examples), int(mistakes)) for examples, mistakes in header["progress"]]
         demand(all(0 <= n < COUNTED for row in model.progress_ for n in row), "counts in the progress")
@@ -43,14 +39,3 @@ def read_stream(model: Any, header: dict[str, Any], arrays: dict[str, np.ndarray
         named = {name.removeprefix("columns_"): array for name, array in arrays.items() if name.startswith("columns_")}
         model.columns_ = Columns.from_state(header["columns"], named)
         demand(model.columns_.n_columns == model.n_features_in_, "as many columns as features")
-
-
-def _check_source(source: Any) -> None:
-    """Raise ValueError for a recipe of reading that no reader wrote."""
-    demand(isinstance(source, dict) and isinstance(source.get("format"), str), "a recipe of reading")
-    for name, value in source.items():
-        demand(value is None or isinstance(value, KINDS.get(name, (object,))), f"a recipe with a sound {name}")
-        if isinstance(value, list):
-            demand(all(isinstance(column, str) for column in value), f"columns in {name}")
-    if source.get("text") is not None:
-        HashedText(**source["text"])._check()

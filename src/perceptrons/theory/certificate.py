@@ -22,7 +22,7 @@ from perceptrons.theory.verification import Checker, Total, Weights, combined
 
 FORMAT = "perceptrons-certificate-1"
 LABELS = (str, int, bool, float)
-TOO_LONG = re.compile("[0-9a-fA-F]{1000000}")  # a number that work on would not end
+TOO_LONG = re.compile("(?<![0-9a-fA-F])[0-9a-fA-F]{100000}")  # a number that work on would not end
 SHOWN = 6  # rows named in words
 
 
@@ -181,7 +181,7 @@ class Certificate(InWords):
     def from_json(cls, text: str) -> "Certificate":
         """Read what `to_json` wrote. ValueError for anything that is no certificate."""
         if TOO_LONG.search(text):
-            raise ValueError("This is no certificate: a number in it has a million digits or more.")
+            raise ValueError("This is no certificate: a number in it has 100,000 digits or more.")
         try:
             content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once_each)
         except (ValueError, TypeError, RecursionError) as error:
@@ -191,7 +191,7 @@ class Certificate(InWords):
         names = {entry.name for entry in fields(cls)}
         if set(content) != names | {"format"}:
             wrong = sorted(set(content) ^ (names | {"format"}))
-            raise ValueError(f"This is no certificate: {', '.join(wrong)} missing or unknown.")
+            raise ValueError(f"This is no certificate: {', '.join(map(repr, wrong))[:200]} missing or unknown.")
         try:
             return _read(content)
         except (TypeError, KeyError, AttributeError, ZeroDivisionError, OverflowError, ValueError) as error:

@@ -50,7 +50,8 @@ class Weights:
     @cached_property
     def square(self) -> Fraction:
         """The square of what turns a lead into a distance, exact: |w|^2, or 2 |theta - mean|^2."""
-        numbers = np.array([Fraction(value) for value in self.coef.ravel().tolist()], object).reshape(self.coef.shape)
+        coef = self.coef[:, (self.coef != 0).any(axis=0)]  # of very many columns most may have no weight
+        numbers = np.array([Fraction(value) for value in coef.ravel().tolist()], object).reshape(coef.shape)
         total = Fraction((numbers**2).sum())
         if self.binary:
             return total

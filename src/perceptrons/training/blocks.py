@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from perceptrons.training.arrayfile import ArrayFile, ArrayFileError, sound
 from perceptrons.training.inputs import Growth, check_sound
+from perceptrons.training.labels import check_labels
 from perceptrons.training.structure import sound_csr
 from perceptrons.training.targets import FORMS, Target, read_target
 from perceptrons.training.threads import DEPTH, ahead
@@ -80,18 +81,20 @@ class Cache:
 
     def __init__(self, file: ArrayFile, n_blocks: int = 0):
         self.file, self.n_blocks = file, n_blocks
+        self.widths = range(2**63)  # that blocks may have
+        self._textual: bool | None = None  # are labels strings?
         self._sound: set[int] = set()
 
     @classmethod
     def reopen(cls, path: Path, about: Any) -> tuple["Cache", dict[str, Any], dict[str, np.ndarray]] | None:
         """A kept cache of just these files read in just this way, with what its reader had learned; None if it is not.
 
-        A file that is no cache at all is an error: it is not ours to replace.
+        A file that is no cache at all is an error: it is not ours to replace. One without blocks is of no use.
         """
         if not path.exists():
             return None
         file, notes = ArrayFile.open(path)
-        if notes.get("about") != about:
+        if notes.get("about") != about or len(file) < 2:
             file.close()
             return None
         try:
@@ -128,8 +131,16 @@ class Cache:
             block = _block(self.file.read(number), self.file.facts(number))
             if number not in self._sound:
                 _check(block)
+                self._check_alike(block)
                 self._sound.add(number)
             return block
+
+    def _check_alike(self, block: Block) -> None:
+        """Raise ValueError for a block that is not of one stream with the others."""
+        textual = block.target.classes.dtype.kind == "U"
+        if block.X.shape[1] not in self.widths or textual is not (textual if self._textual is None else self._textual):
+            raise ValueError("expected rows as wide as the reader knows, with labels that are all strings or numbers")
+        self._textual = textual
 
     def keep(self, about: Any, learned: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """All blocks are written. about: what they were read from, and how."""
@@ -175,7 +186,7 @@ def _block(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> Block:
 
 
 def _check(block: Block) -> None:
-    """Raise ArrayFileError for a block that would lead the learner astray."""
+    """Raise ValueError for a block that would lead the learner astray."""
     X, target, weight = block.X, block.target, block.weight
     n, k = X.shape[0], len(target.classes)
     fit = X.ndim == 2 and X.dtype in (np.float32, np.float64) and target.codes.shape == (n,) and k > 0
@@ -184,8 +195,6 @@ def _check(block: Block) -> None:
     fit = fit and (target.indicator is None or (target.indicator.shape, target.indicator.dtype) == ((n, k), bool))
     fit = fit and (weight is None or (weight.shape == (n,) and weight.dtype == np.float64))
     if not fit:
-        raise ArrayFileError("The cache holds labels that do not go with its rows: remove the file.")
-    try:
-        check_sound(X, Growth())
-    except ValueError as error:
-        raise ArrayFileError(f"The cache holds rows that are not sound ({error}): remove the file.") from error
+        raise ValueError("expected labels that go with its rows")
+    check_labels(target.classes)
+    check_sound(X, Growth())

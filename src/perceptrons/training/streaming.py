@@ -350,6 +350,8 @@ class StreamFit(LinearTrainee):
                 self.cache, learned, arrays = found
                 with sound(self.cache.file.name):
                     self.reader.know(learned, arrays)  # type: ignore[attr-defined]
+                n, columns = self.reader.n_features, self.reader.columns  # type: ignore[attr-defined]
+                self.cache.widths = range(n if columns is not None and columns.bits else 0, n + 1)
                 self.read = True
                 return
         if self.cached:

@@ -120,7 +120,12 @@ class Weights(Owning):
     def norm(self) -> float:
         """Of the last weights, without the bias."""
         w, scale = self.arrays["w"][:, : self.n_features], self.arrays["clock"][:, SCALE]
-        return float(np.linalg.norm(w if (scale == 1).all() else w * scale[:, None]))
+        w = w if (scale == 1).all() else w * scale[:, None]
+        with np.errstate(over="ignore"):
+            norm = float(np.linalg.norm(w))
+        if not math.isinf(norm) or math.isinf(top := float(np.abs(w).max())):
+            return norm
+        return top * float(np.linalg.norm(w / w.dtype.type(top)))  # the squares overflow, but not the norm
 
     def average(self, columns: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
         """The mean of the weights after every example seen, of the given columns, in the dtype of the weights."""
