@@ -29,7 +29,7 @@ def read_stream(model: Any, header: dict[str, Any], arrays: dict[str, np.ndarray
     if header.get("source") is not None:
         check_recipe(header["source"])
         model.source_ = header["source"]
-        numbered = model.source_["format"] in ("svmlight", "libsvm")
+        numbered = model.source_["format"] in ("svmlight", "libsvm", "npz", "arrays")
         demand(numbered or header.get("columns") is not None, "the names of columns beside how files were read")
     if header.get("progress") is not None:
         model.progress_ = [(int(examples), int(mistakes)) for examples, mistakes in header["progress"]]
