@@ -68,6 +68,7 @@ def check_single(target: Target) -> None:
 def check_unchanged(estimator: Any) -> None:
     """Raise ValueError if parameters are no longer those that the model was first trained with."""
     e, learner, kernel = estimator, estimator._learner, estimator._learner.kernel
+    by_number = kernel.name in WITH_GAMMA and not isinstance(e.gamma, str)
     for now, then, what in (
         (e.kernel, kernel.name, "kernel"),
         (e.multiclass, learner.scheme, "multiclass"),
@@ -75,11 +76,7 @@ def check_unchanged(estimator: Any) -> None:
         (e.on_full if e.budget is not None else learner.on_full, learner.on_full, "on_full"),
         (e.degree if kernel.name == "poly" else kernel.degree, kernel.degree, "degree"),
         (e.coef0 if kernel.name in ("poly", "sigmoid") else kernel.coef0, kernel.coef0, "coef0"),
-        (
-            e.gamma if kernel.name in WITH_GAMMA and not isinstance(e.gamma, str) else kernel.gamma,
-            kernel.gamma,
-            "gamma",
-        ),
+        (e.gamma if by_number else kernel.gamma, kernel.gamma, "gamma"),
     ):
         if now != then:
             raise ValueError(f"The model was begun with {what}={then!r}, now it is {now!r}: fit it anew.")

@@ -1,4 +1,4 @@
-"""`KernelPerceptron`, the estimator. The rule: `passes/dual.py`; matrix products: `sweep.py`; budgets: `budgeted.py`."""
+"""`KernelPerceptron`. The rule: `passes/dual.py`; matrix products: `sweep.py`; training on a budget: `budgeted.py`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -387,8 +387,9 @@ converged_, stop_reason_
         """
         learner = self._fitted()
         self._check_again()
+        unknown: list[str] = []
         if learner.kernel.name == "precomputed":
-            X, unknown = self._read(one_row(to_host(x))), []
+            X = self._read(one_row(to_host(x)))
         else:
             rows, unknown = self._example(to_host(x))
             X = self._placed_row(rows)

@@ -9,7 +9,7 @@ from perceptrons.kernel.arrays import to_host
 from perceptrons.kernel.choices import check_choices
 from perceptrons.kernel.kernels import Kernel, Points
 from perceptrons.kernel.learner import KernelLearner
-from perceptrons.kernel.support import Growing
+from perceptrons.kernel.support_vectors import Growing
 from perceptrons.modelfile.indices import log_in, name_columns, support_in
 from perceptrons.modelfile.parts import (
     array_in,
