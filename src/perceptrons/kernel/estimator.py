@@ -283,7 +283,7 @@ converged_, stop_reason_
         target = self._one_target(y.item() if isinstance(y, np.ndarray) and y.ndim == 0 else y)
         check_single(target)
         weight, _ = target.weights(None, self.class_weight, stream=True)
-        rows, new = self._one_row(to_host(x))
+        rows, new = self._one_row(to_host(x), learning=True)
         n_features = len(new) if first and isinstance(x, Mapping) else None
         if first:
             self._begin(target.classes, row_matrix(rows, n_features))

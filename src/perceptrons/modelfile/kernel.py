@@ -10,19 +10,22 @@ from perceptrons.kernel.choices import check_choices
 from perceptrons.kernel.kernels import Kernel, Points
 from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support_vectors import Growing
-from perceptrons.modelfile.indices import log_in, name_columns, support_in
-from perceptrons.modelfile.parts import (
+from perceptrons.modelfile.contents import (
     array_in,
     classes_in,
     classes_of,
     columns_of,
     demand,
     header_of,
+    log_in,
+    name_columns,
     parameters_in,
+    read_stream,
     resume,
+    stream_of,
     support_arrays,
-)
-from perceptrons.modelfile.streams import read_stream, stream_of
+    support_in,
+)  # fmt: skip
 from perceptrons.passes.budget import BUDGET_OF_FORGETTING, ENTERED, FORGOTTEN, NUMBERS, REMOVED, UPDATES
 
 ESTIMATOR = KernelPerceptron
@@ -63,7 +66,7 @@ def contents(model: KernelPerceptron) -> tuple[dict[str, Any], dict[str, np.ndar
         "t": float(learner.t),
         "far": bool(points.far),
     }
-    if hasattr(model, "source_"):  # of texts and other files that perceptrons.selection read whole
+    if hasattr(model, "source_"):  # how its files were read; other models keep the bytes they had
         of_stream, named = stream_of(model)
         header |= of_stream
         arrays |= named

@@ -5,21 +5,25 @@ from typing import Any
 import numpy as np
 
 from perceptrons.linear import Perceptron
-from perceptrons.modelfile.indices import ascending_in, log_in, name_columns, support_in
-from perceptrons.modelfile.parts import (
+from perceptrons.modelfile.contents import (
     array_in,
+    ascending_in,
     classes_in,
     classes_of,
     columns_of,
     demand,
     header_of,
+    log_in,
+    name_columns,
     parameters_in,
+    read_stream,
     resume,
     size_of,
+    stream_of,
     support_arrays,
+    support_in,
     timeless,
-)
-from perceptrons.modelfile.streams import read_stream, stream_of
+)  # fmt: skip
 from perceptrons.passes.state import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN, smallest_scale
 from perceptrons.training.choices import check_choices, check_several
 from perceptrons.training.learner import Learner

@@ -9,20 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.modelfile.indices import ascending_in, index_in, names_in
-from perceptrons.modelfile.parts import (
+from perceptrons.modelfile.contents import (
     array_in,
+    ascending_in,
     classes_in,
     classes_of,
     demand,
     header_of,
+    index_in,
+    names_in,
     parameters_in,
     resume,
     size_of,
     strings_array,
     strings_in,
     timeless,
-)
+)  # fmt: skip
 from perceptrons.passes.attributes import PARTS, VALUE_BITS
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
 from perceptrons.sequence.choices import check_choices
