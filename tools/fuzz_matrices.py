@@ -103,7 +103,7 @@ class Doors:
         from perceptrons.data import read
         from perceptrons.distributed.parts import raw_part
         from perceptrons.selection.examples import as_given
-        from perceptrons.structured.asking import read_features
+        from perceptrons.structured.learner import read_features
         from perceptrons.theory import margins, separability
         from perceptrons.theory.duplicates import contradictions
 

@@ -14,8 +14,8 @@ from perceptrons.modelfile.contents import (
     size_of,
     timeless,
 )  # fmt: skip
-from perceptrons.structured.general import StructuredPerceptron, check_choices
-from perceptrons.structured.outputs import LARGEST, OutputLearner
+from perceptrons.structured.estimator import StructuredPerceptron, check_choices
+from perceptrons.structured.learner import LARGEST, OutputLearner
 from perceptrons.training.room import check_claim
 
 ESTIMATOR = StructuredPerceptron

@@ -1,4 +1,4 @@
-"""`StructuredPerceptron`, the estimator for outputs of any kind. The rule: `outputs.py`; what it asks: `asking.py`."""
+"""`StructuredPerceptron`, the estimator for outputs of any kind. The rule, and what it asks the model: `learner.py`."""
 
 import copy
 import sys
@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from perceptrons.structured.asking import Asking
-from perceptrons.structured.outputs import OutputFit, OutputLearner, Rule
+from perceptrons.structured.learner import OutputFit, OutputLearner, Questions, Rule
 from perceptrons.training.choices import DOMAINS as LINEAR
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.estimating import Training, unchanged_on_error
@@ -181,7 +180,7 @@ class StructuredPerceptron(Training, BaseEstimator):
         with self._unchanged_on_error():
             self._check_choices()
             n, examples = read_examples(X, y)
-            ask = Asking(self.model)
+            ask = Questions(self.model)
             self._begin_copy(ask, anew=not self.warm_start)
             train, held_out = None, None
             if self.early_stopping:
@@ -207,7 +206,7 @@ class StructuredPerceptron(Training, BaseEstimator):
         with self._unchanged_on_error():
             self._check_choices()
             n, examples = read_examples(X, y)
-            ask = Asking(self.model)
+            ask = Questions(self.model)
             self._begin_copy(ask, anew=False)
             with Uninterrupted() as hold:
                 fit = OutputFit(self._learner, examples, ask, self._rule(), self.combine)
@@ -228,7 +227,7 @@ class StructuredPerceptron(Training, BaseEstimator):
         """
         self._check_again()
         with self._unchanged_on_error():
-            ask = Asking(self.model)
+            ask = Questions(self.model)
             if not hasattr(self, "_learner"):
                 self._begin(ask)
             with Uninterrupted():
@@ -242,7 +241,7 @@ class StructuredPerceptron(Training, BaseEstimator):
         learner = self._fitted()
         self._check_choices()
         n, X = read_sequence(X, "X")
-        ask, answers = Asking(self.model), []
+        ask, answers = Questions(self.model), []
         w = learner.predicting(self.combine, ask.size())
         for i in range(n):
             ask.at = f"X[{i}]"
@@ -254,7 +253,7 @@ class StructuredPerceptron(Training, BaseEstimator):
         takes time in proportion to all of them: combine="last" is faster where learning and predicting take turns."""
         learner = self._fitted()
         self._check_again()
-        ask = Asking(self.model)
+        ask = Questions(self.model)
         return ask.decode(x, learner.predicting(self.combine, ask.size()))
 
     def score(self, X, y):
@@ -262,7 +261,7 @@ class StructuredPerceptron(Training, BaseEstimator):
         learner = self._fitted()
         self._check_choices()
         n, examples = read_examples(X, y)
-        return OutputFit(learner, examples, Asking(self.model), self._rule(), self.combine).right(np.arange(n))
+        return OutputFit(learner, examples, Questions(self.model), self._rule(), self.combine).right(np.arange(n))
 
     # ---- what was learned
 
@@ -285,11 +284,11 @@ class StructuredPerceptron(Training, BaseEstimator):
 
     # ---- the small steps of learning
 
-    def _begin(self, ask: Asking) -> None:
+    def _begin(self, ask: Questions) -> None:
         self._learner = OutputLearner(ask.size(), self._seed())
         self._tell(None)
 
-    def _begin_copy(self, ask: Asking, anew: bool) -> None:
+    def _begin_copy(self, ask: Questions, anew: bool) -> None:
         """A learner that can be thrown away if learning fails."""
         if anew or not hasattr(self, "_learner"):
             self._begin(ask)
