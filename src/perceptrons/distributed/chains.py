@@ -25,13 +25,12 @@ from perceptrons.distributed.shards import (
 from perceptrons.passes.chain import ChainRule, Limits
 from perceptrons.rows import Sparse
 from perceptrons.sequence import SequencePerceptron
-from perceptrons.sequence.bigrams import check_allowed
+from perceptrons.sequence.allowed import check_allowed
+from perceptrons.sequence.chain_weights import ChainWeights
 from perceptrons.sequence.choices import check_choices
-from perceptrons.sequence.fitting import ChainFit
-from perceptrons.sequence.inputs import features_for, read_tokens
-from perceptrons.sequence.learner import ChainLearner, limits, rule_of
+from perceptrons.sequence.learner import ChainFit, ChainLearner, limits, rule_of
+from perceptrons.sequence.token_features import features_for, read_tokens
 from perceptrons.sequence.tokens import Tokens, ones, read_labels
-from perceptrons.sequence.weights import ChainWeights
 from perceptrons.training.epochs import Counts, hold_out, visiting_order
 from perceptrons.training.labels import merge
 from perceptrons.training.targets import Target, check_named, read_classes

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.passes.state import CLOCK, FADED, MASS, SCALE, SEEN, find_moved
-from perceptrons.sequence.weights import ChainWeights, runs
+from perceptrons.sequence.chain_weights import ChainWeights, runs
 from perceptrons.training.weights import Weights
 
 AnyWeights = Weights | ChainWeights

@@ -27,12 +27,11 @@ from perceptrons.modelfile.contents import (
 )  # fmt: skip
 from perceptrons.passes.attributes import PARTS, VALUE_BITS
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
+from perceptrons.sequence.chain_weights import Entries
 from perceptrons.sequence.choices import check_choices
-from perceptrons.sequence.keys import TemplateFeatures
 from perceptrons.sequence.learner import ChainLearner
-from perceptrons.sequence.matrix import MatrixFeatures
-from perceptrons.sequence.names import NamedFeatures
-from perceptrons.sequence.weights import Entries
+from perceptrons.sequence.template_features import TemplateFeatures
+from perceptrons.sequence.token_features import MatrixFeatures, NamedFeatures
 from perceptrons.training.room import check_claim
 
 ESTIMATOR = SequencePerceptron
