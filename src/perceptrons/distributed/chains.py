@@ -175,7 +175,8 @@ def _of_here(
     common = _begin(estimator, features, target.classes, named, read.dtype, warm)
     target = target.among(estimator._learner.classes)
     check_allowed(common.bounds.barrier, target.codes, read.starts, target.classes, estimator.allowed)
-    tokens = estimator._meet(read, estimator._learner.classes, anew=True)
+    tokens = estimator._learner.meet(read, estimator._learner.classes, anew=True)
+    estimator.n_features_in_ = estimator._learner.n_features
     n, parts = len(tokens.starts) - 1, []
     which = dealt(n, how_many(client, shards, n, "one a sequence"), estimator._learner.seed)
     for number, chosen in enumerate(which):

@@ -300,13 +300,12 @@ converged_, stop_reason_
 
         They are not probabilities. Under combine="vote" they are shares of the votes.
         """
-        scores, _ = self._answers(X, "decision_function")
-        return scores[:, 0] if self._learner.n_rows == 1 else scores
+        return self._answers(X, "decision_function")[0]
 
     def predict(self, X):
         """The class of the highest score for every row of X."""
         scores, X = self._answers(X, "predict")
-        labels = self._learner.labels(to_host(scores))
+        labels = self._labels(to_host(scores))
         return place_of(X).put(labels) if labels.dtype.kind in "biuf" else labels
 
     def predict_one(self, x):
@@ -316,22 +315,24 @@ converged_, stop_reason_
         refuse_precomputed(self, "predict_one")
         rows, new = self._one_row(to_host(x))
         learner = self._learner
-        scores = learner.scores(learner.kernel.points(self._placed_row(known_part(rows, new))), self.combine)
-        return learner.labels(to_host(scores)).tolist()[0]
+        scores = learner.decision(learner.kernel.points(self._placed_row(known_part(rows, new))), self.combine)
+        return self._labels(to_host(scores)).tolist()[0]
 
     def score(self, X, y, sample_weight=None):
         """The share of examples answered right."""
-        scores, _ = self._answers(X, "score")
-        labels = self._learner.labels(to_host(scores))
+        labels = self._labels(to_host(self._answers(X, "score")[0]))
         return float(accuracy_score(to_host(y), labels, sample_weight=to_host(sample_weight)))
 
     def _answers(self, X: Any, method: str) -> tuple[Any, Any]:
-        """Scores (n, rows) where X is, and X as it was read."""
+        """Scores where X is, and X as it was read."""
         check_is_fitted(self)
         check_choices(self)
         check_namespace(self, X, method)
         X = self._read(X)
-        return self._learner.scores(self._learner.kernel.points(X), self.combine), X
+        return self._learner.decision(self._learner.kernel.points(X), self.combine), X
+
+    def _labels(self, scores: np.ndarray) -> np.ndarray:
+        return self._learner.classes[self._learner.winners(scores)]
 
     def _read(self, X: Any) -> Any:
         """X to predict, checked; kernel values with the training examples where the kernel is precomputed."""

@@ -253,24 +253,26 @@ class KernelLearner:
                 raise self.kernel.too_large(self.dtype)
         return scores
 
-    def labels(self, scores: np.ndarray) -> np.ndarray:
-        """The classes that scores (n, rows) stand for."""
-        if self.n_rows > 1:
-            return self.classes[scores.argmax(axis=1)]
-        if len(self.classes) == 2:
-            return self.classes[(scores[:, 0] > 0).astype(np.intp)]
-        return self.classes[np.zeros(len(scores), np.intp)]
+    def decision(self, X: Points, combine: str) -> Any:
+        """Scores where X is, as users see them: of one row as a vector."""
+        scores = self.scores(X, combine)
+        return scores[:, 0] if self.n_rows == 1 else scores
+
+    def winners(self, decision: np.ndarray) -> np.ndarray:
+        """The numbers of the classes that scores stand for: (n,), or (n, classes) for more than two."""
+        if decision.ndim == 2:
+            return decision.argmax(axis=1)
+        return (decision > 0).astype(np.intp) if len(self.classes) == 2 else np.zeros(len(decision), np.intp)
 
     def explanation(self, X: Points, combine: str, unknown: list[str]) -> Explanation:
         """What each support example adds to the scores of one example. unknown: names in it that are not known."""
-        scores, values = to_host(self.scores(X, combine)), np.zeros(0)
+        decision, values = to_host(self.decision(X, combine)), np.zeros(0)
         if self.n_support:
             values = np.ravel(to_host(self.kernel(X, self.support.at(X.place)))).astype(np.float64)
         near = np.flatnonzero(values)
         where = self.where.now[near].copy()
-        decision, winner = scores[:, 0] if self.n_rows == 1 else scores, self.classes.searchsorted(self.labels(scores))
         return Explanation(
-            **verdict(self.classes, decision, winner, several=False),
+            **verdict(self.classes, decision, self.winners(decision), several=False),
             rows=rows_of(self.classes, self.scheme),
             columns=near,
             features=tuple(
