@@ -2,7 +2,7 @@
 
 from perceptrons.distributed.bound import MixingBound, mixing_bound
 from perceptrons.distributed.cluster import ClusterError
-from perceptrons.distributed.fitting import fit
-from perceptrons.distributed.lazily import decision_function, predict, score
+from perceptrons.distributed.cluster_fit import fit
+from perceptrons.distributed.prediction import decision_function, predict, score
 
 __all__ = ["ClusterError", "MixingBound", "decision_function", "fit", "mixing_bound", "predict", "score"]

@@ -76,7 +76,7 @@ def train_on_cluster(order: Order) -> None:
 
 def _checked(order: Order) -> ByWorkers:
     """What the workers are to read; whatever can be seen to be wrong is refused before a cluster is asked for."""
-    from perceptrons.distributed.rows import check as check_model
+    from perceptrons.distributed.linear_shards import check as check_model
 
     check(order.data, order.asked)
     of_streams.check(order)

@@ -9,9 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.distributed.cluster import scattered
+from perceptrons.distributed.linear_shards import Begun
 from perceptrons.distributed.mixing import AnyWeights
-from perceptrons.distributed.parts import aligned
-from perceptrons.distributed.rows import Begun
 from perceptrons.distributed.shards import (
     Shards,
     are_files,
@@ -21,7 +20,9 @@ from perceptrons.distributed.shards import (
     found_files,
     how_many,
     is_collection,
+    refuse_options,
 )
+from perceptrons.distributed.worker_data import aligned
 from perceptrons.passes.chain import ChainRule, Limits
 from perceptrons.rows import Sparse
 from perceptrons.sequence import SequencePerceptron
@@ -35,12 +36,7 @@ from perceptrons.training.epochs import Counts, hold_out, visiting_order
 from perceptrons.training.labels import merge
 from perceptrons.training.targets import Target, check_named, read_classes
 
-bound = None  # the theorem is about examples, of which a sequence has exponentially many rivals
-
-
-def check(estimator: SequencePerceptron) -> None:
-    """Raise ValueError for parameters that make no sense."""
-    check_choices(estimator)
+check = check_choices
 
 
 class ChainCommon(NamedTuple):
@@ -160,8 +156,7 @@ def begun(
                 "X has the labels in it, a pair (tokens, labels) each or a column: leave y and lengths out."
             )
         return _of_workers(client, estimator, X, shards, warm, named, reading)
-    if reading:
-        raise TypeError(f"fit() knows no option {next(iter(reading))!r}; options of reading go with file names only.")
+    refuse_options(reading)
     return _of_here(client, estimator, X, y, lengths, shards, warm, named)
 
 
@@ -201,11 +196,9 @@ def _of_workers(
             for i, group in enumerate(groups)
         ]
     else:
-        if reading:
-            raise TypeError(
-                f"fit() knows no option {next(iter(reading))!r}; options of reading go with file names only."
-            )
         from dask import delayed
+
+        refuse_options(reading)
 
         blocks = X.to_delayed(optimize_graph=False)
         number = how_many(client, shards, len(blocks), "one a partition")
