@@ -23,7 +23,7 @@ from perceptrons.distributed.shards import (
     is_collection,
     partitions,
     refuse_options,
-)  # fmt: skip
+)
 from perceptrons.distributed.worker_data import Common, Facts, FilesPart, Raw, raw_part, together
 from perceptrons.linear import Perceptron
 from perceptrons.training.choices import check_choices, method_of

@@ -25,7 +25,7 @@ from perceptrons.distributed.mixing import (
     view,
     whole_pass,
     write_out,
-)  # fmt: skip
+)
 from perceptrons.distributed.shards import Shards
 from perceptrons.modelfile.checkpoint import Checkpoint
 from perceptrons.passes.state import SCALE

@@ -1,4 +1,7 @@
-"""Learning on a budget, block by block: at most so many support examples, whatever comes (`passes/budget.py`)."""
+"""Learning on a budget, block by block: at most so many support examples, whatever comes (`passes/budget.py`).
+
+`training_set` chooses between this and a sweep, which has no budget.
+"""
 
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -6,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.kernel.arrays import check_symmetric, to_host
+from perceptrons.kernel.arrays import check_symmetric, place_of, to_host
 from perceptrons.kernel.kernels import Points
+from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support_vectors import Growing
-from perceptrons.kernel.sweep import KernelFit
+from perceptrons.kernel.sweep import KernelFit, Sweep
 from perceptrons.passes.budget import FINE, FORGET_OLDEST, PROJECT, REMOVE_RANDOM, budget_walk
 from perceptrons.training.epochs import Counts
+from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import one_blas_thread
+from perceptrons.training.targets import Target
 
 BLOCK = 256
 POLICIES = {"remove_random": REMOVE_RANDOM, "forget_oldest": FORGET_OLDEST, "project": PROJECT}
@@ -96,3 +102,21 @@ class Budgeted(KernelFit):
         if A.index is not None:
             A = Points(self.points.rows, A.place, index=A.index)
         return float((a * (to_host(self.learner.kernel(A, B)) @ b)).sum())
+
+
+def training_set(
+    learner: KernelLearner, X: Any, target: Target, weight: Any, eta: float, *, once: bool = False,
+    cache_bytes: float = 0, averages: bool = False, **asked: Any,
+) -> KernelFit:  # fmt: skip
+    """A model that has met the classes of examples, and them, to be trained on a budget or without. once: in one pass
+    in their order."""
+    with Uninterrupted():
+        learner.meet_classes(target.classes)
+        learner.support.settle(place_of(X))
+    points = learner.kernel.points(X)
+    if not once:
+        asked["taken"] = learner.taken_in(points)
+    examples = (learner, points, target.codes, weight, eta)
+    if learner.budget is not None:
+        return Budgeted(*examples, **asked)
+    return Sweep(*examples, cache_bytes=cache_bytes, averages=averages, ahead=once, **asked)

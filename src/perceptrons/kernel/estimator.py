@@ -18,18 +18,17 @@ from perceptrons.kernel.arrays import (
     read_matrix,
     row_matrix,
     to_host,
-)  # fmt: skip
-from perceptrons.kernel.budgeted import Budgeted
+)
+from perceptrons.kernel.budgeted import training_set
 from perceptrons.kernel.choices import (
     OF_ONE_EXAMPLE,
     check_choices,
     check_single,
     check_unchanged,
     refuse_precomputed,
-)  # fmt: skip
+)
 from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, scale_gamma
 from perceptrons.kernel.learner import KernelLearner
-from perceptrons.kernel.sweep import KernelFit, Sweep
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.estimating import Estimating, unchanged_on_error
 from perceptrons.training.explanation import Explanation
@@ -117,30 +116,11 @@ converged_, stop_reason_
     """
 
     def __init__(
-        self,
-        *,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        combine="average",
-        multiclass="joint",
-        eta0=1.0,
-        budget=None,
-        on_full="project",
-        cache_size=200,
-        max_iter=1000,
-        tol=5e-3,
-        shuffle=True,
-        random_state=0,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        max_seconds=None,
-        class_weight=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        self, *, kernel="rbf", gamma="scale", degree=3, coef0=1.0, combine="average", multiclass="joint", eta0=1.0,
+        budget=None, on_full="project", cache_size=200, max_iter=1000, tol=5e-3, shuffle=True, random_state=0,
+        early_stopping=False, validation_fraction=0.1, n_iter_no_change=5, max_seconds=None, class_weight=None,
+        warm_start=False, verbose=0,
+    ):  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -204,18 +184,11 @@ converged_, stop_reason_
             if self.early_stopping:
                 train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
         with unchanged_on_error(self, unless=lambda: warm or learner.t > 0, before=before):
-            with Uninterrupted():
-                learner.meet_classes(target.classes)
-                learner.support.settle(place_of(X))
-            points = learner.kernel.points(X)
-            examples = (learner, points, target.codes, weight, float(self.eta0))
-            asked = {"combine": self.combine, "held_out": held_out, "taken": learner.taken_in(points)}
-            if learner.budget is None:
-                averages = self.tol is not None or held_out is not None
-                fit: KernelFit = Sweep(*examples, cache_bytes=self.cache_size * MEGABYTE, averages=averages, **asked)
-            else:
-                fit = Budgeted(*examples, **asked)
-            self._run(fit, len(points), train, held_out is not None)
+            fit = training_set(
+                learner, X, target, weight, float(self.eta0), combine=self.combine, held_out=held_out,
+                cache_bytes=self.cache_size * MEGABYTE, averages=self.tol is not None or held_out is not None,
+            )  # fmt: skip
+            self._run(fit, len(target.codes), train, held_out is not None)
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -439,11 +412,8 @@ converged_, stop_reason_
         learner = self._learner
         with Uninterrupted() as hold:
             try:
-                learner.meet_classes(target.classes)
-                learner.support.settle(place_of(X))
-                examples = (learner, learner.kernel.points(X), target.codes, weight, float(self.eta0))
-                work: KernelFit = Sweep(*examples, ahead=True) if learner.budget is None else Budgeted(*examples)
-                for _ in work.visit(np.arange(len(target.codes))):
+                fit = training_set(learner, X, target, weight, float(self.eta0), once=True)
+                for _ in fit.visit(np.arange(len(target.codes))):
                     hold.let()
             except BaseException:
                 if first and learner.t == 0:
@@ -458,8 +428,7 @@ converged_, stop_reason_
     def _choices_now(self) -> Any:
         return OF_ONE_EXAMPLE(self)
 
-    def _check_choices(self) -> None:
-        check_choices(self)
+    _check_choices = check_choices
 
     def _check_can_go_on(self, target: Target | None = None) -> None:
         if target is not None:

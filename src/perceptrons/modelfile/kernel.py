@@ -25,7 +25,7 @@ from perceptrons.modelfile.contents import (
     stream_of,
     support_arrays,
     support_in,
-)  # fmt: skip
+)
 from perceptrons.passes.budget import BUDGET_OF_FORGETTING, ENTERED, FORGOTTEN, NUMBERS, REMOVED, UPDATES
 
 ESTIMATOR = KernelPerceptron

@@ -23,7 +23,7 @@ from perceptrons.modelfile.contents import (
     support_arrays,
     support_in,
     timeless,
-)  # fmt: skip
+)
 from perceptrons.passes.state import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN, smallest_scale
 from perceptrons.training.choices import check_choices, check_several
 from perceptrons.training.learner import Learner

@@ -24,7 +24,7 @@ from perceptrons.modelfile.contents import (
     strings_array,
     strings_in,
     timeless,
-)  # fmt: skip
+)
 from perceptrons.passes.attributes import PARTS, VALUE_BITS
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
 from perceptrons.sequence.chain_weights import Entries

@@ -13,7 +13,7 @@ from perceptrons.modelfile.contents import (
     resume,
     size_of,
     timeless,
-)  # fmt: skip
+)
 from perceptrons.structured.estimator import StructuredPerceptron, check_choices
 from perceptrons.structured.learner import LARGEST, OutputLearner
 from perceptrons.training.room import check_claim

@@ -97,32 +97,11 @@ stop_average_ : arrays
     """
 
     def __init__(
-        self,
-        *,
-        templates=None,
-        transitions=True,
-        start_stop=True,
-        allowed=None,
-        combine="average",
-        step="constant",
-        eta0=1.0,
-        C=1.0,
-        margin=None,
-        cost=None,
-        order=1,
-        min_count=1,
-        hash_bits=None,
-        max_iter=10,
-        tol=None,
-        shuffle=True,
-        random_state=0,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        max_seconds=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        self, *, templates=None, transitions=True, start_stop=True, allowed=None, combine="average", step="constant",
+        eta0=1.0, C=1.0, margin=None, cost=None, order=1, min_count=1, hash_bits=None, max_iter=10, tol=None,
+        shuffle=True, random_state=0, early_stopping=False, validation_fraction=0.1, n_iter_no_change=5,
+        max_seconds=None, warm_start=False, verbose=0,
+    ):  # fmt: skip
         self.templates = templates
         self.transitions = transitions
         self.start_stop = start_stop
@@ -391,8 +370,5 @@ stop_average_ : arrays
     def _choices_now(self) -> Any:
         return OF_ONE_EXAMPLE(self)
 
-    def _check_choices(self) -> None:
-        check_choices(self)
-
-    def _check_can_go_on(self) -> None:
-        check_unchanged(self)
+    _check_choices = check_choices
+    _check_can_go_on = check_unchanged

@@ -127,25 +127,10 @@ class StructuredPerceptron(Training, BaseEstimator):
     """
 
     def __init__(
-        self,
-        model,
-        *,
-        combine="average",
-        eta0=1.0,
-        margin=None,
-        step="constant",
-        C=1.0,
-        max_iter=10,
-        tol=None,
-        shuffle=True,
-        random_state=0,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        max_seconds=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        self, model, *, combine="average", eta0=1.0, margin=None, step="constant", C=1.0, max_iter=10, tol=None,
+        shuffle=True, random_state=0, early_stopping=False, validation_fraction=0.1, n_iter_no_change=5,
+        max_seconds=None, warm_start=False, verbose=0,
+    ):  # fmt: skip
         self.model = model
         self.combine = combine
         self.eta0 = eta0
