@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.features import Columns, HashedText
+from perceptrons.kernel import KernelPerceptron
 from perceptrons.passes.state import LOG_COLUMNS
 from perceptrons.training.epochs import new_row
 from perceptrons.training.estimating import TUNED
@@ -41,9 +42,12 @@ def header_of(model: Any, /, **instead: Any) -> dict[str, Any]:
         parameters["random_state"] = learner.seed
     for name in parameters.keys() & set(BY_CLASS):
         parameters[name] = _pairs(parameters[name])
-    tuned = {} if TUNED not in model.__dict__ else {"recipe": _plain(model.recipe_)}
+    more: dict[str, Any] = {} if TUNED not in model.__dict__ else {"recipe": _plain(model.recipe_)}
+    if hasattr(learner, "classes"):
+        more["classes"] = [_plain(label) for label in learner.classes.tolist()]
+        more["classes_dtype"] = "object" if learner.classes.dtype == object else learner.classes.dtype.str
     return {
-        **tuned,
+        **more,
         "class": type(model).__name__,
         "parameters": {name: _plain(value) for name, value in parameters.items()},
         "seed": learner.seed,
@@ -64,36 +68,12 @@ def timeless(header: dict[str, Any]) -> dict[str, Any]:
     return header | {"report": report | {"history_": history}}
 
 
-def classes_of(model: Any) -> dict[str, Any]:
-    """What the header of a model with classes says of them."""
-    classes = model._learner.classes
-    return {
-        "classes": [_plain(label) for label in classes.tolist()],
-        "classes_dtype": "object" if classes.dtype == object else classes.dtype.str,
-    }
-
-
-def columns_of(model: Any) -> dict[str, Any]:
-    """What the header of a model of rows says of their columns."""
-    return {
-        "features": list(model._columns) if "_columns" in model.__dict__ else None,
-        "n_features": model._learner.n_features,
-    }
-
-
 def names_in(names: Any, n: int) -> list[str]:
     """The names of n features: all differ, since a name is looked up for its place."""
     demand(isinstance(names, list) and len(names) == n, "as many feature names as features")
     strings = [str(name) for name in names]
     demand(len(set(strings)) == n, "feature names that differ")
     return strings
-
-
-def name_columns(model: Any, header: dict[str, Any]) -> None:
-    """Tell a model of rows what the header says of their columns."""
-    model.n_features_in_ = model._learner.n_features
-    if header["features"] is not None:
-        model.feature_names_in_ = names_in(header["features"], model.n_features_in_)
 
 
 def parameters_in(header: dict[str, Any]) -> dict[str, Any]:
@@ -226,9 +206,15 @@ def classes_in(header: dict[str, Any]) -> np.ndarray:
     return classes
 
 
-def stream_of(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What header and arrays say of it."""
+def columns_of(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What header and arrays say of the columns of rows, and of the files that they were read from."""
     header: dict[str, Any] = {
+        "features": list(model._columns) if "_columns" in model.__dict__ else None,
+        "n_features": model._learner.n_features,
+    }
+    if isinstance(model, KernelPerceptron) and not hasattr(model, "source_"):
+        return header, {}  # as files of kernel models were before they could learn from files
+    header |= {
         "source": getattr(model, "source_", None),
         "progress": getattr(model, "progress_", None),
         "columns": None,
@@ -241,8 +227,11 @@ def stream_of(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return header, {f"columns_{name}": array for name, array in named.items()}
 
 
-def read_stream(model: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """What `fit_stream` left: how files were read, what the columns stand for, how the first epoch went."""
+def read_columns(model: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Tell a model of rows what their columns are, how files were read, and how the first epoch over them went."""
+    model.n_features_in_ = model._learner.n_features
+    if header["features"] is not None:
+        model.feature_names_in_ = names_in(header["features"], model.n_features_in_)
     if header.get("source") is not None:
         _check_source(header["source"])
         model.source_ = header["source"]

@@ -13,16 +13,13 @@ from perceptrons.kernel.support_vectors import Growing
 from perceptrons.modelfile.contents import (
     array_in,
     classes_in,
-    classes_of,
     columns_of,
     demand,
     header_of,
     log_in,
-    name_columns,
     parameters_in,
-    read_stream,
+    read_columns,
     resume,
-    stream_of,
     support_arrays,
     support_in,
 )
@@ -59,18 +56,13 @@ def contents(model: KernelPerceptron) -> tuple[dict[str, Any], dict[str, np.ndar
         arrays |= support_arrays(to_host(points.rows))
     header = {
         **header_of(model),
-        **classes_of(model),
-        **columns_of(model),
         "gamma": float(learner.kernel.gamma),
         "dtype": learner.dtype,
         "t": float(learner.t),
         "far": bool(points.far),
     }
-    if hasattr(model, "source_"):  # how its files were read; other models keep the bytes they had
-        of_stream, named = stream_of(model)
-        header |= of_stream
-        arrays |= named
-    return header, arrays
+    of_columns, named = columns_of(model)
+    return header | of_columns, arrays | named
 
 
 def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPerceptron:
@@ -100,8 +92,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPercept
     else:
         _read_budget(learner, arrays)
     resume(model, learner, header)
-    name_columns(model, header)
-    read_stream(model, header, arrays)
+    read_columns(model, header, arrays)
     model._check_can_go_on()
     return model
 

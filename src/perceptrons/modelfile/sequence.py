@@ -13,7 +13,6 @@ from perceptrons.modelfile.contents import (
     array_in,
     ascending_in,
     classes_in,
-    classes_of,
     demand,
     header_of,
     index_in,
@@ -64,7 +63,6 @@ def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.nd
         order, arrays = (_names if features.kind == "names" else _keys)(features, fired)
     header = {
         **timeless(header_of(model, templates=_templates_of(model), allowed=_sorted(model.allowed))),
-        **classes_of(model),
         "kind": features.kind,
         "n_features": features.n_features if by_number else len(order),
         "columns": features.columns if features.kind == "matrix" else None,
