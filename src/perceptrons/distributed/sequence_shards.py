@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from perceptrons.distributed.cluster import scattered
 from perceptrons.distributed.linear_shards import Begun
@@ -31,7 +30,7 @@ from perceptrons.sequence.chain_weights import ChainWeights
 from perceptrons.sequence.choices import check_choices
 from perceptrons.sequence.learner import ChainFit, ChainLearner, limits, rule_of
 from perceptrons.sequence.token_features import features_for, read_tokens
-from perceptrons.sequence.tokens import Tokens, ones, read_labels
+from perceptrons.sequence.tokens import Tokens, ones, read_labels, tokens_of
 from perceptrons.training.epochs import Counts, hold_out, visiting_order
 from perceptrons.training.labels import merge
 from perceptrons.training.targets import Target, check_named, read_classes
@@ -83,14 +82,10 @@ class Numbered(NamedTuple):
 
 def numbered(tokens: Tokens, codes: np.ndarray, which: np.ndarray | None, where: tuple[int, int]) -> Numbered:
     """Some of the sequences; None: all of them."""
-    (values, columns, ends), starts = tokens
-    plain = values.strides == (0,)
+    plain = tokens.rows.values.strides == (0,)
     if which is not None:
-        every = np.concatenate([np.arange(starts[i], starts[i + 1]) for i in which])
-        shape = (len(ends) - 1, int(columns.max(initial=0)) + 1)
-        X = sp.csr_matrix((np.zeros(len(columns), np.int8) if plain else values, columns, ends), shape=shape)[every]
-        values, columns, ends, codes = X.data, X.indices, X.indptr.astype(ends.dtype), codes[every]
-        starts = np.concatenate([[0], np.cumsum(np.diff(starts)[which])]).astype(starts.dtype)
+        tokens, codes = tokens.sequences(which), codes[tokens_of(tokens.starts, which)[0]]
+    (values, columns, ends), starts = tokens
     return Numbered(None if plain else values, columns, ends, starts, codes, where)
 
 

@@ -8,10 +8,9 @@ import numpy as np
 from perceptrons.passes.chain import ChainRule, Desk, Limits, best_through, bridges, chain_pass, new_desk, tag
 from perceptrons.passes.rule import CONSTANT, PASSIVE
 from perceptrons.passes.shortlists import Table
-from perceptrons.rows import packed
 from perceptrons.sequence.allowed import barriers
 from perceptrons.sequence.chain_weights import ChainWeights
-from perceptrons.sequence.tokens import Tokens
+from perceptrons.sequence.tokens import Tokens, tokens_of
 from perceptrons.training.epochs import Counts, Outcome
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import pieces
@@ -209,13 +208,10 @@ class ChainFit:
     def accuracy(self) -> float:
         """The share of the held-out tokens that are labelled right."""
         assert self.held_out is not None
-        starts = self.tokens.starts
-        which = np.concatenate([np.arange(starts[i], starts[i + 1]) for i in self.held_out])
+        which, _ = tokens_of(self.tokens.starts, self.held_out)
         if not len(which):
             return 1.0
-        ends = np.concatenate([[0], np.cumsum(np.diff(starts)[self.held_out])])
-        held_out = Tokens(packed(self.tokens.rows, which), ends)
-        y_hat, _ = self.learner.label(held_out, self.combine, self.bounds.barrier)
+        y_hat, _ = self.learner.label(self.tokens.sequences(self.held_out), self.combine, self.bounds.barrier)
         return float((y_hat == self.y[which]).mean())
 
 

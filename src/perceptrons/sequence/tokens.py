@@ -28,6 +28,12 @@ class Tokens(NamedTuple):
     rows: Sparse
     starts: np.ndarray
 
+    def sequences(self, which: np.ndarray) -> "Tokens":
+        """Some of the sequences, as a copy."""
+        tokens, starts = tokens_of(self.starts, which)
+        chosen, ends = tokens_of(self.rows.starts, tokens)
+        return Tokens(Sparse(self.rows.values[chosen], self.rows.columns[chosen], ends), starts)
+
 
 class TokenFeatures:
     """What `FeatureTemplates.transform` gives: the features of tokens, sequence by sequence.
