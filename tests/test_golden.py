@@ -36,9 +36,8 @@ def test_commands_print_what_they_printed(pair):
 
 def test_the_public_names_have_the_signatures_they_had(pair):
     before, now = pair
-    assert [(name, without_modules(signature)) for name, signature in now["names"].items()] == [
-        (name, without_modules(signature)) for name, signature in before["names"].items()
-    ]
+    one, other = ({name: without_modules(text) for name, text in each["names"].items()} for each in (now, before))
+    assert one == other
     assert now["imported"] == before["imported"]
 
 
