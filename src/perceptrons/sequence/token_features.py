@@ -15,6 +15,7 @@ from perceptrons.rows import Sparse
 from perceptrons.sequence.tokens import (
     TokenFeatures,
     Tokens,
+    ends_of,
     flat,
     from_lengths,
     hashed,
@@ -89,7 +90,7 @@ class NamedFeatures:
         if kinds & {set, frozenset}:  # in an order that is the same tomorrow
             tokens = [sorted(token, key=str) if isinstance(token, set | frozenset) else token for token in tokens]
         if kinds <= set(LISTS):
-            values, ends = None, _ends(map(len, tokens), len(tokens))
+            values, ends = None, ends_of(map(len, tokens), len(tokens))
             strings, codes = _strings(tokens, starts)
         else:
             names, values, ends = _from_dicts(tokens, starts, largest(dtype or np.float64, growth))
@@ -155,12 +156,6 @@ class Named(NamedTuple):
         chosen, ends = tokens_of(self.ends, tokens)
         values = None if self.values is None else self.values[chosen]
         return Named(*only(self.strings, self.codes[chosen]), values, ends, starts)
-
-
-def _ends(lengths: Any, n: int) -> np.ndarray:
-    ends = np.zeros(n + 1, np.int64)
-    np.cumsum(np.fromiter(lengths, np.int64, n), out=ends[1:])
-    return ends
 
 
 def _strings(tokens: list[Any], starts: np.ndarray) -> tuple[list[str], np.ndarray]:

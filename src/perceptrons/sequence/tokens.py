@@ -103,8 +103,7 @@ def only(strings: list[str], codes: np.ndarray) -> tuple[list[str], np.ndarray]:
 def _joined(strings: list[str]) -> tuple[Any, np.ndarray]:
     """The bytes of all strings and where each ends: string k is content[ends[k]:ends[k + 1]]."""
     joined = "".join(strings)
-    ends = np.zeros(len(strings) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)), out=ends[1:])
+    ends = ends_of(map(len, strings), len(strings))
     content = np.frombuffer(joined.encode("utf-8", "surrogatepass") + bytes(ROOM), np.uint8)
     if not joined.isascii():  # so far ends count characters: each begins with a byte that continues none
         begins = np.flatnonzero((content[:-ROOM] & 0xC0) != 0x80)
@@ -130,9 +129,14 @@ def flat(sequences: Any, name: str = "X") -> tuple[list[Any], np.ndarray]:
                     f"{'labels' if name == 'y' else 'tokens'}."
                 )
         sequences = [sequence.tolist() if isinstance(sequence, np.ndarray) else sequence for sequence in sequences]
-    starts = np.zeros(len(sequences) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, sequences), np.int64, len(sequences)), out=starts[1:])
-    return list(chain.from_iterable(sequences)), starts
+    return list(chain.from_iterable(sequences)), ends_of(map(len, sequences), len(sequences))
+
+
+def ends_of(lengths: Iterable[int], n: int) -> np.ndarray:
+    """Where each of n things begins if they lie one behind the other, and where the last ends."""
+    ends = np.zeros(n + 1, np.int64)
+    np.cumsum(np.fromiter(lengths, np.int64, n), out=ends[1:])
+    return ends
 
 
 def tokens_of(starts: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -165,9 +169,7 @@ def from_lengths(lengths: Any, n: int) -> np.ndarray:
     total = sum(given.tolist())  # which cannot overflow
     if total != n:
         raise ValueError(f"lengths sum up to {total}, but X has {n} rows: one a token.")
-    starts = np.zeros(len(given) + 1, np.int64)
-    np.cumsum(given, out=starts[1:])
-    return starts
+    return ends_of(given, len(given))
 
 
 def read_labels(y: Any, starts: np.ndarray, by_sequence: bool) -> Target:
