@@ -10,10 +10,10 @@ import time
 
 import numpy as np
 import pytest
+from perceptrons.cli.cluster.progress import MixingWatch, by_shard
 
 import perceptrons.distributed
 from perceptrons.cli import main
-from perceptrons.cli.cluster.progress import MixingWatch, by_shard
 from perceptrons.cli.screen import say
 from perceptrons.data import stream
 from tests.streams import PROGRAM, write_files

@@ -5,12 +5,12 @@ import re
 
 import numpy as np
 import pytest
+from perceptrons.cli.kernels import LINEAR_ONLY, KernelName, Policy
 from sklearn.metrics import confusion_matrix
 
 import perceptrons
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.cli import main
-from perceptrons.cli.kernels import LINEAR_ONLY, KernelName, Policy
 from perceptrons.kernel.choices import DOMAINS
 from perceptrons.kernel.kernels import NAMES as KERNELS
 from perceptrons.training.parameters import Words

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from perceptrons.cli.stream.options import ONLY_STREAMS, n_grams, seconds
 from sklearn.metrics import confusion_matrix
 
 import perceptrons
@@ -17,7 +18,6 @@ from perceptrons import Perceptron
 from perceptrons.cli import main
 from perceptrons.cli.files import WHOLE
 from perceptrons.cli.options import DataFormat, OnErrorName
-from perceptrons.cli.stream.options import ONLY_STREAMS, n_grams, seconds
 from perceptrons.data import FORMATS, STREAMS, stream
 from tests.streams import Typed, points, texts, write_files
 

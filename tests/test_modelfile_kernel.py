@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import perceptrons
 from perceptrons import KernelPerceptron, ModelFileError, modelfile
+from perceptrons.data import stream
 from perceptrons.kernel.arrays import to_host
 from tests.conftest import LAYOUTS, as_csr
 from tests.kernels import NAMED, inverse_distances, numpy_of, sparse_gaussian
@@ -420,3 +421,94 @@ def test_what_was_forged_was_sound_before(model, path):
     assert perceptrons.load(path).n_support_ == model.n_support_
     header, _ = modelfile.kernel.contents(model)
     assert json.loads(json.dumps(header, allow_nan=False)) == header
+
+
+# ---- models that know how files are read
+
+
+TABLE = "color,size,label\nred,1,yes\nblue,2,no\ngreen,3,yes\nred,4,no\nblue,5,yes\nred,6,no\n"
+MORE = "color,size,label\ngreen,2,no\nviolet,4,yes\nblue,1,yes\n"
+TWEETS = "text\tlabel\nfree money now\tspam\nsee you at lunch\tham\nmoney for free\tspam\nlunch was good\tham\n"
+
+
+def learned_from_file(path, model, **options):
+    """The model fitted to what a file holds, and told how it was read."""
+    reader = stream(path, **options)
+    blocks = list(reader)
+    X, y = sp.vstack([sp.csr_matrix(block.X) for block in blocks]), np.concatenate([block.y for block in blocks])
+    if reader.columns is not None:
+        X = sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], reader.columns.n_columns))
+    model.fit(X, y)
+    model.source_, model.columns_ = reader.recipe(), reader.columns
+    return model
+
+
+@pytest.mark.parametrize("options", [{}, {"hash_bits": 6}], ids=["named", "hashed"])
+@pytest.mark.parametrize("budget", [None, 4])
+def test_a_model_that_knows_how_files_are_read_still_does_from_its_file(path, tmp_path, options, budget):
+    table, more = tmp_path / "a.csv", tmp_path / "b.csv"
+    table.write_text(TABLE)
+    more.write_text(MORE)
+    model = learned_from_file(table, KernelPerceptron(budget=budget, gamma=0.5), label_column="label", **options)
+    loaded = reloaded(model, path)
+    assert_same(model, loaded)
+    assert loaded.source_ == model.source_
+    assert loaded.columns_.n_columns == model.columns_.n_columns
+    for file in (table, more):
+        X, others = (np.vstack([block.X.toarray() for block in stream(file, like=m)]) for m in (model, loaded))
+        assert np.array_equal(X, others)
+        assert np.array_equal(model.decision_function(X), loaded.decision_function(others))
+    rows = [{"color": "red", "size": 2.0}, {"color": "violet", "size": 9.0}]
+    assert [loaded.predict_one(row) for row in rows] == [model.predict_one(row) for row in rows]
+    perceptrons.save(loaded, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+def test_a_loaded_model_learns_new_names_as_one_that_was_never_saved(path, tmp_path):
+    table = tmp_path / "a.csv"
+    table.write_text(TABLE)
+    model = learned_from_file(table, KernelPerceptron(gamma=0.5), label_column="label")
+    loaded, n = reloaded(model, path), model.n_features_in_
+    for either in (model, loaded):
+        for color, label in (("violet", "no"), ("black", "yes"), ("violet", "yes")):
+            either.learn_one({"color": color, "size": 3.0}, label)
+        assert either.n_features_in_ == n + 2
+    assert_same(model, loaded)
+    row = {"color": "black", "size": 2.5}
+    assert str(model.explain(row)) == str(loaded.explain(row))
+
+
+def test_a_model_of_text_reads_text_after_loading(path, tmp_path):
+    tweets = tmp_path / "a.tsv"
+    tweets.write_text(TWEETS)
+    model = learned_from_file(tweets, KernelPerceptron(kernel="cosine"), text_column="text", label_column="label")
+    loaded = reloaded(model, path)
+    X = sp.vstack([block.X for block in stream(tweets, like=loaded)])
+    assert loaded.predict(X).tolist() == ["spam", "ham", "spam", "ham"]
+
+
+def test_a_model_that_read_no_file_says_nothing_of_files(path):
+    model = KernelPerceptron().fit([[0.0], [1.0], [2.0]], ["a", "b", "a"])
+    perceptrons.save(model, path)
+    _, header = modelfile.load_with_header(path)
+    assert not {"source", "columns", "progress"} & header.keys()
+    with pytest.raises(ValueError, match="does not know how files are read"):
+        stream("a.csv", like=perceptrons.load(path))
+
+
+HOSTILE_FILES = {
+    "a recipe that is none": lambda h, a: h.update(source=["csv"]),
+    "names without a recipe": lambda h, a: h.update(source=None),
+    "names of other columns": lambda h, a: h["columns"].update(bits=3),
+    "names that are missing": lambda h, a: [a.pop(name) for name in list(a) if name.startswith("columns_")],
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE_FILES)
+def test_what_a_file_says_of_reading_files_is_checked(path, tmp_path, what):
+    table = tmp_path / "a.csv"
+    table.write_text(TABLE)
+    model = learned_from_file(table, KernelPerceptron(gamma=0.5), label_column="label")
+    forge(model, path, HOSTILE_FILES[what])
+    with pytest.raises(ModelFileError):
+        perceptrons.load(path)

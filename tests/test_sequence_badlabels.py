@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import perceptrons
 from perceptrons import FeatureTemplates, SequencePerceptron
-from perceptrons.sequence.badlabels import repaired
-from perceptrons.sequence.bigrams import barriers
+from perceptrons.sequence.allowed import barriers, repaired
 from perceptrons.sequence.phrases import phrases
 
 X = [["a", "dog", "barks"], ["only", "here"], ["cats", "and", "dogs", "run"], ["a", "cat", "runs"], ["dogs", "bark"]]

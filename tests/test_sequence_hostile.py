@@ -14,7 +14,7 @@ import perceptrons
 from perceptrons import FeatureTemplates, Perceptron, SequencePerceptron
 from perceptrons.passes.chain import ChainRule
 from perceptrons.passes.rule import CONSTANT
-from perceptrons.sequence import weights
+from perceptrons.sequence import chain_weights as weights
 
 WORDS = [["the", "dog", "runs"], ["a", "cat", "sleeps"], ["the", "cat", "runs"]]
 TAGS = [["D", "N", "V"]] * 3

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perceptrons import SequencePerceptron
-from perceptrons.sequence import strings as module
-from perceptrons.sequence.strings import numbered, only
+from perceptrons.sequence import tokens as module
+from perceptrons.sequence.tokens import numbered, only
 
 SHORT = ["", "a", "b", "a\0", "\0", "ä", "äö", "\ud800", "漢字", "seven77"]
 WORDS = [*SHORT, "eight888", "eight889", "x" * 100, "x" * 99 + "y"]

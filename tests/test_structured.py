@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons import Perceptron, StructuredPerceptron
-from perceptrons.structured import outputs
+from perceptrons.structured import learner as learning
 from tests.conftest import gaussian
 from tests.structures import Chain, Classes, Growing, tagged
 
@@ -300,7 +300,7 @@ class Interrupting(Classes):
 
 def updating(monkeypatch, at):
     """Let Ctrl-C come within update number `at`, when the model has answered."""
-    made, difference = [], outputs.difference
+    made, difference = [], learning.difference
 
     def interrupted(f, g):
         made.append(1)
@@ -308,7 +308,7 @@ def updating(monkeypatch, at):
             os.kill(os.getpid(), signal.SIGINT)
         return difference(f, g)
 
-    monkeypatch.setattr(outputs, "difference", interrupted)
+    monkeypatch.setattr(learning, "difference", interrupted)
 
 
 @pytest.mark.parametrize("learn", ["fit", "partial_fit"])

@@ -104,9 +104,9 @@ class Doors:
     def __init__(self, folder: Path) -> None:
         from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
         from perceptrons.data import read
-        from perceptrons.distributed.parts import raw_part
+        from perceptrons.distributed.worker_data import raw_part
         from perceptrons.selection.splitting import as_given
-        from perceptrons.structured.asking import read_features
+        from perceptrons.structured.learner import read_features
         from perceptrons.theory import margins, separability
         from perceptrons.theory.duplicates import contradictions
 

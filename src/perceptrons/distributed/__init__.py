@@ -2,8 +2,8 @@
 
 from perceptrons.distributed.bound import MixingBound, mixing_bound
 from perceptrons.distributed.cluster import ClusterError, ClusterWarning
-from perceptrons.distributed.fitting import fit
-from perceptrons.distributed.lazily import decision_function, predict, score
+from perceptrons.distributed.cluster_fit import fit
+from perceptrons.distributed.prediction import decision_function, predict, score
 
 __all__ = [
     "ClusterError",

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.distributed.cluster import connected
+from perceptrons.distributed.linear_shards import shards_again
 from perceptrons.distributed.shards import Shards
 from perceptrons.linear import Perceptron
 from perceptrons.rows import Sparse
@@ -97,8 +98,6 @@ def mixing_bound(model: Perceptron, X: Any, y: Any = None, client: Any = None, *
     >>> bound.made, bound.epochs, bound.holds
     (1, 1, True)
     """
-    from perceptrons.distributed.rows import shards_again
-
     if not isinstance(model, Perceptron):
         raise TypeError(f"The bound is about a Perceptron, not about {type(model).__name__}.")
     _check_covered(model)

@@ -9,10 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.distributed import tasks
 from perceptrons.distributed.cluster import TRIES, gathering, is_near, sent
-from perceptrons.distributed.mixing import Move, mix, shares, start_of, total, view, write_out
-from perceptrons.distributed.rows import Begun
+from perceptrons.distributed.linear_shards import Begun
+from perceptrons.distributed.mixing import (
+    Move,
+    accuracy,
+    contradicted,
+    finish,
+    first_block,
+    mix,
+    next_block,
+    shares,
+    start_of,
+    total,
+    view,
+    whole_pass,
+    write_out,
+)
 from perceptrons.distributed.shards import Shards
 from perceptrons.modelfile.checkpoint import Checkpoint
 from perceptrons.passes.state import SCALE
@@ -85,7 +98,7 @@ class MixedFit:
         if all(len(parts) == 1 for parts in self.data.parts):
             n, parts = len(self.data), [parts[0] for parts in self.data.parts]
             several = [start] * n, self.orders, parts, [first] * n, [uniform] * n
-            passes = self.client.map(tasks.whole_pass, *several, pure=False)  # one message for all
+            passes = self.client.map(whole_pass, *several, pure=False)  # one message for all
         else:
             passes = [self._pass(start, number, first, uniform) for number in range(len(self.data))]
         self.passes = passes
@@ -102,10 +115,10 @@ class MixedFit:
             rng = np.random.default_rng()
             rng.bit_generator.state = orders
             places, orders = rng.permutation(len(parts)), rng.bit_generator.state
-        running = submit(tasks.first_block, start, orders, parts[places[0]], first, pure=False)
+        running = submit(first_block, start, orders, parts[places[0]], first, pure=False)
         for place in places[1:].tolist():
-            running = submit(tasks.next_block, running, parts[place], first, pure=False)
-        return running if self.alone else submit(tasks.finish, running, start, uniform, pure=False)
+            running = submit(next_block, running, parts[place], first, pure=False)
+        return running if self.alone else submit(finish, running, start, uniform, pure=False)
 
     def _take(self, results: list[Any]) -> tuple[Any, ...]:
         """Make the results the common weights; returns the reports of all shards."""
@@ -156,7 +169,7 @@ class MixedFit:
             weights.arrays["clock"][:, SCALE] = 1.0
         else:
             weights.w, weights.arcs = w, rest
-        found = [(share, n) for share, n in self.data.ask(tasks.accuracy, start_of(weights)) if n]
+        found = [(share, n) for share, n in self.data.ask(accuracy, start_of(weights)) if n]
         if len(found) == 1:
             return found[0][0]
         return sum(share * n for share, n in found) / sum(n for _, n in found)
@@ -170,7 +183,7 @@ class MixedFit:
     def settled(self, row: dict[str, Any]) -> str:
         reason = self.begun.fit.settled(row)
         if reason == "converged" and getattr(self.estimator, "zero_score", None) == "correct":
-            return "stuck" if any(self.data.ask(tasks.contradicted, start_of(self.learner.weights))) else reason
+            return "stuck" if any(self.data.ask(contradicted, start_of(self.learner.weights))) else reason
         return reason
 
     def snapshot(self) -> Any:

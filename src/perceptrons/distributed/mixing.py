@@ -7,15 +7,20 @@ what it is on one machine: the mean of the weights after every visit, on whichev
 Weights of all kinds are seen here as a tall matrix, and the rest: biases, or the arcs of a chain. A row of the matrix
 is a feature of a linear model. Of a chain it is a feature and a label, number feature * labels + label, and there are
 only those that have a weight.
+
+What workers are asked to do is here too: small functions of their arguments alone, so that Dask may run any of them
+again.
 """
 
+import copy
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from perceptrons.passes.state import CLOCK, FADED, MASS, SCALE, SEEN, find_moved
-from perceptrons.sequence.weights import ChainWeights, runs
+from perceptrons.sequence.chain_weights import ChainWeights, runs
 from perceptrons.training.weights import Weights
 
 AnyWeights = Weights | ChainWeights
@@ -262,3 +267,62 @@ def shares(reports: Sequence[Report], uniform: bool) -> list[float]:
     """mu of every shard."""
     k = np.array([1.0 if uniform else report.updates for report in reports], np.float64)
     return (k / k.sum() if k.any() else np.full(len(k), 1 / len(k))).tolist()
+
+
+# ---- what workers are asked to do
+
+
+class Running(NamedTuple):
+    """A pass over a shard that is on its way from block to block, or over. weights: the shard's own."""
+
+    weights: AnyWeights
+    report: Report
+
+
+def begin(start: Start | AnyWeights, orders: dict[str, Any]) -> Running:
+    """A pass that has visited nothing yet. start: weights of a lone shard go on with their average."""
+    weights = start.begin() if isinstance(start, Start) else copy.deepcopy(start)
+    return Running(weights, Report(0, 0, 0, 0.0, 0.0, orders))
+
+
+def visit(running: Running, part: Any, first: bool) -> Running:
+    """The pass goes on over one more block. first: is it the first epoch?  Changes running, which must be one's own."""
+    began = time.perf_counter()
+    weights, report = running
+    rng = np.random.default_rng()
+    rng.bit_generator.state = report.orders
+    examples, mistakes, updates, loss, seconds, _ = report
+    for counts in part.visits(weights, rng, first):
+        examples += counts.examples
+        mistakes += counts.mistakes
+        updates += counts.updates
+        loss += counts.loss
+    seconds += time.perf_counter() - began
+    return Running(weights, Report(examples, mistakes, updates, loss, seconds, rng.bit_generator.state))
+
+
+def first_block(start: Start | AnyWeights, orders: dict[str, Any], part: Any, first: bool) -> Running:
+    return visit(begin(start, orders), part, first)
+
+
+def next_block(running: Running, part: Any, first: bool) -> Running:
+    return visit(copy.deepcopy(running), part, first)
+
+
+def finish(running: Running, start: Start, uniform: bool) -> Move:
+    """What the pass came to, for mixing."""
+    return move_of(start, running.weights, running.report, uniform)
+
+
+def whole_pass(start: Start | AnyWeights, orders: dict[str, Any], part: Any, first: bool, uniform: bool) -> Any:
+    """The pass over a shard of one block: a Move; of a lone shard, a Running with all that the weights are."""
+    running = first_block(start, orders, part, first)
+    return finish(running, start, uniform) if isinstance(start, Start) else running
+
+
+def accuracy(part: Any, start: Start) -> tuple[float, float]:
+    return part.accuracy(start.begin())
+
+
+def contradicted(part: Any, start: Start) -> bool:
+    return part.contradicted(start.begin())

@@ -1,17 +1,15 @@
-"""Data cut into shards: collections as they are chunked, arrays of this machine dealt out, files by name."""
+"""Shards: for each the parts of the data that workers hold, how many there are, and what can be cut into them."""
 
 import os
-import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from perceptrons.data import stream
 from perceptrons.data.compression import STDIN
-from perceptrons.data.source import Share, can_be_shared, find_files
-from perceptrons.distributed import tasks
+from perceptrons.data.source import find_files
 from perceptrons.distributed.cluster import (
     TRIES,
     ClusterError,
@@ -22,13 +20,8 @@ from perceptrons.distributed.cluster import (
     sent,
     threads_of,
 )
-from perceptrons.distributed.parts import Facts, FilesPart, Raw, raw_part
-from perceptrons.linear import Perceptron
-from perceptrons.training.inputs import check_matrix
-from perceptrons.training.targets import read_target
+from perceptrons.distributed.worker_data import Facts
 
-BY_LINE = ("svmlight", "libsvm", "vw", "text", "jsonl")  # formats with an example a line, wherever one begins
-MOST = 10**6  # shards
 ROOM = 0.6  # of a worker's memory: what a shard of an array may take
 
 
@@ -47,9 +40,11 @@ class Shards:
 
     def facts(self) -> list[list[Facts]]:
         """Of every part of every shard."""
+        from dask.utils import M
+
         if self.local is not None:
             return [[part.facts()] for part in self.local]
-        asked = [[self.client.submit(tasks.facts_of, part, pure=False) for part in shard] for shard in self.raw]
+        asked = [[self.client.submit(M.facts, part, pure=False) for part in shard] for shard in self.raw]
         found = gathered(self.workers, asked)
         for number, facts in enumerate(found):  # as in a stream, a block of nothing is none
             kept = [place for place, part in enumerate(facts) if part.n] or [0]
@@ -61,8 +56,8 @@ class Shards:
         """Have the parts made ready. mappings: one for every shard, or None."""
         self._arguments = common, mappings
         self.parts = [self._prepared(number) for number in range(len(self))]
-        self.n = sum(self.ask(tasks.n_train))
-        if common.fraction and self.n == sum(self.ask(tasks.n_all)):
+        self.n = sum(self.ask(attrgetter("n_train")))
+        if common.fraction and self.n == sum(self.ask(attrgetter("n"))):
             raise ValueError("No example can be held out: there are too few in every shard. Use early_stopping=False.")
         self.raw = [[None] * len(shard) for shard in self.raw]  # the workers need not keep them
 
@@ -94,40 +89,21 @@ class Shards:
 
     def forget(self) -> None:
         """Have workers let the data go, and remove what they keep on disk. The number of shards is gone with it."""
+        from dask.utils import M
+
         if self.on_disk and self.client.status == "running":
             parts = [part for shard in self.parts or self.raw for part in shard if part is not None]
             parts = [part for part in parts if part.status == "finished"]
-            asked = [self.client.submit(tasks.forget, part, pure=False) for part in parts]
+            asked = [self.client.submit(M.forget, part, pure=False) for part in parts]
             gathered(self.workers, asked, errors="skip")
         self.parts = self.raw = []
 
     def _prepared(self, number: int) -> list[Any]:
+        from dask.utils import M
+
         common, mappings = self._arguments
         mapping = mappings[number] if len(mappings) else None
-        return [self.client.submit(tasks.ready, part, common, mapping, pure=False) for part in self.raw[number]]
-
-
-def of_arrays(client: Any, estimator: Perceptron, X: Any, y: Any, weight: Any, shards: int | None) -> Shards:
-    """Arrays of this machine: rows are dealt to the shards at random, each keeps them in their order."""
-    model = Perceptron(**estimator.get_params())
-    X = check_matrix(model, X, reset=True, growth=model._growth())
-    target = read_target(y, X.shape[0])
-    if weight is not None:
-        target.weights(weight, None, stream=False)  # refuses what are no weights
-        weight = np.broadcast_to(np.asarray(weight, np.float64), X.shape[:1])
-    names = None if "_columns" not in model.__dict__ else list(model._columns)
-    number = how_many(client, shards, X.shape[0], "one an example")
-    which = dealt(X.shape[0], number, estimator._seed() if number > 1 else 0)
-    raws = []
-    for number, rows in enumerate(which):
-        part = slice(None) if len(which) == 1 else rows
-        one = target._replace(
-            codes=target.codes[part], indicator=None if target.indicator is None else target.indicator[part]
-        )
-        raws.append(Raw(X[part], one, None if weight is None else weight[part], names, (number, 0)))
-    check_room(client, max(bytes_of(raw.X) for raw in raws))
-    workers = Workers(client)
-    return Shards(client, [[scattered(workers, raw)] for raw in raws], raws)
+        return [self.client.submit(M.ready, part, common, mapping, pure=False) for part in self.raw[number]]
 
 
 def dealt(n: int, shards: int, seed: int) -> list[np.ndarray]:
@@ -147,10 +123,6 @@ def how_many(client: Any, shards: int | None, most: int, why: str) -> int:
     return int(shards)
 
 
-def bytes_of(X: Any) -> int:
-    return int(X.nbytes) if isinstance(X, np.ndarray) else sum(a.nbytes for a in (X.data, X.indices, X.indptr))
-
-
 def check_room(client: Any, size: int) -> None:
     """Raise ValueError if no worker has the memory for a shard of so many bytes."""
     limits = [worker["memory_limit"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
@@ -160,26 +132,6 @@ def check_room(client: Any, size: int) -> None:
             f"A shard takes {size / 1e6:,.0f} MB, too much for workers with {max(limits) / 1e6:,.0f} MB of memory: "
             "ask for more shards, or give files or a dask collection, which are read block by block."
         )
-
-
-def of_collection(client: Any, estimator: Any, X: Any, y: Any, weight: Any, shards: int | None) -> Shards:
-    """A dask array or dataframe: its partitions stay where they are, consecutive ones in a shard."""
-    from dask import delayed
-
-    blocks = [partitions(X, "X")]
-    for name, given in (("y", y), ("sample_weight", weight)):
-        if given is None and name == "y":
-            raise ValueError("y=None: labels are needed, a dask array or series with the partitions of X.")
-        blocks.append([None] * len(blocks[0]) if given is None else partitions(given, name, X))
-    n = len(blocks[0])
-    groups = np.array_split(np.arange(n), how_many(client, shards, n, "one a partition"))
-    plain = Perceptron(**estimator.get_params())
-    make = delayed(raw_part, pure=False)
-    asked = [
-        [make(*(column[b] for column in blocks), plain, (number, place)) for place, b in enumerate(group.tolist())]
-        for number, group in enumerate(groups)
-    ]
-    return Shards(client, computed(client, asked))
 
 
 def computed(client: Any, asked: list[list[Any]]) -> list[list[Any]]:
@@ -231,18 +183,10 @@ def are_files(X: Any) -> bool:
     return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(name, str | os.PathLike) for name in X)
 
 
-def of_files(client: Any, files: Any, shards: int | None, reading: dict[str, Any]) -> Shards:
-    """Files that the workers read themselves: each shard some of them, or its share of each if they are fewer."""
-    found, recipe, divisible = gathered(Workers(client), client.submit(look, files, reading, pure=False))
-    most = (MOST, "whatever the cluster") if divisible else (len(found), "one a file, as these cannot be divided")
-    number = how_many(client, shards, *most)
-    token = uuid.uuid4().hex
-    parts = []
-    for i in range(number):
-        whole = number <= len(found)
-        group, share = (found[i::number], None) if whole else (found, Share(i, number))
-        parts.append([client.submit(FilesPart, group, recipe, i, token, share, pure=False)])
-    return Shards(client, parts, on_disk=True)
+def refuse_options(reading: dict[str, Any]) -> None:
+    """Raise TypeError for options of reading where nothing is read."""
+    if reading:
+        raise TypeError(f"fit() knows no option {next(iter(reading))!r}; options of reading go with file names only.")
 
 
 def found_files(files: Any) -> list[str]:
@@ -252,15 +196,3 @@ def found_files(files: Any) -> list[str]:
     if STDIN in found:
         raise ValueError("Workers cannot read this program's standard input: give files that all of them can open.")
     return [str(path) for path in found]
-
-
-def look(files: Any, reading: dict[str, Any]) -> tuple[list[str], dict[str, Any], bool]:
-    """The files, how all of them are read (their first block decides what is not said), and can parts of them be?"""
-    names = found_files(files)
-    reader = stream(*names, **reading)
-    for block in reader:
-        kind = {} if block.classes is None else {"text_labels": block.classes.dtype.kind in "UO"}
-        recipe = {**reading, **reader.recipe(), **kind, "many_classes": True}  # which was checked here
-        divisible = reader.format in BY_LINE and all(can_be_shared(path) for path in reader.files)
-        return names, {name: value for name, value in recipe.items() if value is not None}, divisible
-    raise ValueError(f"{', '.join(names)}: there is no example in it.")

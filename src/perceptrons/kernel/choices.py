@@ -3,10 +3,11 @@
 from operator import attrgetter
 from typing import Any
 
-from perceptrons.kernel.kernels import NAMES
+from perceptrons.kernel.kernels import NAMES, WITH_GAMMA
 from perceptrons.training.choices import DOMAINS as LINEAR
 from perceptrons.training.choices import LIMITLESS
 from perceptrons.training.parameters import NONE, Domain, Kind, Number, Words, check_parameters
+from perceptrons.training.targets import Target
 
 
 class Function(Kind):
@@ -52,4 +53,39 @@ def check_choices(estimator: Any) -> None:
         raise ValueError(
             "KernelPerceptron(kernel='sigmoid', on_full='project') does not work: this kernel is not positive "
             "definite, and there is nothing to project onto. Use on_full='remove_random'."
+        )
+
+
+def check_single(target: Target) -> None:
+    """Raise ValueError for examples with several labels."""
+    if target.several:
+        raise ValueError(
+            "KernelPerceptron learns one label an example, and y has several: put scikit-learn's "
+            "OneVsRestClassifier around it."
+        )
+
+
+def check_unchanged(estimator: Any) -> None:
+    """Raise ValueError if parameters are no longer those that the model was first trained with."""
+    e, learner, kernel = estimator, estimator._learner, estimator._learner.kernel
+    by_number = kernel.name in WITH_GAMMA and not isinstance(e.gamma, str)
+    for now, then, what in (
+        (e.kernel, kernel.name, "kernel"),
+        (e.multiclass, learner.scheme, "multiclass"),
+        (e.budget, learner.budget, "budget"),
+        (e.on_full if e.budget is not None else learner.on_full, learner.on_full, "on_full"),
+        (e.degree if kernel.name == "poly" else kernel.degree, kernel.degree, "degree"),
+        (e.coef0 if kernel.name in ("poly", "sigmoid") else kernel.coef0, kernel.coef0, "coef0"),
+        (e.gamma if by_number else kernel.gamma, kernel.gamma, "gamma"),
+    ):
+        if now != then:
+            raise ValueError(f"The model was begun with {what}={then!r}, now it is {now!r}: fit it anew.")
+
+
+def refuse_precomputed(estimator: Any, method: str) -> None:
+    """Raise ValueError where kernel values of examples that are not known yet would be needed."""
+    if estimator.kernel == "precomputed":
+        raise ValueError(
+            f"{method} needs kernel values of new examples with old ones, which a precomputed matrix does not "
+            "have: use fit, or a kernel by name."
         )

@@ -1,36 +1,47 @@
-"""`KernelPerceptron`, the estimator. The rule: `passes/dual.py`; matrix products: `sweep.py`; budgets: `stream.py`."""
+"""`KernelPerceptron`. The rule: `passes/dual.py`; matrix products: `sweep.py`; training on a budget: `budgeted.py`."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.kernel.arrays import place_of, to_host
-from perceptrons.kernel.choices import OF_ONE_EXAMPLE, check_choices
-from perceptrons.kernel.fitting import StreamFit, SweepFit
-from perceptrons.kernel.inputs import check_precomputed, read_matrix
+from perceptrons.kernel.arrays import (
+    check_namespace,
+    check_precomputed,
+    dtype_name,
+    one_row,
+    place_of,
+    read_matrix,
+    row_matrix,
+    to_host,
+)
+from perceptrons.kernel.budgeted import training_set
+from perceptrons.kernel.choices import (
+    OF_ONE_EXAMPLE,
+    check_choices,
+    check_single,
+    check_unchanged,
+    refuse_precomputed,
+)
 from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, scale_gamma
 from perceptrons.kernel.learner import KernelLearner
-from perceptrons.kernel.reading import SupportReading
-from perceptrons.kernel.stream import Stream
-from perceptrons.kernel.sweep import Sweep
-from perceptrons.rows import Sparse
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.estimating import Estimating, unchanged_on_error
+from perceptrons.training.explanation import Explanation
 from perceptrons.training.inputs import known_part
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import merge
 from perceptrons.training.targets import Target, read_target
+from perceptrons.training.votes import class_shares
 
 MEGABYTE = 2**20
 
 
-class KernelPerceptron(Estimating, SupportReading, ClassifierMixin, BaseEstimator):
+class KernelPerceptron(Estimating, ClassifierMixin, BaseEstimator):
     """The perceptron in the space of a kernel: curved boundaries, exactly the online rule, averaged by default.
 
     Goes through the examples one by one and keeps those that it gets wrong, its support examples. A score is a sum
@@ -105,30 +116,11 @@ converged_, stop_reason_
     """
 
     def __init__(
-        self,
-        *,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        combine="average",
-        multiclass="joint",
-        eta0=1.0,
-        budget=None,
-        on_full="project",
-        cache_size=200,
-        max_iter=1000,
-        tol=5e-3,
-        shuffle=True,
-        random_state=0,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        max_seconds=None,
-        class_weight=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        self, *, kernel="rbf", gamma="scale", degree=3, coef0=1.0, combine="average", multiclass="joint", eta0=1.0,
+        budget=None, on_full="project", cache_size=200, max_iter=1000, tol=5e-3, shuffle=True, random_state=0,
+        early_stopping=False, validation_fraction=0.1, n_iter_no_change=5, max_seconds=None, class_weight=None,
+        warm_start=False, verbose=0,
+    ):  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -177,7 +169,7 @@ converged_, stop_reason_
             if self.kernel == "precomputed":
                 check_precomputed(X, place_of(X), None)
             target = read_target(to_host(y), int(X.shape[0]))
-            self._check_single(target)
+            check_single(target)
             if len(target.classes) < 2:
                 only = target.classes.tolist()[0]
                 raise ValueError(f"y has only one class, {only!r}: a classifier needs at least two.")
@@ -192,25 +184,12 @@ converged_, stop_reason_
             if self.early_stopping:
                 train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
         with unchanged_on_error(self, unless=lambda: warm or learner.t > 0, before=before):
-            self._learn_set(X, target, weight, train, held_out)
+            fit = training_set(
+                learner, X, target, weight, float(self.eta0), combine=self.combine, held_out=held_out,
+                cache_bytes=self.cache_size * MEGABYTE, averages=self.tol is not None or held_out is not None,
+            )  # fmt: skip
+            self._run(fit, len(target.codes), train, held_out is not None)
         return self
-
-    def _learn_set(self, X: Any, target: Target, weight: Any, train: Any, held_out: Any) -> None:
-        learner = self._learner
-        with Uninterrupted():
-            learner.meet_classes(target.classes)
-            learner.support.settle(place_of(X))
-        points = learner.kernel.points(X)
-        taken = learner.taken_in(points)
-        examples = (learner, points, target.codes, weight, float(self.eta0))
-        fit: SweepFit | StreamFit
-        if learner.budget is None:
-            averages = self.tol is not None or held_out is not None
-            cache = self.cache_size * MEGABYTE
-            fit = SweepFit(Sweep(*examples, cache_bytes=cache, taken=taken, averages=averages), self.combine, held_out)
-        else:
-            fit = StreamFit(Stream(*examples, taken=taken), self.combine, held_out)
-        self._run(fit, len(points), train, held_out is not None)
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from a block of examples: one pass in the given order, from where the model is.
@@ -232,11 +211,11 @@ converged_, stop_reason_
         with unchanged_on_error(self):
             check_choices(self)
             self._refuse_balanced()
-            self._refuse_precomputed("partial_fit")
+            refuse_precomputed(self, "partial_fit")
             first = not hasattr(self, "_learner")
             X = read_matrix(self, X, reset=first, dtype=None if first else self._learner.dtype)
             target = read_target(to_host(y), int(X.shape[0]))
-            self._check_single(target)
+            check_single(target)
             if not first:
                 self._check_can_go_on(target)
             target = self._among(target, classes)
@@ -271,16 +250,16 @@ converged_, stop_reason_
         """
         self._check_again()
         self._refuse_balanced()
-        self._refuse_precomputed("learn_one")
+        refuse_precomputed(self, "learn_one")
         first = not hasattr(self, "_learner")
         y = to_host(y)
         target = self._one_target(y.item() if isinstance(y, np.ndarray) and y.ndim == 0 else y)
-        self._check_single(target)
+        check_single(target)
         weight, _ = target.weights(None, self.class_weight, stream=True)
-        rows, new = self._one_row(to_host(x))
+        rows, new = self._one_row(to_host(x), learning=True)
         n_features = len(new) if first and isinstance(x, Mapping) else None
         if first:
-            self._begin(target.classes, _matrix(rows, n_features))
+            self._begin(target.classes, row_matrix(rows, n_features))
             self.n_features_in_ = self._learner.n_features
         with Uninterrupted():
             self._name_features(x, new)
@@ -306,11 +285,11 @@ converged_, stop_reason_
         """The class of one example, given as a dict of features or a row of numbers; unknown features count 0."""
         check_is_fitted(self)
         self._check_again()
-        self._refuse_precomputed("predict_one")
+        refuse_precomputed(self, "predict_one")
         rows, new = self._one_row(to_host(x))
         learner = self._learner
-        scores = to_host(learner.scores(learner.kernel.points(self._placed_row(known_part(rows, new))), self.combine))
-        return self._labels(scores[:, 0] if learner.n_rows == 1 else scores).tolist()[0]
+        scores = learner.decision(learner.kernel.points(self._placed_row(known_part(rows, new))), self.combine)
+        return self._labels(to_host(scores)).tolist()[0]
 
     def score(self, X, y, sample_weight=None):
         """The share of examples answered right."""
@@ -321,29 +300,88 @@ converged_, stop_reason_
         """Scores where X is, and X as it was read."""
         check_is_fitted(self)
         check_choices(self)
-        learner = self._learner
-        self._check_namespace(X, method)
-        X = (
-            read_matrix(self, X, reset=False, dtype=learner.dtype)
-            if self.kernel != "precomputed"
-            else self._columns_of(X)
-        )
-        scores = learner.scores(learner.kernel.points(X), self.combine)
-        return (scores[:, 0] if learner.n_rows == 1 else scores), X
+        check_namespace(self, X, method)
+        X = self._read(X)
+        return self._learner.decision(self._learner.kernel.points(X), self.combine), X
 
-    def _columns_of(self, X: Any) -> Any:
-        """Kernel values with the training examples, checked."""
-        if len(getattr(X, "shape", ())) == 2:
+    def _labels(self, scores: np.ndarray) -> np.ndarray:
+        return self._learner.classes[self._learner.winners(scores)]
+
+    def _read(self, X: Any) -> Any:
+        """X to predict, checked; kernel values with the training examples where the kernel is precomputed."""
+        if self.kernel == "precomputed" and len(getattr(X, "shape", ())) == 2:
             check_precomputed(X, place_of(X), self.n_features_in_)
         return read_matrix(self, X, reset=False, dtype=self._learner.dtype)
 
-    def _labels(self, scores: np.ndarray) -> np.ndarray:
-        learner = self._learner
-        if scores.ndim == 2:
-            winners = scores.argmax(axis=1)
+    # ---- what was learned
+
+    gamma_ = property(lambda self: self._fitted().kernel.gamma)
+    n_support_ = property(lambda self: self._fitted().n_support)
+    support_ = property(lambda self: self._placed(self._fitted().where.now.copy()))
+    dual_coef_last_ = property(lambda self: self._placed(self._fitted().coef.T.copy()))
+    dual_coef_average_ = property(lambda self: self._placed(np.ascontiguousarray(self._fitted().average.T)))
+    survival_counts_ = property(lambda self: self._placed(self._fitted().survivals()))
+    update_support_ = property(lambda self: self._placed(self._fitted().log[:, 1].astype(np.int64)))
+
+    @property
+    def support_vectors_(self):
+        points = self._fitted().support.points()
+        if self._learner.kernel.name == "precomputed":
+            raise AttributeError(
+                "A model of a precomputed kernel knows no examples, only their numbers: read support_."
+            )
+        return points.take(np.arange(len(points))).rows
+
+    @property
+    def dual_coef_(self):
+        self._fitted()
+        if self.combine == "vote":
+            raise AttributeError("Voting predicts with many functions: read dual_coef_average_ or dual_coef_last_.")
+        return self.dual_coef_last_ if self.combine == "last" else self.dual_coef_average_
+
+    def explain(self, x) -> Explanation:
+        """What each support example adds to the score of each class: coefficient times kernel value.
+
+        Parameters
+        ----------
+        x : dict of feature values by name, row of numbers, or matrix or frame of one row
+            With kernel="precomputed": the kernel values of one example with those that were fitted.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> from perceptrons import KernelPerceptron
+        >>> model = KernelPerceptron(kernel="poly", gamma=1, degree=2, shuffle=False)
+        >>> model = model.fit([[0, 0], [0, 1], [1, 0], [1, 1]], ["same", "other", "other", "same"])
+        >>> [(part.feature, round(part.contribution, 2)) for part in model.explain([0, 1]).top(2)]
+        [('X[1]', 14.38), ('X[3]', -11.5)]
+        """
+        learner = self._fitted()
+        self._check_again()
+        unknown: list[str] = []
+        if learner.kernel.name == "precomputed":
+            X = self._read(one_row(to_host(x)))
         else:
-            winners = (scores > 0).astype(np.intp) if len(learner.classes) == 2 else np.zeros(len(scores), np.intp)
-        return learner.classes[winners]
+            rows, unknown = self._example(to_host(x))
+            X = self._placed_row(rows)
+        return learner.explanation(learner.kernel.points(X), self.combine, unknown)
+
+    def vote_shares(self, X):
+        """For every row of X and class the share of the votes that it gets: (n, n_classes), rows sum up to 1.
+
+        All functions that ever were vote, each as often as examples it survived. A model with combine="vote" only.
+        Shares say how undivided the answer is, and are not probabilities. One-vs-rest, every class has votes of its
+        own, and its share is in proportion to those for it.
+        """
+        votes, learner = to_host(self._votes(X)), self._fitted()
+        apart = learner.n_rows > 1 and learner.scheme == "ovr"
+        return place_of(X).put(class_shares(votes, len(learner.classes), apart))
+
+    def _placed(self, array: np.ndarray) -> Any:
+        return self._learner.support.place.put(array)
 
     # ---- what scikit-learn asks
 
@@ -362,15 +400,9 @@ converged_, stop_reason_
     def _begin(self, classes: np.ndarray, X: Any) -> None:
         gamma = scale_gamma(self.gamma, X) if self.kernel in WITH_GAMMA else 1.0
         kernel = Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
+        budget, n_features = None if self.budget is None else int(self.budget), int(X.shape[1])
         self._learner = KernelLearner(
-            kernel,
-            classes,
-            self.multiclass,
-            int(X.shape[1]),
-            str(X.dtype).rsplit(".", 1)[-1],
-            self._seed(),
-            None if self.budget is None else int(self.budget),
-            self.on_full,
+            kernel, classes, self.multiclass, n_features, dtype_name(X), self._seed(), budget, self.on_full
         )
         self._learner.home = place_of(X)
         self._tell(None)
@@ -380,11 +412,8 @@ converged_, stop_reason_
         learner = self._learner
         with Uninterrupted() as hold:
             try:
-                learner.meet_classes(target.classes)
-                learner.support.settle(place_of(X))
-                examples = (learner, learner.kernel.points(X), target.codes, weight, float(self.eta0))
-                work = Sweep(*examples, ahead=True) if learner.budget is None else Stream(*examples)
-                for _ in work.visit(np.arange(len(target.codes))):
+                fit = training_set(learner, X, target, weight, float(self.eta0), once=True)
+                for _ in fit.visit(np.arange(len(target.codes))):
                     hold.let()
             except BaseException:
                 if first and learner.t == 0:
@@ -393,63 +422,15 @@ converged_, stop_reason_
 
     def _placed_row(self, rows: Any) -> Any:
         """One example as a matrix, where the model is."""
-        X, place = _matrix(rows, self._learner.n_features), self._learner.support.place
+        X, place = row_matrix(rows, self._learner.n_features), self._learner.support.place
         return X if place.is_host or sp.issparse(X) else place.put(X)
 
     def _choices_now(self) -> Any:
         return OF_ONE_EXAMPLE(self)
 
-    def _check_choices(self) -> None:
-        check_choices(self)
+    _check_choices = check_choices
 
-    def _check_single(self, target: Any) -> None:
-        if target.several:
-            raise ValueError(
-                "KernelPerceptron learns one label an example, and y has several: put scikit-learn's "
-                "OneVsRestClassifier around it."
-            )
-
-    def _check_can_go_on(self, target: Any = None) -> None:
+    def _check_can_go_on(self, target: Target | None = None) -> None:
         if target is not None:
-            self._check_single(target)
-        learner = self._learner
-        name = learner.kernel.name
-        for now, then, what in (
-            (self.kernel, name, "kernel"),
-            (self.multiclass, learner.scheme, "multiclass"),
-            (self.budget, learner.budget, "budget"),
-            (self.on_full if self.budget is not None else learner.on_full, learner.on_full, "on_full"),
-            (self.degree if name == "poly" else learner.kernel.degree, learner.kernel.degree, "degree"),
-            (self.coef0 if name in ("poly", "sigmoid") else learner.kernel.coef0, learner.kernel.coef0, "coef0"),
-        ):
-            if now != then:
-                raise ValueError(f"The model was begun with {what}={then!r}, now it is {now!r}: fit it anew.")
-        if not isinstance(self.gamma, str) and name in WITH_GAMMA and self.gamma != learner.kernel.gamma:
-            raise ValueError(
-                f"The model was begun with gamma={learner.kernel.gamma}, now it is {self.gamma}: fit it anew."
-            )
-
-    def _refuse_precomputed(self, method: str) -> None:
-        if self.kernel == "precomputed":
-            raise ValueError(
-                f"{method} needs kernel values of new examples with old ones, which a precomputed matrix does not "
-                "have: use fit, or a kernel by name."
-            )
-
-    def _check_namespace(self, X: Any, method: str) -> None:
-        """scikit-learn's convention, where its array_api_dispatch is on: predict where the model was fitted."""
-        home, here = self._learner.home, place_of(X)
-        if home is not None and get_config()["array_api_dispatch"] and home != here:
-            raise ValueError(
-                f"Inputs passed to {type(self).__name__}.{method}() must use the same namespace and the same device as "
-                f"those passed to fit(): that was {home}, and this is {here}. Without array_api_dispatch the model "
-                "follows X."
-            )
-
-
-def _matrix(rows: Any, n_features: int | None) -> Any:
-    """One row as the matrix it is."""
-    if isinstance(rows, Sparse):
-        shape = (1, n_features if n_features is not None else int(rows.columns.max(initial=-1)) + 1)
-        return sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape)
-    return rows.values
+            check_single(target)
+        check_unchanged(self)

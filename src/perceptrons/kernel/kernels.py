@@ -185,17 +185,6 @@ def chunks(points: Points, width: int, bytes_at_once: int = 0) -> Iterator[tuple
         yield begin, points.part(begin, begin + size)
 
 
-def check_symmetric(G: np.ndarray, what: str) -> None:
-    """Raise ValueError unless G[i, j] = G[j, i] up to rounding."""
-    wrong = np.abs(G - G.T) > (1e-4 if G.dtype == np.float32 else 1e-8) * np.abs(G).max(initial=0.0)
-    if wrong.any():
-        i, j = (int(at[0]) for at in np.nonzero(wrong))
-        raise ValueError(
-            f"{what} is not symmetric: K[{i}, {j}] = {G[i, j]:g}, but K[{j}, {i}] = {G[j, i]:g}. A kernel is an inner "
-            "product, the same both ways."
-        )
-
-
 def squares(rows: Any, place: Place) -> Any:
     """Squared norms of rows, in float64; a copy of some rows at a time."""
     xp, n, d = place.xp, int(rows.shape[0]), int(rows.shape[1])

@@ -5,16 +5,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.kernel.arrays import Place
+from perceptrons.kernel.arrays import Place, to_host
 from perceptrons.kernel.kernels import Kernel, Points, chunks, not_finite_yet
-from perceptrons.kernel.support import Growing, Support
-from perceptrons.kernel.voting import vote_shares
+from perceptrons.kernel.support_vectors import Growing, Support
 from perceptrons.passes.budget import NUMBERS, SEEN, TAKEN, Held
 from perceptrons.passes.state import LOG_COLUMNS
+from perceptrons.passes.voting import binary_votes, multiclass_votes
 from perceptrons.training.epochs import Outcome
+from perceptrons.training.explanation import Explanation, rows_of, verdict
 from perceptrons.training.labels import merge
 
 GROWING = ("coefs", "lates", "where", "born")
+VOTES, VOTES_ON_DEVICE = 2**26, 2**28  # bytes of kernel values or running sums held at once, of each kind
 
 
 class KernelLearner:
@@ -251,6 +253,40 @@ class KernelLearner:
                 raise self.kernel.too_large(self.dtype)
         return scores
 
+    def decision(self, X: Points, combine: str) -> Any:
+        """Scores where X is, as users see them: of one row as a vector."""
+        scores = self.scores(X, combine)
+        return scores[:, 0] if self.n_rows == 1 else scores
+
+    def winners(self, decision: np.ndarray) -> np.ndarray:
+        """The numbers of the classes that scores stand for: (n,), or (n, classes) for more than two."""
+        if decision.ndim == 2:
+            return decision.argmax(axis=1)
+        return (decision > 0).astype(np.intp) if len(self.classes) == 2 else np.zeros(len(decision), np.intp)
+
+    def explanation(self, X: Points, combine: str, unknown: list[str]) -> Explanation:
+        """What each support example adds to the scores of one example. unknown: names in it that are not known."""
+        decision, values = to_host(self.decision(X, combine)), np.zeros(0)
+        if self.n_support:
+            values = np.ravel(to_host(self.kernel(X, self.support.at(X.place)))).astype(np.float64)
+        near = np.flatnonzero(values)
+        where = self.where.now[near].copy()
+        return Explanation(
+            **verdict(self.classes, decision, self.winners(decision), several=False),
+            rows=rows_of(self.classes, self.scheme),
+            columns=near,
+            features=tuple(
+                f"X[{row}]" if row >= 0 else f"support {number}"
+                for row, number in zip(where.tolist(), near.tolist(), strict=True)
+            ),
+            values=values[near],
+            weights=(self.coef if combine == "last" else self.average)[near].T.copy(),
+            bias=np.zeros(self.n_rows),
+            combine=combine,
+            unknown=tuple(unknown),
+            support=where,
+        )
+
     # ---- going back
 
     def snapshot(self) -> dict[str, Any]:
@@ -268,3 +304,81 @@ class KernelLearner:
         self.t, self.mistakes, self.inner, self.numbers = snapshot["plain"]
         self.support.reset(snapshot["points"])
         self._logs = snapshot["logs"]
+
+
+def vote_shares(learner: KernelLearner, X: Points, support: Points) -> Any:
+    """Votes over t, (n, rows), where X is: in [-1, 1] for every binary problem; shares where classes compete."""
+    place, n_rows = X.place, learner.n_rows
+    votes = place.zeros((len(X), n_rows), "float64")
+    if not learner.n_support:  # the start alone votes, for the negative side and for the first class
+        votes[:, slice(0, n_rows if len(learner.sign) else 1)] += (-1.0 if len(learner.sign) else 1.0) * (learner.t > 0)
+        return votes
+    counters: list[_Problem] | list[_Competition]
+    if len(learner.sign):
+        counters = [_Problem(learner, k, place) for k in range(n_rows)]
+    else:
+        counters = [_Competition(learner, place)]
+    wide = max(learner.n_support, *(counter.width for counter in counters))
+    for begin, part in chunks(X, wide, VOTES if place.is_host else VOTES_ON_DEVICE):
+        K = learner.kernel(part, support)
+        K = np.ascontiguousarray(K) if place.is_host else K
+        for counter in counters:
+            votes[begin : begin + len(part), counter.columns] = counter.count(K)
+    return votes / learner.t
+
+
+class _Problem:
+    """The versions of the function of one binary problem."""
+
+    def __init__(self, learner: KernelLearner, k: int, place: Place):
+        log = learner.log if learner.n_rows == 1 else learner.log[learner.log[:, 3] == k]
+        signed = log[:, 4] * learner.sign[log[:, 2].astype(np.intp), k]
+        counts = np.diff(np.concatenate([[0.0], log[:, 0], [learner.t]]))
+        self.place, self.columns, self.width = place, slice(k, k + 1), len(log)
+        self.slots, self.signed, self.counts = (place.put(a) for a in (log[:, 1].astype(np.intp), signed, counts))
+
+    def count(self, K: Any) -> Any:
+        """sum over the versions v of c_v sign(f_v(x)), for every row of K: kernel values with the support examples."""
+        if self.place.is_host:
+            votes = np.zeros((len(K), 1))
+            once = np.ones(len(self.slots))
+            binary_votes(K, self.slots, self.signed, once, self.counts, False, np.zeros(len(K)), votes[:, 0])
+            return votes
+        xp = self.place.xp
+        s = xp.asarray(xp.take(K, self.slots, axis=1), dtype=xp.float64)
+        s *= self.signed[None, :]
+        positive = xp.asarray(xp.cumulative_sum(s, axis=1) > 0, dtype=xp.float64)
+        return (2.0 * (positive @ self.counts[1:]) - xp.sum(self.counts))[:, None]
+
+
+class _Competition:
+    """The versions of the functions of all classes, which compete."""
+
+    def __init__(self, learner: KernelLearner, place: Place):
+        log = learner.log
+        y, y_hat = log[:, 2].astype(np.intp), log[:, 3].astype(np.intp)
+        counts = np.diff(np.concatenate([[0.0], log[:, 0], [learner.t]]))
+        self.place, self.n_rows = place, learner.n_rows
+        self.columns, self.width = slice(0, self.n_rows), (len(log) + 1) * (1 if place.is_host else self.n_rows)
+        if place.is_host:
+            self.slots, self.updates, self.counts = log[:, 1].astype(np.intp), (y, y_hat, log[:, 4]), counts
+        else:
+            delta = np.zeros((len(log) + 1, self.n_rows))  # of the start, which is 0, and of every update
+            delta[np.arange(len(log)) + 1, y] += log[:, 4]
+            delta[np.arange(len(log)) + 1, y_hat] -= log[:, 4]
+            self.slots = place.put(np.append(0, log[:, 1].astype(np.intp)))
+            self.delta, self.counts = place.put(delta), place.put(counts)
+
+    def count(self, K: Any) -> Any:
+        """For every row of K and class, the survival counts of the versions that answer with the class."""
+        if self.place.is_host:
+            y, y_hat, step = self.updates
+            votes, s = np.zeros((len(K), self.n_rows)), np.zeros((len(K), self.n_rows))
+            multiclass_votes(K, self.slots, y, y_hat, step, np.ones(len(self.slots)), self.counts, s, votes)
+            return votes
+        xp = self.place.xp
+        added = xp.asarray(xp.take(K, self.slots, axis=1), dtype=xp.float64)
+        s = xp.cumulative_sum(added[:, :, None] * self.delta[None, :, :], axis=1)
+        winner = xp.argmax(s, axis=2)  # (rows of K, versions)
+        columns = [xp.asarray(winner == k, dtype=xp.float64) @ self.counts for k in range(self.n_rows)]
+        return xp.stack(columns, axis=1)

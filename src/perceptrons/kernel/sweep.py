@@ -6,16 +6,17 @@ column of kernel values, ever, so that epochs after the first cost only their ow
 training set is needed; columns of examples that err again are kept as far as `cache_size` allows.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-from perceptrons.kernel.arrays import to_host
-from perceptrons.kernel.kernels import Points, check_symmetric, chunks, not_finite_yet
+from perceptrons.kernel.arrays import check_symmetric, to_host
+from perceptrons.kernel.kernels import Points, chunks, not_finite_yet
 from perceptrons.kernel.learner import KernelLearner
-from perceptrons.kernel.support import Growing
+from perceptrons.kernel.support_vectors import Growing
 from perceptrons.passes.dual import doubts, joint_walk, rest_walk
 from perceptrons.passes.state import LOG_COLUMNS
 from perceptrons.training.epochs import Counts
@@ -29,7 +30,66 @@ SMALL = 2**22  # numbers in the training set, up to which one thread does the ma
 SPARE = 32  # examples that are right, but least clearly, whose kernel values are computed with those of the mistakes
 
 
-class Columns:
+class KernelFit(ABC):
+    """A kernel model and its training set, as the loop in `training/epochs.py` trains them.
+
+    held_out: which examples to score `combine` on, if any. taken: `KernelLearner.taken_in`, of a training set.
+    """
+
+    def __init__(
+        self,
+        learner: KernelLearner,
+        points: Points,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        eta: float,
+        *,
+        combine: str = "last",
+        held_out: np.ndarray | None = None,
+        taken: np.ndarray | None = None,
+    ):
+        self.learner, self.points, self.y, self.weight, self.eta = learner, points, y, weight, eta
+        self.combine, self.held_out = combine, held_out
+        self.known = taken is not None  # is this a training set that may come again?
+        self.taken = np.full(len(points), -1) if taken is None else taken  # which support example each row is, or -1
+
+    @abstractmethod
+    def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        """Learn from these examples in this order."""
+
+    def end_epoch(self) -> None:  # noqa: B027 (the last block leaves nothing to be done, in either kind)
+        """Nothing."""
+
+    def settled(self, row: dict[str, Any]) -> str:
+        return "converged" if row["updates"] == 0 else ""
+
+    def snapshot(self) -> Any:
+        return self.learner.snapshot()
+
+    def restore(self, snapshot: Any) -> None:
+        self.learner.restore(snapshot)
+
+    def accuracy(self) -> float:
+        assert self.held_out is not None
+        y, scores = self.y[self.held_out], self.scores(self.held_out)
+        winners = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp)
+        share = np.ones(len(y)) if self.weight is None else self.weight[self.held_out]
+        return float(share[winners == y].sum() / share.sum())
+
+    def scores(self, which: np.ndarray) -> np.ndarray:
+        """Of some examples, by exactly the function that would predict now."""
+        return to_host(self.learner.scores(self.points.take(which), self.combine))
+
+    @abstractmethod
+    def norm(self) -> float:
+        """Of the last function."""
+
+    @abstractmethod
+    def change(self) -> float:
+        """Of the average since the last call, relative to its norm."""
+
+
+class ColumnCache:
     """Kernel values of some examples with all others, kept as long as there is room: first come, first kept."""
 
     def __init__(self, points: Points, itemsize: int, n_bytes: float):
@@ -70,7 +130,7 @@ class Columns:
             self._values[room, begin : begin + K.shape[1]] = K[: room.stop - room.start, :]
 
 
-class Sweep:
+class Sweep(KernelFit):
     """A training set with the scores of all its examples, learned from in any order.
 
     ahead: every example is visited once and in order, so that scores behind are of no use any more.
@@ -79,22 +139,11 @@ class Sweep:
     """
 
     def __init__(
-        self,
-        learner: KernelLearner,
-        points: Points,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-        eta: float,
-        *,
-        cache_bytes: float = 0,
-        taken: np.ndarray | None = None,
-        averages: bool = False,
-        ahead: bool = False,
+        self, *examples: Any, cache_bytes: float = 0, averages: bool = False, ahead: bool = False, **more: Any
     ):
-        self.learner, self.points, self.y, self.weight, self.eta = learner, points, y, weight, eta
+        super().__init__(*examples, **more)
+        learner, points = self.learner, self.points
         self.ahead, self.averages, self.sign = ahead, averages, learner.sign
-        self.known = taken is not None  # is this a training set that may come again?
-        self.taken = np.full(len(points), -1) if taken is None else taken  # which support example each row is
         self.block = FIRST_BLOCK
         width = int(points.rows.shape[1]) * 8 if points.index is None else 8
         self.largest = max(64, min(LARGEST_BLOCK, BLOCK_BYTES // max(1, width)))
@@ -102,10 +151,11 @@ class Sweep:
         keep = not ahead and (points.place.is_host or not isinstance(learner.kernel.name, str))
         # a second thread is no gain for small products, and on a busy machine a loss
         self.small = len(points) * int(points.rows.shape[1]) < SMALL and points.place.is_host and len(points) > 1
-        self.kept = Columns(points, np.dtype(learner.dtype).itemsize, cache_bytes) if keep else None
+        self.kept = ColumnCache(points, np.dtype(learner.dtype).itemsize, cache_bytes) if keep else None
         self._scale: np.ndarray | None = None  # of scores, so that those of different examples can be compared
         self.parts = [(0, points)]  # whose scores are kept, and where they begin
         self.at = np.zeros(0, np.intp)  # the row of scores of each support example
+        self.before: tuple[np.ndarray, Any] | None = None  # averaged coefficients, and scores of all, an epoch ago
         if not ahead:
             self._follow_support()
         self.s = points.place.zeros((sum(len(part) for _, part in self.parts), self._columns), "float64")
@@ -244,6 +294,33 @@ class Sweep:
         self.at = np.concatenate([self.at, who[first]])
         where = who[first] if self.known else np.full(int(first.sum()), -1)
         learner.record(log, update, self.taken[who], points.take(who[first]), where)
+
+    # ---- what the loop over epochs asks: scores of all examples are at hand, and <f, g> = sum_j a_j g(x_j)
+
+    def scores(self, which: np.ndarray) -> np.ndarray:
+        if self.combine == "vote":
+            return super().scores(which)
+        s, n_rows = self._scores_of(which), self.learner.n_rows
+        return s[:, :n_rows] if self.combine == "last" else s[:, :n_rows] - s[:, n_rows:] / max(self.learner.t, 1e-300)
+
+    def norm(self) -> float:
+        s = self._scores_of(self.at)
+        return float(np.sqrt(max(0.0, (self.learner.coef * s[:, : self.learner.n_rows]).sum())))
+
+    def change(self) -> float:
+        learner, place, n_rows = self.learner, self.points.place, self.learner.n_rows
+        now, scores = learner.average, self.s[:, :n_rows] - self.s[:, n_rows:] / max(learner.t, 1e-300)
+        before, self.before = self.before, (now, scores)
+        if before is None:
+            return np.inf
+        moved = now.copy()
+        moved[: len(before[0])] -= before[0]
+        at, was = to_host(place.take(scores, self.at)), to_host(place.take(before[1], self.at))
+        norm = (now * at).sum()
+        return float(np.sqrt(max(0.0, (moved * (at - was)).sum()) / norm)) if norm > 0 else np.inf
+
+    def _scores_of(self, which: np.ndarray) -> np.ndarray:
+        return to_host(self.points.place.take(self.s, which))
 
 
 def next_block(rate: float) -> int:

@@ -16,7 +16,7 @@ from safetensors.numpy import save as to_bytes
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import kernel, linear, sequence, structured
-from perceptrons.modelfile.parts import demand
+from perceptrons.modelfile.contents import demand
 from perceptrons.modelfile.writing import write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron

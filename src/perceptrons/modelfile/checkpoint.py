@@ -8,8 +8,9 @@ from typing import Any
 
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import ModelFileError, as_bytes, load_with_header
+from perceptrons.modelfile.writing import write_whole
 from perceptrons.sequence import SequencePerceptron
-from perceptrons.training.exclusive import alone, create
+from perceptrons.training.exclusive import alone
 
 FREE = frozenset({"verbose", "n_jobs", "max_seconds", "warm_start", "max_iter", "tol"})  # may change when a run goes on
 
@@ -102,19 +103,9 @@ class Checkpoint:
     def write(self, model: Any, place: dict[str, Any]) -> None:
         """Write the model and how far it has come. The last one becomes the one before it; no file is ever half."""
         content = as_bytes(model, place)
-        part = None
         try:
-            file, part = create(self.path)
-            with file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            if self.path.exists():
-                os.replace(self.path, self.before)
-            os.replace(part, self.path)
+            write_whole(self.path, content, self.before)
         except OSError as error:
-            if part is not None:
-                Path(part).unlink(missing_ok=True)
             raise OSError(error.errno, f"{error.strerror}: the last checkpoint is intact", str(self.path)) from error
         self._last = time.monotonic()
 

@@ -9,20 +9,20 @@ from perceptrons.kernel.arrays import to_host
 from perceptrons.kernel.choices import check_choices
 from perceptrons.kernel.kernels import Kernel, Points
 from perceptrons.kernel.learner import KernelLearner
-from perceptrons.kernel.support import Growing
-from perceptrons.modelfile.indices import log_in, name_columns, support_in
-from perceptrons.modelfile.parts import (
+from perceptrons.kernel.support_vectors import Growing
+from perceptrons.modelfile.contents import (
     array_in,
     classes_in,
-    classes_of,
     columns_of,
     demand,
     header_of,
+    log_in,
     parameters_in,
+    read_columns,
     resume,
     support_arrays,
+    support_in,
 )
-from perceptrons.modelfile.streams import read_stream, stream_of
 from perceptrons.passes.budget import BUDGET_OF_FORGETTING, ENTERED, FORGOTTEN, NUMBERS, REMOVED, UPDATES
 
 ESTIMATOR = KernelPerceptron
@@ -57,18 +57,13 @@ def contents(model: KernelPerceptron) -> tuple[dict[str, Any], dict[str, np.ndar
         arrays |= support_arrays(to_host(points.rows))
     header = {
         **header_of(model),
-        **classes_of(model),
-        **columns_of(model),
         "gamma": float(learner.kernel.gamma),
         "dtype": learner.dtype,
         "t": float(learner.t),
         "far": bool(points.far),
     }
-    if hasattr(model, "source_"):  # of texts and other files that perceptrons.selection read whole
-        of_stream, named = stream_of(model)
-        header |= of_stream
-        arrays |= named
-    return header, arrays
+    of_columns, named = columns_of(model)
+    return header | of_columns, arrays | named
 
 
 def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPerceptron:
@@ -98,8 +93,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPercept
     else:
         _read_budget(learner, arrays)
     resume(model, learner, header)
-    name_columns(model, header)
-    read_stream(model, header, arrays)
+    read_columns(model, header, arrays)
     model._check_can_go_on()
     return model
 

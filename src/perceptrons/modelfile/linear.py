@@ -5,21 +5,22 @@ from typing import Any
 import numpy as np
 
 from perceptrons.linear import Perceptron
-from perceptrons.modelfile.indices import ascending_in, log_in, name_columns, support_in
-from perceptrons.modelfile.parts import (
+from perceptrons.modelfile.contents import (
     array_in,
+    ascending_in,
     classes_in,
-    classes_of,
     columns_of,
     demand,
     header_of,
+    log_in,
     parameters_in,
+    read_columns,
     resume,
     size_of,
     support_arrays,
+    support_in,
     timeless,
 )
-from perceptrons.modelfile.streams import read_stream, stream_of
 from perceptrons.passes.state import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN, smallest_scale
 from perceptrons.training.choices import check_choices, check_several
 from perceptrons.training.learner import Learner
@@ -62,8 +63,6 @@ def contents(model: Perceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         shape = list(support.shape)
     header = {
         **timeless(header_of(model)),
-        **classes_of(model),
-        **columns_of(model),
         "scheme": learner.scheme,
         "form": learner.form,
         "intercept": weights.one > 0,
@@ -72,10 +71,8 @@ def contents(model: Perceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "support": shape,
         "memory": "C" if weights.arrays["w"].flags.c_contiguous else "F",  # sums round by the order of memory
     }
-    of_stream, named = stream_of(model)
-    header |= of_stream
-    arrays |= named
-    return header, arrays
+    of_columns, named = columns_of(model)
+    return header | of_columns, arrays | named
 
 
 def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
@@ -101,8 +98,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     )
     learner.updates = int(header["updates"])
     resume(model, learner, header)
-    name_columns(model, header)
-    read_stream(model, header, arrays)
+    read_columns(model, header, arrays)
     return model
 
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.modelfile.indices import ascending_in, index_in, names_in
-from perceptrons.modelfile.parts import (
+from perceptrons.modelfile.contents import (
     array_in,
+    ascending_in,
     classes_in,
-    classes_of,
     demand,
     header_of,
+    index_in,
+    names_in,
     parameters_in,
     resume,
     size_of,
@@ -25,12 +26,11 @@ from perceptrons.modelfile.parts import (
 )
 from perceptrons.passes.attributes import PARTS, VALUE_BITS
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
+from perceptrons.sequence.chain_weights import Entries
 from perceptrons.sequence.choices import check_choices
-from perceptrons.sequence.keys import TemplateFeatures
 from perceptrons.sequence.learner import ChainLearner
-from perceptrons.sequence.matrix import MatrixFeatures
-from perceptrons.sequence.names import NamedFeatures
-from perceptrons.sequence.weights import Entries
+from perceptrons.sequence.template_features import TemplateFeatures
+from perceptrons.sequence.token_features import MatrixFeatures, NamedFeatures
 from perceptrons.training.room import check_claim
 
 ESTIMATOR = SequencePerceptron
@@ -63,7 +63,6 @@ def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.nd
         order, arrays = (_names if features.kind == "names" else _keys)(features, fired)
     header = {
         **timeless(header_of(model, templates=_templates_of(model), allowed=_sorted(model.allowed))),
-        **classes_of(model),
         "kind": features.kind,
         "n_features": features.n_features if by_number else len(order),
         "columns": features.columns if features.kind == "matrix" else None,

@@ -4,10 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.modelfile.indices import ascending_in
-from perceptrons.modelfile.parts import array_in, demand, header_of, parameters_in, resume, size_of, timeless
-from perceptrons.structured.general import StructuredPerceptron, check_choices
-from perceptrons.structured.outputs import LARGEST, OutputLearner
+from perceptrons.modelfile.contents import (
+    array_in,
+    ascending_in,
+    demand,
+    header_of,
+    parameters_in,
+    resume,
+    size_of,
+    timeless,
+)
+from perceptrons.structured.estimator import StructuredPerceptron, check_choices
+from perceptrons.structured.learner import LARGEST, OutputLearner
 from perceptrons.training.room import check_claim
 
 ESTIMATOR = StructuredPerceptron

@@ -23,11 +23,12 @@ STALE = 60  # seconds since anything was written to a file that nobody holds
 STALE_UNHELD = 86_400  # the same where the system does not say who holds a file
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes, before: Path | None = None) -> None:
     """Write beside the file, then rename: a reader sees the old file or the new one, never a part.
 
     The new file may be read and written by whoever could the old one. Ctrl-C comes before or after the renaming. A
-    process that is killed leaves a hidden file, which the next one that writes to this folder removes.
+    process that is killed leaves a hidden file, which the next one that writes to this folder removes. before: what the
+    old file is renamed to, if it is to be kept.
     """
     remove_stale(path.parent)
     with Uninterrupted() as hold:
@@ -44,12 +45,18 @@ def write_whole(path: Path, content: bytes) -> None:
                 os.fsync(file.fileno())
                 hold.let()
                 if os.name == "posix":  # still held, so that nobody takes it for stale
-                    os.replace(temporary, path)
+                    _rename(temporary, path, before)
             if os.name != "posix":  # Windows renames no open file
-                os.replace(temporary, path)
+                _rename(temporary, path, before)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
+
+
+def _rename(temporary: str, path: Path, before: Path | None) -> None:
+    if before is not None and path.exists():
+        os.replace(path, before)
+    os.replace(temporary, path)
 
 
 def _create(path: Path) -> tuple[int, str]:

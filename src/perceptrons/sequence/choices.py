@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.sequence.bigrams import SCHEMES
+from perceptrons.sequence.allowed import SCHEMES
 from perceptrons.sequence.templates import FeatureTemplates
 from perceptrons.training.choices import DOMAINS as LINEAR
 from perceptrons.training.parameters import NONE, Domain, Flag, Kind, Number, Words, check_parameters
@@ -63,3 +63,21 @@ def check_choices(estimator: Any) -> None:
             listed = isinstance(several, list | tuple | set | frozenset)
             if not listed or not all(isinstance(follower, LABEL) for follower in several):
                 raise ValueError(f"allowed[{label!r}] is {followers!r}: give a list of the labels that may follow.")
+
+
+def check_unchanged(estimator: Any) -> None:
+    """Raise ValueError if features or arcs are now to be made otherwise than those that were learned."""
+    features = estimator._learner.features
+    then = dict(zip(("transitions", "start_stop"), estimator._learner.arcs, strict=True))
+    if features.kind != "matrix":
+        then |= {"min_count": features.min_count, "hash_bits": features.hash_bits}
+    for name, value in then.items():
+        if getattr(estimator, name) != value:
+            raise ValueError(
+                f"The model was begun with {name}={value!r}, now it is {getattr(estimator, name)!r}: fit it anew."
+            )
+    if features.kind == "matrix":
+        return
+    source = None if estimator.templates is None else estimator.templates.source()
+    if source != (features.source if features.kind == "templates" else None):
+        raise ValueError("The model was begun with other templates: fit it anew.")

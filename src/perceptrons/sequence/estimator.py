@@ -1,19 +1,16 @@
-"""`SequencePerceptron`, the tagger. The rule: `passes/chain.py`; features: `names.py`, `templates.py`, `matrix.py`."""
+"""`SequencePerceptron`, the tagger. The rule: `passes/chain.py`; features: `token_features.py`, `templates.py`."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.sequence.badlabels import check_way, heal
-from perceptrons.sequence.bigrams import check_allowed
-from perceptrons.sequence.choices import OF_ONE_EXAMPLE, check_choices
-from perceptrons.sequence.fitting import ChainFit
-from perceptrons.sequence.inputs import features_for, is_matrix, read_tokens
-from perceptrons.sequence.learner import ChainLearner, limits, rule_of
-from perceptrons.sequence.reading import ChainReading
+from perceptrons.sequence.allowed import check_allowed, healed
+from perceptrons.sequence.choices import OF_ONE_EXAMPLE, check_choices, check_unchanged
+from perceptrons.sequence.explanation import SequenceExplanation, explained
+from perceptrons.sequence.learner import ChainFit, ChainLearner, learned_since, limits, rule_of
+from perceptrons.sequence.token_features import features_for, is_matrix, read_tokens
 from perceptrons.sequence.tokens import TokenFeatures, Tokens, cut, read_labels
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.estimating import Training, unchanged_on_error
@@ -22,7 +19,7 @@ from perceptrons.training.labels import merge
 from perceptrons.training.targets import Target, numbered
 
 
-class SequencePerceptron(Training, ChainReading, BaseEstimator):
+class SequencePerceptron(Training, BaseEstimator):
     """The perceptron for sequences: labels every token of a sentence, with regard to its neighbours' labels.
 
     A first-order chain: scores of labels by the features of a token, and of labels that follow each other. Goes
@@ -100,32 +97,11 @@ stop_average_ : arrays
     """
 
     def __init__(
-        self,
-        *,
-        templates=None,
-        transitions=True,
-        start_stop=True,
-        allowed=None,
-        combine="average",
-        step="constant",
-        eta0=1.0,
-        C=1.0,
-        margin=None,
-        cost=None,
-        order=1,
-        min_count=1,
-        hash_bits=None,
-        max_iter=10,
-        tol=None,
-        shuffle=True,
-        random_state=0,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        max_seconds=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        self, *, templates=None, transitions=True, start_stop=True, allowed=None, combine="average", step="constant",
+        eta0=1.0, C=1.0, margin=None, cost=None, order=1, min_count=1, hash_bits=None, max_iter=10, tol=None,
+        shuffle=True, random_state=0, early_stopping=False, validation_fraction=0.1, n_iter_no_change=5,
+        max_seconds=None, warm_start=False, verbose=0,
+    ):  # fmt: skip
         self.templates = templates
         self.transitions = transitions
         self.start_stop = start_stop
@@ -174,11 +150,11 @@ stop_average_ : arrays
         self
         """
         warm = self.warm_start and hasattr(self, "_learner")
-        with unchanged_on_error(self, unless=self._has_learned_more()):
+        with unchanged_on_error(self, unless=learned_since(self)):
             check_choices(self)
             features = self._learner.features if warm else features_for(self, X)
             read = read_tokens(self, features, X, lengths, reset=not warm)
-            read, target = self._healed(read, y, features, on_bad_label)
+            read, target = self._read_labels(read, y, features, on_bad_label)
             if warm:
                 self._check_can_go_on()
                 target = target.among(merge(self._learner.classes, target.classes))
@@ -195,7 +171,8 @@ stop_average_ : arrays
             learner = self._learner
             if self.early_stopping:
                 train, held_out = hold_out(np.zeros(n, np.intp), None, self.validation_fraction, learner.seed)
-            tokens = self._meet(read, target.classes, anew=True)
+            tokens = learner.meet(read, target.classes, anew=True)
+            self.n_features_in_ = learner.n_features
             bounds = learner.limits(self, stream=False)
             fit = ChainFit(learner, tokens, target.codes, bounds, rule_of(self), self.combine, held_out)
             self._run(fit, n, train, held_out is not None)
@@ -218,11 +195,11 @@ stop_average_ : arrays
         self
         """
         first = not hasattr(self, "_learner")
-        with unchanged_on_error(self, unless=self._has_learned_more()):
+        with unchanged_on_error(self, unless=learned_since(self)):
             check_choices(self)
             features = features_for(self, X) if first else self._learner.features
             read = read_tokens(self, features, X, lengths, reset=first)
-            read, target = self._healed(read, y, features, on_bad_label)
+            read, target = self._read_labels(read, y, features, on_bad_label)
             if not first:
                 self._check_can_go_on()
             target = numbered(target, classes, None if first else self._learner.classes)
@@ -231,7 +208,8 @@ stop_average_ : arrays
             if first:
                 self._begin(features, target.classes, read.dtype)
             learner = self._learner
-            tokens = self._meet(read, target.classes, anew=False)
+            tokens = learner.meet(read, target.classes, anew=False)
+            self.n_features_in_ = learner.n_features
             bounds = learner.limits(self, stream=True)
             fit = ChainFit(learner, tokens, target.codes, bounds, rule_of(self), self.combine, None)
             with Uninterrupted() as hold:
@@ -290,10 +268,62 @@ stop_average_ : arrays
         codes = np.array([known.get(label, -1) for label in target.classes.tolist()])
         return float((codes[target.codes] == y_hat).mean())
 
+    # ---- what was learned
+
+    classes_ = property(lambda self: self._fitted().classes.copy())
+    attributes_ = property(lambda self: np.array(self._fitted().features.names(), dtype=object))
+    coef_ = property(lambda self: self._coef(self.combine))
+    coef_last_ = property(lambda self: self._coef("last"))
+    coef_average_ = property(lambda self: self._coef("average"))
+    transitions_ = property(lambda self: self._arcs(self.combine)[:-1, :-1])
+    transitions_last_ = property(lambda self: self._arcs("last")[:-1, :-1])
+    transitions_average_ = property(lambda self: self._arcs("average")[:-1, :-1])
+    start_ = property(lambda self: self._arcs(self.combine)[-1, :-1])
+    start_last_ = property(lambda self: self._arcs("last")[-1, :-1])
+    start_average_ = property(lambda self: self._arcs("average")[-1, :-1])
+    stop_ = property(lambda self: self._arcs(self.combine)[:-1, -1])
+    stop_last_ = property(lambda self: self._arcs("last")[:-1, -1])
+    stop_average_ = property(lambda self: self._arcs("average")[:-1, -1])
+
+    @property
+    def never_updated_(self):
+        """For every feature: has no update ever changed one of its weights?"""
+        return ~self._fitted().weights.fired()
+
     def known_words(self):
         """The words that training has met, of the first column of tokens; None where words are not remembered."""
         features = self._fitted().features
         return set(features.values[0]) if features.kind == "templates" and features.hash_bits is None else None
+
+    def explain(self, x) -> SequenceExplanation:
+        """What the features of each token, and each transition, add to the score of the labels of one sequence.
+
+        Parameters
+        ----------
+        x : list of tokens, as in `predict_one`
+            Features that the model does not know count 0 and are left out.
+
+        Returns
+        -------
+        SequenceExplanation
+        """
+        learner = self._fitted()
+        one = (x, [np.shape(x)[0]]) if is_matrix(x) else ([x], None)
+        y_hat, _, flat = self._labels(*one)
+        scores = self.decision_function(*one)
+        w, arcs = learner.predicting(self.combine)
+        rows = self._tokens(*one)[0].rows
+        tall = learner.weights.tall(w, rows.columns)
+        return explained(
+            learner.classes, learner.features.names(), rows, tall, arcs, y_hat, scores if flat else scores[0]
+        )
+
+    def _coef(self, combine: str) -> Any:
+        learner = self._fitted()
+        return learner.weights.tall(learner.predicting(combine)[0]).T.copy()
+
+    def _arcs(self, combine: str) -> Any:
+        return self._fitted().predicting(combine)[1].copy()
 
     # ---- the small steps
 
@@ -308,40 +338,11 @@ stop_average_ : arrays
         self._learner = ChainLearner(features, classes, dtype, self._seed(), arcs)
         self._tell(None)
 
-    def _has_learned_more(self) -> Callable[[], bool]:
-        """A question to ask later: has the model grown, or it or a new one in its place learned, since now?"""
-        learner: Any = self.__dict__.get("_learner")
-        then = (0.0, 0) if learner is None else (learner.t, learner.n_features)
-
-        def more() -> bool:
-            now: Any = self.__dict__.get("_learner")
-            if now is None or now is not learner:
-                return now is not None and now.t > 0
-            return (now.t, now.n_features) != then
-
-        return more
-
-    def _healed(self, read: Any, y: Any, features: Any, on_bad_label: str) -> tuple[Any, Target]:
+    def _read_labels(self, read: Any, y: Any, features: Any, on_bad_label: str) -> tuple[Any, Target]:
         """The sequences and labels to learn from, after something was done about labels that are not allowed."""
-        check_way(on_bad_label, self.allowed)
-        target = read_labels(y, read.starts, by_sequence=features.kind != "matrix")
-        self.n_skipped_ = self.n_repaired_ = 0
-        if on_bad_label != "raise":
-            target, kept, self.n_skipped_, self.n_repaired_ = heal(target, read.starts, self.allowed, on_bad_label)
-            read = read if kept is None else read.sequences(kept)
+        by_sequence = features.kind != "matrix"
+        read, (target, _, self.n_skipped_, self.n_repaired_) = healed(read, y, by_sequence, self.allowed, on_bad_label)
         return read, target
-
-    def _meet(self, read: Any, classes: np.ndarray, anew: bool) -> Tokens:
-        """The rows to learn from, after the model has met their labels and features. anew: count rare ones anew."""
-        learner = self._learner
-        with Uninterrupted():
-            learner.meet_classes(classes)
-            if anew:
-                learner.features.forget_waiting()
-            tokens = learner.features.tokens(read, learner.dtype, learn=True)
-            learner.meet_features()
-            self.n_features_in_ = learner.n_features
-        return tokens
 
     def _labels(self, X: Any, lengths: Any) -> tuple[np.ndarray, np.ndarray, bool]:
         """The numbers of the best labels, where each sequence begins, and whether labels came without sequences."""
@@ -369,22 +370,5 @@ stop_average_ : arrays
     def _choices_now(self) -> Any:
         return OF_ONE_EXAMPLE(self)
 
-    def _check_choices(self) -> None:
-        check_choices(self)
-
-    def _check_can_go_on(self) -> None:
-        """Raise ValueError if the features are now to be made otherwise than those that were learned."""
-        features = self._learner.features
-        then = dict(zip(("transitions", "start_stop"), self._learner.arcs, strict=True))
-        if features.kind != "matrix":
-            then |= {"min_count": features.min_count, "hash_bits": features.hash_bits}
-        for name, value in then.items():
-            if getattr(self, name) != value:
-                raise ValueError(
-                    f"The model was begun with {name}={value!r}, now it is {getattr(self, name)!r}: fit it anew."
-                )
-        if features.kind == "matrix":
-            return
-        source = None if self.templates is None else self.templates.source()
-        if source != (features.source if features.kind == "templates" else None):
-            raise ValueError("The model was begun with other templates: fit it anew.")
+    _check_choices = check_choices
+    _check_can_go_on = check_unchanged

@@ -1,18 +1,22 @@
-"""A chain model in the making: weights, labels, features and counters together. `SequencePerceptron` covers it."""
+"""A chain model in the making: weights, labels, features and counters together; and it with its training set."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from perceptrons.passes.chain import ChainRule, Desk, Limits, best_through, bridges, chain_pass, new_desk, tag
 from perceptrons.passes.rule import CONSTANT, PASSIVE
-from perceptrons.sequence.bigrams import barriers
-from perceptrons.sequence.tokens import Tokens
-from perceptrons.sequence.weights import ChainWeights
+from perceptrons.passes.shortlists import Table
+from perceptrons.sequence.allowed import barriers
+from perceptrons.sequence.chain_weights import ChainWeights
+from perceptrons.sequence.tokens import Tokens, tokens_of
 from perceptrons.training.epochs import Counts, Outcome
+from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.learning import pieces
 from perceptrons.training.owning import Owning
 
+PIECE = 2**26  # weights read in a piece of an epoch, about: between two pieces Ctrl-C and the bar have their turn
 Features = Any  # MatrixFeatures, NamedFeatures or TemplateFeatures
 
 
@@ -52,6 +56,16 @@ class ChainLearner(Owning):
         if self.features.n_features > self.weights.n_features:
             self.weights.grow_features(self.features.n_features)
             self.changed()
+
+    def meet(self, read: Any, classes: np.ndarray, anew: bool) -> Tokens:
+        """The rows to learn from, after their labels and features were met. anew: count rare features anew."""
+        with Uninterrupted():
+            self.meet_classes(classes)
+            if anew:
+                self.features.forget_waiting()
+            tokens = self.features.tokens(read, self.dtype, learn=True)
+            self.meet_features()
+        return tokens
 
     def limits(self, estimator: Any, stream: bool) -> Limits:
         """Barriers, and which arcs have weights, by the estimator's parameters."""
@@ -134,3 +148,82 @@ def rule_of(estimator: Any) -> ChainRule:
     margin = (0.0 if constant else 1.0) if e.margin is None else float(e.margin)
     cost = 1.0 if e.cost == "hamming" else 0.0
     return ChainRule(CONSTANT if constant else PASSIVE, float(e.eta0), float(e.C), margin, cost)
+
+
+class ChainFit:
+    """A chain model and its training set, as the loop in `training/epochs.py` trains them.
+
+    held_out: which sequences to score `combine` on, if any.
+    """
+
+    def __init__(
+        self,
+        learner: ChainLearner,
+        tokens: Tokens,
+        y: np.ndarray,
+        bounds: Limits,
+        rule: ChainRule,
+        combine: str,
+        held_out: np.ndarray | None,
+    ):
+        self.learner, self.tokens, self.y, self.bounds, self.rule = learner, tokens, y, bounds, rule
+        self.combine, self.held_out = combine, held_out
+        n = max(1, len(tokens.starts) - 1)
+        labels = learner.weights.n_labels
+        work = (len(tokens.rows.columns) + len(y) * (labels + 1)) * labels
+        self.piece = max(1, int(PIECE * n / max(1, work)))
+        self.before: tuple[Table, tuple[np.ndarray, np.ndarray]] | None = None  # the average of an epoch ago
+
+    def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        for part in pieces(order, self.piece):
+            counts = self.learner.learn(self.tokens, self.y, part, self.bounds, self.rule)
+            yield counts
+            if not np.isfinite(counts.loss):
+                raise OverflowError(
+                    f"The weights have become too large for {self.learner.dtype}: scale the features, or take a "
+                    "smaller eta0 or C."
+                )
+
+    def end_epoch(self) -> None:
+        """Nothing."""
+
+    def settled(self, row: dict[str, Any]) -> str:
+        return "converged" if row["mistakes"] == row["updates"] == 0 else ""
+
+    def norm(self) -> float:
+        return self.learner.weights.norm()
+
+    def change(self) -> float:
+        weights, average, before = self.learner.weights, self.learner.average(), self.before
+        self.before = Table(*(array.copy() for array in weights.table)), average
+        return np.inf if before is None else weights.relative_change(average, *before)
+
+    def snapshot(self) -> Any:
+        return self.learner.weights.snapshot()
+
+    def restore(self, snapshot: Any) -> None:
+        self.learner.weights.restore(snapshot)
+        self.learner.changed()
+
+    def accuracy(self) -> float:
+        """The share of the held-out tokens that are labelled right."""
+        assert self.held_out is not None
+        which, _ = tokens_of(self.tokens.starts, self.held_out)
+        if not len(which):
+            return 1.0
+        y_hat, _ = self.learner.label(self.tokens.sequences(self.held_out), self.combine, self.bounds.barrier)
+        return float((y_hat == self.y[which]).mean())
+
+
+def learned_since(estimator: Any) -> Callable[[], bool]:
+    """A question to ask later: has the model grown, or it or a new one in its place learned, since now?"""
+    learner: Any = estimator.__dict__.get("_learner")
+    then = (0.0, 0) if learner is None else (learner.t, learner.n_features)
+
+    def more() -> bool:
+        now: Any = estimator.__dict__.get("_learner")
+        if now is None or now is not learner:
+            return now is not None and now.t > 0
+        return (now.t, now.n_features) != then
+
+    return more

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from perceptrons.sequence.grammar import MANY, Template, parse
-from perceptrons.sequence.keys import TemplateFeatures
+from perceptrons.sequence.template_features import TemplateFeatures
 from perceptrons.sequence.tokens import TokenFeatures
 
 WORDS = (

@@ -1,4 +1,4 @@
-"""Sequences of tokens as one list of rows and where each sequence begins; labels likewise."""
+"""Sequences of tokens as one list of rows and where each sequence begins; labels and strings of tokens as numbers."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, pairwise
@@ -9,10 +9,17 @@ import scipy.sparse as sp
 from sklearn.utils import murmurhash3_32
 
 from perceptrons.rows import Sparse
+from perceptrons.scan.eight import ROOM
+from perceptrons.scan.names import number_names
+from perceptrons.scan.table import grown, new_table
 from perceptrons.training.labels import LONGEST_LABEL, check_labels, too_long
 from perceptrons.training.targets import Target
+from perceptrons.training.wording import short
 
 NUMBERS = (bool, int, float, np.number, np.bool_)
+FEW = 2**12  # strings: fewer are numbered sooner by a dict than bytes are prepared for compiled code
+AT_ONCE = 2**18  # strings that are joined: the bytes of all would be as much memory again
+SLOTS = 2**16  # of a new table
 
 
 class Tokens(NamedTuple):
@@ -20,6 +27,12 @@ class Tokens(NamedTuple):
 
     rows: Sparse
     starts: np.ndarray
+
+    def sequences(self, which: np.ndarray) -> "Tokens":
+        """Some of the sequences, as a copy."""
+        tokens, starts = tokens_of(self.starts, which)
+        chosen, ends = tokens_of(self.rows.starts, tokens)
+        return Tokens(Sparse(self.rows.values[chosen], self.rows.columns[chosen], ends), starts)
 
 
 class TokenFeatures:
@@ -49,6 +62,55 @@ def ones(n: int, dtype: Any = np.float32) -> np.ndarray:
     return np.lib.stride_tricks.as_strided(np.ones(1, dtype), (n,), (0,))
 
 
+class Numbering(dict[str, int]):
+    """Numbers whatever it is asked for in the order of coming."""
+
+    def __missing__(self, string: str) -> int:
+        number = self[string] = len(self)
+        return number
+
+
+def numbered(strings: list[str]) -> tuple[list[str], np.ndarray]:
+    """The distinct strings, and which of them each is. TypeError if something is no string."""
+    if len(strings) < FEW:
+        numbers = Numbering()
+        codes = np.fromiter(map(numbers.__getitem__, strings), np.int32, len(strings))
+        if not all(isinstance(string, str) for string in numbers):
+            raise TypeError("not a string")
+        return list(numbers), codes
+    table, codes = new_table(SLOTS), np.empty(len(strings), np.int32)
+    for start in range(0, len(strings), AT_ONCE):
+        some = strings[start : start + AT_ONCE]
+        content, ends = _joined(some)
+        part, at, longest = codes[start : start + len(some)], 0, int(np.diff(ends).max())
+        with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
+            while at < len(some):
+                at = number_names(content, ends[:-1], ends[1:], at, table, part)
+                if at < len(some):
+                    table = grown(table, 1, longest)
+    highest = np.maximum.accumulate(codes)
+    first = np.flatnonzero(codes > np.concatenate([[-1], highest[:-1]]))
+    return [strings[place] for place in first.tolist()], codes
+
+
+def only(strings: list[str], codes: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """What `numbered` gives for strings of which only some are left, by their numbers."""
+    left, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return [strings[code] for code in left[order].tolist()], np.argsort(order)[inverse].astype(np.int32)
+
+
+def _joined(strings: list[str]) -> tuple[Any, np.ndarray]:
+    """The bytes of all strings and where each ends: string k is content[ends[k]:ends[k + 1]]."""
+    joined = "".join(strings)
+    ends = ends_of(map(len, strings), len(strings))
+    content = np.frombuffer(joined.encode("utf-8", "surrogatepass") + bytes(ROOM), np.uint8)
+    if not joined.isascii():  # so far ends count characters: each begins with a byte that continues none
+        begins = np.flatnonzero((content[:-ROOM] & 0xC0) != 0x80)
+        ends = np.append(begins, len(content) - ROOM)[ends]
+    return content, ends
+
+
 def flat(sequences: Any, name: str = "X") -> tuple[list[Any], np.ndarray]:
     """All tokens, one behind the other, and where each sequence begins."""
     for plain in ("to_list", "to_pylist"):  # Series of lists, of pandas and polars; arrays of Arrow
@@ -67,9 +129,14 @@ def flat(sequences: Any, name: str = "X") -> tuple[list[Any], np.ndarray]:
                     f"{'labels' if name == 'y' else 'tokens'}."
                 )
         sequences = [sequence.tolist() if isinstance(sequence, np.ndarray) else sequence for sequence in sequences]
-    starts = np.zeros(len(sequences) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, sequences), np.int64, len(sequences)), out=starts[1:])
-    return list(chain.from_iterable(sequences)), starts
+    return list(chain.from_iterable(sequences)), ends_of(map(len, sequences), len(sequences))
+
+
+def ends_of(lengths: Iterable[int], n: int) -> np.ndarray:
+    """Where each of n things begins if they lie one behind the other, and where the last ends."""
+    ends = np.zeros(n + 1, np.int64)
+    np.cumsum(np.fromiter(lengths, np.int64, n), out=ends[1:])
+    return ends
 
 
 def tokens_of(starts: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -94,7 +161,7 @@ def from_lengths(lengths: Any, n: int) -> np.ndarray:
         )
     given = np.asarray(lengths)
     if given.ndim != 1 or (given.dtype.kind not in "iu" and len(given)):
-        raise ValueError(f"lengths must be a list of whole numbers, one a sequence, not {_short(lengths)}.")
+        raise ValueError(f"lengths must be a list of whole numbers, one a sequence, not {short(repr(lengths), 60)}.")
     if len(given) and given.min() < 0:
         raise ValueError(
             f"lengths[{int(given.argmin())}] is {given.min()}: a sequence cannot have fewer tokens than 0."
@@ -102,9 +169,7 @@ def from_lengths(lengths: Any, n: int) -> np.ndarray:
     total = sum(given.tolist())  # which cannot overflow
     if total != n:
         raise ValueError(f"lengths sum up to {total}, but X has {n} rows: one a token.")
-    starts = np.zeros(len(given) + 1, np.int64)
-    np.cumsum(given, out=starts[1:])
-    return starts
+    return ends_of(given, len(given))
 
 
 def read_labels(y: Any, starts: np.ndarray, by_sequence: bool) -> Target:
@@ -160,8 +225,8 @@ def _distinct(labels: list[Any], starts: np.ndarray) -> np.ndarray:
     classes = np.unique(check_labels(np.array(list(kinds))))
     if len(classes) < len(kinds) or set(classes.tolist()) != set(kinds):
         raise ValueError(
-            f"The labels {_short(list(kinds))} cannot be told apart in an array of {classes.dtype}: NumPy drops NUL at "
-            "the end of strings, and digits of large numbers. Use other labels."
+            f"The labels {short(repr(list(kinds)), 60)} cannot be told apart in an array of {classes.dtype}: NumPy "
+            "drops NUL at the end of strings, and digits of large numbers. Use other labels."
         )
     return classes
 
@@ -173,9 +238,4 @@ def cut(labels: list[Any], starts: np.ndarray) -> list[list[Any]]:
 
 
 def _kind(thing: Any) -> str:
-    return f"{_short(thing)} ({type(thing).__name__})"
-
-
-def _short(thing: Any) -> str:
-    text = repr(thing)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return f"{short(repr(thing), 60)} ({type(thing).__name__})"

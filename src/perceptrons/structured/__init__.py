@@ -1,5 +1,5 @@
-"""The structured perceptron: outputs that have parts. Read `general.py`."""
+"""The structured perceptron: outputs that have parts. Read `estimator.py`."""
 
-from perceptrons.structured.general import StructuredPerceptron
+from perceptrons.structured.estimator import StructuredPerceptron
 
 __all__ = ["StructuredPerceptron"]

@@ -18,7 +18,7 @@ from perceptrons.training.votes import class_shares
 class Reading(Shown):
     """Properties of every estimator that covers a learner. Arrays are copies: writing to them changes nothing."""
 
-    _learner: Any  # what learning changes: training/learner.py, kernel/learner.py, structured/outputs.py
+    _learner: Any  # what learning changes: training/learner.py, kernel/learner.py, structured/learner.py
     history_: list[dict[str, Any]]
 
     @property

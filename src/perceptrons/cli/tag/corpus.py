@@ -15,7 +15,7 @@ from perceptrons.cli.tag.options import ColumnFormat, separator_named
 if TYPE_CHECKING:
     from perceptrons import SequencePerceptron
     from perceptrons.data.conll import ColumnFile
-    from perceptrons.sequence.badlabels import Healed
+    from perceptrons.sequence.allowed import Healed
 
 MANY = 5000  # labels, with which a chain is hopeless
 NEVER_EMPTY = ("upos", "head", "deprel")  # _ says there that nothing is known; elsewhere it is a value
@@ -153,7 +153,7 @@ def check_labels(corpus: Corpus) -> None:
 
 def heal_labels(corpus: Corpus, allowed: Any, on_bad_label: str) -> tuple[Corpus, "Healed | None"]:
     """The corpus with labels in an order that --allowed allows only, by the way that --on-bad-label names."""
-    from perceptrons.sequence.badlabels import check_way, heal_lists
+    from perceptrons.sequence.allowed import check_way, heal_lists
 
     with refusing(ValueError):
         check_way(on_bad_label, allowed)
@@ -189,7 +189,7 @@ def first_broken(corpus: Corpus, scheme: Any) -> tuple[int, str] | None:
     """The first token whose label a scheme forbids there, and what is wrong with it."""
     import numpy as np
 
-    from perceptrons.sequence.bigrams import barriers
+    from perceptrons.sequence.allowed import barriers
 
     classes = np.unique(list(set(chain.from_iterable(corpus.labels))))
     ends = [*classes.tolist(), None]

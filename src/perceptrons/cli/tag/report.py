@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from perceptrons import SequencePerceptron
     from perceptrons.cli.tag.corpus import Corpus
-    from perceptrons.sequence.badlabels import Healed
+    from perceptrons.sequence.allowed import Healed
 
 
 @dataclass

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.distributed.cluster import need_dask
+from perceptrons.distributed.shards import partitions
 from perceptrons.linear import Perceptron
 from perceptrons.sequence import SequencePerceptron
 
@@ -59,8 +60,6 @@ def score(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
     import dask.array as da
     from dask import delayed
 
-    from perceptrons.distributed.shards import partitions
-
     if isinstance(model, SequencePerceptron):
         if y is not None or sample_weight is not None:
             raise ValueError("X is a bag of pairs (tokens, labels): leave y and sample_weight out.")
@@ -103,8 +102,6 @@ def _by_block(model: Any, X: Any, work: Any, dtype: np.dtype, width: int) -> Any
     """An array of what `work` makes of each row block of X; width: columns of it, 0 for a plain vector."""
     import dask.array as da
     from dask import delayed
-
-    from perceptrons.distributed.shards import partitions
 
     sent = _sent(model)
     made = [delayed(work)(sent, block) for block in partitions(X, "X")]

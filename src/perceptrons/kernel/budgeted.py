@@ -1,23 +1,30 @@
-"""Learning on a budget, block by block: at most so many support examples, whatever comes (`passes/budget.py`)."""
+"""Learning on a budget, block by block: at most so many support examples, whatever comes (`passes/budget.py`).
+
+`training_set` chooses between this and a sweep, which has no budget.
+"""
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 
-from perceptrons.kernel.arrays import to_host
-from perceptrons.kernel.kernels import Points, check_symmetric
+from perceptrons.kernel.arrays import check_symmetric, place_of, to_host
+from perceptrons.kernel.kernels import Points
 from perceptrons.kernel.learner import KernelLearner
-from perceptrons.kernel.support import Growing
+from perceptrons.kernel.support_vectors import Growing
+from perceptrons.kernel.sweep import KernelFit, Sweep
 from perceptrons.passes.budget import FINE, FORGET_OLDEST, PROJECT, REMOVE_RANDOM, budget_walk
 from perceptrons.training.epochs import Counts
+from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import one_blas_thread
+from perceptrons.training.targets import Target
 
 BLOCK = 256
 POLICIES = {"remove_random": REMOVE_RANDOM, "forget_oldest": FORGET_OLDEST, "project": PROJECT}
 
 
-class Stream:
+class Budgeted(KernelFit):
     """A training set, or a block of a stream, learned from on a budget.
 
     Memory beside the model: a block of 256 examples, their kernel values with each other and with what is held. The
@@ -25,21 +32,12 @@ class Stream:
     project.
     """
 
-    def __init__(
-        self,
-        learner: KernelLearner,
-        points: Points,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-        eta: float,
-        *,
-        taken: np.ndarray | None = None,
-    ):
-        self.learner, self.points, self.y, self.weight, self.eta = learner, points, y, weight, eta
-        self.known = taken is not None  # is this a training set that may come again?
-        self.slot_of = np.full(len(points), -1) if taken is None else taken  # the place that each row has, or -1
+    def __init__(self, *examples: Any, **more: Any):
+        super().__init__(*examples, **more)
+        learner = self.learner
         self.row_of = Growing(learner.where.now.copy() if self.known else np.full(learner.n_support, -1))
         self.tiny = 1e-3 if learner.dtype == "float32" else 1e-8  # of K(x, x), that projecting may lose
+        self.before: tuple[Points, np.ndarray, float] | None = None  # support, averages, squared norm an epoch ago
 
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         """Learn from these examples in this order."""
@@ -66,7 +64,7 @@ class Stream:
         weight = None if self.weight is None else self.weight[which]
         with np.errstate(over="ignore"):  # the random numbers are a hash
             updates, loss, verdict = budget_walk(
-                K, G, self.y[which], learner.sign, weight, which, self.slot_of, held, learner.budget,
+                K, G, self.y[which], learner.sign, weight, which, self.taken, held, learner.budget,
                 POLICIES[learner.on_full], np.uint64(learner.seed % 2**64), self.tiny, self.eta, entered,
             )  # fmt: skip
         slots = np.flatnonzero(entered >= 0)
@@ -80,3 +78,45 @@ class Stream:
                 "learned before this example."
             )
         return Counts(len(which), int(updates), int(updates), float(loss))
+
+    # ---- what the loop over epochs asks: support examples are few, and norms follow from their kernel values
+
+    def norm(self) -> float:
+        points = self.learner.support.points()
+        return float(np.sqrt(max(0.0, self._inner(points, self.learner.coef, points, self.learner.coef))))
+
+    def change(self) -> float:
+        points = self.learner.support.points()
+        now, points = self.learner.average, points.take(np.arange(len(points)))
+        norm = self._inner(points, now, points, now)
+        before, self.before = self.before, (points, now, norm)
+        if before is None:
+            return np.inf
+        moved = norm + before[2] - 2 * self._inner(points, now, before[0], before[1])
+        return float(np.sqrt(max(0.0, moved) / norm)) if norm > 0 else np.inf
+
+    def _inner(self, A: Points, a: np.ndarray, B: Points, b: np.ndarray) -> float:
+        """<f, g> of two expansions."""
+        if not len(a) or not len(b):
+            return 0.0
+        if A.index is not None:
+            A = Points(self.points.rows, A.place, index=A.index)
+        return float((a * (to_host(self.learner.kernel(A, B)) @ b)).sum())
+
+
+def training_set(
+    learner: KernelLearner, X: Any, target: Target, weight: Any, eta: float, *, once: bool = False,
+    cache_bytes: float = 0, averages: bool = False, **asked: Any,
+) -> KernelFit:  # fmt: skip
+    """A model that has met the classes of examples, and them, to be trained on a budget or without. once: in one pass
+    in their order."""
+    with Uninterrupted():
+        learner.meet_classes(target.classes)
+        learner.support.settle(place_of(X))
+    points = learner.kernel.points(X)
+    if not once:
+        asked["taken"] = learner.taken_in(points)
+    examples = (learner, points, target.codes, weight, eta)
+    if learner.budget is not None:
+        return Budgeted(*examples, **asked)
+    return Sweep(*examples, cache_bytes=cache_bytes, averages=averages, ahead=once, **asked)

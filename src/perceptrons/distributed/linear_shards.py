@@ -1,6 +1,7 @@
-"""A `Perceptron` about to learn from shards: what all their parts have in common, and the model begun."""
+"""A `Perceptron` about to learn from shards: the data cut into them, and the model begun for all of them."""
 
 import copy
+import uuid
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NamedTuple
@@ -8,19 +9,34 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.distributed.bound import bound_of_run
-from perceptrons.distributed.parts import Common, Facts, together
-from perceptrons.distributed.shards import Shards, are_files, is_collection, of_arrays, of_collection, of_files
+from perceptrons.data import stream
+from perceptrons.data.source import Share, can_be_shared
+from perceptrons.distributed.cluster import Workers, gathered, scattered
+from perceptrons.distributed.shards import (
+    Shards,
+    are_files,
+    check_room,
+    computed,
+    dealt,
+    found_files,
+    how_many,
+    is_collection,
+    partitions,
+    refuse_options,
+)
+from perceptrons.distributed.worker_data import Common, Facts, FilesPart, Raw, raw_part, together
 from perceptrons.linear import Perceptron
 from perceptrons.training.choices import check_choices, method_of
 from perceptrons.training.fitting import LinearFit
-from perceptrons.training.inputs import as_rows, balanced_weights, check_weights
+from perceptrons.training.inputs import as_rows, balanced_weights, check_matrix, check_weights
 from perceptrons.training.labels import merge
 from perceptrons.training.learner import Learner
 from perceptrons.training.learning import Examples
-from perceptrons.training.targets import Target, check_named, read_classes
+from perceptrons.training.targets import Target, check_named, read_classes, read_target
 from perceptrons.training.weights import Weights
 
+BY_LINE = ("svmlight", "libsvm", "vw", "text", "jsonl")  # formats with an example a line, wherever one begins
+MOST = 10**6  # shards
 COMPLAINTS = 10  # about records that were skipped, so many are told
 
 
@@ -48,9 +64,6 @@ def check(estimator: Perceptron) -> None:
         raise ValueError("step='arow' cannot be mixed: its variances belong to one sequence of examples. Use 'pa1'.")
 
 
-bound = bound_of_run
-
-
 def data_of(
     client: Any, estimator: Perceptron, X: Any, y: Any, weight: Any, shards: int | None, reading: dict[str, Any]
 ) -> Shards:
@@ -59,11 +72,79 @@ def data_of(
         if y is not None or weight is not None:
             raise ValueError("X names files, which have labels and weights in them: leave y and sample_weight out.")
         return of_files(client, X, shards, reading)
-    if reading:
-        raise TypeError(f"fit() knows no option {next(iter(reading))!r}; options of reading go with file names only.")
+    refuse_options(reading)
     if is_collection(X):
         return of_collection(client, estimator, X, y, weight, shards)
     return of_arrays(client, estimator, X, y, weight, shards)
+
+
+def of_arrays(client: Any, estimator: Perceptron, X: Any, y: Any, weight: Any, shards: int | None) -> Shards:
+    """Arrays of this machine: rows are dealt to the shards at random, each keeps them in their order."""
+    model = Perceptron(**estimator.get_params())
+    X = check_matrix(model, X, reset=True, growth=model._growth())
+    target = read_target(y, X.shape[0])
+    if weight is not None:
+        target.weights(weight, None, stream=False)  # refuses what are no weights
+        weight = np.broadcast_to(np.asarray(weight, np.float64), X.shape[:1])
+    names = None if "_columns" not in model.__dict__ else list(model._columns)
+    number = how_many(client, shards, X.shape[0], "one an example")
+    which = dealt(X.shape[0], number, estimator._seed() if number > 1 else 0)
+    raws = []
+    for number, rows in enumerate(which):
+        part = slice(None) if len(which) == 1 else rows
+        one = target._replace(
+            codes=target.codes[part], indicator=None if target.indicator is None else target.indicator[part]
+        )
+        raws.append(Raw(X[part], one, None if weight is None else weight[part], names, (number, 0)))
+    check_room(client, max(_bytes(raw.X) for raw in raws))
+    workers = Workers(client)
+    return Shards(client, [[scattered(workers, raw)] for raw in raws], raws)
+
+
+def of_collection(client: Any, estimator: Any, X: Any, y: Any, weight: Any, shards: int | None) -> Shards:
+    """A dask array or dataframe: its partitions stay where they are, consecutive ones in a shard."""
+    from dask import delayed
+
+    blocks = [partitions(X, "X")]
+    for name, given in (("y", y), ("sample_weight", weight)):
+        if given is None and name == "y":
+            raise ValueError("y=None: labels are needed, a dask array or series with the partitions of X.")
+        blocks.append([None] * len(blocks[0]) if given is None else partitions(given, name, X))
+    n = len(blocks[0])
+    groups = np.array_split(np.arange(n), how_many(client, shards, n, "one a partition"))
+    plain = Perceptron(**estimator.get_params())
+    make = delayed(raw_part, pure=False)
+    asked = [
+        [make(*(column[b] for column in blocks), plain, (number, place)) for place, b in enumerate(group.tolist())]
+        for number, group in enumerate(groups)
+    ]
+    return Shards(client, computed(client, asked))
+
+
+def of_files(client: Any, files: Any, shards: int | None, reading: dict[str, Any]) -> Shards:
+    """Files that the workers read themselves: each shard some of them, or its share of each if they are fewer."""
+    found, recipe, divisible = gathered(Workers(client), client.submit(look, files, reading, pure=False))
+    most = (MOST, "whatever the cluster") if divisible else (len(found), "one a file, as these cannot be divided")
+    number = how_many(client, shards, *most)
+    token = uuid.uuid4().hex
+    parts = []
+    for i in range(number):
+        whole = number <= len(found)
+        group, share = (found[i::number], None) if whole else (found, Share(i, number))
+        parts.append([client.submit(FilesPart, group, recipe, i, token, share, pure=False)])
+    return Shards(client, parts, on_disk=True)
+
+
+def look(files: Any, reading: dict[str, Any]) -> tuple[list[str], dict[str, Any], bool]:
+    """The files, how all of them are read (their first block decides what is not said), and can parts of them be?"""
+    names = found_files(files)
+    reader = stream(*names, **reading)
+    for block in reader:
+        kind = {} if block.classes is None else {"text_labels": block.classes.dtype.kind in "UO"}
+        recipe = {**reading, **reader.recipe(), **kind, "many_classes": True}  # which was checked here
+        divisible = reader.format in BY_LINE and all(can_be_shared(path) for path in reader.files)
+        return names, {name: value for name, value in recipe.items() if value is not None}, divisible
+    raise ValueError(f"{', '.join(names)}: there is no example in it.")
 
 
 def shards_again(client: Any, model: Perceptron, X: Any, y: Any, reading: dict[str, Any]) -> Shards:
@@ -213,3 +294,7 @@ def _check_names(estimator: Perceptron, found: Facts, columns: Any) -> None:
         names = learned.names()
         if columns.names()[: len(names)] != names:
             raise ValueError("The files have other features than those that the model learned: read them like=model.")
+
+
+def _bytes(X: Any) -> int:
+    return int(X.nbytes) if isinstance(X, np.ndarray) else sum(a.nbytes for a in (X.data, X.indices, X.indptr))

@@ -1,4 +1,7 @@
-"""What the files of all models have in common: parameters, classes, counters, support examples, how training went."""
+"""What files of all models have in common: parameters, classes, counters, the training history, reading of files.
+
+Whatever in a file becomes an index is checked here against what it indexes: compiled loops check none.
+"""
 
 import itertools
 from collections.abc import Mapping
@@ -7,6 +10,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.features import Columns
+from perceptrons.features.recipe import check_recipe
+from perceptrons.kernel import KernelPerceptron
+from perceptrons.passes.state import LOG_COLUMNS
 from perceptrons.training.epochs import new_row
 from perceptrons.training.estimating import TUNED
 from perceptrons.training.places import COUNTED
@@ -31,9 +38,12 @@ def header_of(model: Any, /, **instead: Any) -> dict[str, Any]:
         parameters["random_state"] = learner.seed
     for name in parameters.keys() & set(BY_CLASS):
         parameters[name] = _pairs(parameters[name])
-    tuned = {} if TUNED not in model.__dict__ else {"recipe": _plain(model.recipe_)}
+    more: dict[str, Any] = {} if TUNED not in model.__dict__ else {"recipe": _plain(model.recipe_)}
+    if hasattr(learner, "classes"):
+        more["classes"] = [_plain(label) for label in learner.classes.tolist()]
+        more["classes_dtype"] = "object" if learner.classes.dtype == object else learner.classes.dtype.str
     return {
-        **tuned,
+        **more,
         "class": type(model).__name__,
         "parameters": {name: _plain(value) for name, value in parameters.items()},
         "seed": learner.seed,
@@ -54,21 +64,12 @@ def timeless(header: dict[str, Any]) -> dict[str, Any]:
     return header | {"report": report | {"history_": history}}
 
 
-def classes_of(model: Any) -> dict[str, Any]:
-    """What the header of a model with classes says of them."""
-    classes = model._learner.classes
-    return {
-        "classes": [_plain(label) for label in classes.tolist()],
-        "classes_dtype": "object" if classes.dtype == object else classes.dtype.str,
-    }
-
-
-def columns_of(model: Any) -> dict[str, Any]:
-    """What the header of a model of rows says of their columns."""
-    return {
-        "features": list(model._columns) if "_columns" in model.__dict__ else None,
-        "n_features": model._learner.n_features,
-    }
+def names_in(names: Any, n: int) -> list[str]:
+    """The names of n features: all differ, since a name is looked up for its place."""
+    demand(isinstance(names, list) and len(names) == n, "as many feature names as features")
+    strings = [str(name) for name in names]
+    demand(len(set(strings)) == n, "feature names that differ")
+    return strings
 
 
 def parameters_in(header: dict[str, Any]) -> dict[str, Any]:
@@ -106,12 +107,57 @@ def array_in(
     return array.copy()
 
 
+def index_in(
+    arrays: dict[str, np.ndarray], name: str, size: int, kind: Any = np.int64, shape: tuple[int, ...] | None = None
+) -> np.ndarray:
+    """A copy of an array of places among `size` things. shape: one dimension of any length if it is not given."""
+    index = array_in(arrays, name, arrays[name].shape[:1] if shape is None else shape, kind)
+    demand(not index.size or (int(index.min()) >= 0 and int(index.max()) < size), f"{name} from 0 to {size - 1}")
+    return index
+
+
+def ascending_in(arrays: dict[str, np.ndarray], name: str, size: int) -> np.ndarray:
+    """Places among `size` things, each once and in order."""
+    index = index_in(arrays, name, size)
+    demand(bool((index[1:] > index[:-1]).all()), f"{name} in order, each once")
+    return index
+
+
+def log_in(arrays: dict[str, np.ndarray], n_support: int, n_classes: int) -> np.ndarray:
+    """A log of updates that names support examples and classes that are there."""
+    demand(arrays["log"].ndim == 2, "a log of six columns")
+    log = array_in(arrays, "log", (len(arrays["log"]), LOG_COLUMNS), np.float64)
+    who, classes = log[:, 1], log[:, 2:4]
+    demand(bool((log[:, 4:] >= 0).all()), "a log of steps that are not negative")
+    demand(bool(((who >= 0) & (who < n_support)).all()), "a log that names support examples that are there")
+    demand(bool(((classes >= 0) & (classes < max(2, n_classes))).all()), "a log that names classes that are there")
+    return log
+
+
 def support_arrays(support: Any) -> dict[str, np.ndarray]:
     """Support examples by the names of their arrays; sparse ones stay sparse."""
     if not sp.issparse(support):
         return {"support": np.ascontiguousarray(support)}
     parts = {"data": support.data, "indices": support.indices, "indptr": support.indptr}
     return {f"support_{name}": part for name, part in parts.items()}
+
+
+def support_in(arrays: dict[str, np.ndarray], shape: tuple[int, int], kind: Any) -> Any:
+    """The support examples, an array or a CSR matrix of just this shape and type."""
+    if "support" in arrays:
+        support = arrays["support"].copy()
+    else:
+        parts = (arrays["support_data"], arrays["support_indices"], arrays["support_indptr"])
+        demand(all(part.dtype in (np.int32, np.int64) for part in parts[1:]), "whole numbers as indices")
+        starts = parts[2]  # SciPy does not look at them where the last is negative
+        in_order = starts.ndim == 1 and len(starts) == shape[0] + 1 and starts[0] == 0 and (np.diff(starts) >= 0).all()
+        demand(bool(in_order) and starts[-1] == len(parts[0]), "rows in order")
+        support = sp.csr_matrix(parts, shape=shape, copy=True)
+        support.check_format(full_check=True)
+    demand(support.shape == shape, "support examples of the stated shape")
+    numbers = support.data if sp.issparse(support) else support
+    demand(support.dtype == kind and bool(np.isfinite(numbers).all()), "support examples of finite numbers")
+    return support
 
 
 def strings_array(name: str, strings: list[str]) -> dict[str, np.ndarray]:
@@ -154,6 +200,47 @@ def classes_in(header: dict[str, Any]) -> np.ndarray:
     different = all(low < high for low, high in itertools.pairwise(labels))
     demand(different and classes.tolist() == labels, "sorted classes that differ")
     return classes
+
+
+def columns_of(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What header and arrays say of the columns of rows, and of the files that they were read from."""
+    header: dict[str, Any] = {
+        "features": list(model._columns) if "_columns" in model.__dict__ else None,
+        "n_features": model._learner.n_features,
+    }
+    if isinstance(model, KernelPerceptron) and not hasattr(model, "source_"):
+        return header, {}  # as files of kernel models were before they could learn from files
+    header |= {
+        "source": getattr(model, "source_", None),
+        "progress": getattr(model, "progress_", None),
+        "columns": None,
+    }
+    if getattr(model, "columns_", None) is None:
+        return header, {}
+    # a checkpoint is written while the reader goes on: names that the model has no weights for are left out
+    known = None if model.columns_.bits else model._learner.n_features
+    header["columns"], named = model.columns_.state(known)
+    return header, {f"columns_{name}": array for name, array in named.items()}
+
+
+def read_columns(model: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Tell a model of rows what their columns are, how files were read, and how the first epoch over them went."""
+    model.n_features_in_ = model._learner.n_features
+    if header["features"] is not None:
+        model.feature_names_in_ = names_in(header["features"], model.n_features_in_)
+    if header.get("source") is not None:
+        check_recipe(header["source"])
+        model.source_ = header["source"]
+        numbered = model.source_["format"] in ("svmlight", "libsvm", "npz", "arrays")
+        demand(numbered or header.get("columns") is not None, "the names of columns beside how files were read")
+    if header.get("progress") is not None:
+        model.progress_ = [(int(examples), int(mistakes)) for examples, mistakes in header["progress"]]
+        demand(all(0 <= n < COUNTED for row in model.progress_ for n in row), "counts in the progress")
+    if header.get("columns") is not None:
+        demand(header.get("source") is not None, "how files were read beside the names of columns")
+        named = {name.removeprefix("columns_"): array for name, array in arrays.items() if name.startswith("columns_")}
+        model.columns_ = Columns.from_state(header["columns"], named)
+        demand(model.columns_.n_columns == model.n_features_in_, "as many columns as features")
 
 
 def _report(report: dict[str, Any]) -> dict[str, Any]:

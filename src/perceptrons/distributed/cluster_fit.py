@@ -5,9 +5,11 @@ from contextlib import nullcontext
 from numbers import Integral
 from typing import Any
 
+from perceptrons.distributed import linear_shards, sequence_shards
+from perceptrons.distributed.bound import bound_of_run
 from perceptrons.distributed.cluster import check_installed, cluster_errors, connected
+from perceptrons.distributed.linear_shards import Begun
 from perceptrons.distributed.mixedfit import MixedFit, Watch
-from perceptrons.distributed.rows import Begun
 from perceptrons.distributed.shards import Shards
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.checkpoint import Checkpoint
@@ -16,6 +18,8 @@ from perceptrons.training.epochs import AT_REST, Outcome
 from perceptrons.training.estimating import unchanged_on_error
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.places import MIXINGS, check_mixed_place
+
+KINDS: dict[type, Any] = {Perceptron: linear_shards, SequencePerceptron: sequence_shards}
 
 
 def fit(
@@ -94,25 +98,22 @@ def fit(
         raise TypeError(f"checkpoint={checkpoint!r}: give a perceptrons.Checkpoint(path).")
     if watch is not None and not callable(watch):
         raise TypeError(f"watch={watch!r}: give a function of a dict.")
-    case = _case(estimator)
+    kind = _kind(estimator)
     if checkpoint is not None and estimator.early_stopping:
         raise ValueError("early_stopping does not go with a checkpoint: it would have to hold the best epoch too.")
-    case.check(estimator)
+    kind.check(estimator)
     with connected(client) as client, cluster_errors():
         check_installed(client)
-        Run(estimator, case, client, mixing, None if epochs is None else int(epochs), checkpoint, watch).run(
+        Run(estimator, kind, client, mixing, None if epochs is None else int(epochs), checkpoint, watch).run(
             X, y, shards, sample_weight=sample_weight, classes=classes, lengths=lengths, reading=reading
         )
     return estimator
 
 
-def _case(estimator: Any) -> Any:
-    from perceptrons.distributed import chains, rows
-
-    if type(estimator) is Perceptron:
-        return rows
-    if type(estimator) is SequencePerceptron:
-        return chains
+def _kind(estimator: Any) -> Any:
+    """The module that begins a model of this class."""
+    if type(estimator) in KINDS:
+        return KINDS[type(estimator)]
     raise TypeError(
         f"Only a Perceptron or a SequencePerceptron can be mixed, not {type(estimator).__name__}: the weights of "
         "others do not add up."
@@ -123,10 +124,10 @@ class Run:
     """One call of `fit`."""
 
     def __init__(
-        self, estimator: Any, case: Any, client: Any, mixing: str, epochs: int | None, checkpoint: Checkpoint | None,
+        self, estimator: Any, kind: Any, client: Any, mixing: str, epochs: int | None, checkpoint: Checkpoint | None,
         watch: Watch | None,
     ):  # fmt: skip
-        self.estimator, self.case, self.client, self.mixing = estimator, case, client, mixing
+        self.estimator, self.kind, self.client, self.mixing = estimator, kind, client, mixing
         self.epochs, self.checkpoint, self.watch = epochs, checkpoint, watch
         self.outcome = Outcome()
 
@@ -147,7 +148,7 @@ class Run:
                     raise ValueError(f"{place['path']}: {what}.")
                 check_mixed_place(place)
                 shards = place["shards"] if shards is None else shards
-            data, begun = self.case.begun(self.client, model, X, y, shards, warm=warm, **more)
+            data, begun = self.kind.begun(self.client, model, X, y, shards, warm=warm, **more)
             try:
                 before: dict[str, Any] = {"history": [], "orders": None}
                 if place is not None:
@@ -175,8 +176,8 @@ class Run:
             finally:
                 with Uninterrupted():
                     self._end(mixed)
-        if self.case.bound is not None:
-            model.mixing_bound_ = self.case.bound(model, data, begun.weighted)
+        if isinstance(model, Perceptron):  # the theorem is about examples, of which a sequence has very many rivals
+            model.mixing_bound_ = bound_of_run(model, data, begun.weighted)
 
     def _describe(self, shards: int) -> None:
         self.estimator.n_shards_, self.estimator.mixing_, self.estimator.mixing_bound_ = shards, self.mixing, None

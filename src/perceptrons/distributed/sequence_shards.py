@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from perceptrons.distributed.cluster import Workers, gathered, scattered
+from perceptrons.distributed.linear_shards import Begun
 from perceptrons.distributed.mixing import AnyWeights
-from perceptrons.distributed.parts import aligned
-from perceptrons.distributed.rows import Begun
 from perceptrons.distributed.shards import (
     Shards,
     are_files,
@@ -21,27 +19,23 @@ from perceptrons.distributed.shards import (
     found_files,
     how_many,
     is_collection,
+    refuse_options,
 )
+from perceptrons.distributed.worker_data import aligned
 from perceptrons.passes.chain import ChainRule, Limits
 from perceptrons.rows import Sparse
 from perceptrons.sequence import SequencePerceptron
-from perceptrons.sequence.bigrams import check_allowed
+from perceptrons.sequence.allowed import check_allowed
+from perceptrons.sequence.chain_weights import ChainWeights
 from perceptrons.sequence.choices import check_choices
-from perceptrons.sequence.fitting import ChainFit
-from perceptrons.sequence.inputs import features_for, read_tokens
-from perceptrons.sequence.learner import ChainLearner, limits, rule_of
-from perceptrons.sequence.tokens import Tokens, ones, read_labels
-from perceptrons.sequence.weights import ChainWeights
+from perceptrons.sequence.learner import ChainFit, ChainLearner, limits, rule_of
+from perceptrons.sequence.token_features import features_for, read_tokens
+from perceptrons.sequence.tokens import Tokens, ones, read_labels, tokens_of
 from perceptrons.training.epochs import Counts, hold_out, visiting_order
 from perceptrons.training.labels import merge
 from perceptrons.training.targets import Target, check_named, read_classes
 
-bound = None  # the theorem is about examples, of which a sequence has exponentially many rivals
-
-
-def check(estimator: SequencePerceptron) -> None:
-    """Raise ValueError for parameters that make no sense."""
-    check_choices(estimator)
+check = check_choices
 
 
 class ChainCommon(NamedTuple):
@@ -88,14 +82,10 @@ class Numbered(NamedTuple):
 
 def numbered(tokens: Tokens, codes: np.ndarray, which: np.ndarray | None, where: tuple[int, int]) -> Numbered:
     """Some of the sequences; None: all of them."""
-    (values, columns, ends), starts = tokens
-    plain = values.strides == (0,)
+    plain = tokens.rows.values.strides == (0,)
     if which is not None:
-        every = np.concatenate([np.arange(starts[i], starts[i + 1]) for i in which])
-        shape = (len(ends) - 1, int(columns.max(initial=0)) + 1)
-        X = sp.csr_matrix((np.zeros(len(columns), np.int8) if plain else values, columns, ends), shape=shape)[every]
-        values, columns, ends, codes = X.data, X.indices, X.indptr.astype(ends.dtype), codes[every]
-        starts = np.concatenate([[0], np.cumsum(np.diff(starts)[which])]).astype(starts.dtype)
+        tokens, codes = tokens.sequences(which), codes[tokens_of(tokens.starts, which)[0]]
+    (values, columns, ends), starts = tokens
     return Numbered(None if plain else values, columns, ends, starts, codes, where)
 
 
@@ -161,8 +151,7 @@ def begun(
                 "X has the labels in it, a pair (tokens, labels) each or a column: leave y and lengths out."
             )
         return _of_workers(client, estimator, X, shards, warm, named, reading)
-    if reading:
-        raise TypeError(f"fit() knows no option {next(iter(reading))!r}; options of reading go with file names only.")
+    refuse_options(reading)
     return _of_here(client, estimator, X, y, lengths, shards, warm, named)
 
 
@@ -176,7 +165,8 @@ def _of_here(
     common = _begin(estimator, features, target.classes, named, read.dtype, warm)
     target = target.among(estimator._learner.classes)
     check_allowed(common.bounds.barrier, target.codes, read.starts, target.classes, estimator.allowed)
-    tokens = estimator._meet(read, estimator._learner.classes, anew=True)
+    tokens = estimator._learner.meet(read, estimator._learner.classes, anew=True)
+    estimator.n_features_in_ = estimator._learner.n_features
     n, parts = len(tokens.starts) - 1, []
     which = dealt(n, how_many(client, shards, n, "one a sequence"), estimator._learner.seed)
     for number, chosen in enumerate(which):
@@ -203,11 +193,9 @@ def _of_workers(
             for i, group in enumerate(groups)
         ]
     else:
-        if reading:
-            raise TypeError(
-                f"fit() knows no option {next(iter(reading))!r}; options of reading go with file names only."
-            )
         from dask import delayed
+
+        refuse_options(reading)
 
         blocks = X.to_delayed(optimize_graph=False)
         number = how_many(client, shards, len(blocks), "one a partition")

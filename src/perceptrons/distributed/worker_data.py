@@ -1,4 +1,4 @@
-"""What workers hold: the examples of a shard, or a block of them, ready to be passed over. Tasks are in `tasks.py`."""
+"""What workers hold: the examples of a shard, or a block of them, ready to be passed over."""
 
 import copy
 from collections.abc import Iterator

@@ -22,8 +22,7 @@ from perceptrons.passes.attributes import (
 )
 from perceptrons.rows import Sparse
 from perceptrons.sequence.grammar import Template, View, name_of, seen
-from perceptrons.sequence.strings import numbered, only
-from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place, tokens_of
+from perceptrons.sequence.tokens import Tokens, flat, hashed, numbered, ones, only, place, tokens_of
 from perceptrons.stirring import SECRET
 from perceptrons.training.owning import Owning
 

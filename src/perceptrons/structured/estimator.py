@@ -1,4 +1,4 @@
-"""`StructuredPerceptron`, the estimator for outputs of any kind. The rule: `outputs.py`; what it asks: `asking.py`."""
+"""`StructuredPerceptron`, the estimator for outputs of any kind. The rule, and what it asks the model: `learner.py`."""
 
 import copy
 import sys
@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from perceptrons.structured.asking import Asking
-from perceptrons.structured.outputs import OutputFit, OutputLearner, Rule
+from perceptrons.structured.learner import OutputFit, OutputLearner, Questions, Rule
 from perceptrons.training.choices import DOMAINS as LINEAR
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.estimating import Training, unchanged_on_error
@@ -128,25 +127,10 @@ class StructuredPerceptron(Training, BaseEstimator):
     """
 
     def __init__(
-        self,
-        model,
-        *,
-        combine="average",
-        eta0=1.0,
-        margin=None,
-        step="constant",
-        C=1.0,
-        max_iter=10,
-        tol=None,
-        shuffle=True,
-        random_state=0,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        max_seconds=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        self, model, *, combine="average", eta0=1.0, margin=None, step="constant", C=1.0, max_iter=10, tol=None,
+        shuffle=True, random_state=0, early_stopping=False, validation_fraction=0.1, n_iter_no_change=5,
+        max_seconds=None, warm_start=False, verbose=0,
+    ):  # fmt: skip
         self.model = model
         self.combine = combine
         self.eta0 = eta0
@@ -181,7 +165,7 @@ class StructuredPerceptron(Training, BaseEstimator):
         with self._unchanged_on_error():
             self._check_choices()
             n, examples = read_examples(X, y)
-            ask = Asking(self.model)
+            ask = Questions(self.model)
             self._begin_copy(ask, anew=not self.warm_start)
             train, held_out = None, None
             if self.early_stopping:
@@ -207,7 +191,7 @@ class StructuredPerceptron(Training, BaseEstimator):
         with self._unchanged_on_error():
             self._check_choices()
             n, examples = read_examples(X, y)
-            ask = Asking(self.model)
+            ask = Questions(self.model)
             self._begin_copy(ask, anew=False)
             with Uninterrupted() as hold:
                 fit = OutputFit(self._learner, examples, ask, self._rule(), self.combine)
@@ -228,7 +212,7 @@ class StructuredPerceptron(Training, BaseEstimator):
         """
         self._check_again()
         with self._unchanged_on_error():
-            ask = Asking(self.model)
+            ask = Questions(self.model)
             if not hasattr(self, "_learner"):
                 self._begin(ask)
             with Uninterrupted():
@@ -242,7 +226,7 @@ class StructuredPerceptron(Training, BaseEstimator):
         learner = self._fitted()
         self._check_choices()
         n, X = read_sequence(X, "X")
-        ask, answers = Asking(self.model), []
+        ask, answers = Questions(self.model), []
         w = learner.predicting(self.combine, ask.size())
         for i in range(n):
             ask.at = f"X[{i}]"
@@ -254,7 +238,7 @@ class StructuredPerceptron(Training, BaseEstimator):
         takes time in proportion to all of them: combine="last" is faster where learning and predicting take turns."""
         learner = self._fitted()
         self._check_again()
-        ask = Asking(self.model)
+        ask = Questions(self.model)
         return ask.decode(x, learner.predicting(self.combine, ask.size()))
 
     def score(self, X, y):
@@ -262,7 +246,7 @@ class StructuredPerceptron(Training, BaseEstimator):
         learner = self._fitted()
         self._check_choices()
         n, examples = read_examples(X, y)
-        return OutputFit(learner, examples, Asking(self.model), self._rule(), self.combine).right(np.arange(n))
+        return OutputFit(learner, examples, Questions(self.model), self._rule(), self.combine).right(np.arange(n))
 
     # ---- what was learned
 
@@ -285,11 +269,11 @@ class StructuredPerceptron(Training, BaseEstimator):
 
     # ---- the small steps of learning
 
-    def _begin(self, ask: Asking) -> None:
+    def _begin(self, ask: Questions) -> None:
         self._learner = OutputLearner(ask.size(), self._seed())
         self._tell(None)
 
-    def _begin_copy(self, ask: Asking, anew: bool) -> None:
+    def _begin_copy(self, ask: Questions, anew: bool) -> None:
         """A learner that can be thrown away if learning fails."""
         if anew or not hasattr(self, "_learner"):
             self._begin(ask)

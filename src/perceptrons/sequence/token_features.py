@@ -1,4 +1,7 @@
-"""Features by name: attribute strings, or dicts of features, one a token. What came in training has a number."""
+"""Features of tokens as users give them: attribute strings, dicts of features, or the rows of a matrix.
+
+What came in training has a number; features of raw tokens by templates: `template_features.py`.
+"""
 
 import math
 from collections.abc import Mapping
@@ -6,13 +9,59 @@ from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from perceptrons.rows import Sparse
-from perceptrons.sequence.strings import numbered, only
-from perceptrons.sequence.tokens import Tokens, flat, hashed, ones, place, tokens_of
-from perceptrons.training.inputs import Growth, largest
+from perceptrons.sequence.tokens import (
+    TokenFeatures,
+    Tokens,
+    ends_of,
+    flat,
+    from_lengths,
+    hashed,
+    numbered,
+    ones,
+    only,
+    place,
+    tokens_of,
+)
+from perceptrons.training.inputs import Growth, check_matrix, largest
 
 LISTS = (list, tuple, set, frozenset)
+
+
+def is_matrix(X: Any) -> bool:
+    """Does X have a row a token, and no sequences?"""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 2 and X.dtype.kind in "biufc"
+    return isinstance(X, TokenFeatures) or sp.issparse(X) or hasattr(X, "columns")
+
+
+def features_for(estimator: Any, X: Any) -> Any:
+    """What gives features their numbers, for a model that begins with these sequences."""
+    if is_matrix(X):
+        for name, plain in (("templates", None), ("min_count", 1), ("hash_bits", None)):
+            if getattr(estimator, name) != plain:
+                raise ValueError(f"{name}={getattr(estimator, name)!r} is for tokens, but X is a matrix of features.")
+        return MatrixFeatures(0)
+    if estimator.templates is not None:
+        return estimator.templates._features(int(estimator.min_count), estimator.hash_bits)
+    return NamedFeatures(int(estimator.min_count), estimator.hash_bits)
+
+
+def read_tokens(estimator: Any, features: Any, X: Any, lengths: Any, reset: bool) -> Any:
+    """The tokens of sequences as these features read them, checked. reset: of a model that begins."""
+    dtype = None if reset else estimator._learner.dtype
+    growth = Growth(eta=float(estimator.eta0))
+    if features.kind == "matrix":
+        if not is_matrix(X):
+            raise ValueError("The model was begun with a matrix, and X is a list of sequences now: fit it anew.")
+        return features.read(X, lengths, dtype, growth, estimator, reset)
+    if is_matrix(X):
+        raise ValueError("The model was begun with lists of tokens, and X is a matrix now: fit it anew.")
+    if lengths is not None:
+        raise ValueError("lengths is for a matrix; X is a list of sequences, whose lengths are seen.")
+    return features.read(X, dtype, growth)
 
 
 class NamedFeatures:
@@ -41,7 +90,7 @@ class NamedFeatures:
         if kinds & {set, frozenset}:  # in an order that is the same tomorrow
             tokens = [sorted(token, key=str) if isinstance(token, set | frozenset) else token for token in tokens]
         if kinds <= set(LISTS):
-            values, ends = None, _ends(map(len, tokens), len(tokens))
+            values, ends = None, ends_of(map(len, tokens), len(tokens))
             strings, codes = _strings(tokens, starts)
         else:
             names, values, ends = _from_dicts(tokens, starts, largest(dtype or np.float64, growth))
@@ -107,12 +156,6 @@ class Named(NamedTuple):
         chosen, ends = tokens_of(self.ends, tokens)
         values = None if self.values is None else self.values[chosen]
         return Named(*only(self.strings, self.codes[chosen]), values, ends, starts)
-
-
-def _ends(lengths: Any, n: int) -> np.ndarray:
-    ends = np.zeros(n + 1, np.int64)
-    np.cumsum(np.fromiter(lengths, np.int64, n), out=ends[1:])
-    return ends
 
 
 def _strings(tokens: list[Any], starts: np.ndarray) -> tuple[list[str], np.ndarray]:
@@ -188,3 +231,51 @@ def _add(
             if number:
                 names.append(name)
                 values.append(number)
+
+
+class Matrix(NamedTuple):
+    """A checked CSR matrix, and where in it each sequence begins."""
+
+    X: Any
+    starts: np.ndarray
+
+    @property
+    def dtype(self) -> Any:
+        return self.X.dtype
+
+    def sequences(self, which: np.ndarray) -> "Matrix":
+        """Some of the sequences."""
+        tokens, starts = tokens_of(self.starts, which)
+        return Matrix(self.X[tokens], starts)
+
+
+class MatrixFeatures:
+    """So many columns, and no more can come."""
+
+    kind = "matrix"
+
+    def __init__(self, n_features: int, columns: list[str] | None = None):
+        self.n_features, self.columns = n_features, columns
+
+    def names(self) -> list[str]:
+        return self.columns or [f"x{column}" for column in range(self.n_features)]
+
+    def read(self, X: Any, lengths: Any, dtype: Any, growth: Growth, estimator: Any, reset: bool) -> Matrix:
+        if isinstance(X, TokenFeatures):
+            if lengths is not None:
+                raise ValueError("X says itself how long its sequences are: leave lengths out.")
+            X, lengths = X.matrix, X.lengths
+        if np.shape(X)[0] == 0:  # scikit-learn refuses it, but a block of empty sequences is none to stumble over
+            row = np.zeros((1, np.shape(X)[1]), getattr(X, "dtype", np.float64))
+            X = check_matrix(estimator, row, reset=reset, dtype=dtype, growth=growth)[:0]
+        else:
+            X = check_matrix(estimator, X, reset=reset, dtype=dtype, growth=growth)
+        return Matrix(X if sp.issparse(X) else sp.csr_matrix(X), from_lengths(lengths, X.shape[0]))
+
+    def forget_waiting(self) -> None:
+        """Nothing waits."""
+
+    def tokens(self, read: Matrix, dtype: Any, learn: bool) -> Tokens:
+        X = read.X
+        starts = X.indptr.astype(np.int64, copy=False)  # one type to compile for
+        return Tokens(Sparse(X.data.astype(dtype, copy=False), X.indices, starts), read.starts)

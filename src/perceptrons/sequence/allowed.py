@@ -1,0 +1,170 @@
+"""Which labels may follow each other, as `allowed` says: barriers between labels, and labels that break them.
+
+Sequences with such labels are refused, left out, or their labels repaired, and counted.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.sequence.tokens import cut, flat, place, read_labels, target_of, tokens_of
+from perceptrons.training.targets import Target
+
+SCHEMES = ("bio", "bioes")
+INSIDE = {"bio": ("I",), "bioes": ("I", "E")}  # kinds of tags that go on with a phrase
+UNFINISHED = {"bio": (), "bioes": ("B", "I")}  # kinds after which a phrase has to go on
+WAYS = ("raise", "skip", "repair")
+CLOSED = {"B": "S", "I": "E"}  # how a tag reads where its phrase ends
+OPENED = {"I": "B", "E": "S"}  # how a tag reads where its phrase begins
+
+
+def barriers(allowed: Any, classes: np.ndarray, stream: bool) -> np.ndarray:
+    """(labels + 1, labels + 1), from and to, the last for both ends: 0, or minus infinity for what is forbidden.
+
+    stream: labels that are not known may still come.
+    """
+    labels = classes.tolist()
+    barrier = np.zeros((len(labels) + 1, len(labels) + 1))
+    if isinstance(allowed, Mapping):
+        known = {None, *labels}
+        named = {*allowed, *(follower for followers in allowed.values() for follower in _several(followers))} - {None}
+        unknown = sorted(map(str, named - known))
+        if unknown and not stream:
+            raise ValueError(f"allowed names the labels {', '.join(unknown[:5])}, which are not among {labels[:10]}.")
+        for before, followers in allowed.items():
+            if before in known:
+                row = len(labels) if before is None else labels.index(before)
+                barrier[row, :-1] = [0.0 if label in _several(followers) else -np.inf for label in labels]
+    elif allowed is not None:
+        if not all(isinstance(label, str) for label in labels):
+            raise ValueError(f"allowed={allowed!r} needs labels such as 'B-NP', not {labels[:3]}.")
+        tags = [tuple(label.partition("-")[::2]) for label in labels] + [("", "")]
+        for i, (kind, phrase) in enumerate(tags):
+            for j, (next_kind, next_phrase) in enumerate(tags):
+                goes_on = next_kind in INSIDE[allowed]
+                begun = kind in ("B", "I") and phrase == next_phrase
+                if (goes_on and not begun) or (kind in UNFINISHED[allowed] and not goes_on):
+                    barrier[i, j] = -np.inf
+        barrier[-1, -1] = 0.0
+    return barrier
+
+
+def broken_steps(barrier: np.ndarray, y: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The tokens whose labels may not follow what is before them, and those whose labels may not be the last."""
+    if not barrier.any() or not len(y):
+        return np.empty(0, np.intp), np.empty(0, np.intp)
+    full, before = np.flatnonzero(np.diff(starts)), before_each(y, starts, len(barrier) - 1)
+    ends = starts[full + 1] - 1
+    return np.flatnonzero(barrier[before, y] < 0), ends[barrier[y[ends], len(barrier) - 1] < 0]
+
+
+def before_each(y: np.ndarray, starts: np.ndarray, outside: int) -> np.ndarray:
+    """The label before each token's; outside: before the first of a sequence."""
+    before = np.empty(len(y), np.intp)
+    before[1:] = y[:-1]
+    before[starts[np.flatnonzero(np.diff(starts))]] = outside
+    return before
+
+
+def check_allowed(barrier: np.ndarray, y: np.ndarray, starts: np.ndarray, classes: np.ndarray, allowed: Any) -> None:
+    """Raise ValueError for labels that break what is allowed, saying where."""
+    bad, stops = broken_steps(barrier, y, starts)
+    if not len(bad) and not len(stops):
+        return
+    if len(bad):
+        at = int(bad[0])
+        before = before_each(y, starts, len(classes))[at]
+        what = f"{classes[y[at]]} " + ("at the beginning" if before == len(classes) else f"after {classes[before]}")
+    else:
+        at = int(stops[0])
+        what = f"{classes[y[at]]} at the end"
+    rule = repr(allowed) if isinstance(allowed, str) else "the given bigrams"
+    ways = '"skip" or "repair"' if isinstance(allowed, str) else '"skip"'
+    raise ValueError(
+        f"y has {what}, at {place(starts, at)}, which allowed={rule} forbids: correct the labels, pass on_bad_label="
+        f"{ways} to fit, or train without it."
+    )
+
+
+class Healed(NamedTuple):
+    """Labels that keep to what is allowed. kept: the sequences that are left; None: all."""
+
+    target: Target
+    kept: np.ndarray | None
+    skipped: int  # sequences left out
+    repaired: int  # labels changed
+
+
+def check_way(on_bad_label: Any, allowed: Any) -> None:
+    """Raise ValueError for a way that does not exist, or does not go with what is allowed."""
+    if on_bad_label not in WAYS:
+        raise ValueError(f"on_bad_label must be one of {', '.join(map(repr, WAYS))}, not {on_bad_label!r}.")
+    if on_bad_label != "raise" and allowed is None:
+        raise ValueError(
+            f"on_bad_label={on_bad_label!r} is about labels that `allowed` forbids, but allowed=None forbids none: "
+            'set allowed="bio" or the like.'
+        )
+    if on_bad_label == "repair" and allowed not in SCHEMES:
+        raise ValueError('on_bad_label="repair" needs allowed="bio" or "bioes": other rules do not say how.')
+
+
+def heal(target: Target, starts: np.ndarray, allowed: Any, on_bad_label: str) -> Healed:
+    """Skip or repair the sequences that have a label which is not allowed where it stands."""
+    bad = np.concatenate(broken_steps(barriers(allowed, target.classes, stream=True), target.codes, starts))
+    which = np.unique(np.searchsorted(starts, bad, side="right") - 1)
+    if on_bad_label == "raise" or not len(which):
+        return Healed(target, None, 0, 0)
+    labels = target.classes.astype(object)[target.codes]
+    if on_bad_label == "skip":
+        kept = np.setdiff1d(np.arange(len(starts) - 1), which)
+        tokens, ends = tokens_of(starts, kept)
+        return Healed(target_of(labels[tokens].tolist(), ends), kept, len(which), 0)
+    changed = 0
+    for i in which.tolist():
+        part = slice(starts[i], starts[i + 1])
+        mended = repaired(labels[part].tolist(), allowed)
+        changed += sum(a != b for a, b in zip(labels[part], mended, strict=True))
+        labels[part] = mended
+    return Healed(target_of(labels.tolist(), starts), None, 0, changed)
+
+
+def healed(read: Any, y: Any, by_sequence: bool, allowed: Any, on_bad_label: str) -> tuple[Any, Healed]:
+    """Sequences as features read them, and their labels, of those that are kept. by_sequence: see `read_labels`."""
+    check_way(on_bad_label, allowed)
+    target = read_labels(y, read.starts, by_sequence)
+    if on_bad_label == "raise":
+        return read, Healed(target, None, 0, 0)
+    found = heal(target, read.starts, allowed, on_bad_label)
+    return (read if found.kept is None else read.sequences(found.kept)), found
+
+
+def repaired(labels: list[str], scheme: str) -> list[str]:
+    """The labels of one sequence as conlleval reads them: the same phrases, written as the scheme wants them.
+
+    A stray I-X becomes B-X. In "bioes" a stray E-X becomes S-X, and where a phrase breaks off B-X becomes S-X and I-X
+    becomes E-X.
+    """
+    tags = [label.partition("-") for label in labels]
+    before = ("", "", "")
+    for t, (kind, hyphen, phrase) in enumerate(tags):
+        if kind in INSIDE[scheme] and not (before[0] in ("B", "I") and before[2] == phrase):
+            tags[t] = (OPENED[kind], hyphen, phrase)
+        before = tags[t]
+    for t, (kind, hyphen, phrase) in enumerate(tags):
+        after = tags[t + 1] if t + 1 < len(tags) else ("", "", "")
+        if kind in UNFINISHED[scheme] and not (after[0] in INSIDE[scheme] and after[2] == phrase):
+            tags[t] = (CLOSED[kind], hyphen, phrase)
+    return ["".join(tag) for tag in tags]
+
+
+def heal_lists(y: list[list[str]], allowed: Any, on_bad_label: str) -> tuple[list[list[str]], Healed]:
+    """The same for lists of labels, a list per sequence; of those that are kept."""
+    starts = flat(y, "y")[1]
+    healed = heal(read_labels(y, starts, by_sequence=True), starts, allowed, on_bad_label)
+    ends = starts if healed.kept is None else tokens_of(starts, healed.kept)[1]
+    return cut(healed.target.classes.astype(object)[healed.target.codes].tolist(), ends), healed
+
+
+def _several(followers: Any) -> Any:
+    return (followers,) if isinstance(followers, str) else followers
