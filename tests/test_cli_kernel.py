@@ -10,7 +10,8 @@ from sklearn.metrics import confusion_matrix
 import perceptrons
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.cli import main
-from perceptrons.cli.kernels import LINEAR_ONLY, KernelName, Policy
+from perceptrons.cli.options import Kernel, OnFull
+from perceptrons.cli.train import LINEAR_ONLY
 from perceptrons.kernel.choices import DOMAINS
 from perceptrons.kernel.kernels import NAMES as KERNELS
 from perceptrons.training.parameters import Words
@@ -75,8 +76,8 @@ def test_options_give_the_coefficients_that_python_gives(run, folder, animals, t
 
 
 def test_words_that_options_know_are_those_of_the_library():
-    assert set(KERNELS) == {*KernelName, "precomputed"}
-    assert DOMAINS["on_full"] == (Words(tuple(Policy)),)
+    assert set(KERNELS) == {*Kernel, "precomputed"}
+    assert DOMAINS["on_full"] == (Words(tuple(OnFull)),)
     linear, kernel = Perceptron().get_params(), KernelPerceptron().get_params()
     assert set(LINEAR_ONLY) <= linear.keys() - kernel.keys()
 

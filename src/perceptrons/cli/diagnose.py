@@ -12,8 +12,7 @@ from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, save_text
 from perceptrons.cli.inputs import opened, whole
 from perceptrons.cli.options import READING, takes
-from perceptrons.cli.progress import Waiting
-from perceptrons.cli.screen import as_json, count, grid, heading, percent, plain, screen
+from perceptrons.cli.screen import Waiting, as_json, count, grid, heading, percent, plain, screen
 from perceptrons.cli.train import check_classes
 from perceptrons.cli.weights import name_of
 

@@ -24,7 +24,7 @@ from perceptrons.cli.inputs import (
     split_whole,
 )
 from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
-from perceptrons.cli.screen import as_json, plain, screen
+from perceptrons.cli.screen import Waiting, as_json, plain, screen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -187,8 +187,6 @@ def _on_files(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     reader = opened(files, asked)
     table = None
     if asked.in_memory:
-        from perceptrons.cli.progress import Waiting
-
         with Waiting("Reading ...", shown=not (asked.quiet or asked.json)):
             table = read_within(reader, asked.in_memory, said=False)
     if table is not None:
@@ -264,8 +262,6 @@ def _data(asked: Any) -> Any:
 
 def _fit(model: "AnyModel", table: "Table", asked: Any) -> None:
     """Fit the model; a spinner turns meanwhile if somebody is watching."""
-    from perceptrons.cli.progress import Waiting
-
     about = None if str(table.path) == "digits" else table.path
     model.set_params(verbose=int(asked.verbose and not asked.quiet))
     waiting = Waiting("Learning ...", shown=not (asked.quiet or asked.json or asked.verbose))
@@ -328,7 +324,8 @@ def check_classes(table: "Table", many_classes: bool) -> None:
     if what is not None:
         raise BadInputError(f"{table.path}: {what}")
     if len(labels) < 2:
-        raise BadInputError(f"{table.path}: has only one class, {plain(labels[0])}: a classifier needs at least two.")
+        one = plain(repr(labels[0]))
+        raise BadInputError(f"{table.path}: has only one class, {one}: a classifier needs at least two.")
 
 
 def _size(table: "Table") -> str:

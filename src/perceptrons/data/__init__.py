@@ -228,7 +228,8 @@ def like_model(
         raise ValueError(f"What the model says about reading files makes no sense (format {learned[:40]!r}).")
     if format is None:
         named = _format_by_name(paths[0])
-        format = named if named == "npz" or learned not in FORMATS or {named, learned} <= {*NAMED} else learned
+        tables = named in NAMED and learned in (*NAMED, *SPARSE)  # a table names its features, or counts them
+        format = named if named == "npz" or learned not in FORMATS or tables else learned
         format = stream_format(paths) if format is None else format
     unnamed = learned not in NAMED and getattr(model, "columns_", None) is None
     if format in ("npz", "arrays") or (format in NAMED and unnamed):
