@@ -401,8 +401,8 @@ def test_output_goes_into_a_pipe_that_ends_early(tmp_path):
 @pytest.mark.parametrize(
     ("content", "arguments", "about"),
     [
-        ("a,b,kind\n1,2,x\n1,oops,y\n", [], r"data.csv:3:2: .*'oops' is not a number"),
-        ("a,kind\n1,x\n2,x\n", [], "data.csv: y has only one class, 'x'"),
+        ("a,b,kind\n1,2,x\n1,oops,y\n2,3,x\n", [], r"data.csv:3:2: .*'oops' is not a number"),
+        ("a,kind\n1,x\n2,x\n", [], "data.csv: has only one class, 'x'"),
         ("a,price\n" + "".join(f"{k},{k}.5\n" for k in range(60)), [], "60 different labels in column .price."),
         (XOR, ["--max-seconds", "0"], "--max-seconds 0: give a number above 0"),
         (XOR, ["--max-seconds", "nan"], "--max-seconds nan"),
