@@ -186,6 +186,10 @@ def with_groups(data: Sequence[Path], asked: Any, column: str) -> tuple["Table",
     """All examples, and for each the value of a column that is not a feature, but a group."""
     if STDIN in data:
         raise BadInputError("--group-column reads DATA twice, and standard input can be read only once.")
+    from perceptrons.data import NAMED
+
+    if (named := opened(data, asked).format) not in NAMED:
+        raise BadInputError(f"--group-column: files of format {named} have no columns with names: leave it out.")
     ignore = [*(asked.ignore or []), column]
     table = whole(opened(data, _changed(asked, ignore=ignore)))
     label = table.source.get("label_column")
