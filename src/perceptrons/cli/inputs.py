@@ -90,6 +90,11 @@ def name_of(reader: "Reader | Table") -> str:
     return str(files[0]) if len(files) == 1 else f"{count(len(files), 'file')}: {files[0]} ... {files[-1]}"
 
 
+def for_machines(files: Sequence[Path]) -> str | list[str]:
+    """The data as JSON names them."""
+    return str(files[0]) if len(files) == 1 else [str(path) for path in files]
+
+
 def skipped_in_words(reader: Any) -> str:
     """3 records were skipped, the first: a.svm:7:3: ..."""
     were = "record was" if reader.skipped == 1 else "records were"

@@ -17,6 +17,7 @@ from perceptrons.cli.inputs import (
     WithoutTest,
     blocks_of,
     check_files,
+    for_machines,
     like_table,
     name_of,
     opened,
@@ -257,7 +258,7 @@ def _data(asked: Any) -> Any:
     """The data as JSON names them."""
     if not asked.data:
         return "digits" if asked.example is None else asked.example.value
-    return str(asked.data[0]) if len(asked.data) == 1 else [str(path) for path in asked.data]
+    return for_machines(asked.data)
 
 
 def _fit(model: "AnyModel", table: "Table", asked: Any) -> None:
