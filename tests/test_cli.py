@@ -1,5 +1,6 @@
 """The command line, run in this process through `main`, and as a process of its own where pipes and signals matter."""
 
+import io
 import json
 import os
 import re
@@ -16,7 +17,7 @@ from typer.testing import CliRunner
 import perceptrons
 from perceptrons import Perceptron
 from perceptrons.cli import app, main
-from perceptrons.cli.train import Combine, Multiclass, Step
+from perceptrons.cli.options import Combine, Multiclass, Step
 from perceptrons.training.choices import DOMAINS
 from perceptrons.training.parameters import Words
 from tests.processes import started
@@ -73,6 +74,11 @@ def answers(folder, animals):
     return model.classes_[np.argmax(animals[0] @ model.coef_.T + model.intercept_, axis=1)]
 
 
+def of_lines(out):
+    """The JSON objects of the lines."""
+    return [json.loads(line) for line in out.splitlines()]
+
+
 # ---- train
 
 
@@ -80,7 +86,9 @@ def test_train_alone_learns_digits_and_says_everything_a_newcomer_wants_to_know(
     code, out, err = run("train")
     assert (code, err) == (0, "")
     assert "10 classes" in out
-    assert "359 held out as a test (20% of every class, seed 0)" in out
+    learned, tested = re.search(r"\n([\d,]+) to learn from; (\d+) held out as a test \(20%, seed 0\)", out).groups()
+    assert int(learned.replace(",", "")) + int(tested) == 1797
+    assert 300 < int(tested) < 420
     assert re.search(r"\n +1 +\d+ +█+", out)
     assert float(re.search(r"Test accuracy ([\d.]+)%", out)[1]) > 93
     assert re.search(r"Stopped after \d+ epochs", out)
@@ -97,7 +105,7 @@ def test_train_gives_the_weights_that_python_gives(run, folder, animals, tmp_pat
     expected = Perceptron().fit(X, y)
     np.testing.assert_array_equal(model.coef_, expected.coef_)
     np.testing.assert_array_equal(model.intercept_, expected.intercept_)
-    assert model.feature_names_in_.tolist() == NAMES
+    assert model.columns_.names() == NAMES
     assert model.classes_.tolist() == KINDS
 
 
@@ -175,7 +183,7 @@ def test_suggested_commands_keep_the_rule(run, folder):
     cost = '{"cat": {"dog": 2}}'
     out = run("train", folder / "animals.csv", "--step", "pa2", "--C", 0.5, "--cost", cost, "--max-iter", 2)[1]
     again = f"perceptrons train {folder}/animals.csv --step pa2 --C 0.5 --cost '{cost}'"
-    assert f"{again} -o animals.model" in out
+    assert f"{again} --max-iter 2 -o animals.model" in out
     assert f"{again} --max-iter 4" in out
 
 
@@ -188,7 +196,8 @@ def test_train_json_is_one_object_and_nothing_else(run, folder):
     assert (code, err) == (0, "")
     found = json.loads(out)
     assert found["classes"] == KINDS
-    assert (found["examples"], found["test_examples"]) == (96, 24)
+    assert (found["how"], found["examples"] + found["test_examples"]) == ("whole", 120)
+    assert 12 <= found["test_examples"] <= 36
     assert found["epochs"] == len(found["mistakes"]) == len(found["history"])
     assert 0.5 < found["test_accuracy"] <= 1
     assert found["stop_reason"] in ("converged", "tol")
@@ -229,7 +238,7 @@ def test_too_few_examples_to_hold_any_out_are_all_learned_and_it_says_so(run, fo
 
 def test_suggested_commands_repeat_what_the_data_need(run, folder):
     out = run("train", folder / "bare.csv", "--label-column", "4", "--max-iter", 2)[1]
-    assert f"perceptrons train {folder}/bare.csv --label-column 4 -o bare.model" in out
+    assert f"perceptrons train {folder}/bare.csv --label-column 4 --max-iter 2 -o bare.model" in out
     assert f"perceptrons train {folder}/bare.csv --label-column 4 --max-iter 4" in out
 
 
@@ -301,10 +310,10 @@ def test_predict_scores_come_below_a_heading(run, folder, animals):
 
 def test_predict_json_and_output_file(run, folder, tmp_path):
     plain = run("predict", folder / "animals.model", folder / "animals.csv")[1]
-    found = json.loads(run("predict", folder / "animals.model", folder / "animals.csv", "--json", "--scores")[1])
-    assert found["predictions"] == plain.splitlines()
-    assert np.array(found["scores"]).shape == (120, 3)
-    assert "not probabilities" in found["note"]
+    found = of_lines(run("predict", folder / "animals.model", folder / "animals.csv", "--json", "--scores")[1])
+    assert [one["label"] for one in found] == plain.splitlines()
+    assert [list(one["scores"]) for one in found] == [KINDS] * 120
+    assert all(max(one["scores"], key=one["scores"].get) == one["label"] for one in found)
     path = tmp_path / "out.txt"
     assert run("predict", folder / "animals.model", folder / "animals.csv", "-o", path) == (0, "", "")
     assert path.read_text() == plain
@@ -314,7 +323,8 @@ def test_a_label_with_a_newline_stays_on_its_line(run, tmp_path):
     (tmp_path / "a.csv").write_text('n,kind\n1,"a\nb"\n-1,c\n')
     assert run("train", tmp_path / "a.csv", "-o", tmp_path / "m", "--quiet")[0] == 0
     assert run("predict", tmp_path / "m", tmp_path / "a.csv")[1] == "a\\nb\nc\n"
-    assert json.loads(run("predict", tmp_path / "m", tmp_path / "a.csv", "--json")[1])["predictions"] == ["a\nb", "c"]
+    found = of_lines(run("predict", tmp_path / "m", tmp_path / "a.csv", "--json")[1])
+    assert [one["label"] for one in found] == ["a\nb", "c"]
 
 
 def test_counting_from_zero_is_remembered_by_the_model(run, tmp_path):
@@ -322,6 +332,30 @@ def test_counting_from_zero_is_remembered_by_the_model(run, tmp_path):
     (tmp_path / "new.svm").write_text("0 1:1\n")
     assert run("train", tmp_path / "zero.svm", "-o", tmp_path / "m", "--quiet", "--test-share", 0)[0] == 0
     assert run("predict", tmp_path / "m", tmp_path / "new.svm")[1] == "b\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_predict_without_data_answers_a_pipe_and_asks_at_a_terminal(run, refused, folder, animals, monkeypatch):
+    model = folder / "animals.model"
+    command = [*PROGRAM, "predict", model]
+    text = as_csv(animals[0], None, names=None)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout, done.stderr) == run("predict", model, folder / "animals.csv")
+    monkeypatch.setattr("sys.stdin", Terminal())
+    assert re.search("perceptrons predict: .*DATA", refused("predict", model))
+
+
+def test_a_model_of_numbered_features_reads_tables_too_by_position(run, folder, tmp_path):
+    expected = run("predict", folder / "two.model", folder / "two.svm")[1]
+    rows = [[k, 0, (-1) ** k] for k in range(20)]
+    for name, content in {"a.csv": as_csv(rows, None), "b.csv": as_csv(rows, [(-1) ** k for k in range(20)])}.items():
+        (tmp_path / name).write_text(content)
+        assert run("predict", folder / "two.model", tmp_path / name) == (0, expected, "")
+    assert json.loads(run("evaluate", folder / "two.model", tmp_path / "b.csv", "--json")[1])["accuracy"] == 1
 
 
 # ---- evaluate
@@ -488,9 +522,9 @@ def test_problems_apart_are_reported_predicted_and_evaluated(run, folder, animal
     assert "Mistakes while learning in 3 problems together" in out
     assert f"Training accuracy {100 * expected.score(X, y):.1f}%" in out
     assert re.search(r"\ncat vs dog +\w+ +[+-]" if multiclass == "ovo" else r"\ncat +\w+ +[+-]", out)
-    found = json.loads(run("predict", tmp_path / "m", folder / "animals.csv", "--scores", "--json")[1])
-    assert found["predictions"] == expected.predict(X).tolist()
-    np.testing.assert_array_equal(found["scores"], expected.decision_function(X))
+    found = of_lines(run("predict", tmp_path / "m", folder / "animals.csv", "--scores", "--json")[1])
+    assert [one["label"] for one in found] == expected.predict(X).tolist()
+    np.testing.assert_array_equal([[*one["scores"].values()] for one in found], expected.decision_function(X))
     found = json.loads(run("evaluate", tmp_path / "m", folder / "animals.csv", "--json")[1])
     assert found["confusion"] == confusion_matrix(y, expected.predict(X)).tolist()
 
@@ -526,9 +560,9 @@ def test_models_of_several_labels_predict_and_are_inspected(run, refused, tmp_pa
     a, b = model.classes_.tolist()
     answers = [[a, b], [b], [], [a]]
     assert run("predict", tmp_path / "m", tmp_path / "x.csv") == (0, f"{a},{b}\n{b}\n\n{a}\n", "")
-    found = json.loads(run("predict", tmp_path / "m", tmp_path / "x.csv", "--json", "--scores")[1])
-    assert found["predictions"] == answers
-    np.testing.assert_array_equal(found["scores"], model.decision_function(X))
+    found = of_lines(run("predict", tmp_path / "m", tmp_path / "x.csv", "--json", "--scores")[1])
+    assert [one["label"] for one in found] == answers
+    np.testing.assert_array_equal([[*one["scores"].values()] for one in found], model.decision_function(X))
     heading, first, *_ = run("predict", tmp_path / "m", tmp_path / "x.csv", "--scores")[1].splitlines()
     assert heading.split("\t") == ["label", f"score of {a}", f"score of {b}"]
     assert first.split("\t")[0] == f"{a},{b}"
@@ -648,13 +682,12 @@ def test_a_file_of_costs_is_not_overwritten(refused, folder, tmp_path):
         (["train", "--nonsense"], "--nonsense.*see perceptrons train --help"),
         (["nonsense"], "nonsense"),
         (["--nonsense"], "--nonsense"),
-        (["predict", "{}/animals.model"], "perceptrons predict: .*DATA"),
         (["predict", "{}/none.model", "{}/animals.csv"], "^{}/none.model: no such file"),
         (["predict", "{}", "{}/animals.csv"], "^{}: this is a folder, not a model file"),
         (["predict", "{}/junk.model", "{}/animals.csv"], "^{}/junk.model: "),
         (["predict", "{}/animals.csv", "{}/animals.csv"], "^{}/animals.csv: "),
         (["predict", "{}/animals.model", "{}/xor.csv"], "xor.csv:1:1: |xor.csv:1:3: "),
-        (["predict", "{}/animals.model", "{}/broken.csv"], "broken.csv:1:1: the header lacks 'length'"),
+        (["predict", "{}/animals.model", "{}/broken.csv"], "broken.csv:1:1: there is no column 'length'.*model"),
         (["predict", "{}/animals.model", "{}/animals.csv", "-o", "{}/no/where"], "^{}/no/where: cannot be written"),
         (["predict", "{}/animals.model", "{}/animals.csv", "-o", "{}/animals.model"], "overwritten"),
         (["evaluate", "{}/two.model", "{}/animals.csv"], "none of its labels \\(cat, dog, emu.*\\(-1, 1"),
@@ -671,9 +704,12 @@ def test_what_cannot_be_done_ends_with_code_2_and_one_clear_line(refused, folder
     assert re.search(message.replace("{}", re.escape(str(folder))), line), line
 
 
-def test_svmlight_beyond_the_model_names_line_and_column(refused, folder, tmp_path):
+def test_svmlight_beyond_the_model_names_line_and_column(run, refused, folder, tmp_path):
     (tmp_path / "new.svm").write_text("1 1:2\n-1 2:1 9:5\n")
-    assert refused("predict", folder / "two.model", tmp_path / "new.svm").startswith(f"{tmp_path}/new.svm:2:8: index 9")
+    code, out, err = run("predict", folder / "two.model", tmp_path / "new.svm")
+    assert (code, out) == (2, "1\n")  # lines before it are answered
+    assert err.startswith(f"{tmp_path}/new.svm:2:8: index 9")
+    assert refused("evaluate", folder / "two.model", tmp_path / "new.svm") == err.strip()
 
 
 def test_a_file_that_may_not_be_read_is_named(refused, folder, monkeypatch):
@@ -686,7 +722,7 @@ def test_a_file_that_may_not_be_read_is_named(refused, folder, monkeypatch):
 
 def test_a_folder_that_may_not_be_written_is_named_before_any_training(refused, folder, monkeypatch):
     monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)
-    monkeypatch.setattr(Perceptron, "fit", lambda *_: pytest.fail("it trained first"))
+    monkeypatch.setattr(Perceptron, "fit", lambda *_, **__: pytest.fail("it trained first"))
     assert "permission denied" in refused("train", folder / "animals.csv", "-o", folder / "new.model")
 
 
@@ -699,7 +735,7 @@ def test_an_output_that_fails_in_the_end_is_named(refused, folder, monkeypatch):
 
 
 def test_too_little_memory_is_said(refused, folder, monkeypatch):
-    def hungry(*_):
+    def hungry(*_, **__):
         raise MemoryError
 
     monkeypatch.setattr(Perceptron, "fit", hungry)
@@ -707,7 +743,7 @@ def test_too_little_memory_is_said(refused, folder, monkeypatch):
 
 
 def test_a_bug_is_not_hidden(run, folder, monkeypatch):
-    def broken(*_):
+    def broken(*_, **__):
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(Perceptron, "fit", broken)
@@ -716,7 +752,7 @@ def test_a_bug_is_not_hidden(run, folder, monkeypatch):
 
 
 def test_an_interruption_in_this_process_ends_with_130(run, folder, monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Perceptron, "fit", interrupted)

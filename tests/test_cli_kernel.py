@@ -5,16 +5,18 @@ import re
 
 import numpy as np
 import pytest
-from perceptrons.cli.kernels import LINEAR_ONLY, KernelName, Policy
+from perceptrons.cli.kernels import LINEAR_ONLY
 from sklearn.metrics import confusion_matrix
 
 import perceptrons
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.cli import main
+from perceptrons.cli.options import Kernel, OnFull
+from perceptrons.cli.train import LINEAR_ONLY
 from perceptrons.kernel.choices import DOMAINS
 from perceptrons.kernel.kernels import NAMES as KERNELS
 from perceptrons.training.parameters import Words
-from tests.test_cli import KINDS, NAMES, as_csv
+from tests.test_cli import KINDS, NAMES, as_csv, of_lines
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +73,12 @@ def test_options_give_the_coefficients_that_python_gives(run, folder, animals, t
     assert model.get_params() == expected.get_params()
     np.testing.assert_array_equal(model.dual_coef_last_, expected.dual_coef_last_)
     np.testing.assert_array_equal(model.support_, expected.support_)
-    assert model.feature_names_in_.tolist() == NAMES
+    assert model.columns_.names() == NAMES
 
 
 def test_words_that_options_know_are_those_of_the_library():
-    assert set(KERNELS) == {*KernelName, "precomputed"}
-    assert DOMAINS["on_full"] == (Words(tuple(Policy)),)
+    assert set(KERNELS) == {*Kernel, "precomputed"}
+    assert DOMAINS["on_full"] == (Words(tuple(OnFull)),)
     linear, kernel = Perceptron().get_params(), KernelPerceptron().get_params()
     assert set(LINEAR_ONLY) <= linear.keys() - kernel.keys()
 
@@ -171,8 +173,8 @@ def test_suggested_commands_keep_the_kernel(run, folder):
     options = ["--kernel", "rbf", "--gamma", 0.5, "--budget", 20, "--on-full", "forget_oldest", "--max-iter", 2]
     out = run("train", folder / "animals.csv", *options, "--tol", 0)[1]
     again = f"perceptrons train {folder}/animals.csv --kernel rbf --gamma 0.5 --budget 20 --on-full forget_oldest"
-    assert f"{again} -o animals.model" in out
-    assert f"{again} --max-iter 4" in out
+    assert f"{again} --max-iter 2 --tol 0.0 -o animals.model" in out
+    assert f"{again} --tol 0.0 --max-iter 4" in out
     assert "20 support examples (at most 20)" in out
 
 
@@ -192,8 +194,9 @@ def test_predict_and_evaluate_read_models_of_kernels(run, folder, name, request)
     model = KernelPerceptron().fit(X, y)
     data, saved = folder / f"{name}.csv", folder / f"{name}.model"
     assert run("predict", saved, data) == (0, "".join(f"{label}\n" for label in model.predict(X)), "")
-    found = json.loads(run("predict", saved, data, "--scores", "--json")[1])
-    np.testing.assert_allclose(found["scores"], model.decision_function(X), rtol=1e-12)
+    found = of_lines(run("predict", saved, data, "--scores", "--json")[1])
+    scores = model.decision_function(X).reshape(len(X), -1)
+    np.testing.assert_allclose([[*one["scores"].values()] for one in found], scores, rtol=1e-12)
     found = json.loads(run("evaluate", saved, data, "--json")[1])
     assert found["accuracy"] == pytest.approx(model.score(X, y))
     assert found["confusion"] == confusion_matrix(y, model.predict(X)).tolist()

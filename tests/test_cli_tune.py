@@ -44,7 +44,7 @@ def test_it_does_what_the_recipe_does_and_saves_the_model(run, table, tmp_path):
     assert (told["test_score"], told["params"]) == (found.test_score, found.params)
     kept = perceptrons.load(model)
     assert np.array_equal(kept.coef_, found.model.coef_)
-    assert kept.feature_names_in_.tolist() == ["a", "b", "c", "patient"]
+    assert kept.columns_.names() == ["a", "b", "c", "patient"]
     assert kept.recipe_["looks"] == 1
 
 
@@ -190,6 +190,6 @@ def test_a_model_that_learned_on_says_so(run, table, tmp_path):
     run("tune", table, "-o", path, "--quiet")
     assert "learned on since" not in run("inspect", path)[1]
     model = perceptrons.load(path)
-    model.learn_one({"a": 1.0}, "yes")
+    model.learn_one({"a": 1.0, "b": 0.0, "c": 0.0, "patient": 1.0}, "yes")
     perceptrons.save(model, path)
     assert "learned on since" in " ".join(run("inspect", path)[1].split())

@@ -449,7 +449,7 @@ def test_values_that_a_model_does_not_know_are_nothing_to_it(tmp_path, format):
 def test_columns_that_are_missing_are_named(tmp_path, format):
     recipe = trained(write_table(tmp_path, ROWS, format), format, ignore=["text"])
     path = write_table(tmp_path, [{"color": "red", "label": "a"}], format)
-    with pytest.raises(DataFileError, match="there is no column 'height', 'tall', which the first file has"):
+    with pytest.raises(DataFileError, match="there is no column 'height', 'tall', which the model was trained on"):
         list(TableReader((path,), **SHARED | recipe))
 
 

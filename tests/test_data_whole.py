@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 import perceptrons
+import perceptrons.data.arrow  # takes its size from PIECE, which some tests make smaller
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.data import DataFileError, read, source, stream
 from perceptrons.data.table import joined_rows

@@ -413,8 +413,8 @@ def test_output_goes_into_a_pipe_that_ends_early(tmp_path):
 @pytest.mark.parametrize(
     ("content", "arguments", "about"),
     [
-        ("a,b,kind\n1,2,x\n1,oops,y\n", [], r"data.csv:3:2: .*'oops' is not a number"),
-        ("a,kind\n1,x\n2,x\n", [], "data.csv: y has only one class, 'x'"),
+        ("a,b,kind\n1,2,x\n1,oops,y\n2,3,x\n", [], r"data.csv:3:2: .*'oops' is not a number"),
+        ("a,kind\n1,x\n2,x\n", [], "data.csv: has only one class, 'x'"),
         ("a,price\n" + "".join(f"{k},{k}.5\n" for k in range(60)), [], "60 different labels in column .price."),
         (XOR, ["--max-seconds", "0"], "--max-seconds 0: give a number above 0"),
         (XOR, ["--max-seconds", "nan"], "--max-seconds nan"),
@@ -444,3 +444,39 @@ def test_large_bounds_are_rounded_up_and_never_too_large_to_be_shown():
     assert [times(ratio) for ratio in (1.52, 12.4, 58_488.3, Fraction(10**700, 3))] == [
         "1.5 times", "12 times", "58,488 times", "3.34e699 times",
     ]  # fmt: skip
+
+
+# ---- whatever can be read
+
+
+MAIL = "id,note,city,kind\n1,win money,Rome,spam\n2,hello you,Oslo,ham\n3,win now,Oslo,spam\n4,hello Bob,Rome,ham\n"
+
+
+def test_features_of_texts_and_categories_are_called_by_their_words(told, facts):
+    options = ["--text-column", "note", "--ignore", "id", "--format", "csv"]
+    found = facts(MAIL, *options)
+    assert (found["examples"], found["separable"], found["scales"]["constant"]) == (4, True, [])
+    names = {one["feature"].lstrip("-") for one in found["scales"]["dominant"]}
+    assert names <= {"win", "money", "hello", "you", "now", "bob", "Bob", "city=Rome", "city=Oslo"}
+    assert "data.csv: 4 examples, 8 features in 2^20 columns, 2 classes" in told(MAIL, *options)
+    named = facts(MAIL, *options, "--hash-bits", 0)
+    assert (named["features"], named["effort"]["at_most"]) == (8, found["effort"]["at_most"])
+    assert named["margin"]["reached"] <= found["margin"]["at_most"]
+    assert found["margin"]["reached"] <= named["margin"]["at_most"]
+
+
+def test_examples_of_several_files_are_named_by_file_and_line(told, facts):
+    Path("more.csv").write_text("a,b,kind\n1,1,no\n3,1,no\n")
+    found = facts(SIDES, "more.csv")
+    assert found["data"] == ["data.csv", "more.csv"]
+    assert found["contradictions"]["groups"] == [
+        {"rows": [1, 5], "lines": ["data.csv:3", "more.csv:3"], "labels": ["yes", "no"]}
+    ]
+    text = told(SIDES, "more.csv")
+    assert "2 files: data.csv ... more.csv: 6 examples" in text
+    assert "lines data.csv:3 (yes) and more.csv:3 (no)" in text
+
+
+def test_columns_that_count_from_zero_are_called_so(facts):
+    found = facts("1 0:3 1:1\n-1 0:-3 1:1\n1 0:2 1:1\n", name="data.svm")
+    assert [one["feature"] for one in found["scales"]["constant"]] == ["column 1"]

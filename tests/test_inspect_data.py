@@ -140,7 +140,7 @@ def test_what_makes_no_sense_is_refused(refused, folder, tmp_path):
     assert "--data DATA" in refused("inspect", people, "--format", "csv")
     assert "has only 60 examples" in refused("inspect", people, "--data", data, "--example", 61)
     assert "nowhere.csv" in refused("inspect", people, "--data", folder / "nowhere.csv")
-    assert "text-column" in refused("inspect", people, "--data", data, "--text-column", "a")
+    assert "no column of text" in refused("inspect", people, "--data", data, "--text-column", "height")
     (tmp_path / "other.csv").write_text("a,b,label\n1,2,yes\n")
     assert "height" in refused("inspect", people, "--data", tmp_path / "other.csv")
     (tmp_path / "nan.csv").write_text("height,income,nothing,<b>,label\n1,nan,0,1,yes\n")

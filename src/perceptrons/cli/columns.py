@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from perceptrons.cli.files import AnyModel
     from perceptrons.cli.weights import Row
+    from perceptrons.data import Table
     from perceptrons.features import Columns
 
 FEW = 1000  # names; so many are all listed in JSON
@@ -71,6 +72,21 @@ def names_of(model: "AnyModel") -> "list[str] | ColumnNames | FromZero | None":
     if (getattr(model, "source_", None) or {}).get("zero_based"):
         return FromZero()
     return None
+
+
+def names_in(table: "Table") -> list[str] | dict[int, str] | None:
+    """How the features of a table are called; of hashed ones by column, with - before those that count negatively."""
+    from perceptrons.cli.weights import name_of
+
+    names, columns = table.feature_names, table.columns
+    if columns is None or columns.bits is None:
+        return None if names is None else [name_of(names, k) for k in range(len(names))]
+    places = sorted(set(columns.columns.tolist()))
+    called = ColumnNames(columns).called(places)
+    return {
+        place: "-" * (one.signs[0] < 0) + one.names[0] + f" and {len(one.names) - 1} more" * (len(one.names) > 1)
+        for place, one in zip(places, called, strict=True)
+    }
 
 
 def listed_names(model: "AnyModel") -> list[str] | None:

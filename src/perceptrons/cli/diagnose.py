@@ -8,18 +8,18 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perceptrons.cli.columns import names_in
 from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, save_text
-from perceptrons.cli.inputs import opened, whole
+from perceptrons.cli.inputs import for_machines, name_of, opened, whole
 from perceptrons.cli.options import READING, takes
-from perceptrons.cli.progress import Waiting
-from perceptrons.cli.screen import as_json, count, grid, heading, percent, plain, screen
+from perceptrons.cli.screen import Waiting, as_json, count, grid, heading, percent, plain, screen
 from perceptrons.cli.train import check_classes
-from perceptrons.cli.weights import name_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from perceptrons.data import Table
     from perceptrons.theory.diagnose import Diagnosis, Effort
 
 FEATURES = 5  # lines at most of features that make the radius
@@ -45,29 +45,37 @@ def diagnose(asked: Any) -> None:
     with Waiting("Reading ...", shown=not asked.json) as waiting:
         table = whole(opened(asked.files, asked))
         check_classes(table, asked.many_classes)
-        names = table.feature_names
         with refusing(ValueError, TypeError, about=table.path):
             found = theory.diagnose(
-                table.X, table.y, fit_intercept=not asked.no_intercept, max_seconds=max_seconds, lines=table.lines,
-                feature_names=None if names is None else [name_of(names, k) for k in range(len(names))],
-                tell=waiting.say,
+                table.X, table.y, fit_intercept=not asked.no_intercept, max_seconds=max_seconds,
+                feature_names=names_in(table), lines=lines_of(table), tell=waiting.say,
             )  # fmt: skip
     if certificate is not None:
         save_text(found.certificate.to_json() + "\n", certificate)
     if asked.json:
         saved = None if certificate is None else str(certificate)
-        print(as_json({"data": str(table.path), **found.to_dict(), "certificate": saved}), end="")
+        print(as_json({"data": for_machines(table.files), **found.to_dict(), "certificate": saved}), end="")
     else:
-        show(found, table.path, certificate, screen())
+        show(found, table, certificate, screen())
 
 
-def show(found: "Diagnosis", path: Path, saved: Path | None, console: "Console") -> None:
+def lines_of(table: "Table") -> Any:
+    """The line of every example; of several files with the name of the file."""
+    if table.lines is None or table.of_file is None:
+        return table.lines
+    return [f"{table.files[k]}:{line}" for k, line in zip(table.of_file.tolist(), table.lines.tolist(), strict=True)]
+
+
+def show(found: "Diagnosis", table: "Table", saved: Path | None, console: "Console") -> None:
     """The report for people."""
     classes = ", ".join(
         f"{plain(label)} ({number:,})" for label, number in list(zip(found.classes, found.counts, strict=True))[:10]
     )
+    features = count(found.examples.X.shape[1], "feature")
+    if table.columns is not None and table.columns.bits is not None:
+        features = f"{count(table.columns.n_names, 'feature')} in 2^{table.columns.bits} columns"
     console.print(
-        f"{path}: {count(len(found.codes), 'example')}, {count(found.examples.X.shape[1], 'feature')}, "
+        f"{name_of(table)}: {count(len(found.codes), 'example')}, {features}, "
         f"{len(found.classes):,} classes: {classes}{', ...' * (len(found.classes) > 10)}"
         + "; rows are counted from 0"
         * (found.lines is None),

@@ -4,7 +4,7 @@ from typing import Any
 
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import load_model, several_labels
-from perceptrons.cli.inputs import blocks_of, opened, say_skipped
+from perceptrons.cli.inputs import blocks_of, for_machines, opened, say_skipped
 from perceptrons.cli.options import takes
 from perceptrons.cli.quality import beside, show_classes, show_confusion
 from perceptrons.cli.screen import as_json, count, listed, percent, screen
@@ -39,7 +39,7 @@ def evaluate(asked: Any) -> None:
         )
     if asked.json:
         content = {
-            "model": str(asked.model), "data": str(data[0]) if len(data) == 1 else [str(path) for path in data],
+            "model": str(asked.model), "data": for_machines(data),
             "examples": quality.total, "right": quality.right,
             "accuracy": quality.accuracy, "commonest_class_share": quality.commonest[1], "by_class": quality.by_class(),
             "labels": quality.labels, "unknown_labels": unknown, "confusion": quality.confusion.tolist(),

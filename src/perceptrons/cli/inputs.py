@@ -90,6 +90,11 @@ def name_of(reader: "Reader | Table") -> str:
     return str(files[0]) if len(files) == 1 else f"{count(len(files), 'file')}: {files[0]} ... {files[-1]}"
 
 
+def for_machines(files: Sequence[Path]) -> str | list[str]:
+    """The data as JSON names them."""
+    return str(files[0]) if len(files) == 1 else [str(path) for path in files]
+
+
 def skipped_in_words(reader: Any) -> str:
     """3 records were skipped, the first: a.svm:7:3: ..."""
     were = "record was" if reader.skipped == 1 else "records were"
@@ -186,6 +191,10 @@ def with_groups(data: Sequence[Path], asked: Any, column: str) -> tuple["Table",
     """All examples, and for each the value of a column that is not a feature, but a group."""
     if STDIN in data:
         raise BadInputError("--group-column reads DATA twice, and standard input can be read only once.")
+    from perceptrons.data import NAMED
+
+    if (named := opened(data, asked).format) not in NAMED:
+        raise BadInputError(f"--group-column: files of format {named} have no columns with names: leave it out.")
     ignore = [*(asked.ignore or []), column]
     table = whole(opened(data, _changed(asked, ignore=ignore)))
     label = table.source.get("label_column")

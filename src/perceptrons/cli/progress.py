@@ -1,11 +1,10 @@
-"""What a person sees while a command works: a spinner, lines at 1, 2, 4, 8, ... examples of a stream, epochs."""
+"""What a person sees while a command learns: lines at 1, 2, 4, 8, ... examples of a stream, epochs."""
 
 import statistics
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import refusing_data
@@ -206,28 +205,6 @@ def by_shard(numbers: list[int]) -> str:
     if len(numbers) <= FEW:
         return "  ".join(f"{number:,}" for number in numbers)
     return f"least {min(numbers):,}, median {statistics.median_low(numbers):,}, most {max(numbers):,}"
-
-
-class Waiting:
-    """A spinner on stderr with a line that changes; nothing where nobody watches."""
-
-    def __init__(self, text: str, shown: bool):
-        self._status: Any = screen(stderr=True).status(visible(text)) if shown and sys.stderr.isatty() else None
-
-    def __enter__(self) -> "Waiting":
-        if self._status is not None:
-            self._status.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._status is not None:
-            self._status.stop()
-
-    def say(self, text: str) -> None:
-        if self._status is not None:
-            self._status.update(visible(text))
 
 
 class SpokenCheckpoint(Checkpoint):

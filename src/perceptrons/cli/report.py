@@ -11,8 +11,7 @@ from perceptrons.cli.errors import BadInputError, refusing, refusing_to_open
 from perceptrons.cli.files import check_output, load_model, save_text, several_labels
 from perceptrons.cli.inputs import STDIN, blocks_of, opened, say_skipped
 from perceptrons.cli.options import given, takes, typed
-from perceptrons.cli.progress import Waiting
-from perceptrons.cli.screen import visible
+from perceptrons.cli.screen import Waiting, visible
 from perceptrons.cli.weights import name_of
 
 if TYPE_CHECKING:

@@ -1,10 +1,11 @@
-"""How things look on a screen: consoles, bars, counts, labels; and JSON for machines."""
+"""How things look on a screen: consoles, spinners, bars, counts, labels; and JSON for machines."""
 
 import json
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from types import TracebackType
 from typing import Any
 
 from rich.console import Console
@@ -32,6 +33,28 @@ class Screen(Console):
 
 def screen(stderr: bool = False) -> Screen:
     return Screen(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+class Waiting:
+    """A spinner on stderr with a line that changes; nothing where nobody watches."""
+
+    def __init__(self, text: str, shown: bool):
+        self._status: Any = screen(stderr=True).status(visible(text)) if shown and sys.stderr.isatty() else None
+
+    def __enter__(self) -> "Waiting":
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def say(self, text: str) -> None:
+        if self._status is not None:
+            self._status.update(visible(text))
 
 
 def as_json(content: dict[str, Any]) -> str:

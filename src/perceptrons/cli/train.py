@@ -17,6 +17,7 @@ from perceptrons.cli.inputs import (
     WithoutTest,
     blocks_of,
     check_files,
+    for_machines,
     like_table,
     name_of,
     opened,
@@ -24,7 +25,7 @@ from perceptrons.cli.inputs import (
     split_whole,
 )
 from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
-from perceptrons.cli.screen import as_json, plain, screen
+from perceptrons.cli.screen import Waiting, as_json, plain, screen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -187,8 +188,6 @@ def _on_files(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     reader = opened(files, asked)
     table = None
     if asked.in_memory:
-        from perceptrons.cli.progress import Waiting
-
         with Waiting("Reading ...", shown=not (asked.quiet or asked.json)):
             table = read_within(reader, asked.in_memory, said=False)
     if table is not None:
@@ -259,13 +258,11 @@ def _data(asked: Any) -> Any:
     """The data as JSON names them."""
     if not asked.data:
         return "digits" if asked.example is None else asked.example.value
-    return str(asked.data[0]) if len(asked.data) == 1 else [str(path) for path in asked.data]
+    return for_machines(asked.data)
 
 
 def _fit(model: "AnyModel", table: "Table", asked: Any) -> None:
     """Fit the model; a spinner turns meanwhile if somebody is watching."""
-    from perceptrons.cli.progress import Waiting
-
     about = None if str(table.path) == "digits" else table.path
     model.set_params(verbose=int(asked.verbose and not asked.quiet))
     waiting = Waiting("Learning ...", shown=not (asked.quiet or asked.json or asked.verbose))
@@ -328,7 +325,8 @@ def check_classes(table: "Table", many_classes: bool) -> None:
     if what is not None:
         raise BadInputError(f"{table.path}: {what}")
     if len(labels) < 2:
-        raise BadInputError(f"{table.path}: has only one class, {plain(labels[0])}: a classifier needs at least two.")
+        one = plain(repr(labels[0]))
+        raise BadInputError(f"{table.path}: has only one class, {one}: a classifier needs at least two.")
 
 
 def _size(table: "Table") -> str:

@@ -4,8 +4,7 @@ from typing import Any
 
 from perceptrons.cli.files import check_folder, check_output, save_model
 from perceptrons.cli.options import READING, takes
-from perceptrons.cli.progress import Waiting
-from perceptrons.cli.screen import as_json, screen
+from perceptrons.cli.screen import Waiting, as_json, screen
 
 SPLITTING = ("dev_share", "test_share", "test", "group_column", "time_order", "seed", "metric", "force", "ledger")
 

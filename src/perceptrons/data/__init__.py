@@ -241,6 +241,8 @@ def like_model(
         known = _known_by_recipe(model, format, recipe)
         hash_bits = recipe.get("hash_bits") if hash_bits is None else hash_bits
     told = {name: value for name, value in options.items() if value is not None}  # None says nothing of its own
+    if format in NAMED and told.get("text_column") and not (recipe.get("text_column") or recipe.get("text")):
+        raise ValueError("text_column (--text-column): the model learned from no column of text: leave it out.")
     return format, hash_bits, known | told
 
 

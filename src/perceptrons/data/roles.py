@@ -144,6 +144,9 @@ def locate(origin: Origin, names: list[str], roles: Roles, asked: Asked, form: A
     label = None if roles.label is None else place_of.get(roles.label)
     used = {*roles.numbers, *roles.categories, *roles.texts}
     missing = [name for name in (*roles.numbers, *roles.categories, *roles.texts) if name not in place_of]
+    if label is None and asked.need_labels and not missing and roles.label is not None:
+        what = f"no column is called {shown(roles.label)}: there are {listed(names)}"
+        raise origin.error(f"{what}: name that of the labels with label_column (--label-column)")
     if label is None and asked.need_labels:
         missing += ["the label" if roles.label is None else roles.label]
     if missing and not origin.header:
@@ -151,7 +154,8 @@ def locate(origin: Origin, names: list[str], roles: Roles, asked: Asked, form: A
         raise origin.error(what)
     if missing:
         hints = "".join(did_you_mean(name, [one for one in names if one not in used]) for name in missing[:1])
-        raise origin.error(f"there is no column {listed(missing)}, which the first file has{hints}: add it")
+        where = "the first file has" if asked.numbers is None else "the model was trained on"
+        raise origin.error(f"there is no column {listed(missing)}, which {where}{hints}: add what is missing")
     if not roles.numbers and not roles.categories and not roles.texts:
         raise origin.error("there is only one column: give a label and at least one feature, separated by commas")
     numbers, categories, texts = (

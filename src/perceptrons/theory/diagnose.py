@@ -1,6 +1,6 @@
 """What can be found out about a data set: proof, bounds, scales of features, contradictions, pairs of classes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -68,7 +68,7 @@ class Diagnosis:
 
     examples: Examples
     fit_intercept: bool
-    feature_names: Sequence[str] | None
+    feature_names: Sequence[str] | Mapping[int, str] | None
     lines: Any
     groups: list[np.ndarray]
     scales: Scales
@@ -122,17 +122,22 @@ class Diagnosis:
             return min(effort.bound.updates, len(self.codes))
         return effort.bound.updates if effort.bound.epochs is None else None
 
-    def place(self, row: int) -> int:
+    def place(self, row: int) -> int | str:
         """The line of an example, or its row, from 0, where there are no lines."""
-        return int(row if self.lines is None else self.lines[row])
+        line = row if self.lines is None else self.lines[row]
+        return str(line) if isinstance(line, str) else int(line)
 
     def feature(self, column: int) -> str:
         """The name of a feature, or its column, from 1."""
-        return f"column {column + 1}" if self.feature_names is None else str(self.feature_names[column])
+        names = self.feature_names
+        if names is None or (isinstance(names, Mapping) and column not in names):
+            return f"column {column + 1}"
+        return str(names[column])
 
     def constant(self) -> list[int]:
-        """The columns in which every value is the same."""
-        return self.scales.constant.nonzero()[0].tolist()
+        """The columns in which every value is the same. Hashed ones that no feature is in are none."""
+        columns, names = self.scales.constant.nonzero()[0].tolist(), self.feature_names
+        return [column for column in columns if column in names] if isinstance(names, Mapping) else columns
 
     def dominant(self, at_most: int) -> list[int]:
         """The columns with the largest shares of R^2, the largest first; none below a hundredth but the first."""
@@ -215,7 +220,7 @@ def diagnose(
     *,
     fit_intercept: bool = True,
     max_seconds: float | None = 60.0,
-    feature_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | Mapping[int, str] | None = None,
     lines: Any = None,
     tell: Callable[[str], None] | None = None,
 ) -> Diagnosis:
@@ -232,10 +237,10 @@ def diagnose(
         False: only hyperplanes through the origin count.
     max_seconds : float or None, default=60.0
         The search for a proof gets half of this time, what comes after it the rest. None: no limit.
-    feature_names : sequence of str, optional
+    feature_names : sequence of str, or dict of names by column, from 0, optional
         Otherwise features are called by their columns, counted from 1.
-    lines : sequence of int, optional
-        The line of a file on which each example is.
+    lines : sequence of int or str, optional
+        The line of a file on which each example is; of several files with their names, such as "b.csv:7".
     tell : function, optional
         Is told in a line what is done next, to show progress.
 
