@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from perceptrons.cli.kernels import LINEAR_ONLY
 from sklearn.metrics import confusion_matrix
 
 import perceptrons
