@@ -51,7 +51,7 @@ def forge_cache(path, change):
 @pytest.mark.parametrize("case", CACHES)
 def test_a_cache_that_does_not_fit_together_is_refused(case, data, tmp_path, refused, run):
     cache, model = tmp_path / "cache", tmp_path / "model"
-    command = ("train", data, "--format", "svmlight", "--cache", cache, "--epochs", 2, "-o", model, "--quiet")
+    command = ("train", data, "--in-memory", 0, "--cache", cache, "--epochs", 2, "-o", model, "--quiet")
     assert run(*command)[0] == 0
     forge_cache(cache, CACHES[case])
     assert "cache" in refused(*command)
@@ -89,10 +89,11 @@ def test_a_checkpoint_that_does_not_say_where_to_go_on_is_refused(case, data, tm
         Perceptron().fit_stream(stream(data, format="svmlight"), epochs=4, checkpoint=Checkpoint(path, resume=True))
 
 
+@pytest.mark.parametrize("limit", ["0", "2GiB"])
 @pytest.mark.parametrize("case", PLACES)
-def test_the_command_refuses_such_a_checkpoint_in_one_line(case, data, tmp_path, run, refused):
+def test_the_command_refuses_such_a_checkpoint_in_one_line(case, limit, data, tmp_path, run, refused):
     path, model = tmp_path / "run.checkpoint", tmp_path / "model"
-    command = ("train", data, "--format", "svmlight", "--checkpoint", path, "-o", model, "--epochs")
+    command = ("train", data, "--in-memory", limit, "--checkpoint", path, "-o", model, "--epochs")
     assert run(*command, 2)[0] == 0
     learned, header = load_with_header(path)
     PLACES[case](header["place"])

@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,10 +33,23 @@ def opened(data: Sequence[Path], asked: Any, like: "AnyModel | None" = None, **m
     text = {name: told.pop(name).sizes() for name in ("words", "chars") if name in told}
     if like is not None:
         more = {"text_labels": True, **more}  # those of a model may be words that look like numbers
-    with refusing_data():
-        reader = stream(*data, like=like, text=text or None, **told, **more)
+    named = {"text": " and ".join(map(options.typed, text)), **{name: options.typed(name) for name in told}}
+    with refusing_data(), _as_typed(named):
+        reader = stream(*data, like=like, text=text or None, **{**more, **told})
     check_files(reader.files)
     return reader
+
+
+@contextmanager
+def _as_typed(names: dict[str, str]) -> Iterator[None]:
+    """Messages that begin with the name of a parameter call it as the command line does."""
+    try:
+        yield
+    except ValueError as error:
+        name, _, rest = str(error).partition(" ")
+        if name not in names:
+            raise
+        raise BadInputError(f"{names[name]} {rest}") from error
 
 
 def check_files(files: Sequence[Path]) -> None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 LINEAR_ONLY = ("step", "C", "margin", "shrink", "batch_size", "cost")
 SMS_NAME = "SMS Spam Collection (T. A. Almeida, J. M. Gómez Hidalgo; CC BY 4.0)"
 SMS_SHARE = 0.7  # of the messages, in the order of the file, to learn from
-AGAIN = ("format", "test", "test_share", *READING, *RULE, *OF_KERNELS, *STOPPING, "classes", "example", *CLUSTERS,
+AGAIN = ("example", "format", "test", "test_share", *READING, *RULE, *OF_KERNELS, *STOPPING, "classes", *CLUSTERS,
          "in_memory", "no_shuffle", "no_intercept", "seed")  # fmt: skip
 
 
@@ -82,8 +82,6 @@ def _check(asked: Any, files: list[Path]) -> None:
         raise BadInputError("--test and --test-share exclude each other: give a test file, or a share to hold out.")
     if asked.test_share is not None and not 0 <= asked.test_share <= 0.9:
         raise BadInputError(f"--test-share {asked.test_share:g}: give a share from 0 to 0.9.")
-    if asked.test is not None and not files:
-        raise BadInputError("--test needs DATA: the digits are tested on examples held out.")
     if asked.epochs is not None:
         for name in ("max_iter", "tol"):
             if getattr(asked, name) is not None:
@@ -99,6 +97,8 @@ def _check(asked: Any, files: list[Path]) -> None:
         for name, value in brought.items():
             if value:
                 raise BadInputError(f"{name} does not go with --example, which brings its own data: leave one out.")
+    if asked.test is not None and not files:
+        raise BadInputError("--test needs DATA: the digits are tested on examples held out.")
     written = [path.absolute() for path in (asked.output, asked.cache, asked.checkpoint) if path is not None]
     if len(set(written)) < len(written):
         raise BadInputError("-o, --checkpoint and --cache name the same file: give each its own.")
@@ -305,6 +305,7 @@ def _fit_resumably(model: "AnyModel", table: "Table", asked: Any, reader: "Reade
             source, asked.epochs, classes=_named_classes(model, asked), cache=False, checkpoint=checkpoint,
             watch=watching,
         )  # fmt: skip
+    del model.progress_  # as after fit: they were not read while it learned
     return checkpoint
 
 
@@ -358,7 +359,8 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
     share = (SHARE if asked.test_share is None else asked.test_share) if asked.test is None else 0.0
     source: Any = WithoutTest(reader, share, asked.seed) if share else reader
     said = not (asked.quiet or asked.json)
-    title = [f"{name_of(reader)}: learned while it is read ({why})"]
+    read = "they are read" if len(reader.files) > 1 else "it is read"
+    title = [name_of(reader), f"Learned while {read} ({why})"]
     title += [f"{asked.test} to test on"] * (asked.test is not None)
     title += [f"{share:.0%} held out as a test (seed {asked.seed})"] * bool(share)
     watching = Watching(

@@ -237,6 +237,8 @@ def like_model(
         known = _known_by_recipe(model, format, recipe)
         hash_bits = recipe.get("hash_bits") if hash_bits is None else hash_bits
     told = {name: value for name, value in options.items() if value is not None}  # None says nothing of its own
+    if isinstance(known.get("text"), dict) and isinstance(told.get("text"), dict):
+        told["text"] = known["text"] | told["text"]
     return format, hash_bits, known | told
 
 
