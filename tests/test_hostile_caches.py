@@ -51,7 +51,8 @@ def forge_cache(path, change):
 @pytest.mark.parametrize("case", CACHES)
 def test_a_cache_that_does_not_fit_together_is_refused(case, data, tmp_path, refused, run):
     cache, model = tmp_path / "cache", tmp_path / "model"
-    command = ("train", data, "--in-memory", 0, "--cache", cache, "--epochs", 2, "-o", model, "--quiet")
+    how = ("--in-memory", 0, "--test-share", 0, "--cache", cache, "--epochs", 2)
+    command = ("train", data, *how, "-o", model, "--quiet")
     assert run(*command)[0] == 0
     forge_cache(cache, CACHES[case])
     assert "cache" in refused(*command)
