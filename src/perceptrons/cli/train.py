@@ -353,9 +353,7 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
     if asked.class_weight == "balanced":
         what = f"--class-weight balanced needs all data in memory, and there are {why}"
         raise BadInputError(f'{what}: name the weights, {{"class": weight}}.')
-    for name, value in (("--cost", model.cost), ("--class-weight", model.class_weight)):
-        if value is not None and asked.classes is None:
-            raise BadInputError(f"{name} needs --classes here, since a stream tells its classes only as they come.")
+    _need_classes(model, asked)
     share = (SHARE if asked.test_share is None else asked.test_share) if asked.test is None else 0.0
     source: Any = WithoutTest(reader, share, asked.seed) if share else reader
     said = not (asked.quiet or asked.json)
@@ -403,6 +401,13 @@ def measured_blocks(model: "AnyModel", blocks: Any) -> "Quality | None":
     return quality if quality.total else None
 
 
+def _need_classes(model: Any, asked: Any) -> None:
+    """Refuse what is said of classes that are not known yet."""
+    for name, value in (("--cost", model.cost), ("--class-weight", model.class_weight)):
+        if value is not None and asked.classes is None:
+            raise BadInputError(f"{name} needs --classes here, since classes are known only as they are read.")
+
+
 def _named_classes(model: "AnyModel", asked: Any) -> "np.ndarray | None":
     """The classes that were named, as the reader will give them; costs and weights then speak of these."""
     from perceptrons.data.table import as_labels
@@ -427,8 +432,7 @@ def _on_cluster(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     from perceptrons.distributed.rows import check as check_model
 
     cluster.check(files, asked)
-    if (asked.class_weight is not None or asked.cost is not None) and asked.classes is None:
-        raise BadInputError("--cost and --class-weight need --classes here: workers tell the classes as they come.")
+    _need_classes(model, asked)
     with refusing(ValueError):
         check_model(model)
     names, how = cluster.by_workers(files, asked)
