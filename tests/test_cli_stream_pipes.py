@@ -121,19 +121,7 @@ def test_predicting_takes_the_same_memory_however_many_lines_come(folder):
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted otherwise elsewhere")
 def test_learning_from_a_pipe_takes_the_same_memory_however_much_comes(folder):
     part = (folder / "whole.svm").read_bytes()
-    options = [
-        "train",
-        "-",
-        "--format",
-        "svmlight",
-        "--quiet",
-        "--in-memory",
-        "0",
-        "--test-share",
-        "0",
-        "--epochs",
-        "1",
-    ]
+    options = ["train", "-", "--format", "svmlight", "--in-memory", "0", "--epochs", "1", "--quiet"]
     few, _ = peak(options, [part] * 50)
     many, _ = peak(options, [part] * 500)
     assert many < few + SPARE

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import perceptrons
 from perceptrons.cli import main
+from perceptrons.cli.inputs import held_out
 from perceptrons.data import stream
 from perceptrons.report.reproduce_section import as_command
 from perceptrons.training.blocks import widened
@@ -318,6 +319,26 @@ def test_a_block_that_is_learned_as_it_is_read_gives_the_weights_of_the_whole(ca
 def test_all_kinds_of_models_learn_alike_from_the_whole_and_from_a_block(capsys, tmp_path, kind):
     data = write(tmp_path / "t.csv", records(45), "csv")
     check_alike(*whole_and_streamed(capsys, tmp_path, data, "--text-column", "body", *KINDS[kind]))
+
+
+@pytest.mark.parametrize("form", ["csv", "tab"])
+def test_the_examples_to_test_on_are_the_same_in_many_blocks_though_features_come_later(
+    capsys, tmp_path, form, monkeypatch
+):
+    rows = records(90)
+    for k, row in enumerate(rows):
+        row["body"] += f" new{k // 3}"  # so that the first blocks know fewer features than the last
+    data = write(tmp_path / f"t.{form}", rows, form)
+    monkeypatch.setattr("perceptrons.data.source.PIECE", 500)
+    reading = ["--format", "text"] if form == "tab" else ["--text-column", "body"]
+    _, said, streamed, also_said = whole_and_streamed(
+        capsys, tmp_path, data, *reading, "--hash-bits", "0", "--epochs", "2"
+    )
+    assert also_said["test_examples"] == said["test_examples"] > 0
+    X, y = rows_of(stream(data, like=streamed))
+    aside = held_out(X, y, 0.2, 0)
+    assert aside.sum() == said["test_examples"]
+    assert also_said["test_accuracy"] == streamed.score(X[aside], y[aside])
 
 
 # ---- all commands on one table

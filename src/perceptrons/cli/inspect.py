@@ -144,7 +144,8 @@ def _show_facts(model: "AnyModel", hashing: dict[str, Any] | None, rows: list["R
     kernel = []
     if is_kernel(model):
         kernel = [("kernel", kernel_in_words(model)), ("keeps", support_in_words(model))]
-    read = [("reads", source_in_words(model.source_))] if getattr(model, "source_", None) else []
+    source = getattr(model, "source_", None)
+    read = [("reads", source_in_words(source))] if source else []
     if hashing is not None:
         read += [("hashing", hashing_in_words(hashing)), ("shared", shared_in_words(hashing, rows))]
     never = never_updated(model) or {"count": 0}

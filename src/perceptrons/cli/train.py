@@ -14,7 +14,6 @@ from perceptrons.cli.files import check_output, is_kernel, save_model, scored, w
 from perceptrons.cli.inputs import (
     SHARE,
     Parts,
-    WithoutTest,
     blocks_of,
     check_files,
     like_table,
@@ -22,6 +21,7 @@ from perceptrons.cli.inputs import (
     opened,
     read_within,
     split_whole,
+    without_test,
 )
 from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
 from perceptrons.cli.screen import as_json, plain, screen
@@ -355,7 +355,6 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
         raise BadInputError(f'{what}: name the weights, {{"class": weight}}.')
     _need_classes(model, asked)
     share = (SHARE if asked.test_share is None else asked.test_share) if asked.test is None else 0.0
-    source: Any = WithoutTest(reader, share, asked.seed) if share else reader
     said = not (asked.quiet or asked.json)
     read = "they are read" if len(reader.files) > 1 else "it is read"
     title = [name_of(reader), f"Learned while {read} ({why})"]
@@ -368,22 +367,23 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
     )  # fmt: skip
     checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching)
     classes = _named_classes(model, asked)
-    began = time.perf_counter()
-    with watched(watching, checkpoint, asked.checkpoint):
-        model.fit_stream(
-            source, asked.epochs, classes=classes, cache=asked.cache, checkpoint=checkpoint, watch=watching
-        )
-    seconds = time.perf_counter() - began
-    if asked.output is not None:
-        save_model(model, asked.output)
-    if watching.unread is not None:
-        raise watching.unread
-    test, test_reader = None, None
-    if asked.test is not None and not (asked.quiet and not asked.json):
-        test_reader = opened([asked.test], SimpleNamespace(on_error=asked.on_error), like=model)
-        test = measured_blocks(model, blocks_of(test_reader))
-    elif share and not (asked.quiet and not asked.json):
-        test = measured_blocks(model, source.test())
+    with without_test(reader, share, asked.seed) as source:
+        began = time.perf_counter()
+        with watched(watching, checkpoint, asked.checkpoint):
+            model.fit_stream(
+                source, asked.epochs, classes=classes, cache=asked.cache, checkpoint=checkpoint, watch=watching
+            )
+        seconds = time.perf_counter() - began
+        if asked.output is not None:
+            save_model(model, asked.output)
+        if watching.unread is not None:
+            raise watching.unread
+        test, test_reader = None, None
+        if asked.test is not None and not (asked.quiet and not asked.json):
+            test_reader = opened([asked.test], SimpleNamespace(on_error=asked.on_error), like=model)
+            test = measured_blocks(model, blocks_of(test_reader))
+        elif share and not (asked.quiet and not asked.json):
+            test = measured_blocks(model, source.test(model.n_features_in_))
     return Run(
         model, name_of(reader), _data(asked), "stream", why, "", seconds, reader, test=test, test_reader=test_reader,
         output=asked.output, checkpoint=checkpoint, again=command(asked),
