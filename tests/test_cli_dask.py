@@ -10,10 +10,10 @@ import time
 
 import numpy as np
 import pytest
-from perceptrons.cli.cluster.progress import MixingWatch, by_shard
 
 import perceptrons.distributed
 from perceptrons.cli import main
+from perceptrons.cli.progress import MixingWatch, by_shard
 from perceptrons.cli.screen import say
 from perceptrons.data import stream
 from tests.streams import PROGRAM, write_files
@@ -117,7 +117,7 @@ def test_workers_of_this_machine_and_a_cluster_learn_the_same(run, cluster, fold
     ]
     assert [row["mistakes"] for row in model.history_] == [row["mistakes"] for row in trained.history_]
     assert "Stopped after 3 epochs in" in words
-    assert "All 3 epochs asked for are done, and it still made mistakes. 1 worker, 2 shards, counted by" in words
+    assert "All 3 epochs asked for are done, and it still made mistakes. 1 worker, 2 shards, weighted by" in words
     table = perceptrons.data.read(folder / "test.svm")
     assert f"Test accuracy {100 * model.score(table.X, table.y):.1f}% (" in words
     assert f"Saved as {tmp_path}/m" in out
@@ -127,11 +127,13 @@ def test_workers_of_this_machine_and_a_cluster_learn_the_same(run, cluster, fold
 
 def test_json_has_shards_mixing_and_history_and_nothing_else_is_said(run, cluster, folder, monkeypatch):
     monkeypatch.chdir(folder)  # where the workers are not
-    options = ["--dask", cluster.address, "--mixing", "uniform", "--test", folder / "test.svm", "--json"]
+    options = ["--dask", cluster.address, "--mixing", "uniform", "--epochs", 5, "--json"]
+    options += ["--test", folder / "test.svm"]
     code, out, err = run("train", *(f"part-{part}.svm" for part in range(3)), "--shards", 3, *options)
     assert (code, err, out.count("\n")) == (0, "", 1)
     found = json.loads(out)
-    assert found["data"] == [str(folder / f"part-{part}.svm") for part in range(3)]
+    assert found["data"] == [f"part-{part}.svm" for part in range(3)]
+    assert found["how"] == "cluster"
     assert (found["shards"], found["mixing"], found["bound"], found["workers"]) == (3, "uniform", None, 1)
     assert found["scheduler"] == cluster.address
     assert (found["epochs"], found["examples"], found["test_examples"]) == (5, 1200, 300)
@@ -164,7 +166,8 @@ def test_options_of_reading_reach_the_workers(run, cluster, folder, tmp_path, da
     # one shard is local training, so that the answers are those of a model that this process trains and asks
     alone = ["--shards", 1, "--dask", cluster.address, "--quiet", "--epochs", 2, "-o", tmp_path / "one"]
     assert run("train", folder / data, *options, *alone) == (0, "", "")
-    assert run("train", folder / data, *options, "--quiet", "--epochs", 2, "-o", tmp_path / "local") == (0, "", "")
+    here = ["--in-memory", 0, "--test-share", 0, "--quiet", "--epochs", 2, "-o", tmp_path / "local"]
+    assert run("train", folder / data, *options, *here) == (0, "", "")
     names = ("one", "local")
     one, local = (run("predict", tmp_path / name, folder / data, "--on-error", "skip", "--scores")[1] for name in names)
     assert one == local
@@ -176,7 +179,7 @@ def test_options_of_reading_reach_the_workers(run, cluster, folder, tmp_path, da
 
 
 def test_the_live_line_goes_to_stderr(run, cluster, folder, monkeypatch):
-    monkeypatch.setattr("perceptrons.cli.stream.progress.OFTEN", 0)
+    monkeypatch.setattr("perceptrons.cli.progress.OFTEN", 0)
     monkeypatch.setattr("perceptrons.distributed.cluster.TICK", 0.0001)
     options = ["--dask", cluster.address, "--epochs", 30, "--json", "--verbose"]
     code, out, err = run("train", folder / "part-*.svm", *options)
@@ -221,7 +224,7 @@ def test_a_cluster_without_workers_is_told_of_on_stderr_until_it_has_some(run, f
             if "no workers" in line:
                 empty.scale(1)
 
-        monkeypatch.setattr("perceptrons.cli.stream.progress.say", heard)
+        monkeypatch.setattr("perceptrons.cli.progress.say", heard)
         options = ["--dask", empty.scheduler_address, "--epochs", 3, "--shards", 2, "-o", tmp_path / "m"]
         code, _, err = run("train", folder / "part-*.svm", *options)
     assert code == 0
@@ -251,15 +254,18 @@ REFUSED = [
     (["part-0.svm", "--workers", "2", "--combine", "vote"], "^combine='vote' cannot be mixed: .*Use combine="),
     (["part-0.svm", "--workers", "2", "--combine", "pocket"], "^combine='pocket' cannot be mixed"),
     (["part-0.svm", "--workers", "2", "--step", "arow"], "^step='arow' cannot be mixed"),
-    (["part-0.svm", "--workers", "2", "--kernel", "rbf"], "^--kernel does not go with a stream, and --workers asks"),
-    (["part-0.svm", "--workers", "2", "--max-iter", "3"], "^--max-iter does not go .* --workers asks .* --epochs"),
+    (["part-0.svm", "--workers", "2", "--kernel", "rbf"], "^--workers does not go with --kernel: kernels need all"),
+    (
+        ["part-0.svm", "--workers", "2", "--test-share", "0.3"],
+        "^--test-share does not go with --workers: .*--test FILE",
+    ),
     (["part-0.svm", "--workers", "2", "--resume"], "^--resume needs --checkpoint"),
-    (["part-0.svm", "--workers", "2", "--words", "1-2"], "^--words says nothing about files of format svmlight"),
-    (["part-0.svm", "--dask", "x:1", "--words", "1-2"], "^--words says nothing about files of format svmlight"),
+    (["part-0.svm", "--workers", "2", "--words", "1-2"], "^--words says nothing about files of format 'svmlight'"),
+    (["part-0.svm", "--dask", "x:1", "--words", "1-2"], "^--words says nothing about files of format 'svmlight'"),
     (["part-0.svm", "none.svm", "--workers", "2"], "^none.svm: no such file or directory$"),
     (["none-*.svm", "--workers", "2"], "^none-\\*.svm: no file has such a name"),
-    (["a.npz", "--workers", "2"], "^a.npz: npz files are read whole"),
-    (["a.npz", "--dask", "x:1"], "^a.npz: files of format npz are not read as a stream"),
+    (["a.npz", "--workers", "2"], "^a.npz: no such file"),
+    (["a.npz", "--dask", "x:1"], "^--format npz: such files are read whole"),
     (["part-0.svm", "--format", "npz", "--dask", "x:1"], "^--format npz: "),
     (["mail", "--dask", "x:1"], "^mail: the ending of this name says nothing about the format.*--format"),
     (["part-*.svm", "--workers", "2", "-o", "part-1.svm"], "part-1.svm: is read by this command"),
@@ -283,7 +289,7 @@ def test_what_does_not_go_with_a_cluster_is_refused_before_there_is_one(refused,
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line(refused, folder, monkeypatch):
-    monkeypatch.setattr("perceptrons.cli.cluster.connecting.SECONDS", 0.3)
+    monkeypatch.setattr("perceptrons.cli.cluster.SECONDS", 0.3)
     line = refused("train", folder / "part-0.svm", "--dask", "tcp://127.0.0.1:1")
     assert line.startswith("--dask tcp://127.0.0.1:1: no scheduler answers there (")
     assert line.endswith("start one by dask scheduler, and give the address that it prints.")
@@ -366,7 +372,7 @@ def test_a_run_whose_scheduler_was_killed_goes_on_on_another_cluster(
     assert doomed.address in line
     assert line.endswith(
         f"The last mixed weights are in {tmp_path}/c: the same command with --resume, on another cluster if need be, "
-        "goes on from there."
+        "continues from there."
     )
     assert not (tmp_path / "m").exists()
     epochs = perceptrons.load(tmp_path / "c").n_iter_
@@ -375,7 +381,7 @@ def test_a_run_whose_scheduler_was_killed_goes_on_on_another_cluster(
     assert "is there already: go on from it" in refused("train", *options, *elsewhere, "--quiet")
     assert "mixing='mistakes'" in refused("train", *options, *elsewhere, "--resume", "--quiet", "--mixing", "uniform")
     code, out, err = run("train", *options, *elsewhere, "--resume")
-    assert (code, err.splitlines()[1:]) == (0, [f"Going on with epoch {epochs + 1}."])
+    assert (code, err.splitlines()[1:]) == (0, [f"Continuing with epoch {epochs + 1}."])
     assert len(re.findall(r"^ +\d+ +\d+ +\d+\.\d\d  ", out, re.MULTILINE)) == 2
     whole = ["--shards", 2, "--epochs", epochs + 2, "--dask", cluster.address, "--quiet", "-o", tmp_path / "whole"]
     assert run("train", folder / "part-*.svm", *whole)[0] == 0
@@ -388,7 +394,7 @@ def test_a_run_whose_scheduler_was_killed_goes_on_on_another_cluster(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "Nothing is saved: with --checkpoint FILE a run can go on."),
+        ([], "Nothing is saved: with --checkpoint FILE a run can be resumed."),
         (["--checkpoint", "c"], "Nothing was mixed yet, so that nothing is saved."),
     ],
 )
@@ -416,7 +422,7 @@ def test_ctrl_c_ends_local_workers_and_leaves_a_checkpoint(folder, tmp_path):
         process.kill()
         process.wait(timeout=300)
     assert (tmp_path / "said").read_text().splitlines()[1:] == [
-        f"Interrupted. It is saved in {tmp_path}/c: the same command with --resume goes on from there."
+        f"Interrupted. It is saved in {tmp_path}/c: the same command with --resume continues from there."
     ]
     model = perceptrons.load(tmp_path / "c")
     assert (model.n_iter_ >= 1, model.stop_reason_) == (True, "interrupted")

@@ -10,16 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from perceptrons.cli.stream.options import ONLY_STREAMS, n_grams, seconds
 from sklearn.metrics import confusion_matrix
 
 import perceptrons
 from perceptrons import Perceptron
 from perceptrons.cli import main
-from perceptrons.cli.files import WHOLE
-from perceptrons.cli.options import DataFormat, OnErrorName
-from perceptrons.data import FORMATS, STREAMS, stream
+from perceptrons.cli.options import Format, OnError, n_grams, seconds, size
+from perceptrons.data import FORMATS, stream
 from tests.streams import Typed, points, texts, write_files
+
+STREAM = ["--in-memory", "0"]
+ALL = [*STREAM, "--test-share", "0"]
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +33,8 @@ def folder(tmp_path_factory):
         "table": ["mail.jsonl", "--text-column", "text", "--categories", "shop"],
     }.items():
         data, *rest = options
-        assert (
-            main(["train", str(folder / data), *rest, "--epochs", "3", "-o", str(folder / f"{name}.model"), "--quiet"])
-            == 0
-        )
+        words = [*rest, *ALL, "--epochs", "3", "--quiet", "-o", str(folder / f"{name}.model")]
+        assert main(["train", str(folder / data), *words]) == 0
     return folder
 
 
@@ -56,31 +55,67 @@ def same_weights(path, model):
 
 
 def test_the_formats_that_options_know_are_those_of_the_library():
-    assert {format.value for format in DataFormat} == {*FORMATS} == {*STREAMS}
-    assert {*FORMATS} - {*WHOLE} == ONLY_STREAMS
-    assert list(OnErrorName) == ["raise", "skip"]
+    assert {format.value for format in Format} == {*FORMATS}
+    assert list(OnError) == ["raise", "skip"]
 
 
 def test_several_files_a_pattern_and_standard_input_give_the_weights_that_python_gives(run, folder, tmp_path, typed):
     files = [folder / f"part-{part}.svm" for part in range(3)]
     expected = Perceptron().fit_stream(stream(*files), epochs=2)
-    assert run("train", *files, "--epochs", 2, "--quiet", "-o", tmp_path / "m") == (0, "", "")
+    assert run("train", *files, *ALL, "--epochs", 2, "--quiet", "-o", tmp_path / "m") == (0, "", "")
     found = same_weights(tmp_path / "m", expected)
     assert (found.n_iter_, found.stop_reason_, found.progress_) == (2, "max_iter", expected.progress_)
-    assert run("train", folder / "part-*.svm", "--epochs", 2, "--quiet", "-o", tmp_path / "p")[0] == 0
+    assert run("train", folder / "part-*.svm", *ALL, "--epochs", 2, "--quiet", "-o", tmp_path / "p")[0] == 0
     assert (tmp_path / "p").read_bytes() == (tmp_path / "m").read_bytes()
     one = Perceptron().fit_stream(stream(folder / "whole.svm"))
     typed((folder / "whole.svm").read_text())
-    assert run("train", "-", "--format", "svmlight", "--quiet", "-o", tmp_path / "i") == (0, "", "")
+    how = ["--format", "svmlight", "--quiet", "--epochs", 1]
+    assert run("train", "-", *ALL, *how, "-o", tmp_path / "i") == (0, "", "")
     same_weights(tmp_path / "i", one)
 
 
-def test_one_file_without_options_for_streams_is_learned_in_memory_as_ever(run, folder, tmp_path):
-    assert run("train", folder / "whole.svm", "--test-share", 0, "--quiet", "-o", tmp_path / "m") == (0, "", "")
-    model = perceptrons.load(tmp_path / "m")
-    assert not hasattr(model, "source_")
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["whole.svm"],
+        ["whole.svm", "--text-labels"],
+        ["part-*.svm"],
+        ["part-0.svm", "part-1.svm", "part-2.svm"],
+        ["-", "--format", "svmlight"],
+        ["whole.svm", "--on-error", "skip", "--cache", "cache"],
+        ["whole.svm", "--checkpoint", "c", "--every", "0s"],
+        ["whole.svm", "--classes", "1,2,3"],
+    ],
+    ids=" ".join,
+)
+def test_data_that_fit_in_memory_are_learned_whole_however_they_are_read(
+    run, folder, tmp_path, typed, monkeypatch, options
+):
+    monkeypatch.chdir(tmp_path)
+    typed((folder / "whole.svm").read_text())
+    data = [str(folder / part) if part.endswith(".svm") else part for part in options]
+    assert run("train", *data, "--test-share", 0, "--quiet", "-o", "m") == (0, "", "")
     table = perceptrons.data.read(folder / "whole.svm")
-    same_weights(tmp_path / "m", Perceptron().fit(table.X, table.y))
+    found = same_weights(tmp_path / "m", Perceptron().fit(table.X, table.y))
+    assert found.n_iter_ > 1
+    assert found.source_["format"] == "svmlight"
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_limit_that_the_data_exceed_makes_a_stream_of_them(run, folder, tmp_path, typed):
+    how = ["--test-share", 0, "--epochs", 3, "--json", "-o", tmp_path / "m"]
+    whole = json.loads(run("train", folder / "whole.svm", *how)[1])
+    assert (whole["how"], whole["why_so"]) == ("whole", "0.1 MB of parsed data")
+    for limit in ("20kB", "0"):
+        found = json.loads(run("train", folder / "whole.svm", *how, "--in-memory", limit)[1])
+        assert found["how"] == "stream"
+        assert set(found) == set(whole)
+        same_weights(tmp_path / "m", Perceptron().fit_stream(stream(folder / "whole.svm"), epochs=3))
+    typed((folder / "whole.svm").read_text())
+    read = ["-", "--format", "svmlight", "--in-memory", "20kB"]
+    assert json.loads(run("train", *read, *how)[1])["why_so"].startswith("more than ")
+    same_weights(tmp_path / "m", Perceptron().fit_stream(stream(folder / "whole.svm"), epochs=3))
+    assert [size(text) for text in ("0", "2GiB", "500MB", "1.5k", "7")] == [0, 2**31, 500_000_000, 1500, 7]
 
 
 @pytest.mark.parametrize(
@@ -110,10 +145,11 @@ def test_options_say_how_files_are_read_and_the_model_remembers(run, folder, tmp
 def test_options_of_the_rule_hold_for_streams_too(run, folder, tmp_path):
     options = ["--step", "pa1", "--C", 0.1, "--combine", "last", "--no-shuffle", "--no-intercept", "--seed", 4]
     rule = ["--classes", "1,2,3", "--cost", '{"1": {"2": 3}}', "--class-weight", '{"3": 0.5}']
+    rule += [*ALL, "--epochs", 1]
     assert run("train", folder / "part-*.svm", *options, *rule, "--quiet", "-o", tmp_path / "m") == (0, "", "")
     expected = Perceptron(
         step="pa1", C=0.1, combine="last", shuffle=False, fit_intercept=False, random_state=4,
-        cost={1: {2: 3.0}}, class_weight={3: 0.5},
+        cost={1: {2: 3.0}}, class_weight={3: 0.5}, max_iter=1, tol=None,
     ).fit_stream(stream(folder / "part-*.svm"), classes=[1, 2, 3])  # fmt: skip
     assert same_weights(tmp_path / "m", expected).get_params() == expected.get_params()
 
@@ -125,7 +161,7 @@ def test_classes_that_are_words_stay_words(run, folder, tmp_path):
 
 
 def test_the_table_has_a_line_at_1_2_4_8_examples_and_at_the_end(run, folder):
-    code, out, err = run("train", folder / "part-*.svm", "--epochs", 2)
+    code, out, err = run("train", folder / "part-*.svm", *ALL, "--epochs", 2)
     assert (code, err) == (0, "")
     rows = re.findall(r"^ +([\d,]+) +([\d,]+) +([\d.]+)% +([\d.]+)%", out, re.MULTILINE)
     marks = [(int(n.replace(",", "")), int(wrong.replace(",", ""))) for n, wrong, _, _ in rows]
@@ -140,13 +176,14 @@ def test_the_table_has_a_line_at_1_2_4_8_examples_and_at_the_end(run, folder):
 
 def test_the_report_says_how_it_went_what_tells_and_what_to_try(run, folder, tmp_path):
     code, out, err = run(
-        "train", folder / "part-*.svm", "--epochs", 2, "--test", folder / "test.svm", "-o", tmp_path / "m"
+        "train", folder / "part-*.svm", *STREAM, "--epochs", 2, "--test", folder / "test.svm", "-o", tmp_path / "m"
     )
     assert (code, err) == (0, "")
     words = " ".join(out.split())
     model = perceptrons.load(tmp_path / "m")
     table = perceptrons.data.read(folder / "test.svm")
-    assert f"3 files: {folder}/part-0.svm ... {folder}/part-2.svm {folder}/test.svm to test on" in words
+    how = "Learned while they are read (asked by --in-memory 0)"
+    assert f"3 files: {folder}/part-0.svm ... {folder}/part-2.svm {how} {folder}/test.svm to test on" in words
     assert f"epoch mistakes 1 {model.mistakes_[0]} " in words
     assert "All 2 epochs asked for are done" in words
     assert f"5 features; 3 classes: 1, 2, 3 Progressive error {model.mistakes_[0] / 12:.2f}%" in words
@@ -155,27 +192,30 @@ def test_the_report_says_how_it_went_what_tells_and_what_to_try(run, folder, tmp
     assert re.search(rf"\n1 +column {strongest[0]} +[+-]", out)
     assert f"Saved as {tmp_path}/m" in out
     assert out.count("\n  perceptrons ") == 3
-    assert f"perceptrons train '{folder}/part-*.svm' --test {folder}/test.svm --epochs 2 --step arow" in out
+    assert f"perceptrons train '{folder}/part-*.svm' --test {folder}/test.svm --in-memory 0 --epochs 4" in out
     above = out.split("Saved as")[0].replace(str(folder), "")
     assert max(map(len, above.splitlines())) <= 80
 
 
 def test_suggestions_after_one_pass_are_to_save_to_go_on_and_to_test(run, folder):
-    out = run("train", folder / "mail.vw", "--hash-bits", 4)[1]
     again = f"perceptrons train {folder}/mail.vw"
-    assert f"{again} --hash-bits 4 -o mail.model" in out
-    assert f"{again} --hash-bits 6\n" in out
-    assert f"{again} --hash-bits 4 --epochs 5\n" in out
+    out = run("train", folder / "mail.vw", "--hash-bits", 4, "--epochs", 1, *ALL)[1]
+    assert f"{again} --test-share 0.0 --hash-bits 4 --epochs 1 --in-memory 0 -o mail.model\n" in out
+    assert f"{again} --test-share 0.0 --epochs 1 --in-memory 0 --hash-bits 6\n" in out
+    assert f"{again} --hash-bits 4 --epochs 1 --in-memory 0 --test FILE\n" in out
     assert "read once, as asked" in out
+    out = run("train", folder / "mail.vw", "--epochs", 1)[1]
+    assert f"{again} --epochs 1 -o mail.model\n" in out
+    assert f"{again} --epochs 2\n" in out
+    assert "--test FILE" not in out  # some were held out
 
 
 def test_json_is_one_object_with_everything(run, folder, tmp_path):
-    code, out, err = run(
-        "train", folder / "mail.tsv", "--format", "text", "--epochs", 2, "--test", folder / "mail.tsv.gz", "--json"
-    )
+    how = ["--format", "text", "--epochs", 2, "--test", folder / "mail.tsv.gz"]
+    code, out, err = run("train", folder / "mail.tsv", *how, *STREAM, "--json")
     assert (code, err, out.count("\n")) == (0, "", 1)
     found = json.loads(out)
-    assert found["data"] == [str(folder / "mail.tsv")]
+    assert (found["data"], found["how"]) == (str(folder / "mail.tsv"), "stream")
     assert found["classes"] == ["ham", "spam"]
     assert (found["examples"], found["test_examples"], found["epochs"]) == (600, 600, 2)
     assert [row["examples"] for row in found["progressive"]] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600]
@@ -197,19 +237,20 @@ def test_json_is_one_object_with_everything(run, folder, tmp_path):
 
 
 def test_records_that_are_no_examples_stop_it_or_are_skipped_and_counted(run, refused, folder):
-    line = refused("train", folder / "bad.svm", "--epochs", 1, "--quiet")
-    assert line.startswith(f"{folder}/bad.svm:2:3: 'x' is not a number")
-    code, out, err = run("train", folder / "bad.svm", "--on-error", "skip")
-    assert (code, err) == (0, "")
-    assert f"2 records were skipped, the first: {folder}/bad.svm:2:3: " in out
-    assert f"    {folder}/bad.svm:4:" in out
-    found = json.loads(run("train", folder / "bad.svm", "--on-error", "skip", "--json")[1])
-    assert (found["examples"], found["skipped"], len(found["complaints"])) == (3, 2, 2)
+    for how in (ALL, ["--test-share", "0"]):
+        line = refused("train", folder / "bad.svm", *how, "--epochs", 1, "--quiet")
+        assert line.startswith(f"{folder}/bad.svm:2:3: 'x' is not a number")
+        code, out, err = run("train", folder / "bad.svm", *how, "--on-error", "skip")
+        assert (code, err) == (0, "")
+        assert f"2 records were skipped, the first: {folder}/bad.svm:2:3: " in out
+        assert f"    {folder}/bad.svm:4:" in out
+        found = json.loads(run("train", folder / "bad.svm", *how, "--on-error", "skip", "--json")[1])
+        assert (found["examples"], found["skipped"], len(found["complaints"])) == (3, 2, 2)
 
 
 def test_the_live_line_goes_to_stderr(run, folder, monkeypatch):
-    monkeypatch.setattr("perceptrons.cli.stream.progress.OFTEN", 0)
-    code, out, err = run("train", folder / "part-*.svm", "--epochs", 3, "--verbose", "--json")
+    monkeypatch.setattr("perceptrons.cli.progress.OFTEN", 0)
+    code, out, err = run("train", folder / "part-*.svm", *STREAM, "--epochs", 3, "--verbose", "--json")
     assert code == 0
     assert json.loads(out)["epochs"] == 3
     assert re.search(r"\r\x1b\[2Kepoch 1 of 3  [\d,]+ examples  [\d,]+/s  error [\d.]+%", err)
@@ -217,22 +258,22 @@ def test_the_live_line_goes_to_stderr(run, folder, monkeypatch):
 
 
 REFUSED = [
-    (["part-*.svm", "--max-iter", "5"], "^--max-iter does not go with a stream, and the files of a pattern.*--epochs"),
-    (["part-0.svm", "--epochs", "2", "--tol", "0"], "^--tol does not go with a stream, and --epochs asks for one: .*"),
-    (["mail.vw", "--early-stopping"], "^--early-stopping does not go .* files of format vw are read as one"),
-    (["-", "--test-share", "0.1"], "^--test-share does not go .* standard input is one: .*--test FILE"),
-    (["part-0.svm", "part-1.svm", "--kernel", "rbf"], "^--kernel does not go .* several files are read as one"),
-    (["part-0.svm", "--cache", "c", "--class-weight", "balanced"], '^--class-weight balanced does .*{"class": weight}'),
+    (["part-0.svm", "--epochs", "2", "--tol", "0"], "^--epochs and --tol exclude each other"),
+    (["part-0.svm", "--epochs", "2", "--max-iter", "5"], "^--epochs and --max-iter exclude each other"),
+    (["part-0.svm", "--test", "test.svm", "--test-share", "0.1"], "^--test and --test-share exclude each other"),
+    ([*STREAM, "part-0.svm", "--kernel", "rbf"], "^--kernel needs all data in memory, .*: raise --in-memory"),
+    ([*STREAM, "part-0.svm", "--class-weight", "balanced"], '^--class-weight balanced needs .*{"class": weight}'),
+    (["part-0.svm", "--in-memory", "much"], "--in-memory.*much is no size such as 2GiB"),
     (["part-0.svm", "--every", "5m"], "^--every needs --checkpoint"),
     (["part-0.svm", "--resume"], "^--resume needs --checkpoint"),
     (["part-0.svm", "--checkpoint", "c", "--every", "soon"], "--every.*soon is no time such as 60s, 5m"),
-    (["part-0.svm", "--words", "1-2"], "^--words says nothing about files of format svmlight: leave it out"),
+    (["part-0.svm", "--words", "1-2"], "^--words says nothing about files of format 'svmlight': leave it out"),
     (["mail.tsv", "--format", "text", "--words", "2-1"], "words"),
     (["mail.tsv", "--format", "text", "--words", "two"], "--words.*two is no range"),
     (["mail.tsv", "--format", "text", "--words", "none"], "leaves nothing of a text"),
-    (["mail.tsv", "--format", "text", "--label-column", "x"], "^--label-column says nothing about .* text"),
-    (["part-0.svm", "--ignore", "x"], "^--ignore says nothing about files of format svmlight"),
-    (["mail.vw", "--zero-based"], "^--zero-based says nothing about files of format vw"),
+    (["mail.tsv", "--format", "text", "--label-column", "x"], "^--label-column says nothing about .* 'text'"),
+    (["part-0.svm", "--ignore", "x"], "^--ignore says nothing about files of format 'svmlight'"),
+    (["mail.vw", "--zero-based"], "^--zero-based says nothing about files of format 'vw'"),
     (["mail.jsonl", "--text-column", "nothing"], "nothing"),
     (["part-0.svm", "--hash-bits", "32"], "--hash-bits"),
     (["part-0.svm", "--epochs", "0"], "--epochs"),
@@ -240,26 +281,26 @@ REFUSED = [
     (["part-0.svm", "--classes", "1"], "^--classes 1: give two or more"),
     (["part-0.svm", "--classes", "1,1"], "^--classes 1,1: give two or more, each once"),
     (["part-0.svm", "--classes", "1,2"], "3"),
-    (["part-0.svm", "--epochs", "1", "--cost", '{"1": {"2": 3}}'], "^--cost needs --classes here"),
+    ([*STREAM, "part-0.svm", "--cost", '{"1": {"2": 3}}'], "^--cost needs --classes here"),
     (["part-0.svm", "--classes", "1,2,3", "--cost", '{"1": {"9": 3}}'], "^--cost: .*'9'.*not among"),
     (["part-0.svm", "none.svm"], "none.svm: no such file or directory$"),
     (["part-0.svm", "."], "is a directory"),
     (["none-*.svm"], "none-\\*.svm: no file has such a name"),
     (["-"], "-: the ending of this name says nothing about the format.*--format"),
     (["part-0.svm", "mail.tsv", "--quiet"], "mail.tsv:1:6: "),
-    (["a.npz", "b.npz"], "^a.npz: npz files are read whole: give one, and no option for streams"),
-    (["part-0.svm", "--format", "npz", "--epochs", "2"], "^part-0.svm: npz files are read whole"),
+    (["a.npz", "b.npz"], "^a.npz: no such file"),
+    (["part-0.svm", "--format", "npz", "--epochs", "2"], "^part-0.svm: .*npz"),
     (["part-*.svm", "--test", "none.svm"], "none.svm: no such file"),
     (["part-*.svm", "-o", "part-1.svm"], "part-1.svm: is read by this command and would be overwritten"),
     (["part-*.svm", "--checkpoint", "part-1.svm"], "part-1.svm: is read by this command and would be overwritten"),
     (["part-*.svm", "--cache", "part-1.svm"], "part-1.svm: is read by this command and would be overwritten"),
     (["part-*.svm", "--checkpoint", "no/c"], "no/c: cannot be written"),
     (["part-*.svm", "--checkpoint", "c", "-o", "c"], "name the same file"),
-    (["part-*.svm", "--cache", "mail.vw", "--epochs", "2"], "mail.vw: not a cache"),
+    ([*STREAM, "part-*.svm", "--cache", "mail.vw", "--epochs", "2"], "mail.vw: not a cache"),
     (["--example", "digits"], "--example.*sms"),
     (["--example", "sms", "part-0.svm"], "^DATA does not go with --example"),
     (["--example", "sms", "--test", "part-0.svm"], "^--test does not go with --example"),
-    (["--example", "sms", "--max-iter", "3"], "^--max-iter does not go with a stream, and --example asks for one"),
+    (["--example", "sms", "--format", "text"], "^--format does not go with --example"),
 ]
 
 
@@ -281,7 +322,7 @@ def test_times_and_ranges_are_read_as_people_write_them():
 
 
 def test_a_cache_is_kept_and_used_again(run, folder, tmp_path):
-    options = ["--epochs", 3, "--cache", tmp_path / "cache", "--quiet", "-o"]
+    options = [*STREAM, "--epochs", 3, "--cache", tmp_path / "cache", "--quiet", "-o"]
     assert run("train", folder / "part-*.svm", *options, tmp_path / "a") == (0, "", "")
     changed = (tmp_path / "cache").stat().st_mtime_ns
     assert run("train", folder / "part-*.svm", *options, tmp_path / "b") == (0, "", "")
@@ -295,7 +336,8 @@ def test_a_cache_is_kept_and_used_again(run, folder, tmp_path):
 @pytest.fixture
 def stopped(run, folder, tmp_path, monkeypatch):
     """A run that Ctrl-C ended in its second epoch; gives its options."""
-    options = [folder / "part-*.svm", "--epochs", 4, "--checkpoint", tmp_path / "c", "--every", 0, "-o", tmp_path / "m"]
+    options = [folder / "part-*.svm", *ALL, "--epochs", 4]
+    options += ["--checkpoint", tmp_path / "c", "--every", 0, "-o", tmp_path / "m"]
     learn, blocks = Perceptron._meet_block, []
 
     def interrupted(self, *arguments):
@@ -308,7 +350,7 @@ def stopped(run, folder, tmp_path, monkeypatch):
         patch.setattr(Perceptron, "_meet_block", interrupted)
         code, out, err = run("train", *options)
     assert code == 130
-    assert err == f"Interrupted. It is saved in {tmp_path}/c: the same command with --resume goes on from there.\n"
+    assert err == f"Interrupted. It is saved in {tmp_path}/c: the same command with --resume continues from there.\n"
     assert "1,200" in out
     assert not (tmp_path / "m").exists()
     return options
@@ -316,9 +358,9 @@ def stopped(run, folder, tmp_path, monkeypatch):
 
 def test_a_run_that_was_interrupted_goes_on_and_ends_as_if_it_never_stopped(run, folder, tmp_path, stopped):
     code, out, err = run("train", *stopped, "--resume")
-    assert (code, err) == (0, "Going on in epoch 2, after 400 examples of it.\n")
+    assert (code, err) == (0, "Continuing in epoch 2, after 400 examples of it.\n")
     assert "examples/s" not in out
-    assert run("train", folder / "part-*.svm", "--epochs", 4, "-o", tmp_path / "whole", "--quiet")[0] == 0
+    assert run("train", folder / "part-*.svm", *ALL, "--epochs", 4, "-o", tmp_path / "whole", "--quiet")[0] == 0
     assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
     found = json.loads(run("train", *stopped, "--resume", "--json")[1])
     assert (found["resumed"], found["epochs"], len(found["progressive"])) == (True, 4, 12)
@@ -329,8 +371,8 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_it_used(run, folder, tm
     os.truncate(tmp_path / "c", 300)
     code, _, err = run("train", *stopped, "--resume")
     assert code == 0
-    assert re.match(rf"{tmp_path}/c: .*truncated.* The one before it, c.before, is used.\nGoing on in epoch 2, ", err)
-    assert run("train", folder / "part-*.svm", "--epochs", 4, "-o", tmp_path / "whole", "--quiet")[0] == 0
+    assert re.match(rf"{tmp_path}/c: .*truncated.* The one before it, c.before, is used.\nContinuing in epoch 2, ", err)
+    assert run("train", folder / "part-*.svm", *ALL, "--epochs", 4, "-o", tmp_path / "whole", "--quiet")[0] == 0
     assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
@@ -348,9 +390,9 @@ def test_a_checkpoint_is_not_overwritten_nor_used_for_something_else(refused, fo
 
 
 def test_resuming_without_a_checkpoint_begins_at_the_beginning_and_says_so(run, folder, tmp_path):
-    options = [folder / "part-0.svm", "--checkpoint", tmp_path / "c", "--resume"]
-    code, out, err = run("train", *options)
-    assert (code, err) == (0, f"{tmp_path}/c: there is no checkpoint yet: beginning at the beginning.\n")
+    options = [folder / "part-0.svm", *STREAM, "--checkpoint", tmp_path / "c", "--resume"]
+    code, out, err = run("train", *options, "--epochs", 1)
+    assert (code, err) == (0, f"{tmp_path}/c: there is no checkpoint yet: starting from the beginning.\n")
     assert "examples/s" in out
     code, out, err = run("train", *options, "--epochs", 2)
     assert (code, err) == (0, "The checkpoint is of the end of 1 epoch.\n")
@@ -367,12 +409,15 @@ def test_a_full_disk_is_one_line_and_the_last_checkpoint_stays(refused, folder, 
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    options = ["--checkpoint", tmp_path / "c", "--every", 0, "--quiet"]
+    options = [*ALL, "--checkpoint", tmp_path / "c", "--every", 0, "--quiet"]
     line = refused("train", folder / "part-*.svm", *options)
     assert line == f"{tmp_path}/c: no space left on device: the last checkpoint is intact"
     assert perceptrons.load(tmp_path / "c").history_[-1]["examples"] == 800
     written[:] = [1, 1]
-    assert "no space left on device" in refused("train", folder / "part-*.svm", "-o", tmp_path / "m", "--quiet").lower()
+    assert (
+        "no space left on device"
+        in refused("train", folder / "part-*.svm", *STREAM, "-o", tmp_path / "m", "--quiet").lower()
+    )
     assert not (tmp_path / "m").exists()
 
 
@@ -381,7 +426,7 @@ def test_a_full_disk_under_the_cache_is_one_line(refused, folder, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("perceptrons.training.arrayfile.ArrayFile.append", full)
-    line = refused("train", folder / "part-*.svm", "--epochs", 2, "--quiet")
+    line = refused("train", folder / "part-*.svm", *STREAM, "--epochs", 2, "--quiet")
     assert "no space left on device" in line
     assert "TMPDIR" in line
 
@@ -407,7 +452,7 @@ def test_a_file_that_changes_before_it_is_read_again_is_one_line(refused, folder
         return learn(self, *arguments)
 
     monkeypatch.setattr(Perceptron, "_meet_block", meanwhile)
-    line = refused("train", path, *[folder / "part-1.svm"] * 20, path, "--quiet")
+    line = refused("train", path, *[folder / "part-1.svm"] * 20, path, *STREAM, "--quiet")
     assert line.startswith(f"{path}: the file ")
 
 
@@ -426,8 +471,8 @@ def test_the_example_shows_raw_text_to_readable_weights(run, tmp_path):
     above = out.split("Saved as")[0]
     assert max(map(len, above.splitlines())) <= 80
     model = perceptrons.load(tmp_path / "sms.model")
-    assert model.n_iter_ == 5
-    assert model.t_ == 5 * 3902
+    assert model.stop_reason_ == "converged"
+    assert model.t_ == model.n_iter_ * 3902
 
 
 def test_options_for_text_hold_for_the_example(run):
@@ -559,11 +604,25 @@ def test_models_that_learned_in_memory_read_standard_input_too(run, refused, fol
     both = run("predict", tmp_path / "m", folder / "test.svm", folder / "part-*.svm")[1]
     assert both.startswith(expected)
     assert len(both.split()) == 1500
+    assert run("predict", tmp_path / "m", folder / "test.svm", "--on-error", "skip") == (0, expected, "")
+    assert "--text-column says nothing about" in refused(
+        "predict", tmp_path / "m", folder / "test.svm", "--text-column", "x"
+    )
+
+
+def test_models_that_learned_from_arrays_read_what_has_numbers_for_columns(run, refused, folder, tmp_path, typed):
+    table = perceptrons.data.read(folder / "part-0.svm")
+    model = Perceptron().fit(table.X, table.y)
+    perceptrons.save(model, tmp_path / "m")
+    expected = "".join(f"{label}\n" for label in model.predict(perceptrons.data.read(folder / "test.svm").X))
+    for data in ([folder / "test.svm"], [folder / "test.svm", "--on-error", "skip"]):
+        assert run("predict", tmp_path / "m", *data) == (0, expected, "")
+    for data in (["-"], []):
+        typed((folder / "test.svm").read_text())
+        assert run("predict", tmp_path / "m", *data, "--format", "svmlight") == (0, expected, "")
     assert "perceptrons predict: DATA is missing" in refused("predict", tmp_path / "m")
-    assert "nothing says what it holds" in refused("predict", tmp_path / "m", "-")
-    assert "learned from a stream" in refused("predict", tmp_path / "m", folder / "mail.vw")
-    assert "learned from a stream" in refused("predict", tmp_path / "m", folder / "test.svm", "--text-column", "x")
-    assert "--on-error is for streams" in refused("predict", tmp_path / "m", folder / "test.svm", "--on-error", "skip")
+    assert "says nothing about the format" in refused("predict", tmp_path / "m", "-")
+    assert "did not learn from files of format vw" in refused("predict", tmp_path / "m", folder / "mail.vw")
 
 
 @pytest.mark.parametrize(
@@ -576,7 +635,6 @@ def test_models_that_learned_in_memory_read_standard_input_too(run, refused, fol
         (["predict", "points.model", "part-0.svm", "--label-column", "x"], "^--label-column says nothing about"),
         (["evaluate", "points.model", "mail.tsv", "--format", "svmlight"], "^mail.tsv:1:"),
         (["evaluate", "mail.model", "-"], "closed|no example"),
-        (["diagnose", "mail.vw", "--format", "vw"], "^--format vw: files of this format are only read as streams"),
     ],
 )
 def test_what_cannot_be_read_for_a_model_is_refused(refused, folder, monkeypatch, arguments, message):

@@ -25,8 +25,9 @@ def folder(tmp_path_factory):
     """Files and two models, and many lines of text."""
     folder = write_files(tmp_path_factory.mktemp("streams"))
     mail, points = str(folder / "mail.tsv"), str(folder / "part-*.svm")
-    assert main(["train", mail, "--format", "text", "-o", str(folder / "mail.model"), "--quiet"]) == 0
-    assert main(["train", points, "-o", str(folder / "points.model"), "--quiet"]) == 0
+    how = ["--test-share", "0", "--quiet"]
+    assert main(["train", mail, "--format", "text", "-o", str(folder / "mail.model"), *how]) == 0
+    assert main(["train", points, "-o", str(folder / "points.model"), *how]) == 0
     some = "".join(f"{text}\n" for text in texts(2000, seed=5)[1])
     (folder / "some.txt").write_text(some)
     (folder / "many.txt.gz").write_bytes(gzip.compress((100 * some).encode(), 1))
@@ -120,30 +121,32 @@ def test_predicting_takes_the_same_memory_however_many_lines_come(folder):
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted otherwise elsewhere")
 def test_learning_from_a_pipe_takes_the_same_memory_however_much_comes(folder):
     part = (folder / "whole.svm").read_bytes()
-    options = ["train", "-", "--format", "svmlight", "--quiet"]
+    options = ["train", "-", "--format", "svmlight", "--in-memory", "0", "--epochs", "1", "--quiet"]
     few, _ = peak(options, [part] * 50)
     many, _ = peak(options, [part] * 500)
     assert many < few + SPARE
 
 
-def test_learning_from_a_pipe_is_learning_from_the_file(folder, tmp_path):
-    done = shell(
-        folder, f"cat part-0.svm part-1.svm part-2.svm | gzip | {COMMAND} train - --format svmlight -o {tmp_path}/a"
-    )
+@pytest.mark.parametrize("options", ["", "--in-memory 0 --epochs 3"])
+def test_learning_from_a_pipe_is_learning_from_the_file(folder, tmp_path, options):
+    feed = "cat part-0.svm part-1.svm part-2.svm | gzip"
+    done = shell(folder, f"{feed} | {COMMAND} train - --format svmlight {options} -o {tmp_path}/a")
     assert (done.returncode, done.stderr) == (0, "")
     assert "<stdin>" in done.stdout
-    assert shell(folder, f"{COMMAND} train whole.svm --epochs 1 --quiet -o {tmp_path}/b").returncode == 0
+    assert shell(folder, f"{COMMAND} train whole.svm {options} --quiet -o {tmp_path}/b").returncode == 0
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 @pytest.mark.slow
 def test_what_is_to_be_saved_is_saved_though_nobody_reads_on(folder, tmp_path):
-    done = shell(folder, f"{COMMAND} train 'part-*.svm' --epochs 3 -o {tmp_path}/m | true")
-    assert done.stderr == ""
-    assert perceptrons.load(tmp_path / "m").n_iter_ == 3
-    done = shell(folder, f"{COMMAND} train 'part-*.svm' --epochs 100000000 | head -n 5")
-    assert done.stderr == ""
-    assert len(done.stdout.splitlines()) == 5
+    for how in ("", "--in-memory 0"):
+        done = shell(folder, f"{COMMAND} train 'part-*.svm' {how} --epochs 3 -o {tmp_path}/m | true")
+        assert done.stderr == ""
+        assert perceptrons.load(tmp_path / "m").n_iter_ == 3
+    for reader in ("head -n 5", "{ head -n 5; sleep 3; }"):  # the other one leaves when all lines are printed
+        done = shell(folder, f"{COMMAND} train 'part-*.svm' --in-memory 0 --epochs 100000000 | {reader}")
+        assert done.stderr == ""
+        assert len(done.stdout.splitlines()) == 5
 
 
 @pytest.mark.slow
@@ -151,9 +154,10 @@ def test_what_is_to_be_saved_is_saved_though_nobody_reads_on(folder, tmp_path):
 def test_output_that_cannot_be_written_is_one_line_and_the_model_is_saved(folder, tmp_path):
     done = shell(folder, f"{COMMAND} predict points.model whole.svm > /dev/full")
     assert (done.returncode, done.stderr) == (2, "The output cannot be written: No space left on device.\n")
-    done = shell(folder, f"{COMMAND} train 'part-*.svm' -o {tmp_path}/m > /dev/full")
-    assert (done.returncode, done.stderr) == (2, "The output cannot be written: No space left on device.\n")
-    assert (tmp_path / "m").exists()
+    for how in ("", "--in-memory 0"):
+        done = shell(folder, f"{COMMAND} train 'part-*.svm' {how} -o {tmp_path}/m > /dev/full")
+        assert (done.returncode, done.stderr) == (2, "The output cannot be written: No space left on device.\n")
+        (tmp_path / "m").unlink()
 
 
 @pytest.mark.slow
@@ -170,6 +174,9 @@ def test_an_empty_pipe_is_no_answer_and_nothing_to_learn_from(folder):
     done = shell(folder, f"{COMMAND} predict mail.model - < /dev/null")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     done = shell(folder, f"{COMMAND} train - --format svmlight < /dev/null")
+    what = "<stdin>:1:1: there is no example in the file: give a line for each\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", what)
+    done = shell(folder, f"{COMMAND} train - --format svmlight --in-memory 0 < /dev/null")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "There is no example in the stream.\n")
 
 
@@ -190,7 +197,8 @@ def test_ctrl_c_while_it_waits_for_a_line_ends_with_130(folder):
 @pytest.mark.parametrize("saved", [False, True])
 def test_ctrl_c_while_learning_says_how_to_go_on_if_it_can(folder, tmp_path, saved):
     options = ["--checkpoint", tmp_path / "c"] if saved else []
-    command = [*PROGRAM, "train", folder / "part-*.svm", "--epochs", "100000000", *options]
+    how = ["--in-memory", "0", "--test-share", "0", "--epochs", "100000000"]
+    command = [*PROGRAM, "train", folder / "part-*.svm", *how, *options]
     with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while "1,200" not in (line := process.stdout.readline()):
             assert line or process.poll() is None

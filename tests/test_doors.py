@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 
 import perceptrons
 from perceptrons.cli import main
+from perceptrons.cli.inputs import held_out
 from perceptrons.data import stream
 from perceptrons.report.reproduce_section import as_command
 from perceptrons.training.blocks import widened
-from tests.doors import accuracies, check_doors, records, scores_by_command, trained, write
+from tests.doors import accuracies, check_doors, records, rows_of, scores_by_command, trained, write
 from tests.tiers import slow
 
 WAYS_OF_TEXT = {
@@ -231,8 +232,19 @@ def test_what_is_kept_of_a_run_does_not_change_its_answers(capsys, tmp_path, ask
     _, plain, told = trained(capsys, tmp_path, data, *how)
     for kept in (
         ["--cache", tmp_path / "cache"],
-        ["--cache", tmp_path / "cache"],
         ["--checkpoint", tmp_path / "point"],
+        ["--checkpoint", tmp_path / "point", "--resume"],
+    ):
+        _, saved, again = trained(capsys, tmp_path, data, *how, *map(str, kept))
+        assert again == told
+        assert saved.read_bytes() == plain.read_bytes()
+    assert not (tmp_path / "cache").exists()  # it is for data that are learned while they are read
+    how += ["--in-memory", "0"]
+    _, plain, told = trained(capsys, tmp_path, data, *how)
+    for kept in (
+        ["--cache", tmp_path / "cache"],
+        ["--cache", tmp_path / "cache"],
+        ["--checkpoint", tmp_path / "block"],
     ):
         _, saved, again = trained(capsys, tmp_path, data, *how, *map(str, kept))
         assert again == told
@@ -266,6 +278,149 @@ def test_a_report_counts_as_evaluate_does(capsys, tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert f"{round(accuracy * 90)} of 90" in page
     assert f"{accuracy:.1%}" in page
+
+
+# ---- whole or while it is read
+
+
+def whole_and_streamed(capsys, folder, data, *options):
+    """Train by the command on all data at once and as a stream: both models, and what is said of each."""
+    found = []
+    for name, way in (("whole", []), ("stream", ["--in-memory", "0"])):
+        assert main(["train", str(data), *options, *way, "-o", str(folder / name), "--json"]) == 0
+        said = json.loads(capsys.readouterr().out)
+        assert said["how"] == name
+        found += [perceptrons.load(folder / name), said]
+    return found
+
+
+def check_alike(whole, said, streamed, also_said):
+    """The weights are the same, and so are the examples to test on."""
+    for name in ("coef_average_", "coef_last_", "intercept_average_", "intercept_last_"):
+        np.testing.assert_array_equal(getattr(streamed, name), getattr(whole, name))
+    assert streamed.source_ == whole.source_
+    assert set(said) == set(also_said)
+    for name in ("examples", "test_examples", "test_accuracy", "mistakes", "epochs", "stop_reason", "weights"):
+        assert said[name] == also_said[name], name
+
+
+@pytest.mark.parametrize("options", [["--epochs", "2"], [], ["--test-share", "0.4", "--seed", "3"]], ids=" ".join)
+@pytest.mark.parametrize("form", ["csv", "tab", *slow("tsv", "jsonl", "parquet", "arrow", "svmlight", "vw")])
+def test_a_block_that_is_learned_as_it_is_read_gives_the_weights_of_the_whole(capsys, tmp_path, form, options):
+    data = write(tmp_path / f"t.{'svm' if form == 'svmlight' else form}", records(), form)
+    reading = {"tab": ["--format", "text"], "svmlight": [], "vw": []}.get(form, ["--text-column", "body"])
+    whole, said, streamed, also_said = whole_and_streamed(capsys, tmp_path, data, *reading, *options)
+    assert 0 < said["test_examples"] < 40
+    assert said["examples"] + said["test_examples"] == 60
+    check_alike(whole, said, streamed, also_said)
+
+
+@pytest.mark.parametrize("kind", ["AROW", *slow(*(kind for kind in KINDS if kind != "AROW"))])
+def test_all_kinds_of_models_learn_alike_from_the_whole_and_from_a_block(capsys, tmp_path, kind):
+    data = write(tmp_path / "t.csv", records(45), "csv")
+    check_alike(*whole_and_streamed(capsys, tmp_path, data, "--text-column", "body", *KINDS[kind]))
+
+
+@pytest.mark.parametrize("form", ["csv", "tab"])
+def test_the_examples_to_test_on_are_the_same_in_many_blocks_though_features_come_later(
+    capsys, tmp_path, form, monkeypatch
+):
+    rows = records(90)
+    for k, row in enumerate(rows):
+        row["body"] += f" new{k // 3}"  # so that the first blocks know fewer features than the last
+    data = write(tmp_path / f"t.{form}", rows, form)
+    monkeypatch.setattr("perceptrons.data.source.PIECE", 500)
+    reading = ["--format", "text"] if form == "tab" else ["--text-column", "body"]
+    _, said, streamed, also_said = whole_and_streamed(
+        capsys, tmp_path, data, *reading, "--hash-bits", "0", "--epochs", "2"
+    )
+    assert also_said["test_examples"] == said["test_examples"] > 0
+    X, y = rows_of(stream(data, like=streamed))
+    aside = held_out(X, y, 0.2, 0)
+    assert aside.sum() == said["test_examples"]
+    assert also_said["test_accuracy"] == streamed.score(X[aside], y[aside])
+
+
+# ---- all commands on one table
+
+NOTES = ["free, now", 'she said ""no""', "", "see you\nat noon", "free prize", "no hurry"]
+MIXED = ["--label-column", "kind", "--text-column", "note", "--ignore", "id", "--categories", "zip"]
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """A table with an id, numbers, categories of words and digits, empty cells, quotes and a text; and its labels."""
+    rng, lines, labels = np.random.default_rng(3), ["id,size,colour,zip,note,kind"], []
+    for k in range(90):
+        labels.append(("no", "yes")[int(rng.random() < 0.5)])
+        colour = ["red", '"light, blue"', ""][int(rng.integers(3))]
+        size, note = rng.normal() + 2 * (labels[-1] == "yes"), NOTES[int(rng.integers(6))]
+        lines.append(f'x{k},{size:.3f},{colour},0{rng.integers(3)}1,"{note}",{labels[-1]}')
+    (tmp_path / "mixed.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path / "mixed.csv", labels
+
+
+@pytest.mark.parametrize("bits", ["0", "8"])
+@pytest.mark.parametrize(
+    "how",
+    [[], ["--epochs", "3"], ["--kernel", "rbf"], ["--in-memory", "0"], ["--in-memory", "0", "--epochs", "3"]],
+    ids=" ".join,
+)
+def test_all_commands_take_the_same_options_of_reading_and_agree_on_the_columns(capsys, tmp_path, mixed, how, bits):
+    data, labels = mixed
+    saved, page, reading = tmp_path / "m", tmp_path / "page.html", [*MIXED, "--hash-bits", bits]
+
+    def told(command, *words):
+        capsys.readouterr()
+        assert main([command, *map(str, words), "--json"]) == 0
+        return capsys.readouterr().out
+
+    trained = json.loads(told("train", data, *reading, *how, "-o", saved))
+    model = perceptrons.load(saved)
+    X, y = rows_of(stream(data, like=model))
+    table = perceptrons.data.read(data, label_column="kind", text_column=["note"], ignore=["id"], categories=["zip"],
+                                  hash_bits=int(bits))  # fmt: skip
+    assert y.tolist() == labels == table.y.tolist()
+    assert trained["n_features"] == X.shape[1] == table.X.shape[1]
+    assert (X != table.X).nnz == 0
+    names = model.columns_.names()
+    if bits == "0":
+        assert {"size=", "colour=red", "colour=light, blue", "colour=", "zip=001", "zip=021", "free"} <= {*names}
+    assert not any("x1" in name for name in names), "the id is no feature"
+    said = model.predict(X).tolist()
+    for again in ([], reading):  # the model knows how it read; saying it again changes nothing
+        answers = [json.loads(line)["label"] for line in told("predict", saved, data, *again).splitlines()]
+        assert answers == said
+        found = json.loads(told("evaluate", saved, data, *again))
+        assert (found["examples"], found["right"]) == (90, int(np.sum(np.array(said) == labels)))
+        inside = json.loads(told("inspect", saved, "--data", data, "--example", 1, *again))
+        assert inside["n_features"] == X.shape[1]
+        assert inside["feature_names"] == (names if bits == "0" else None)
+        assert inside["on_data"]["example"]["prediction"] == said[0]
+        assert main(["report", str(saved), str(data), *again, "-o", str(page), "--max-seconds", "1", "--quiet"]) == 0
+        assert f"{found['right']} of 90" in page.read_text()
+    assert main(["predict", str(saved), str(data), "--categories", "size"]) == 2
+    assert capsys.readouterr().err.startswith("--categories names 'size', which is none of the model's")
+
+
+@pytest.mark.parametrize("bits", ["0", "8"])
+def test_commands_without_a_model_read_the_same_columns(capsys, tmp_path, mixed, bits):
+    data, _ = mixed
+    reading, ledger = [*MIXED, "--hash-bits", bits], ["--ledger", str(tmp_path / "looks")]
+    assert main(["train", str(data), *reading, "-o", str(tmp_path / "m"), "--quiet"]) == 0
+    model = perceptrons.load(tmp_path / "m")
+    assert main(["diagnose", str(data), *reading, "--max-seconds", "5", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["examples"], found["features"]) == (90, model.n_features_in_)
+    for kernel in ([], ["--kernel", "rbf"]):
+        how = [*reading, *kernel, "--max-iter", "3", *ledger, "--force", "-o", str(tmp_path / "tuned"), "--quiet"]
+        assert main(["tune", str(data), *how]) == 0
+        tuned = perceptrons.load(tmp_path / "tuned")
+        assert tuned.source_ == model.source_
+        assert tuned.columns_.names() == model.columns_.names()
+    capsys.readouterr()
+    assert main(["compare", str(data), *reading, *ledger, "--force", "--learner", "average", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_features"] == model.n_features_in_
 
 
 # ---- and any mixture of them
@@ -362,6 +517,7 @@ def test_a_model_that_is_fitted_to_something_else_forgets_its_files(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("way", [[], ["--in-memory", "0"]], ids=["whole", "stream"])
 @pytest.mark.parametrize(
     "options",
     [
@@ -371,11 +527,11 @@ def test_a_model_that_is_fitted_to_something_else_forgets_its_files(tmp_path):
         "--format text --chars 2 --text-labels --margin 0.5 --multiclass ovr",
     ],
 )
-def test_the_command_that_a_report_gives_trains_the_same_model(capsys, tmp_path, options):
+def test_the_command_that_a_report_gives_trains_the_same_model(capsys, tmp_path, options, way):
     data = write(tmp_path / "t.txt", records(60), "tab")
-    model, saved, _ = trained(capsys, tmp_path, data, "--epochs", "2", *options.split())
+    model, saved, _ = trained(capsys, tmp_path, data, "--epochs", "2", *options.split(), *way)
     line, missing = as_command(model)
     assert missing == set()
     words = [{"DATA": str(data), "MODEL": str(tmp_path / "again")}.get(word, word) for word in shlex.split(line)]
-    assert main([*words[1:], "--quiet"]) == 0
+    assert main([*words[1:], "--test", str(data), "--quiet"]) == 0  # nothing is held out, as before
     assert (tmp_path / "again").read_bytes() == saved.read_bytes()

@@ -55,7 +55,8 @@ def forge_cache(path, change):
 @pytest.mark.parametrize("case", CACHES)
 def test_a_cache_that_does_not_fit_together_is_refused(case, data, tmp_path, refused, run):
     cache, model = tmp_path / "cache", tmp_path / "model"
-    command = ("train", data, "--format", "svmlight", "--cache", cache, "--epochs", 2, "-o", model, "--quiet")
+    how = ("--in-memory", 0, "--test-share", 0, "--cache", cache, "--epochs", 2)
+    command = ("train", data, *how, "-o", model, "--quiet")
     assert run(*command)[0] == 0
     forge_cache(cache, CACHES[case])
     assert "cache" in refused(*command)
@@ -187,10 +188,11 @@ def test_a_checkpoint_without_the_progress_of_its_first_epoch_goes_on(data, tmp_
     assert run(*command, 3, "--resume")[0] == 0
 
 
+@pytest.mark.parametrize("limit", ["0", "2GiB"])
 @pytest.mark.parametrize("case", PLACES)
-def test_the_command_refuses_such_a_checkpoint_in_one_line(case, data, tmp_path, run, refused):
+def test_the_command_refuses_such_a_checkpoint_in_one_line(case, limit, data, tmp_path, run, refused):
     path, model = tmp_path / "run.checkpoint", tmp_path / "model"
-    command = ("train", data, "--format", "svmlight", "--checkpoint", path, "-o", model, "--epochs")
+    command = ("train", data, "--in-memory", limit, "--checkpoint", path, "-o", model, "--epochs")
     assert run(*command, 2)[0] == 0
     learned, header = load_with_header(path)
     PLACES[case](header["place"])

@@ -15,7 +15,9 @@ KINDS = {
     "text": ["mail-*.tsv", "--format", "text", "--words", "1-2"],
     "vocabulary": ["mail-*.tsv", "--format", "text", "--hash-bits", "0"],
     "cache": ["points-*.svm", "--cache", "CACHE"],
+    "whole": ["points-*.svm"],
 }
+WAYS = {kind: [] if kind == "whole" else ["--in-memory", "0"] for kind in KINDS}
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes of POSIX")]
 
@@ -35,8 +37,8 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def warm(folder):
     process = Warm(folder / "said")
-    process.load("train", folder / "points-0*.svm", "--epochs", 2, "--quiet", "-o", folder / "loaded")
-    process.load("train", folder / "mail-0*.tsv", "--format", "text", "--quiet")
+    process.load("train", folder / "points-0*.svm", "--in-memory", 0, "--epochs", 2, "--quiet", "-o", folder / "loaded")
+    process.load("train", folder / "mail-0*.tsv", "--format", "text", "--in-memory", 0, "--quiet")
     yield process
     process.close()
 
@@ -46,7 +48,7 @@ def trained(request, folder, warm, tmp_path):
     """A command but for its output and checkpoint, the model that it leaves if it is not stopped, and its time."""
     data, *options = KINDS[request.param]
     words = [str(tmp_path / "cache") if word == "CACHE" else word for word in options]
-    command = ["train", folder / data, *words, "--epochs", EPOCHS, "--quiet", "--every", 0]
+    command = ["train", folder / data, *words, "--epochs", EPOCHS, "--quiet", "--every", 0, *WAYS[request.param]]
     assert warm.run(*command, "--checkpoint", tmp_path / "first", "-o", tmp_path / "whole") == (0, "")
     began = time.monotonic()
     assert warm.run(*command, "--checkpoint", tmp_path / "second", "-o", tmp_path / "again") == (0, "")
@@ -96,7 +98,7 @@ def test_a_checkpoint_cut_short_is_told_and_the_one_before_it_leads_to_the_same_
     os.truncate(tmp_path / "c", (tmp_path / "c").stat().st_size - 1)
     code, said = warm.run(*(word for word in command if word != "--quiet"))
     assert code == 0
-    assert "The one before it, c.before, is used.\nGoing on in epoch " in said
+    assert "The one before it, c.before, is used.\nContinuing in epoch " in said
     assert (tmp_path / "m").read_bytes() == whole.read_bytes()
 
 
@@ -121,5 +123,5 @@ def test_a_kill_between_the_old_checkpoint_and_the_new_one_leaves_the_old_one(wa
     (tmp_path / "c").rename(tmp_path / "c.before")
     code, said = warm.run(*(word for word in command if word != "--quiet"))
     assert code == 0
-    assert said.startswith(f"{tmp_path}/c: is missing: the one before it, c.before, is used.\nGoing on in epoch ")
+    assert said.startswith(f"{tmp_path}/c: is missing: the one before it, c.before, is used.\nContinuing in epoch ")
     assert (tmp_path / "m").read_bytes() == whole.read_bytes()

@@ -482,7 +482,7 @@ def test_the_command_refuses_in_one_line_and_leaves_the_old_page(run, blobs, tmp
         ((model, data, "--image-shape", "1x2", "--no-images"), "exclude each other"),
         ((model, data, "--max-seconds", "0"), "above 0"),
         ((model, data, "--features", "a", "b"), "no feature 'a'"),
-        ((model, data, "--on-error", "skip"), "leave it out"),
+        ((model, data, "--text-column", "a"), "--text-column says nothing about files of format 'npz'"),
     ):
         code, out, err = run("report", *arguments, "-o", page)
         assert (code, out) == (2, ""), arguments

@@ -5,13 +5,13 @@ from typing import Any
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import load_model, several_labels
 from perceptrons.cli.inputs import blocks_of, for_machines, opened, say_skipped
-from perceptrons.cli.options import takes
+from perceptrons.cli.options import READING, takes
 from perceptrons.cli.quality import beside, show_classes, show_confusion
 from perceptrons.cli.screen import as_json, count, listed, percent, screen
 from perceptrons.cli.train import measured_blocks
 
 
-@takes("model", "files", "format", "label_column", "text_column", "on_error", "json")
+@takes("model", "files", *READING, "json")
 def evaluate(asked: Any) -> None:
     """Compare the predictions for DATA with its labels: accuracy, precision, recall and F1 by class, confusions.
 

@@ -1,5 +1,6 @@
 """Files that commands read and write; whatever is wrong with one becomes a refusal that names it."""
 
+import glob
 import os
 import tempfile
 import warnings
@@ -129,9 +130,16 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
         raise BadInputError(f"{path}: cannot be written, since it is no ordinary file: give another name.")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise BadInputError(f"{path}: cannot be written: permission denied.")
+    if not path.exists():
+        return
     for given in inputs:
-        if given is not None and given.exists() and path.exists() and path.samefile(given):
+        if given is not None and any(path.samefile(one) for one in _meant(given)):
             raise BadInputError(f"{path}: is read by this command and would be overwritten: write to another file.")
+
+
+def _meant(given: Path) -> list[str]:
+    """The files that a name or a pattern stands for."""
+    return [str(given)] if given.exists() else glob.glob(str(given), recursive=True)
 
 
 def check_folder(path: Path | None) -> None:

@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from perceptrons.data import Table
     from perceptrons.data.block import Block
     from perceptrons.data.reader import Reader
+    from perceptrons.training.blocks import Cache
 
 STDIN = Path("-")
 SHARE = 0.2  # of the examples, held out as a test set
@@ -32,14 +34,27 @@ def opened(data: Sequence[Path], asked: Any, like: "AnyModel | None" = None, **m
     text = {name: told.pop(name).sizes() for name in ("words", "chars") if name in told}
     if like is not None:
         more = {"text_labels": True, **more}  # those of a model may be words that look like numbers
-    with refusing_data():
-        reader = stream(*data, like=like, text=text or None, **told, **more)
+    named = {"text": " and ".join(map(options.typed, text)), **{name: options.typed(name) for name in told}}
+    with refusing_data(), _as_typed(named):
+        reader = stream(*data, like=like, text=text or None, **{**more, **told})
     check_files(reader.files)
     return reader
 
 
+@contextmanager
+def _as_typed(names: dict[str, str]) -> Iterator[None]:
+    """Messages that begin with the name of a parameter call it as the command line does."""
+    try:
+        yield
+    except ValueError as error:
+        name, _, rest = str(error).partition(" ")
+        if name not in names:
+            raise
+        raise BadInputError(f"{names[name]} {rest}") from error
+
+
 def check_files(files: Sequence[Path]) -> None:
-    """Refuse what cannot be read before any work is done. Nothing is opened: a pipe can be only once."""
+    """Refuse what cannot be read before any work is done. Pipes are not opened: they can be only once."""
     from perceptrons.data.compression import STDIN as INPUT
 
     for path in files:
@@ -49,7 +64,9 @@ def check_files(files: Sequence[Path]) -> None:
             path.stat()
             if path.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "is a directory")
-            if not os.access(path, os.R_OK):
+            if path.is_file():
+                path.open("rb").close()  # os.access would know nothing of capabilities
+            elif not os.access(path, os.R_OK):
                 raise PermissionError(errno.EACCES, "permission denied")
 
 
@@ -146,11 +163,11 @@ def held_out(X: Any, y: Any, share: float, seed: int) -> "np.ndarray":
 
 
 class WithoutTest:
-    """A reader without the examples of the test set, which are kept aside as they come."""
+    """A reader without the examples of the test set, which go to a temporary file as they come: they may be many."""
 
     def __init__(self, reader: "Reader", share: float, seed: int):
         self._reader, self._share, self._seed = reader, share, seed
-        self.aside: list[Any] = []
+        self._aside: Cache | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._reader, name)
@@ -160,20 +177,53 @@ class WithoutTest:
         return [*files, [self._share, self._seed], asked]
 
     def __iter__(self) -> Iterator["Block"]:
-        self.aside = []
+        from perceptrons.training.arrayfile import ArrayFile
+        from perceptrons.training.blocks import Block as Kept
+        from perceptrons.training.blocks import Cache
+        from perceptrons.training.targets import read_target
+
+        self.close()
+        self._aside = Cache(ArrayFile.create())
         for block in self._reader:
             aside = held_out(block.X, block.y, self._share, self._seed)
             if aside.any():
-                self.aside.append(part_of(block, aside))
+                part = part_of(block, aside)
+                self._aside.append(Kept(part.X, read_target(part.y, part.X.shape[0]), None))
             if not aside.all():
                 yield part_of(block, ~aside) if aside.any() else block
 
-    def test(self) -> Iterator["Block"]:
-        """The examples that were kept aside; read again, if what was learned from came from a cache."""
-        if not self.aside:
+    def close(self) -> None:
+        """The temporary file is gone."""
+        if self._aside is not None:
+            self._aside.file.close()
+
+    def test(self, n_features: int) -> Iterator["Block"]:
+        """The examples that were kept aside; read again, if what was learned from came from a cache.
+
+        n_features: of all blocks; the first ones knew fewer.
+        """
+        import numpy as np
+
+        from perceptrons.data.block import Block
+        from perceptrons.training.blocks import widened
+
+        if self._aside is None:
             for _ in self:
                 pass
-        return iter(self.aside)
+        assert self._aside is not None
+        for kept in self._aside.reading(np.arange(self._aside.n_blocks)):
+            X = widened(kept.X, n_features)
+            yield Block(X, kept.target.codes, kept.target.classes, None, self.files[0], None)
+
+
+@contextmanager
+def without_test(reader: "Reader", share: float, seed: int) -> Iterator[Any]:
+    """The reader, without the examples of the test set if there is to be one."""
+    if not share:
+        yield reader
+        return
+    with closing(WithoutTest(reader, share, seed)) as rest:
+        yield rest
 
 
 def part_of(block: "Block", rows: "np.ndarray") -> "Block":

@@ -15,7 +15,7 @@ from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import is_kernel, is_tagger, load_any, several_labels
 from perceptrons.cli.never import never_in_words, never_updated
 from perceptrons.cli.ondata import look_at, show_found
-from perceptrons.cli.options import takes
+from perceptrons.cli.options import READING, given, takes, typed
 from perceptrons.cli.screen import as_json, count, grid, heading, listed, plain, screen
 from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
 from perceptrons.cli.tag.inside import inspect_tagger
@@ -34,8 +34,7 @@ CALIBRATE = """For probabilities, in Python, with examples that it has not learn
 
 
 @takes(
-    "model", "top", "label", "data:inspected", "example:number", "format", "label_column", "text_column", "on_error",
-    "collisions", "json",
+    "model", "top", "label", "data:inspected", "example:number", *READING, "collisions", "json",
 )  # fmt: skip
 def inspect(asked: Any) -> None:
     """Show what a model was trained with, what it has seen, why it stopped, and its most telling weights.
@@ -81,9 +80,9 @@ def inspect(asked: Any) -> None:
 
 def _check_data(model: "AnyModel | SequencePerceptron", asked: Any) -> None:
     """Refuse options that go with --data alone, or with a tagger."""
-    needing = (asked.example, asked.format, asked.label_column, asked.text_column, asked.on_error)
-    if not asked.data and any(needing):
-        raise BadInputError("--example, --format, --label-column and --text-column are for --data DATA: give it.")
+    if not asked.data:
+        for name in given(asked, ("example", *READING)):
+            raise BadInputError(f"{typed(name)} is for --data DATA: give it.")
     if asked.data and is_tagger(model):
         raise BadInputError(f"{asked.model}: is a tagger: explain a sentence in Python, with model.explain(tokens).")
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
 
@@ -93,7 +93,7 @@ class Option(NamedTuple):
 
     def parameter(self, name: str) -> inspect.Parameter:
         told = {"help": self.help, "metavar": self.metavar, **(self.more or {})}
-        if self.kind is Path or Path in getattr(self.kind, "__args__", ()):
+        if _of_paths(self.kind):
             told["readable"] = False  # typer's own check would come first, in other words than those of the readers
         if self.flags:
             made: Any = typer.Option(*self.flags, rich_help_panel=self.panel, show_default=False, **told)
@@ -101,6 +101,10 @@ class Option(NamedTuple):
             made = typer.Argument(show_default=False, **told)
         kind: Any = Annotated[self.kind, made]
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=self.default, annotation=kind)
+
+
+def _of_paths(kind: Any) -> bool:
+    return kind is Path or any(map(_of_paths, get_args(kind)))
 
 
 def flag(name: str, help: str, panel: str | None = None) -> Option:

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 from perceptrons.cli.errors import BadInputError, refusing_data, refusing_to_open
 from perceptrons.cli.files import check_output, load_model, scored, several_labels, winners
 from perceptrons.cli.inputs import STDIN, opened, say_skipped
-from perceptrons.cli.options import takes
+from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import label_word
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perceptrons.data.reader import Reader
 
 
-@takes("model", "data", "scores", "output:answers", "format", "label_column", "text_column", "on_error", "json:lines")
+@takes("model", "data", "scores", "output:answers", *READING, "json:lines")
 def predict(asked: Any) -> None:
     """Print the class of every example in DATA, one per line; several labels with commas. DATA needs no labels.
 

@@ -1,5 +1,8 @@
 """What a person sees while a command learns: lines at 1, 2, 4, 8, ... examples of a stream, epochs."""
 
+import errno
+import os
+import select
 import statistics
 import sys
 import time
@@ -46,7 +49,7 @@ class Watching:
         self._console: Console | None = screen() if lines else None
         self._live: Console | None = screen(stderr=True) if live else None
         self._begun = self._headed = self._drawn = False
-        self._next_draw = 0.0
+        self._next_draw = self._next_look = 0.0
         self._line: dict[str, Any] = {"examples": 0, "mistakes": 0, "seconds": 0.0}  # the last one printed
         self._last: dict[str, Any] = {}
         self._total = 0  # examples of an epoch, once known
@@ -59,6 +62,7 @@ class Watching:
             self.end()
         self._last = what
         self._begin()
+        self._look()
         if what["mark"] and what["epoch"] == 1:
             self._print_line(what)
         elif self._live is not None and time.monotonic() >= self._next_draw:
@@ -102,6 +106,15 @@ class Watching:
             for line in self._title:
                 self._print(line)
 
+    def _look(self) -> None:
+        """Stop if nobody reads any more, even when there is nothing to print for long."""
+        if self._console is None or self._needed or time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + OFTEN
+        if _left(sys.stdout):
+            self.unread, self._console = BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)), None
+            raise UnreadError from self.unread
+
     def _print_line(self, what: dict[str, Any]) -> None:
         before, self._line = self._line, what
         n, mistakes = what["examples"] - before["examples"], what["mistakes"] - before["mistakes"]
@@ -142,6 +155,16 @@ class Watching:
             sys.stderr.write(ERASED + visible(text)[: max(1, self._live.width - 1)])
             sys.stderr.flush()
             self._drawn, self._next_draw = True, time.monotonic() + OFTEN
+
+
+def _left(stream: Any) -> bool:
+    """Has the program that reads the pipe ended? Where a system cannot tell, the next line printed will."""
+    try:
+        poll = select.poll()
+        poll.register(stream.fileno(), 0)
+    except (AttributeError, OSError, ValueError):
+        return False
+    return any(what & select.POLLERR for _, what in poll.poll(0))
 
 
 def _row(cells: Any, columns: Any = COLUMNS) -> str:

@@ -10,7 +10,7 @@ from perceptrons.cli.columns import ColumnNames, names_of
 from perceptrons.cli.errors import BadInputError, refusing, refusing_to_open
 from perceptrons.cli.files import check_output, load_model, save_text, several_labels
 from perceptrons.cli.inputs import STDIN, blocks_of, opened, say_skipped
-from perceptrons.cli.options import given, takes, typed
+from perceptrons.cli.options import READING, given, takes, typed
 from perceptrons.cli.screen import Waiting, visible
 from perceptrons.cli.weights import name_of
 
@@ -24,15 +24,14 @@ if TYPE_CHECKING:
 BLOCK = 2**20  # bytes to hash at a time
 AS_LINES = ("text", "vw")  # formats whose lines can be read by people as they are
 AGAIN = (
-    "format", "label_column", "text_column", "on_error", "features", "image_shape", "no_images", "title",
-    "max_seconds", "max_examples",
+    *READING, "features", "image_shape", "no_images", "title", "max_seconds", "max_examples",
 )  # fmt: skip
 USUAL = {"max_seconds": 10.0, "max_examples": 200_000}
 
 
 @takes(
-    "model", "files", "output:page", "format", "label_column", "text_column", "on_error", "features", "image_shape",
-    "no_images", "title", "max_seconds:page", "max_examples", "quiet",
+    "model", "files", "output:page", *READING, "features", "image_shape", "no_images", "title",
+    "max_seconds:page", "max_examples", "quiet",
 )  # fmt: skip
 def report(asked: Any) -> None:
     """Write one page about a model and its answers to labelled DATA: figures, mistakes, features, margins, proof.

@@ -14,7 +14,6 @@ from perceptrons.cli.files import check_output, is_kernel, save_model, scored, w
 from perceptrons.cli.inputs import (
     SHARE,
     Parts,
-    WithoutTest,
     blocks_of,
     check_files,
     for_machines,
@@ -23,6 +22,7 @@ from perceptrons.cli.inputs import (
     opened,
     read_within,
     split_whole,
+    without_test,
 )
 from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
 from perceptrons.cli.screen import Waiting, as_json, plain, screen
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 LINEAR_ONLY = ("step", "C", "margin", "shrink", "batch_size", "cost")
 SMS_NAME = "SMS Spam Collection (T. A. Almeida, J. M. Gómez Hidalgo; CC BY 4.0)"
 SMS_SHARE = 0.7  # of the messages, in the order of the file, to learn from
-AGAIN = ("format", "test", "test_share", *READING, *RULE, *OF_KERNELS, *STOPPING, "classes", "example", *CLUSTERS,
+AGAIN = ("example", "format", "test", "test_share", *READING, *RULE, *OF_KERNELS, *STOPPING, "classes", *CLUSTERS,
          "in_memory", "no_shuffle", "no_intercept", "seed")  # fmt: skip
 
 
@@ -83,8 +83,6 @@ def _check(asked: Any, files: list[Path]) -> None:
         raise BadInputError("--test and --test-share exclude each other: give a test file, or a share to hold out.")
     if asked.test_share is not None and not 0 <= asked.test_share <= 0.9:
         raise BadInputError(f"--test-share {asked.test_share:g}: give a share from 0 to 0.9.")
-    if asked.test is not None and not files:
-        raise BadInputError("--test needs DATA: the digits are tested on examples held out.")
     if asked.epochs is not None:
         for name in ("max_iter", "tol"):
             if getattr(asked, name) is not None:
@@ -100,6 +98,8 @@ def _check(asked: Any, files: list[Path]) -> None:
         for name, value in brought.items():
             if value:
                 raise BadInputError(f"{name} does not go with --example, which brings its own data: leave one out.")
+    if asked.test is not None and not files:
+        raise BadInputError("--test needs DATA: the digits are tested on examples held out.")
     written = [path.absolute() for path in (asked.output, asked.cache, asked.checkpoint) if path is not None]
     if len(set(written)) < len(written):
         raise BadInputError("-o, --checkpoint and --cache name the same file: give each its own.")
@@ -302,6 +302,7 @@ def _fit_resumably(model: "AnyModel", table: "Table", asked: Any, reader: "Reade
             source, asked.epochs, classes=_named_classes(model, asked), cache=False, checkpoint=checkpoint,
             watch=watching,
         )  # fmt: skip
+    del model.progress_  # as after fit: they were not read while it learned
     return checkpoint
 
 
@@ -350,13 +351,11 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
     if asked.class_weight == "balanced":
         what = f"--class-weight balanced needs all data in memory, and there are {why}"
         raise BadInputError(f'{what}: name the weights, {{"class": weight}}.')
-    for name, value in (("--cost", model.cost), ("--class-weight", model.class_weight)):
-        if value is not None and asked.classes is None:
-            raise BadInputError(f"{name} needs --classes here, since a stream tells its classes only as they come.")
+    _need_classes(model, asked)
     share = (SHARE if asked.test_share is None else asked.test_share) if asked.test is None else 0.0
-    source: Any = WithoutTest(reader, share, asked.seed) if share else reader
     said = not (asked.quiet or asked.json)
-    title = [f"{name_of(reader)}: learned while it is read ({why})"]
+    read = "they are read" if len(reader.files) > 1 else "it is read"
+    title = [name_of(reader), f"Learned while {read} ({why})"]
     title += [f"{asked.test} to test on"] * (asked.test is not None)
     title += [f"{share:.0%} held out as a test (seed {asked.seed})"] * bool(share)
     watching = Watching(
@@ -366,22 +365,23 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
     )  # fmt: skip
     checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching)
     classes = _named_classes(model, asked)
-    began = time.perf_counter()
-    with watched(watching, checkpoint, asked.checkpoint):
-        model.fit_stream(
-            source, asked.epochs, classes=classes, cache=asked.cache, checkpoint=checkpoint, watch=watching
-        )
-    seconds = time.perf_counter() - began
-    if asked.output is not None:
-        save_model(model, asked.output)
-    if watching.unread is not None:
-        raise watching.unread
-    test, test_reader = None, None
-    if asked.test is not None and not (asked.quiet and not asked.json):
-        test_reader = opened([asked.test], SimpleNamespace(on_error=asked.on_error), like=model)
-        test = measured_blocks(model, blocks_of(test_reader))
-    elif share and not (asked.quiet and not asked.json):
-        test = measured_blocks(model, source.test())
+    with without_test(reader, share, asked.seed) as source:
+        began = time.perf_counter()
+        with watched(watching, checkpoint, asked.checkpoint):
+            model.fit_stream(
+                source, asked.epochs, classes=classes, cache=asked.cache, checkpoint=checkpoint, watch=watching
+            )
+        seconds = time.perf_counter() - began
+        if asked.output is not None:
+            save_model(model, asked.output)
+        if watching.unread is not None:
+            raise watching.unread
+        test, test_reader = None, None
+        if asked.test is not None and not (asked.quiet and not asked.json):
+            test_reader = opened([asked.test], SimpleNamespace(on_error=asked.on_error), like=model)
+            test = measured_blocks(model, blocks_of(test_reader))
+        elif share and not (asked.quiet and not asked.json):
+            test = measured_blocks(model, source.test(model.n_features_in_))
     return Run(
         model, name_of(reader), _data(asked), "stream", why, "", seconds, reader, test=test, test_reader=test_reader,
         output=asked.output, checkpoint=checkpoint, again=command(asked),
@@ -397,6 +397,13 @@ def measured_blocks(model: "AnyModel", blocks: Any) -> "Quality | None":
         tally.add(block.classes, block.codes, winners(model, scored(model, block.X)))
     quality = tally.quality()
     return quality if quality.total else None
+
+
+def _need_classes(model: Any, asked: Any) -> None:
+    """Refuse what is said of classes that are not known yet."""
+    for name, value in (("--cost", model.cost), ("--class-weight", model.class_weight)):
+        if value is not None and asked.classes is None:
+            raise BadInputError(f"{name} needs --classes here, since classes are known only as they are read.")
 
 
 def _named_classes(model: "AnyModel", asked: Any) -> "np.ndarray | None":
@@ -423,8 +430,7 @@ def _on_cluster(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     from perceptrons.distributed.rows import check as check_model
 
     cluster.check(files, asked)
-    if (asked.class_weight is not None or asked.cost is not None) and asked.classes is None:
-        raise BadInputError("--cost and --class-weight need --classes here: workers tell the classes as they come.")
+    _need_classes(model, asked)
     with refusing(ValueError):
         check_model(model)
     names, how = cluster.by_workers(files, asked)

@@ -243,12 +243,26 @@ def like_model(
     told = {name: value for name, value in options.items() if value is not None}  # None says nothing of its own
     if format in NAMED and told.get("text_column") and not (recipe.get("text_column") or recipe.get("text")):
         raise ValueError("text_column (--text-column): the model learned from no column of text: leave it out.")
+    if isinstance(known.get("text"), dict) and isinstance(told.get("text"), dict):
+        told["text"] = known["text"] | told["text"]
+    if "categories" in told and "categories" in known:
+        told["categories"] = _same_categories(told["categories"], known["categories"])
     return format, hash_bits, known | told
 
 
 def _has_text_classes(model: Any) -> bool:
     classes = getattr(model, "classes_", None)
     return getattr(getattr(classes, "dtype", None), "kind", "") in ("U", "O")
+
+
+def _same_categories(told: str | list[str], known: list[str]) -> list[str]:
+    """All categories of a model, if those that are told are among them."""
+    from perceptrons.data.tables import listed
+
+    for name in listed(told):
+        if name not in known:
+            raise ValueError(f"categories names {name!r}, which is none of the model's: leave it out.")
+    return known
 
 
 def _known_by_recipe(model: Any, format: str, recipe: dict[str, Any]) -> dict[str, Any]:

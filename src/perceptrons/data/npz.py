@@ -120,7 +120,8 @@ def _arrays(path: Path, part: str) -> tuple[Any, np.ndarray | None]:
         except (ValueError, OSError, EOFError, KeyError, TypeError, AttributeError, NotImplementedError,
                 zipfile.BadZipFile, zlib.error) as error:  # fmt: skip
             what = "not a whole npz file: write it with numpy.savez(path, X=X, y=y)"
-            if "pickle" in str(error):
+            file.seek(0)
+            if "pickle" in str(error) and file.read(2) == b"PK":  # else NumPy takes any file for a pickle
                 what = "it holds Python objects, which are never loaded: save X as numbers, y as numbers or strings"
             raise DataFileError(path, what) from error
 

@@ -84,7 +84,7 @@ class Table:
         """Let a fitted model read other files as these were read, as after `fit_stream`."""
         if self.source:
             model._read_from(self.source, self.columns)
-        if self.columns is None and self.feature_names is not None:
+        elif self.feature_names is not None:
             model.feature_names_in_ = self.feature_names
 
 

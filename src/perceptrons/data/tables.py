@@ -122,19 +122,19 @@ class TableReader(PieceReader):
         self._given, self.hash_bits = columns, _bits(hash_bits, self._text, columns)
         further = None
         if columns is not None and columns.frozen and format == "jsonl":
-            named = [*_listed(numbers), *_listed(categories), *_listed(text_column)]
+            named = [*listed(numbers), *listed(categories), *listed(text_column)]
             further = further_keys(columns, named, words=bool(text_column))
         self._wanted = Asked(
             None if label_column is None else str(label_column),
             text_column or None,
-            None if numbers is None else _listed(numbers),
-            _listed(categories),
-            _listed(ignore),
+            None if numbers is None else listed(numbers),
+            listed(categories),
+            listed(ignore),
             names,
             header,
             self.need_labels,
             model is not None or (columns is not None and columns.frozen and columns.bits is None and not further),
-            None if optional is None else _listed(optional),
+            None if optional is None else listed(optional),
             further,
             model,
         )
@@ -281,7 +281,7 @@ def _table_format(format: str) -> TableFormat:
     return ArrowTable(format)
 
 
-def _listed(names: str | list[str] | None) -> list[str]:
+def listed(names: str | list[str] | None) -> list[str]:
     """Names in a list; in a string they have commas between them."""
     return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names or [])
 

@@ -79,10 +79,12 @@ def as_command(model: Any) -> tuple[str, set[str]]:
     source = getattr(model, "source_", None)
     if isinstance(source, dict):
         words += _of_stream(source)
-    epochs = hasattr(model, "progress_")
+    streamed = hasattr(model, "progress_")
     own = changed(model) | ({"kernel": model.kernel} if hasattr(model, "kernel") else {})
     for name, value in own.items():
         value = _plain(value)
+        if streamed and name in ("max_iter", "tol"):
+            continue  # --epochs says it
         if name in FLAGS:
             words += [FLAGS[name][1]] if value is FLAGS[name][0] else []
         elif name == "random_state" and isinstance(value, int):
@@ -93,14 +95,12 @@ def as_command(model: Any) -> tuple[str, set[str]]:
             words += [f"--{name.replace('_', '-')}", json.dumps(value)]
         elif name == "class_weight" and value == "balanced":
             words += ["--class-weight", "balanced"]
-        elif name == "max_iter" and epochs:
-            continue
         elif name in OPTIONS and isinstance(value, int | float | str) and not isinstance(value, bool):
             words += [f"--{name.replace('_', '-')}", str(value)]
         elif name not in ("verbose", "n_jobs"):
             missing.add(name)
-    if epochs:
-        words += ["--epochs", str(max(1, model.n_iter_))]
+    if streamed:
+        words += ["--in-memory", "0", "--epochs", str(max(1, model.n_iter_))]
     return shlex.join([*words, "-o", "MODEL"]), missing
 
 
