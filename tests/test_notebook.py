@@ -10,9 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
+from perceptrons.inspection.html import Html, block, escaped, how_it_went, note, sparkline, table
 from perceptrons.theory import check_bound, convergence, mistake_bound, separability
-from perceptrons.training.html import Html, block, escaped, note, table
-from perceptrons.training.notebook import how_it_went, sparkline
 from tests.conftest import whole_numbers
 
 AND = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]

@@ -10,10 +10,10 @@ from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 
 from perceptrons import Perceptron
 from perceptrons.features import HashedText
+from perceptrons.inspection.wording import why_it_stopped
 from perceptrons.report import report
 from perceptrons.report.subject import hashed_columns
 from perceptrons.theory import separability
-from perceptrons.training.wording import why_it_stopped
 from tests.conftest import gaussian
 from tests.pages import Outline
 

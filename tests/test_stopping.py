@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 import perceptrons
 from perceptrons import Perceptron
+from perceptrons.inspection.wording import why_it_stopped
 from perceptrons.training import epochs, fitting
-from perceptrons.training.wording import why_it_stopped
 from tests.conftest import gaussian
 
 

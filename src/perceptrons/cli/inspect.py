@@ -20,7 +20,7 @@ from perceptrons.cli.screen import as_json, count, grid, heading, listed, plain,
 from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
 from perceptrons.cli.tag.inside import inspect_tagger
 from perceptrons.cli.weights import rows_of, show_rows, top_by_row
-from perceptrons.cli.wording import NOT_PROBABILITIES, apart, settings, tested, why_it_stopped
+from perceptrons.inspection.wording import NOT_PROBABILITIES, apart, settings, tested, why_it_stopped
 
 if TYPE_CHECKING:
     from perceptrons import SequencePerceptron

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from perceptrons.cli.files import AnyModel
     from perceptrons.data.reader import Reader
-    from perceptrons.training.explanation import Explanation
+    from perceptrons.inspection.explanation import Explanation
 
 SAMPLE = 2**16  # examples that are looked at
 BINS = 10  # of the histogram of shares

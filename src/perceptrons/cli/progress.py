@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import refusing_data
 from perceptrons.cli.screen import bar, count, heading, percent, say, saying_warnings, screen, visible
-from perceptrons.cli.wording import apart
+from perceptrons.inspection.wording import apart
 from perceptrons.modelfile.checkpoint import Checkpoint
 from perceptrons.training.places import check_mixed_place, check_place
 

@@ -14,8 +14,7 @@ from perceptrons.cli.quality import Quality, beside
 from perceptrons.cli.screen import bar, count, grid, heading, listed, percent
 from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
 from perceptrons.cli.weights import rows_of, show_rows, top_by_row
-from perceptrons.cli.wording import apart, settings, why_it_stopped
-from perceptrons.training.wording import shown_epochs
+from perceptrons.inspection.wording import apart, settings, shown_epochs, why_it_stopped
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,6 +13,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from perceptrons.inspection.wording import count as count
+
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -72,11 +74,6 @@ def bar(share: float, width: int, console: Console) -> str:
 
 def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f}%"
-
-
-def count(number: int, thing: str, things: str | None = None) -> str:
-    """1 example, 2,000 examples."""
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
 def visible(text: str) -> str:

@@ -9,7 +9,7 @@ from perceptrons.cli.byclass import file_of
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.screen import bar, count, grid, heading, percent, plain
 from perceptrons.cli.selecting import in_words
-from perceptrons.training.wording import shown_epochs
+from perceptrons.inspection.wording import shown_epochs
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
+from perceptrons.inspection.wording import count
 from perceptrons.training.threads import cores
-from perceptrons.training.wording import count
 
 PACKAGE = "perceptrons"
 TRIES = 20  # of what failed because a worker died

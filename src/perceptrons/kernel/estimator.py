@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.inspection.explanation import Explanation
 from perceptrons.kernel.arrays import (
     check_namespace,
     check_precomputed,
@@ -31,7 +32,6 @@ from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, scale_gamma
 from perceptrons.kernel.learner import KernelLearner
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.estimating import Estimating, unchanged_on_error
-from perceptrons.training.explanation import Explanation
 from perceptrons.training.inputs import known_part
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import merge

@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 
+from perceptrons.inspection.html import escaped
+from perceptrons.inspection.wording import count
 from perceptrons.linear import Perceptron
 from perceptrons.plots import space, style
 from perceptrons.plots.animation_page import page
@@ -19,8 +21,6 @@ from perceptrons.plots.estimators import as_dense, feature_names, rows_of
 from perceptrons.plots.plane import around
 from perceptrons.plots.updates import Frame, Updates, fitted_to, frames_of
 from perceptrons.theory.inputs import codes_among
-from perceptrons.training.html import escaped
-from perceptrons.training.wording import count
 
 MOST_POINTS = 1500
 

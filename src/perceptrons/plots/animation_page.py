@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.markers import MarkerStyle
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
+from perceptrons.inspection.html import escaped
+from perceptrons.inspection.wording import count
 from perceptrons.plots import style
-from perceptrons.training.html import escaped
-from perceptrons.training.wording import count
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 640, 480, 58, 48, 8, 8
 

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from scipy.ndimage import distance_transform_edt
 
+from perceptrons.inspection.wording import count
 from perceptrons.kernel.arrays import to_host
 from perceptrons.plots import space, style
 from perceptrons.plots.estimators import feature_names, fitted_classes, leads, nameless, rows_of, scores_of
@@ -14,7 +15,6 @@ from perceptrons.theory import margins
 from perceptrons.theory.duplicates import row_bytes
 from perceptrons.theory.inputs import codes_among
 from perceptrons.training.votes import Votes
-from perceptrons.training.wording import count
 
 MOST_POINTS = 5000  # drawn; more would hide each other
 ASKED = 37  # every so many points of the grid are asked twice, for scores and for the answer

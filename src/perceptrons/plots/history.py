@@ -7,10 +7,10 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.inspection.wording import count
 from perceptrons.plots import space, style
 from perceptrons.plots.estimators import nameless, split_pipeline
 from perceptrons.theory import Bound, check_bound
-from perceptrons.training.wording import count
 
 REASONS = {
     "converged": "an epoch without mistakes",

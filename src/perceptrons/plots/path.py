@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from perceptrons.inspection.wording import count
 from perceptrons.linear import Perceptron
 from perceptrons.plots import space, style
 from perceptrons.plots.updates import Updates, fitted_to
 from perceptrons.theory import mistake_bound
 from perceptrons.theory.model_bound import falling_distance, join, refuse_parameters
-from perceptrons.training.wording import count
 
 FEW = 60  # updates that are drawn one by one
 

@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.calibration import CalibrationDisplay
 from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 
+from perceptrons.inspection.wording import count
 from perceptrons.plots import space, style
 from perceptrons.plots.estimators import fitted_classes, nameless
 from perceptrons.theory.inputs import codes_among
-from perceptrons.training.wording import count
 
 MOST_NUMBERS = 40  # classes of which the numbers can still be read
 MOST_CURVES = 20

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.inspection.html import Html, visible
+from perceptrons.inspection.wording import count, percent
 from perceptrons.plots import BoundaryDisplay, MarginsDisplay
 from perceptrons.plots.style import drawn
 from perceptrons.report.data_section import equal_in
@@ -27,8 +29,6 @@ from perceptrons.report.subject import Subject, quietly
 from perceptrons.theory import check_bound, separability
 from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.in_words import fraction, separates, why_separable
-from perceptrons.training.html import Html, visible
-from perceptrons.training.wording import count, percent
 
 SHORT = 60  # letters of all labels together, up to which the picture is drawn narrow
 PROOF = 0.5  # of the time given is for the proof, the rest for the mistake bound

@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from perceptrons.inspection.html import visible
 from perceptrons.modelfile import write_whole
 from perceptrons.report.boundary_section import boundary, separability_and_margins
 from perceptrons.report.data_section import data_summary
@@ -15,7 +16,6 @@ from perceptrons.report.model_section import headline, how_trained
 from perceptrons.report.page import whole_page
 from perceptrons.report.reproduce_section import how_to_reproduce
 from perceptrons.report.subject import Origin, subject_of
-from perceptrons.training.html import visible
 
 
 class Report:

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.inspection.html import Html
+from perceptrons.inspection.wording import count, percent
 from perceptrons.report.page import (
     Section,
     bar,
@@ -23,8 +25,6 @@ from perceptrons.report.page import (
 from perceptrons.report.subject import Subject, in_bits
 from perceptrons.theory.duplicates import contradictions
 from perceptrons.theory.scales import largest_values, scaler_for, scales
-from perceptrons.training.html import Html
-from perceptrons.training.wording import count, percent
 
 CLASSES, GROUPS, NAMED = 20, 5, 5  # shown at most
 

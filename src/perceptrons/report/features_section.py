@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.inspection.explanation import rows_of
+from perceptrons.inspection.html import Html, visible
+from perceptrons.inspection.wording import NOT_PROBABILITIES, count, percent
 from perceptrons.kernel.arrays import to_host
 from perceptrons.plots import WeightsDisplay
 from perceptrons.plots.style import drawn
@@ -27,9 +30,6 @@ from perceptrons.report.page import (
 )
 from perceptrons.report.subject import Subject, quietly
 from perceptrons.theory.scales import comparable_weights, uneven
-from perceptrons.training.explanation import rows_of
-from perceptrons.training.html import Html, visible
-from perceptrons.training.wording import NOT_PROBABILITIES, count, percent
 
 TOP, ROWS, PICTURED, SUPPORT = 10, 20, 30, 8  # shown at most: weights, classes, classes as pictures, support examples
 WORDS, VALUES = 14, 6  # of a support example

@@ -5,6 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.inspection.explanation import Explanation
+from perceptrons.inspection.html import Html, escaped
+from perceptrons.inspection.wording import count, percent
 from perceptrons.report.images import coloured, dense, grey
 from perceptrons.report.page import (
     Section,
@@ -22,9 +25,6 @@ from perceptrons.report.page import (
     user,
 )
 from perceptrons.report.subject import Subject, quietly
-from perceptrons.training.explanation import Explanation
-from perceptrons.training.html import Html, escaped
-from perceptrons.training.wording import count, percent
 
 MANY = 20  # classes; above this many the worst are shown first
 PAIRS = 20  # confusions shown

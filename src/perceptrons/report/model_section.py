@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from perceptrons.inspection.html import Html
+from perceptrons.inspection.wording import changed, count, percent, why_it_stopped
+from perceptrons.inspection.wording import short as on_one_line
 from perceptrons.plots import HistoryDisplay
 from perceptrons.plots.style import drawn
 from perceptrons.report.page import (
@@ -21,9 +24,6 @@ from perceptrons.report.page import (
 )
 from perceptrons.report.subject import Subject
 from perceptrons.selection import wilson
-from perceptrons.training.html import Html
-from perceptrons.training.wording import changed, count, percent, why_it_stopped
-from perceptrons.training.wording import short as on_one_line
 
 COMBINED = {
     "average": "averaged weights", "last": "the last weights", "vote": "votes of all weights that ever were",

@@ -10,10 +10,10 @@ import scipy
 import sklearn
 
 import perceptrons
+from perceptrons.inspection.html import visible
+from perceptrons.inspection.wording import changed
 from perceptrons.report.page import Section, code, element, facts, joined, paragraph, section, soft, user
 from perceptrons.report.subject import Subject
-from perceptrons.training.html import visible
-from perceptrons.training.wording import changed
 
 OPTIONS = {
     "combine", "step", "eta0", "C", "margin", "shrink", "batch_size", "multiclass", "kernel", "gamma", "degree",

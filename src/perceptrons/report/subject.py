@@ -13,12 +13,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.data.table import WHOLE
+from perceptrons.inspection.names import names_of
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.report.images import find_shape
 from perceptrons.theory.geometry import true_lead
 from perceptrons.theory.inputs import check_features
-from perceptrons.training.featurenames import names_of
 from perceptrons.training.targets import read_target
 
 

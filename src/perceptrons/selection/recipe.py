@@ -8,6 +8,8 @@ from typing import Any
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import get_tags
 
+from perceptrons.inspection.html import sparkline
+from perceptrons.inspection.wording import shown_epochs
 from perceptrons.selection.seal import RERUN, seal
 from perceptrons.selection.search import Setting, Watchable, best_of, last_step, named, plain, try_settings
 from perceptrons.selection.splitting import Parts, as_given, check_labels_meet, part_as_given, parts_of
@@ -15,8 +17,6 @@ from perceptrons.selection.statistics import Interval, Metric, measured
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
 from perceptrons.training import html
-from perceptrons.training.notebook import sparkline
-from perceptrons.training.wording import shown_epochs
 
 
 @dataclass(frozen=True, eq=False)

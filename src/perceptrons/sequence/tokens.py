@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import murmurhash3_32
 
+from perceptrons.inspection.wording import short
 from perceptrons.rows import Sparse
 from perceptrons.scan.eight import ROOM
 from perceptrons.scan.names import number_names
 from perceptrons.scan.table import grown, new_table
 from perceptrons.training.labels import LONGEST_LABEL, check_labels, too_long
 from perceptrons.training.targets import Target
-from perceptrons.training.wording import short
 
 NUMBERS = (bool, int, float, np.number, np.bool_)
 FEW = 2**12  # strings: fewer are numbered sooner by a dict than bytes are prepared for compiled code

@@ -6,10 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
-from perceptrons.training.explanation import Explanation, nonzeros, rows_of, verdict
-from perceptrons.training.featurenames import names_of
+from perceptrons.inspection.explanation import Explanation, nonzeros, rows_of, verdict
+from perceptrons.inspection.html import Shown
+from perceptrons.inspection.names import names_of
 from perceptrons.training.inputs import Growth, check_matrix, check_sound, known_part, once_each
-from perceptrons.training.notebook import Shown
 from perceptrons.training.structure import sound_csr
 from perceptrons.training.untouched import untouched
 from perceptrons.training.votes import class_shares

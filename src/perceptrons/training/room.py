@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from perceptrons.inspection.wording import count
 from perceptrons.training.problems import n_rows, table_size
-from perceptrons.training.wording import count
 
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
 SHARE = 0.9  # of the memory that weights may take: the data and the program need some too

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.screen import as_json, count, grid, heading, listed, plain, screen, signed
 from perceptrons.cli.weights import Row, show_rows, top
-from perceptrons.cli.wording import NOT_PROBABILITIES, settings, why_it_stopped
+from perceptrons.inspection.wording import NOT_PROBABILITIES, settings, why_it_stopped
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from perceptrons.cli.screen import count, heading, listed, percent
 from perceptrons.cli.tag.corpus import first_broken
 from perceptrons.cli.tag.inside import facts
 from perceptrons.cli.tag.marks import Marks, mark, show_marks
-from perceptrons.cli.wording import settings, why_it_stopped
+from perceptrons.inspection.wording import settings, why_it_stopped
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.inspection.html import block, note, table
+from perceptrons.inspection.wording import short
 from perceptrons.rows import Rows, Sparse
-from perceptrons.training.html import block, note, table
-from perceptrons.training.wording import short
 
 SHOWN = 10  # contributions of a table
 SHOWN_SCORES = 8

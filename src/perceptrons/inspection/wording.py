@@ -97,3 +97,25 @@ def percent(share: float) -> str:
     """98.6%; shares so near to 0 or 1 that they would be rounded there get more digits."""
     text = f"{100 * share:.1f}%"
     return f"{100 * share:.2f}%" if text in ("0.0%", "100.0%") and 0 < share < 1 else text
+
+
+def apart(model: Any) -> str:
+    """What to add to numbers that are sums over several binary problems."""
+    n_rows = len(model.dual_coef_last_ if hasattr(model, "kernel") else model.coef_average_)
+    joint = model.multiclass == "joint" and model._learner.form == "single"
+    return "" if joint or n_rows == 1 else f" in {n_rows} problems together"
+
+
+def tested(model: Any) -> str:
+    """How good a model that was tuned was on its test examples, and whether it still is that model."""
+    told = model.recipe_
+    found = f"{told['settings_tried']:,} settings tried, {told['dev_score']:.4f} on development examples"
+    since = "" if model.t_ == told["examples_seen"] else "; it has learned on since, so that this is of a model before"
+    if told["test_score"] is None:
+        return f"{told['metric']}: {found}; no test{since}"
+    low, high = told["test_interval"]["low"], told["test_interval"]["high"]
+    again = ""
+    if told["looks"] > 1:
+        again = f"; FORCED: these were looked at {told['looks']:,} times, so that the figure may flatter"
+    on = f"{told['sizes']['test']:,} example{'s' * (told['sizes']['test'] != 1)} held out"
+    return f"{told['metric']} {told['test_score']:.4f} ({low:.4f} to {high:.4f}) on {on}{again}{since} ({found})"
