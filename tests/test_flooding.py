@@ -73,12 +73,14 @@ def test_chosen_names_are_spread_over_the_table(chosen):
 
 def pairs_in_one_slot():
     """Pairs of word numbers whose features of "word|word[1]" began in one slot of a table of any size up to 2**16."""
-    a, b = np.meshgrid(np.arange(2**12, dtype=np.uint64), np.arange(2**12, dtype=np.uint64))
-    high = (np.uint64(1) << np.uint64(52) | a << np.uint64(26) | b).ravel()
-    with np.errstate(over="ignore"):
-        x = high * np.uint64(OLD_BLOCK)
-        x = (x ^ x >> HALF) * np.uint64(0x94D049BB133111EB)
-    return np.stack([a.ravel(), b.ravel()])[:, (x ^ x >> HALF) & np.uint64(2**16 - 1) == 77].T
+    found, second = [], np.arange(2**12, dtype=np.uint64)
+    for first in range(2**12):  # one after the other: all at once would take half a gigabyte
+        with np.errstate(over="ignore"):
+            x = (np.uint64(1 << 52 | first << 26) | second) * np.uint64(OLD_BLOCK)
+            x = (x ^ x >> HALF) * np.uint64(0x94D049BB133111EB)
+        there = np.flatnonzero((x ^ x >> HALF) & np.uint64(2**16 - 1) == 77)
+        found += [(first, other) for other in there.tolist()]
+    return np.array(found)
 
 
 def test_chosen_pairs_of_words_are_spread_over_the_table_of_a_tagger():

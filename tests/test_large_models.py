@@ -7,6 +7,7 @@ import pytest
 
 from perceptrons import Perceptron
 from perceptrons.training import room
+from perceptrons.training.inputs import as_rows
 from perceptrons.training.room import Size, check_room
 
 PAIRS = r"A model of 4,498,500 pairs of 3,000 classes × 2 features "
@@ -42,7 +43,7 @@ def test_what_a_model_takes_is_what_is_measured(monkeypatch):
     for scheme in ("joint", "ovr", "ovo"):
         learner = Perceptron(multiclass=scheme, max_iter=1).fit(X, y)._learner
         arrays = sum(learner.weights.arrays[name].nbytes for name in ("w", "late_w"))
-        problems = learner.examples(None, _Codes(y), None, None).problems
+        problems = learner.examples(as_rows(X), _Codes(y), None, None).problems
         assert learner._size.bytes == arrays + (0 if problems is None else problems.sign.nbytes)
 
 
