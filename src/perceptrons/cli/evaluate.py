@@ -1,14 +1,19 @@
 """`perceptrons evaluate`: how good a model is on labelled data."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import load_model, several_labels
 from perceptrons.cli.inputs import blocks_of, for_machines, opened, say_skipped
 from perceptrons.cli.options import READING, takes
-from perceptrons.cli.quality import beside, show_classes, show_confusion
-from perceptrons.cli.screen import as_json, count, listed, percent, screen
+from perceptrons.cli.screen import as_json, count, grid, heading, listed, percent, plain, screen
 from perceptrons.cli.train import measured_blocks
+from perceptrons.inspection.evaluation import Quality, beside
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+MANY = 20  # classes; above this many the tables show the worst
 
 
 @takes("model", "files", *READING, "json")
@@ -55,3 +60,52 @@ def evaluate(asked: Any) -> None:
         )
     show_classes(quality, console)
     show_confusion(quality, console)
+
+
+def show_classes(quality: Quality, console: "Console", thing: str = "class") -> None:
+    """Precision, recall, F1 and count; of very many classes those with the lowest F1. thing: how to call a class."""
+    rows = quality.by_class()
+    title = f"By {thing}"
+    if len(rows) > MANY:
+        present = [row for row in rows if row["count"]]
+        rows = sorted(present, key=lambda row: (row["f1"] or 0.0, -row["count"]))[:MANY]
+        title = f"By {thing}: the {MANY} of {len(quality.labels)} with the lowest F1 (--json has all)"
+    table = grid((thing, "left"), ("precision", "right"), ("recall", "right"), ("F1", "right"), ("count", "right"))
+    for row in rows:
+        shares = ["-" if row[name] is None else percent(row[name]) for name in ("precision", "recall", "f1")]
+        table.row(plain(row["class"]), *shares, f"{row['count']:,}")
+    console.print(heading(title), table)
+
+
+def show_confusion(quality: Quality, console: "Console", thing: str = "class") -> None:
+    """The confusion matrix if it fits, else the most frequent confusions."""
+    none = "." if console.options.ascii_only else "·"
+    cells = [[f"{number:,}" if number else none for number in row] for row in quality.confusion.tolist()]
+    for at_most in (28, 12, 6):
+        labels = [plain(label, at_most) for label in quality.labels]
+        widths = [2 + max(len(label), *(len(row[j]) for row in cells)) for j, label in enumerate(labels)]
+        if len(labels) <= MANY and max(4, *map(len, labels)) + sum(widths) <= console.width:
+            console.print(heading(f"Confusion: true {thing} in rows, predicted {thing} in columns"))
+            console.print(_matrix(labels, cells))
+            return
+    show_confusions(quality, console)
+
+
+def show_confusions(quality: Quality, console: "Console", at_most: int = 10) -> None:
+    """The most frequent confusions."""
+    pairs = quality.confusions()
+    table = grid(("true", "left"), ("taken for", "left"), ("times", "right"))
+    for true, said, times in pairs[:at_most]:
+        table.row(plain(true), plain(said), f"{times:,}")
+    kinds = count(len(pairs), "confusion")
+    console.print(heading(f"The most frequent of {kinds}" if len(pairs) > at_most else f"All {kinds}"), table)
+
+
+def _matrix(labels: list[str], cells: list[list[str]]) -> Any:
+    from rich.text import Text
+
+    table = grid(("true", "left"), *[(label, "right") for label in labels])
+    for k, row in enumerate(cells):
+        styles = ["bold green" if k == j else "red" if cell[0].isdigit() else "dim" for j, cell in enumerate(row)]
+        table.row(labels[k], *(Text(cell, style) for cell, style in zip(row, styles, strict=True)))
+    return table

@@ -10,10 +10,10 @@ from perceptrons.cli.columns import audit, hashing_in_words, names_of
 from perceptrons.cli.digits import pictures
 from perceptrons.cli.files import is_kernel
 from perceptrons.cli.inputs import skipped_in_words
-from perceptrons.cli.quality import Quality, beside
 from perceptrons.cli.screen import bar, count, grid, heading, listed, percent
 from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
 from perceptrons.cli.weights import rows_of, show_rows, top_by_row
+from perceptrons.inspection.evaluation import Quality, beside
 from perceptrons.inspection.wording import apart, settings, shown_epochs, why_it_stopped
 
 if TYPE_CHECKING:

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from perceptrons.cli.files import AnyModel
-    from perceptrons.cli.quality import Quality
     from perceptrons.cli.run import Run
     from perceptrons.data import Table
     from perceptrons.data.reader import Reader
+    from perceptrons.inspection.evaluation import Quality
 
 LINEAR_ONLY = ("step", "C", "margin", "shrink", "batch_size", "cost")
 SMS_NAME = "SMS Spam Collection (T. A. Almeida, J. M. Gómez Hidalgo; CC BY 4.0)"
@@ -307,7 +307,7 @@ def _fit_resumably(model: "AnyModel", table: "Table", asked: Any, reader: "Reade
 
 
 def measured(model: "AnyModel", table: "Table | None") -> "Quality | None":
-    from perceptrons.cli.quality import measure
+    from perceptrons.inspection.evaluation import measure
 
     if table is None:
         return None
@@ -390,11 +390,13 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
 
 def measured_blocks(model: "AnyModel", blocks: Any) -> "Quality | None":
     """Compare a model's answers with the labels of blocks."""
-    from perceptrons.cli.quality import Tally
+    from perceptrons.inspection.evaluation import Tally
 
     tally = Tally(model.classes_)
     for block in blocks:
-        tally.add(block.classes, block.codes, winners(model, scored(model, block.X)))
+        won = winners(model, scored(model, block.X))
+        with refusing(ValueError):
+            tally.add(block.classes, block.codes, won)
     quality = tally.quality()
     return quality if quality.total else None
 

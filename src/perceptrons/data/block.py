@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.table import WHOLE, whole_numbers
+from perceptrons.data.table import whole_numbers
 from perceptrons.features.local import Names
 from perceptrons.features.values import is_label, no_label, shown
+from perceptrons.inspection.evaluation import WHOLE
 
 
 class Block(NamedTuple):

@@ -1,6 +1,5 @@
 """What reading gives: a table of examples, or an error that names the place; and what makes a label."""
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,9 +10,9 @@ import scipy.sparse as sp
 
 from perceptrons.features import Columns
 from perceptrons.features.values import shown
+from perceptrons.inspection.evaluation import WHOLE
 from perceptrons.training.blocks import widened
 
-WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})(\.0*)?", re.ASCII)  # "007" stays text, or its zeros would be lost
 FEW_CLASSES = 20  # so many are never too many
 
 

@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.data.table import WHOLE
+from perceptrons.inspection.evaluation import WHOLE
 from perceptrons.inspection.names import names_of
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron

@@ -5,8 +5,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perceptrons.cli.errors import refusing
-from perceptrons.cli.quality import MANY, Quality, beside, measure, show_classes, show_confusion, show_confusions
+from perceptrons.cli.evaluate import MANY, show_classes, show_confusion, show_confusions
 from perceptrons.cli.screen import count, grid, heading, listed, percent, plain
+from perceptrons.inspection.evaluation import Quality, beside, measure
 
 if TYPE_CHECKING:
     from rich.console import Console
