@@ -16,7 +16,7 @@ from perceptrons.selection.splitting import Parts, as_given, check_labels_meet, 
 from perceptrons.selection.statistics import Interval, Metric, measured
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
-from perceptrons.training import html
+from perceptrons.inspection import html
 
 
 @dataclass(frozen=True, eq=False)
