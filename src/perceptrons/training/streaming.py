@@ -207,7 +207,9 @@ class StreamFit:
         if len(learner.classes) == 1 and learner.form == "single":
             only = learner.classes.tolist()[0]
             raise ValueError(f"The stream has only one class, {only!r}: a classifier needs at least two.")
-        row["norm"], row["seconds"] = learner.weights.norm(), time.perf_counter() - began
+        with np.errstate(over="ignore"):
+            row["norm"] = learner.weights.norm()
+        row["seconds"] = time.perf_counter() - began
         if self.outcome.stop_reason:
             return  # out of time, within the epoch
         learner.epochs += 1
