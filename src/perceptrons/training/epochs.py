@@ -119,7 +119,8 @@ def run_epochs(
     best = _Best()
     if plan.tol is not None:
         trainee.change()
-    with Progress(plan.verbose, plan.max_iter, n) as progress, Uninterrupted() as hold:
+    quiet = np.errstate(over="ignore")  # of squares in norms
+    with Progress(plan.verbose, plan.max_iter, n) as progress, Uninterrupted() as hold, quiet:
         for epoch in range(epochs_before + 1, epochs_before + plan.max_iter + 1):
             row = row or new_row(epoch)
             epoch_began = time.perf_counter() - row["seconds"]
