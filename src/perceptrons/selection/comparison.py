@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.inspection import html
 from perceptrons.inspection.wording import short
 from perceptrons.selection.learners import PERCEPTRON
 from perceptrons.selection.seal import RERUN
 from perceptrons.selection.search import Setting, named, plain
 from perceptrons.selection.splitting import Parts
 from perceptrons.selection.statistics import Interval, Metric, holm, mcnemar, swapping
-from perceptrons.inspection import html
 
 SIGNIFICANT = 0.05
 MARK = "*"

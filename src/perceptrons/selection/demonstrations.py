@@ -12,10 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
+from perceptrons.inspection import html
 from perceptrons.linear import Perceptron
 from perceptrons.selection.comparison import aligned
 from perceptrons.selection.learners import LeastSquares
-from perceptrons.inspection import html
 
 LEARNED, TESTED, FAR = 200, 4000, 40  # examples
 CLOUDS = ((1.5, 0.0), (0.7, 1.0))  # too_correct: the centre of the class 1 (class 0 is opposite), and the deviations

@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import get_tags
 
+from perceptrons.inspection import html
 from perceptrons.inspection.html import sparkline
 from perceptrons.inspection.wording import shown_epochs
 from perceptrons.selection.seal import RERUN, seal
@@ -16,7 +17,6 @@ from perceptrons.selection.splitting import Parts, as_given, check_labels_meet, 
 from perceptrons.selection.statistics import Interval, Metric, measured
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
-from perceptrons.inspection import html
 
 
 @dataclass(frozen=True, eq=False)
