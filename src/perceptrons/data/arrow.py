@@ -269,18 +269,15 @@ def _no_rows(schema: Any) -> Any:
 
 
 def _rows_of(file: Any, columns: list[str]) -> int:
-    """Rows for a batch, by the size of those columns in the file.
+    """Rows for a batch, by the size of the row groups, as if all columns took the same.
 
-    `RowGroupMetaData.column` ends the process where what is said of a column does not fit it. Reading a row of it
-    raises an error then, so that is done first.
+    What single columns take is not asked: `RowGroupMetaData.column` ends the process where what is said of a column
+    does not fit it.
     """
-    metadata, size = file.metadata, 0
-    places = [k for k in range(len(file.schema)) if file.schema.column(k).path.split(".")[0] in columns]
-    for number in range(metadata.num_row_groups):
-        if next(file.iter_batches(1, row_groups=[number], columns=columns), None) is not None:
-            group = metadata.row_group(number)
-            size += sum(group.column(k).total_uncompressed_size for k in places)
-    return max(1, min(ROWS, BYTES * metadata.num_rows // max(size, 1)))
+    metadata = file.metadata
+    size = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    used = sum(file.schema.column(k).path.split(".")[0] in columns for k in range(len(file.schema)))
+    return max(1, min(ROWS, BYTES * metadata.num_rows // max(1, size * used // max(1, len(file.schema)))))
 
 
 def _checked(batches: Iterable[Any], columns: list[str]) -> Iterator[Any]:
