@@ -286,7 +286,9 @@ class StreamFit:
 
     def _go_on(self, place: dict[str, Any]) -> None:
         if "blocks" not in place:
-            raise ValueError(f"{place['path']}: is a checkpoint of a run on a cluster: resume it there, or start again.")
+            raise ValueError(
+                f"{place['path']}: is a checkpoint of a run on a cluster: resume it there, or start again."
+            )
         if place.get("about") != self.about:
             try:
                 what = difference(place.get("about"), self.about)
