@@ -144,7 +144,7 @@ class Run:
                 model._forget()
             if place is not None:
                 if "orders" not in place:
-                    what = "is a checkpoint of a run on one machine: go on there, or begin anew"
+                    what = "is a checkpoint of a run on one machine: resume it there, or start again"
                     raise ValueError(f"{place['path']}: {what}.")
                 check_mixed_place(place)
                 shards = place["shards"] if shards is None else shards

@@ -365,7 +365,9 @@ class StreamFit(LinearTrainee):
     def _go_on(self, place: dict[str, Any]) -> bool:
         """Go to a place of an earlier run; True if there is nothing left to do."""
         if "blocks" not in place:
-            raise ValueError(f"{place['path']}: is a checkpoint of a run on a cluster: go on there, or begin anew.")
+            raise ValueError(
+                f"{place['path']}: is a checkpoint of a run on a cluster: resume it there, or start again."
+            )
         if place.get("about") != self.about:
             try:
                 what = difference(place.get("about"), self.about)
