@@ -22,6 +22,7 @@ def test_a_test_that_never_ends_is_ended():
 def test_the_test_with_which_a_process_becomes_too_large_fails_and_names_the_hungriest(monkeypatch):
     sizes = iter([300, 1000, 1100, 1600, 1700])
     monkeypatch.setattr(limits, "megabytes", lambda which="VmHWM": next(sizes) if which == "VmHWM" else 0)
+    monkeypatch.setattr(limits, "MEGABYTES", 1500)
     limited = limits.Limits()
 
     def torn_down(name):
