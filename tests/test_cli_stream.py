@@ -630,7 +630,7 @@ def test_models_that_learned_from_arrays_read_what_has_numbers_for_columns(run, 
     [
         (["predict", "points.model", "none.svm"], "^none.svm: no such file"),
         (["predict", "points.model", "none*.svm"], "^none\\*.svm: no file has such a name"),
-        (["predict", "points.model", "mail.tsv"], "^mail.tsv:1:6: "),
+        (["predict", "points.model", "mail.tsv"], "^mail.tsv:1:1: 2 columns here, but the model has 5"),
         (["predict", "points.model", "part-0.svm", "--text-column", "x"], "^--text-column says nothing about"),
         (["predict", "points.model", "part-0.svm", "--label-column", "x"], "^--label-column says nothing about"),
         (["evaluate", "points.model", "mail.tsv", "--format", "svmlight"], "^mail.tsv:1:"),
