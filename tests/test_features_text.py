@@ -21,7 +21,7 @@ from sklearn.utils import estimator_checks, get_tags, murmurhash3_32
 from perceptrons import Perceptron
 from perceptrons.features import HashedFeatures, HashedText, local, naming, reading
 from perceptrons.features.local import Workspace, cut_text
-from perceptrons.scan.unicode import LIMIT, folded
+from perceptrons.scan.words import LIMIT, folded
 from tests.reference import text as reference
 
 TEXTS = [

@@ -9,7 +9,7 @@ PACKAGE = ROOT / "src/perceptrons"
 
 def cache_folder() -> str:
     """For NUMBA_CACHE_DIR: numba's cache does not see edits in other modules, so old code would be run."""
-    alone = [PACKAGE / name for name in ("compiling.py", "rows.py", "stirring.py")]
+    alone = [PACKAGE / name for name in ("compiling.py", "rows.py", "hashing.py")]
     sources = sorted([*alone, *(PACKAGE / "passes").glob("*.py"), *(PACKAGE / "scan").glob("*.py")])
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     return str(ROOT / ".numba_cache" / digest)

@@ -20,10 +20,8 @@ from perceptrons.data.table import DataFileError
 from perceptrons.features.local import Workspace, local_names
 from perceptrons.features.tablerows import Coded, Strings
 from perceptrons.features.values import LARGEST, NUMBER, shown, what_is_wrong
-from perceptrons.scan import csvrows
-from perceptrons.scan.csvrows import UNUSED, scan_rows
-from perceptrons.scan.eight import ROOM
-from perceptrons.scan.records import Found, scan_records
+from perceptrons.scan.bytes import ROOM
+from perceptrons.scan.csv import UNUSED, Found, RecordPlaces, scan_records, scan_rows
 
 LONGEST_RECORD = 2**26  # bytes: quotes that are still open then were opened by mistake
 NEWLINE, RETURN, QUOTE = 10, 13, 34
@@ -49,7 +47,7 @@ def records_of(piece: Piece, delimiter: str) -> Records:
     """Find the records of a piece."""
     content = piece.content[: piece.size]
     room = int(np.count_nonzero(content == NEWLINE) + np.count_nonzero(content == RETURN))
-    found = Found(*np.empty((3, room), np.int64))
+    found = RecordPlaces(*np.empty((3, room), np.int64))
     n, n_lines, whole, whole_lines = scan_records(piece.content, piece.size, ord(delimiter), found)
     return Records(found.begins[:n], found.lines[:n], found.cells[:n], n_lines, whole, whole_lines)
 
@@ -148,7 +146,7 @@ class Rows:
         self.targets[self.others] = UNUSED - 1 - np.arange(len(self.others))
         ends = int(np.count_nonzero(content == NEWLINE) + np.count_nonzero(content == RETURN))
         room = min(ends, piece.size // width + 1)  # a row has a byte for every cell at least
-        self.found = csvrows.Found(
+        self.found = Found(
             np.empty((room, len(layout.numbers))),
             np.empty((len(self.others), room), np.int64),
             np.empty((len(self.others), room), np.int64),

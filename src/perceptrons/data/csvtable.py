@@ -27,7 +27,7 @@ from perceptrons.data.table import DataFileError
 from perceptrons.features.local import Workspace
 from perceptrons.features.records import Roles
 from perceptrons.features.values import number, shown
-from perceptrons.scan.csvrows import count_numbers
+from perceptrons.scan.csv import count_numbers
 
 SOME = 100  # rows
 DECIMAL_COMMA = re.compile(rb"\s*[+-]?\d+,\d+\s*")

@@ -18,8 +18,7 @@ from perceptrons.features import Columns
 from perceptrons.features.assembling import assemble_values
 from perceptrons.features.local import Workspace, local_names
 from perceptrons.features.values import NOT_FINITE, shown
-from perceptrons.scan.vw import LARGEST, LONGEST_NAMESPACE, Found, scan_vw
-from perceptrons.scan.vwnames import hash_features
+from perceptrons.scan.vw import LARGEST, LONGEST_NAMESPACE, Found, hash_features, scan_vw
 from perceptrons.training.inputs import LARGEST_WEIGHT, SMALLEST_WEIGHT
 
 NUMBER = re.compile(r"[+-]?(\d++\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)

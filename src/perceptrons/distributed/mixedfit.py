@@ -28,7 +28,7 @@ from perceptrons.distributed.mixing import (
 )
 from perceptrons.distributed.shards import Shards
 from perceptrons.modelfile.checkpoint import Checkpoint
-from perceptrons.passes.state import SCALE
+from perceptrons.passes.average import SCALE
 from perceptrons.training.epochs import Counts, Outcome
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.weights import Weights

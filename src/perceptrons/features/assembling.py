@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.features.local import Local
-from perceptrons.scan.gather import first_in_column, gather
-from perceptrons.scan.table import power_of_two
+from perceptrons.scan.gather import Entries, Gathered, Homes, first_in_column, gather
+from perceptrons.scan.name_table import power_of_two
 
 VALUES = ("log", "count", "binary")
 NORMS = ("l2",)
@@ -51,14 +51,11 @@ def assemble_values(
     firsts = np.empty(n_names, np.int32)
     with np.errstate(over="ignore"):
         first_in_column(found.columns, np.zeros(power_of_two(2 * n_names + 1), np.int32), firsts)
-    out_starts, columns, values = (
-        np.zeros(len(starts), np.int32),
-        np.empty(len(numbers), np.int32),
-        np.empty(len(numbers), np.float32),
+    rows = Gathered(
+        np.zeros(len(starts), np.int32), np.empty(len(numbers), np.int32), np.empty(len(numbers), np.float32)
     )
-    sums = np.empty(int(np.diff(starts).max(initial=0)))
-    n = gather(
-        starts, numbers, amounts, found.columns, found.signs, firsts, norm == "l2", np.zeros(n_names, np.int64),
-        sums, out_starts, columns, values,
-    )  # fmt: skip
-    return sp.csr_matrix((values[:n], columns[:n], out_starts), shape=(len(starts) - 1, n_columns), copy=False)
+    places, sums = np.zeros(n_names, np.int64), np.empty(int(np.diff(starts).max(initial=0)))
+    entries, homes = Entries(starts, numbers, amounts), Homes(found.columns, found.signs, firsts)
+    n = gather(entries, homes, norm == "l2", places, sums, rows)
+    shape = len(starts) - 1, n_columns
+    return sp.csr_matrix((rows.values[:n], rows.columns[:n], rows.starts), shape=shape, copy=False)

@@ -9,11 +9,9 @@ from perceptrons.features.assembling import Found
 from perceptrons.features.auditing import audit, by_column, shown
 from perceptrons.features.local import Names
 from perceptrons.features.stored import check_arrays, check_options
-from perceptrons.scan.eight import ROOM
-from perceptrons.scan.murmur import hash_names
-from perceptrons.scan.names import key_names, remember_names
-from perceptrons.scan.table import MOST, extended, grown, new_table
-from perceptrons.stirring import SECRET
+from perceptrons.hashing import SECRET, hash_names
+from perceptrons.scan.bytes import ROOM
+from perceptrons.scan.name_table import MOST, extended, grown, key_names, new_table, remember_names
 
 FIRST_SLOTS = 2**10
 
@@ -151,10 +149,8 @@ class Columns:
             self._make_room(min(n, limit - self.n_names), n_bytes)
         numbers = np.empty(n, np.int64)
         with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
-            remember_names(
-                names.arena, names.ends, names.keys, names.counts, self._table, self._counts, limit, not self.frozen,
-                numbers,
-            )  # fmt: skip
+            known = names.arena, names.ends, names.keys, names.counts
+            remember_names(*known, self._table, self._counts, -1 if self.frozen else limit, numbers)
         return numbers
 
     def _make_room(self, names: int, n_bytes: int) -> None:

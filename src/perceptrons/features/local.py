@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.scan.eight import ROOM
-from perceptrons.scan.names import key_names, number_names
-from perceptrons.scan.table import extended, grown, new_table, power_of_two
+from perceptrons.hashing import SECRET
+from perceptrons.scan.bytes import ROOM
+from perceptrons.scan.name_table import extended, grown, key_names, new_table, number_names, power_of_two
 from perceptrons.scan.words import Clean, Entries, Rule, add_up, cut, room_for
-from perceptrons.stirring import SECRET
 
 FEWEST, USUAL = 2**10, 2**16  # slots of a new table: for a short text, for a piece of about 1 MB
 LARGE = 2**20  # slots, entries and words above which a workspace gives memory back

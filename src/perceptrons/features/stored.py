@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.scan.table import MOST
+from perceptrons.scan.name_table import MOST
 from perceptrons.training.parameters import NONE, Domain, Flag, Number
 
 OPTIONS: dict[str, tuple[Domain, ...]] = {

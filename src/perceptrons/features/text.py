@@ -10,8 +10,7 @@ from perceptrons.features.assembling import NORMS, VALUES, Found, assemble
 from perceptrons.features.local import Local, Workspace, cut_text
 from perceptrons.features.naming import Naming
 from perceptrons.features.reading import Arrowed, Listed, read_texts
-from perceptrons.scan.unicode import folded
-from perceptrons.scan.words import Rule
+from perceptrons.scan.words import Rule, folded
 from perceptrons.training.parameters import NONE, Domain, Flag, Words, check_parameters
 
 LONGEST = 16  # words or characters of an n-gram

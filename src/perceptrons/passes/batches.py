@@ -2,24 +2,12 @@
 
 import numpy as np
 
+from perceptrons.passes.average import FADED, SCALE, SEEN, fade, settle, tick
 from perceptrons.passes.binary import binary_loss, binary_mistakes, wrong
+from perceptrons.passes.log import LOG_COLUMNS, longer, note
 from perceptrons.passes.multiclass import joint_loss, leader, multiclass_mistakes
-from perceptrons.passes.rule import demand, exchange, shift
-from perceptrons.passes.state import (
-    FADED,
-    LOG_COLUMNS,
-    RUN,
-    SCALE,
-    SEEN,
-    broke,
-    due,
-    fade,
-    judge,
-    longer,
-    note,
-    settle,
-    tick,
-)
+from perceptrons.passes.pocket import RUN, broke, due, judge
+from perceptrons.passes.steps import demand, exchange, shift
 from perceptrons.rows import compiled, dot, prefetch, scores
 
 

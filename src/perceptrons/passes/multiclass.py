@@ -2,22 +2,10 @@
 
 import numpy as np
 
-from perceptrons.passes.rule import AROW, CONSTANT, answer_to, confident_shift, demand, exchange
-from perceptrons.passes.state import (
-    FADED,
-    LOG_COLUMNS,
-    MASS,
-    SCALE,
-    SEEN,
-    broke,
-    due,
-    fade,
-    judge,
-    longer,
-    note,
-    settle,
-    tick,
-)
+from perceptrons.passes.average import FADED, MASS, SCALE, SEEN, fade, settle, tick
+from perceptrons.passes.log import LOG_COLUMNS, longer, note
+from perceptrons.passes.pocket import broke, due, judge
+from perceptrons.passes.steps import AROW, CONSTANT, answer_to, confident_shift, demand, exchange
 from perceptrons.rows import compiled, inlined, prefetch, scores
 
 BLOCK = 128  # examples a matrix product; measured, see docs/decisions.md

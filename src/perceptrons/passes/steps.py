@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.passes.state import MASS, SCALE
+from perceptrons.passes.average import MASS, SCALE
 from perceptrons.rows import add, add_spread, compiled, inlined, move, narrow, spread, sqnorm
 
 CONSTANT, PASSIVE, AROW = range(3)
@@ -22,7 +22,7 @@ class Rule(NamedTuple):
     zero: int  # binary: the label that is wrong at score 0 (2: both, 0: none)
     margin: float
     keep: float  # 1 - lambda: what shrinking leaves at every example
-    anchor: float  # the sum of all scales to come, keep / lambda; 0 for a slow shrinking: see state.py
+    anchor: float  # the sum of all scales to come, keep / lambda; 0 for a slow shrinking: see average.py
     floor: float  # the smallest scale
     bound: float  # the longest step, in units of the scale, that cannot overflow
 

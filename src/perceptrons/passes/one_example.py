@@ -7,10 +7,10 @@ takes arrays, puts the tuples together, and calls the pass on an order of one: t
 import numpy as np
 
 from perceptrons.compiling import kept
+from perceptrons.passes.average import MASS, SCALE, SEEN, Linear
 from perceptrons.passes.binary import binary_pass
 from perceptrons.passes.multiclass import multiclass_pass
-from perceptrons.passes.rule import Rule
-from perceptrons.passes.state import MASS, SCALE, SEEN, Linear
+from perceptrons.passes.steps import Rule
 from perceptrons.rows import Dense, Sparse, compiled
 
 MISTAKE, UPDATE, OVERFLOWED = 1, 2, 4  # what `binary_one` and `multiclass_one` return, added up
@@ -49,7 +49,7 @@ def multiclass_one(
 def score_row(values, columns, limit, average, w, b, late_w, late_b, clock, s):
     """The scores of a row, values[p] in columns[p], by the averaged or the last weights.
 
-    The last weights are scale w: with endless time the same formula as for the mean, see `state.py`.
+    The last weights are scale w: with endless time the same formula as for the mean, see `average.py`.
 
     Changes s; s[0] is NaN if a value is beyond the limit.
     """

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.passes.average import SCALE, SEEN, Linear, fade, settle, tick
 from perceptrons.passes.binary import binary_loss, binary_pass, wrong
-from perceptrons.passes.rule import AROW, CONSTANT, answer_to, confident_shift, shift
-from perceptrons.passes.state import SCALE, SEEN, Linear, fade, settle, tick
+from perceptrons.passes.steps import AROW, CONSTANT, answer_to, confident_shift, shift
 from perceptrons.rows import compiled, packed, prefetch, scores
 
 PACKED = 2**22  # numbers of a block that is copied, class by class; measured, see docs/decisions.md

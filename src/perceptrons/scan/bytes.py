@@ -1,4 +1,4 @@
-"""Eight bytes of text at a time: how many of them are digits, and which number these are, without a loop."""
+"""Bytes of text, eight at a time: how many are digits, which number these are, and whether a text is UTF-8."""
 
 from typing import Any
 
@@ -7,9 +7,11 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from perceptrons.rows import INLINED, inlined
+from perceptrons.rows import INLINED, compiled, inlined
 
 ROOM = 8  # bytes behind a text that must be there to be loaded with it
+U1, U2, U3, U4, U8 = (np.uint64(n) for n in (1, 2, 3, 4, 8))
+HIGH_BITS = np.uint64(0x8080808080808080)
 
 
 def load(content: np.ndarray, p: Any) -> np.uint64:
@@ -93,3 +95,40 @@ def value_of_digits(word, count):
     low = (x & pairs) * np.uint64(100 + (1_000_000 << 32))
     high = ((x >> np.uint64(16)) & pairs) * np.uint64(1 + (10_000 << 32))
     return (low + high) >> np.uint64(32)
+
+
+@inlined
+def follows(byte):
+    return byte & 0xC0 == 0x80
+
+
+@compiled
+def not_utf8(content, p, end):
+    """The place of the first byte of content[p:end] that is not UTF-8, as Python decides; the end if all are.
+
+    Not UTF-8 are lone surrogates, what is longer than it need be, and what is above U+10FFFF. A newline is at the end,
+    and eight bytes more follow.
+    """
+    while p < end:
+        if p + U8 <= end and load(content, p) & HIGH_BITS == 0:
+            p += U8
+            continue
+        first, second = content[p], content[p + U1]
+        if first < 0x80:
+            p += U1
+        elif first < 0xC2 or not follows(second):  # a newline does not follow, so nothing behind the end is looked at
+            return p
+        elif first < 0xE0:
+            p += U2
+        elif not follows(content[p + U2]):
+            return p
+        elif first < 0xF0:
+            if (first == 0xE0 and second < 0xA0) or (first == 0xED and second >= 0xA0):
+                return p
+            p += U3
+        else:
+            above = first > 0xF4 or (first == 0xF4 and second >= 0x90)
+            if above or (first == 0xF0 and second < 0x90) or not follows(content[p + U3]):
+                return p
+            p += U4
+    return end

@@ -1,4 +1,4 @@
-"""What the passes change in place: the weights with their lazy average, the pocket, and the log of updates."""
+"""The weights that the passes change in place, with their lazy average and shrinking."""
 
 from typing import NamedTuple
 
@@ -41,21 +41,6 @@ LOST = 1e-3  # a scale of so much of what the mass is counted from costs three d
 def smallest_scale(dtype):
     """Below it, shrunk weights are written out: the smaller, the rarer that is, but the sooner values overflow."""
     return 1e-15 if dtype == np.float32 else 1e-60
-
-
-class Pocket(NamedTuple):
-    """The best weights so far, and what the ratchet (Gallant 1990) needs to know to replace them."""
-
-    w: np.ndarray
-    b: np.ndarray
-    tally: np.ndarray  # float64 (4,): run of right answers now, the pocket's run, its mistakes, judged or not
-    examples: np.ndarray  # the training examples that candidates are judged on
-
-
-RUN, BEST_RUN, BEST_MISTAKES, JUDGED = range(4)
-UNJUDGED, WORSE, KEPT = 0.0, 1.0, 2.0
-
-LOG_COLUMNS = 6  # examples seen before, row, true class, the class it was taken for, step (> 0), what shrinking left
 
 
 @inlined
@@ -125,53 +110,6 @@ def move_average(w, late, mass, t, mean):
         norm += now * now
         mean[j] = now
     return change, norm
-
-
-@inlined
-def longer(log, used):
-    """The log, with room for one more row behind the first `used`."""
-    if used < len(log):
-        return log
-    grown = np.empty((2 * used + 64, LOG_COLUMNS))
-    for k in range(used):  # a slice would compile for seconds
-        for j in range(LOG_COLUMNS):
-            grown[k, j] = log[k, j]
-    return grown
-
-
-@inlined
-def note(log, k, t, i, y, y_hat, step, faded):
-    """Write update k into the log."""
-    log[k, 0], log[k, 1], log[k, 2], log[k, 3], log[k, 4], log[k, 5] = t, i, y, y_hat, step, faded
-
-
-@inlined
-def broke(pocket):
-    """The current weights were changed: their run of right answers starts anew."""
-    pocket.tally[RUN] = 0.0
-    pocket.tally[JUDGED] = UNJUDGED
-
-
-@inlined
-def due(pocket, share):
-    """Count `share` more right answers; are the current weights to be judged now?"""
-    tally = pocket.tally
-    tally[RUN] += share
-    if tally[JUDGED] == KEPT:
-        tally[BEST_RUN] = max(tally[BEST_RUN], tally[RUN])
-    return tally[JUDGED] == UNJUDGED and tally[RUN] > tally[BEST_RUN]
-
-
-@compiled
-def judge(pocket, model, mistakes):
-    """Pocket the current weights if they make fewer mistakes on the training examples than the pocketed ones."""
-    tally = pocket.tally
-    tally[JUDGED] = WORSE
-    if mistakes < tally[BEST_MISTAKES]:
-        scale = pocket.w.dtype.type(model.clock[0, SCALE])
-        pocket.w[:] = scale * model.w
-        pocket.b[:] = scale * model.b
-        tally[BEST_RUN], tally[BEST_MISTAKES], tally[JUDGED] = tally[RUN], mistakes, KEPT
 
 
 @compiled

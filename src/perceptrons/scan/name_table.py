@@ -2,7 +2,7 @@
 
 A slot holds a key, 0 where it is empty, and a note: the number of the name in the upper 32 bits, what its user writes
 in the lower. The key of a name of up to 7 bytes is these bytes, so equal keys are equal names; that of a longer one is
-a hash, and its bytes are compared. Hashes depend on a secret that is in every table (`stirring.py`).
+a hash, and its bytes are compared. Hashes depend on a secret that is in every table (`hashing.py`).
 
 The loops here have one way out: where an inlined function has two, numba counts references to its arrays at every
 call, which costs five times as much as the search.
@@ -12,15 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.hashing import SECRET, stirred
 from perceptrons.rows import AHEAD, compiled, inlined, touch
-from perceptrons.scan.eight import load
-from perceptrons.stirring import stirred
+from perceptrons.scan.bytes import load
 
 U0, U1, U7, U8, U32 = (np.uint64(n) for n in (0, 1, 7, 8, 32))
 TAG = np.uint64(56)  # the upper 8 bits of a key: length + 1 of a short name, 255 for a long one
 LONG = np.uint64(0xFF << 56)
 LOWER = np.uint64(0xFFFFFFFF)
 SLOTS = 2  # for each name at least
+MOST = 2**31 - 2  # names that 32 bits can number
+USUAL_BYTES = 8  # of a name
 
 
 class Table(NamedTuple):
@@ -132,14 +134,14 @@ def number_names(content, begin, end, item, table, numbers):
 
 
 @compiled
-def remember_names(text, text_ends, new_keys, counts, table, totals, limit, learning, numbers):
+def remember_names(text, text_ends, new_keys, counts, table, totals, limit, numbers):
     """Look up the names text[text_ends[k]:text_ends[k + 1]] in a table; its number or -1 for each.
 
-    learning: put those that are new into the table, which has room for them, until it has `limit` names, and add what
-    they count to totals. Changes these and numbers.
+    New ones are put into the table, which has room for them, until it has `limit` names, and what all count is added to
+    totals; with a limit below 0, neither. Changes these and numbers.
     """
     slots, keys, ends, arena, used = table
-    n, secret = np.uint64(len(numbers)), np.uint64(used[1])
+    n, secret, learning = np.uint64(len(numbers)), np.uint64(used[1]), limit >= 0
     for k in range(n):
         touch(slots, home_of(slots, new_keys[min(k + np.uint64(AHEAD), n - U1)], secret))
         a, b = np.uint64(text_ends[k]), np.uint64(text_ends[k + U1])
@@ -159,3 +161,45 @@ def key_names(text, ends, secret, keys):
     """keys[k] = the key of the name text[ends[k]:ends[k + 1]]; there are ROOM bytes behind the last."""
     for k in range(len(keys)):
         keys[k] = key_of(text, np.uint64(ends[k]), np.uint64(ends[k + 1]), np.uint64(secret))
+
+
+def power_of_two(n: int) -> int:
+    """The smallest power of two that is not below n."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def new_table(slots: int) -> Table:
+    """An empty table; slots: a power of two."""
+    names = slots // SLOTS
+    return Table(
+        np.zeros((slots, 2), np.uint64),
+        np.empty(names, np.uint64),
+        np.zeros(names + 1, np.int64),
+        np.empty(USUAL_BYTES * names, np.uint8),
+        np.array([0, SECRET], np.int64),
+    )
+
+
+def grown(table: Table, names: int, n_bytes: int) -> Table:
+    """The table with room for so many more names of so many bytes together. What users wrote in its notes is gone."""
+    n = int(table.used[0])
+    if n + names > MOST:
+        raise ValueError("There are more than two thousand million different names: hash them to columns.")
+    slots = max(len(table.slots), power_of_two(SLOTS * (n + names)))
+    arena = table.arena
+    if int(table.ends[n]) + n_bytes > len(arena):
+        arena = extended(arena, 2 * (int(table.ends[n]) + n_bytes))
+    keys, ends = extended(table.keys, slots // SLOTS), extended(table.ends, slots // SLOTS + 1)
+    new = Table(np.zeros((slots, 2), np.uint64), keys, ends, arena, table.used)
+    with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
+        refill(new.slots, new.keys, new.used)
+    return new
+
+
+def extended(array: np.ndarray, size: int) -> np.ndarray:
+    """The array, or a longer one that begins like it."""
+    if len(array) >= size:
+        return array
+    longer = np.empty(size, array.dtype)
+    longer[: len(array)] = array
+    return longer
