@@ -20,8 +20,9 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perceptrons.data import DataFileError, jsontable, source
-from perceptrons.data.tables import TableReader
+from perceptrons.data import DataFileError, source
+from perceptrons.data import json as jsontable
+from perceptrons.data.table_reader import TableReader
 from perceptrons.features import Columns, HashedText
 
 SHARED = {"on_error": "raise", "text_labels": False, "need_labels": True}

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from perceptrons.data import DataFileError, arrowfiles, read, source
 from perceptrons.data.conll import read_conll
-from perceptrons.data.tables import TableReader
+from perceptrons.data.table_reader import TableReader
 from tests.reference import tables as reference
 
 SHARED = {"on_error": "skip", "text_labels": True, "need_labels": True}

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from perceptrons.data.block import Bad, Parsed, Texts, texts_of
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
+from perceptrons.data.table import Bad, Parsed, Texts, texts_of
 from perceptrons.features import Columns, HashedText
-from perceptrons.features.assembling import assemble
-from perceptrons.features.local import Workspace, cut_text, local_names
+from perceptrons.features.named_rows import Workspace, assemble, cut_text, local_names
 from perceptrons.features.values import shown
 from perceptrons.scan.labelled import PREFIX, Found, scan_labelled
 

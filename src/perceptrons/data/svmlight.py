@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.block import Bad, Parsed, Texts, is_text, texts_of
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import PIECE, Piece, Spare
-from perceptrons.features.local import Workspace, local_names
+from perceptrons.data.table import Bad, Parsed, Texts, is_text, texts_of
+from perceptrons.features.named_rows import Workspace, local_names
 from perceptrons.features.values import LARGEST, NUMBER, is_label, shown, what_is_wrong
 from perceptrons.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 from perceptrons.training.blocks import widened

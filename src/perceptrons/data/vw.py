@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.data.block import Bad, Parsed, Texts, texts_of
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
+from perceptrons.data.table import Bad, Parsed, Texts, texts_of
 from perceptrons.features import Columns
-from perceptrons.features.assembling import assemble_values
-from perceptrons.features.local import Workspace, local_names
+from perceptrons.features.named_rows import Workspace, assemble_values, local_names
 from perceptrons.features.values import NOT_FINITE, shown
 from perceptrons.scan.vw import LARGEST, LONGEST_NAMESPACE, Found, hash_features, scan_vw
 from perceptrons.training.inputs import LARGEST_WEIGHT, SMALLEST_WEIGHT

@@ -1,6 +1,6 @@
 """Rows of comma-separated text whose cells are plain: numbers at once, of other cells where they lie.
 
-A row that is not plain, as one with a cell that should be a number and is none, ends the scan; `data/csvcells.py` reads
+A row that is not plain, as one with a cell that should be a number and is none, ends the scan; `data/csv_rows.py` reads
 it and goes on behind it.
 
 A quote opens a cell only at its beginning, or behind blanks there; within quotes a newline is text, and two quotes are

@@ -11,8 +11,8 @@ from perceptrons.scan.name_table import U0, U1, U32
 exact = kept(nogil=True, error_model="numpy")  # no sum in another order, no product for a quotient
 
 
-class Entries(NamedTuple):
-    """Rows of numbers."""
+class Amounts(NamedTuple):
+    """Rows of numbers, each with an amount."""
 
     starts: np.ndarray  # (rows + 1,)
     numbers: np.ndarray

@@ -3,6 +3,8 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,12 +13,12 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from perceptrons.data.arrow import coded, is_list, listed_features, one_chunk, strings, values_of
-from perceptrons.data.cells import Cells, Faults
-from perceptrons.data.jsonrecords import FULL, Form, Key, RecordFormat
-from perceptrons.data.roles import Layout
-from perceptrons.data.source import Piece
-from perceptrons.features.records import Known, Roles
-from perceptrons.features.values import LARGEST, is_label
+from perceptrons.data.records import FULL, Form, Key, Record, RecordFormat
+from perceptrons.data.source import Piece, pieces
+from perceptrons.data.table import Bad
+from perceptrons.data.table_columns import Cells, Faults, Layout
+from perceptrons.features.collector import Known, Roles
+from perceptrons.features.values import LARGEST, Twice, is_label, shown
 
 NULL_BEHIND = re.compile(rb"\}\s*null")  # an example that is null, at which pyarrow 26 crashes
 TYPES = {
@@ -36,6 +38,16 @@ class Shape(NamedTuple):
 
 class JsonTable(RecordFormat):
     """JSON Lines."""
+
+    def records(self, piece: Piece) -> list[Record]:
+        lines = piece.content[: piece.size].tobytes().split(b"\n")
+        return [_record(number, line) for number, line in enumerate(lines) if line.strip()]
+
+    def n_lines(self, piece: Piece) -> int:
+        return int(np.count_nonzero(piece.content[: piece.size] == NEWLINE))
+
+    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+        return pieces(path, prompt)
 
     def form(self, keys: dict[str, Key], n: int, known: Known) -> Form:
         return Form(known, _shape(keys, n, known))
@@ -173,3 +185,38 @@ def _cells(columns: dict[str, Any], known: Known, lines: np.ndarray, n_lines: in
             return None
     texts = [strings(columns[name]) for name in roles.texts]
     return Cells(n_lines, lines, numbers, roles.number_names, categories, further, texts, labels, Faults(), [])
+
+
+def _record(number: int, line: bytes) -> Record:
+    try:
+        text = line.decode()
+        value = DECODER.decode(text)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeDecodeError as error:
+        what = f"byte 0x{line[error.start]:02x} is not UTF-8 text: save the file as UTF-8"
+        return Record(number, "", None, Bad(number, what, error.start + 1))
+    except UnicodeEncodeError:
+        what = "half of a surrogate pair, as \\ud800, is no text: mend it, or remove the record"
+        return Record(number, text, None, Bad(number, what, max(text.lower().find("\\ud"), 0) + 1))
+    except json.JSONDecodeError as error:
+        what = f"this is no JSON ({error.msg}): mend or remove the line"
+        return Record(number, text, None, Bad(number, what, error.colno))
+    except (RecursionError, ValueError):  # ValueError: a whole number of more than 4,300 digits
+        return Record(number, text, None, Bad(number, "too deep, or with too long a number: mend or remove the line"))
+    if not isinstance(value, dict):
+        what = f'{shown(text.strip())} is no object: give one for each example, as {{"label": 1, "height": 1.5}}'
+        return Record(number, text, None, Bad(number, what))
+    return Record(number, text, value)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    twice = Twice(found)
+    twice.keys_twice = frozenset(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+    return twice
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_object)

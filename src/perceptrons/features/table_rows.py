@@ -10,9 +10,18 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.features.assembling import Found, assemble, assemble_values
 from perceptrons.features.columns import Columns
-from perceptrons.features.local import Local, Names, Workspace, cut_text, keyed, local_names
+from perceptrons.features.named_rows import (
+    Found,
+    Local,
+    Names,
+    Workspace,
+    assemble,
+    assemble_values,
+    cut_text,
+    keyed,
+    local_names,
+)
 from perceptrons.features.text import HashedText
 from perceptrons.scan.words import Rule
 

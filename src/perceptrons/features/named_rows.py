@@ -1,21 +1,27 @@
-"""The names of one piece of input, numbered in order of coming: words and n-grams of texts, or names as they are.
+"""Named features of one piece of input: names numbered in order of coming, and rows of them as a sparse matrix.
 
-Pieces may be cut by several threads, each with its own `Workspace`; what the numbers mean elsewhere is up to `Columns`.
-The compiled part is `scan/words.py`.
+Names are words and n-grams of texts, or names as they are. Pieces may be cut by several threads, each with its own
+`Workspace`; which columns the names have is up to `Columns`. The compiled part is `scan/words.py` and `scan/gather.py`.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from perceptrons.hashing import SECRET
 from perceptrons.scan.bytes import ROOM
+from perceptrons.scan.gather import Amounts, Gathered, Homes, first_in_column, gather
 from perceptrons.scan.name_table import extended, grown, key_names, new_table, number_names, power_of_two
 from perceptrons.scan.words import Clean, Entries, Rule, add_up, cut, room_for
 
 FEWEST, USUAL = 2**10, 2**16  # slots of a new table: for a short text, for a piece of about 1 MB
 LARGE = 2**20  # slots, entries and words above which a workspace gives memory back
 MOST = 2**31 - 2  # entries that 32 bits can number
+VALUES = ("log", "count", "binary")
+NORMS = ("l2",)
+LOGS = np.array([0.0, *(1.0 + math.log(count) for count in range(1, 256))])
 
 
 class Names(NamedTuple):
@@ -133,3 +139,49 @@ def _checked(content: np.ndarray, begin: Any, end: Any) -> tuple[np.ndarray, np.
     content = np.ascontiguousarray(content).view(np.ndarray)
     content.flags.writeable = False
     return content, begin, end
+
+
+class Found(NamedTuple):
+    """Where names have their columns."""
+
+    columns: np.ndarray  # int64: -1 where a name has none
+    signs: np.ndarray  # float32: what its values are multiplied by
+
+
+def assemble(local: Local, found: Found, n_columns: int, values: str, norm: str | None) -> sp.csr_matrix:
+    """The rows with what `values` says a feature is worth that comes so often, each of length 1 with norm "l2"."""
+    return assemble_values(local.starts, local.numbers, worth(local.counts, values), found, n_columns, norm)
+
+
+def worth(counts: np.ndarray, values: str) -> np.ndarray:
+    """The value of a feature that comes so often: 1 + ln count, count or 1."""
+    if values == "binary":
+        return np.ones(len(counts))
+    if values == "count":
+        return counts.astype(np.float64)
+    amounts = LOGS.take(counts, mode="clip")
+    if counts.max(initial=0) >= len(LOGS):
+        large = np.flatnonzero(counts >= len(LOGS))
+        amounts[large] = [1.0 + math.log(count) for count in counts[large].tolist()]  # NumPy's rounds otherwise
+    return amounts
+
+
+def assemble_values(
+    starts: np.ndarray, numbers: np.ndarray, amounts: np.ndarray, found: Found, n_columns: int, norm: str | None = None
+) -> sp.csr_matrix:
+    """The rows in which the name numbers[e] has the value amounts[e], times its sign; -1 as a column drops it.
+
+    Where several entries of a row have one column, their sum stands where the first of them stood.
+    """
+    n_names = len(found.columns)
+    firsts = np.empty(n_names, np.int32)
+    with np.errstate(over="ignore"):
+        first_in_column(found.columns, np.zeros(power_of_two(2 * n_names + 1), np.int32), firsts)
+    rows = Gathered(
+        np.zeros(len(starts), np.int32), np.empty(len(numbers), np.int32), np.empty(len(numbers), np.float32)
+    )
+    places, sums = np.zeros(n_names, np.int64), np.empty(int(np.diff(starts).max(initial=0)))
+    entries, homes = Amounts(starts, numbers, amounts), Homes(found.columns, found.signs, firsts)
+    n = gather(entries, homes, norm == "l2", places, sums, rows)
+    shape = len(starts) - 1, n_columns
+    return sp.csr_matrix((rows.values[:n], rows.columns[:n], rows.starts), shape=shape, copy=False)

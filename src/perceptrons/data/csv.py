@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.data.block import Bad
-from perceptrons.data.cells import Cells, TableFormat, no_cells
-from perceptrons.data.csvcells import (
+from perceptrons.data.csv_rows import (
     BEHIND,
     OPEN,
     Records,
@@ -21,11 +19,11 @@ from perceptrons.data.csvcells import (
     records_of,
     wrong_width,
 )
-from perceptrons.data.roles import Asked, Layout, Origin, locate, settle
 from perceptrons.data.source import Piece
-from perceptrons.data.table import DataFileError
-from perceptrons.features.local import Workspace
-from perceptrons.features.records import Roles
+from perceptrons.data.table import Bad, DataFileError
+from perceptrons.data.table_columns import Asked, Cells, Layout, Origin, TableFormat, locate, no_cells, settle
+from perceptrons.features.collector import Roles
+from perceptrons.features.named_rows import Workspace
 from perceptrons.features.values import number, shown
 from perceptrons.scan.csv import count_numbers
 

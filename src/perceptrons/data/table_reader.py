@@ -7,17 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.data.block import Block, Parsed
-from perceptrons.data.cells import Shape, TableFormat, to_rows
 from perceptrons.data.compression import STDIN
 from perceptrons.data.reader import PieceReader
-from perceptrons.data.roles import Asked, Layout, ModelColumns
 from perceptrons.data.source import OpenStream, Piece
-from perceptrons.data.table import DataFileError, Table
+from perceptrons.data.table import Block, DataFileError, Parsed, Table
+from perceptrons.data.table_columns import Asked, Layout, ModelColumns, Shape, TableFormat, to_rows
 from perceptrons.features import Columns, HashedText
-from perceptrons.features.local import Workspace
-from perceptrons.features.records import Roles
-from perceptrons.features.tablerows import are_dense, dense_rows, further_keys, number_names, sparse_rows, text_prefixes
+from perceptrons.features.collector import Roles
+from perceptrons.features.named_rows import Workspace
+from perceptrons.features.table_rows import (
+    are_dense,
+    dense_rows,
+    further_keys,
+    number_names,
+    sparse_rows,
+    text_prefixes,
+)
 
 
 class TableReader(PieceReader):
@@ -258,11 +263,11 @@ class Placed(Piece):
 def _table_format(format: str) -> TableFormat:
     """The format's own part of the reader."""
     if format in ("csv", "tsv"):
-        from perceptrons.data.csvtable import CsvTable
+        from perceptrons.data.csv import CsvTable
 
         return CsvTable(format == "tsv")
     if format in ("frame", "records"):
-        from perceptrons.data.memory import FrameTable, RecordTable
+        from perceptrons.data.records import FrameTable, RecordTable
 
         return FrameTable() if format == "frame" else RecordTable()
     if format not in ("jsonl", "parquet", "arrow"):
@@ -273,7 +278,7 @@ def _table_format(format: str) -> TableFormat:
         what = f"Files of format {format!r} need the package pyarrow: pip install 'perceptrons[files]'."
         raise ModuleNotFoundError(what) from error
     if format == "jsonl":
-        from perceptrons.data.jsontable import JsonTable
+        from perceptrons.data.json import JsonTable
 
         return JsonTable()
     from perceptrons.data.arrow import ArrowTable

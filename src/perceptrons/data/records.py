@@ -1,9 +1,7 @@
-"""Records, JSON objects or dicts in memory, one by one: what their keys are, and what is wrong with them.
-
-Slower than `jsontable.py`, which asks here where something is not as it was in the first block.
-"""
+"""Tables of records or in memory: what the keys of records are, dicts, and frames of pandas, polars and pyarrow."""
 
 import json
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,15 +9,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.data.block import Bad
-from perceptrons.data.cells import Cells, Faults, TableFormat, no_cells
-from perceptrons.data.roles import USUAL_LABELS, Asked, Layout, Origin, settle, text_columns
-from perceptrons.data.source import Piece, pieces
-from perceptrons.features.records import Collector, Known, Roles
-from perceptrons.features.values import Twice, did_you_mean, kind_of, leaves, listed, shown
+from perceptrons.data.source import InMemory, Piece
+from perceptrons.data.table import Bad
+from perceptrons.data.table_columns import (
+    USUAL_LABELS,
+    Asked,
+    Cells,
+    Faults,
+    Layout,
+    Origin,
+    TableFormat,
+    likely_labels,
+    locate,
+    no_cells,
+    settle,
+    text_columns,
+)
+from perceptrons.features.collector import NUMBER, Collector, Known, MisfitError, Roles
+from perceptrons.features.values import LARGEST, did_you_mean, is_missing, kind_of, leaves, listed, shown
 
-NEWLINE = 10
 FULL = 0.25  # of the cells of a table of all keys: with fewer, columns would be mostly empty
+ROWS = 2**16  # of a piece
+NOT_FEATURES = "features are numbers or strings: turn it into such, or leave it out (ignore)"
 
 
 class Record(NamedTuple):
@@ -29,48 +40,6 @@ class Record(NamedTuple):
     text: str
     value: Any
     bad: Bad | None = None
-
-
-def records_of(piece: Piece) -> Iterator[Record]:
-    """The lines of a piece that are not blank."""
-    for number, line in enumerate(piece.content[: piece.size].tobytes().split(b"\n")):
-        if line.strip():
-            yield _record(number, line)
-
-
-def _record(number: int, line: bytes) -> Record:
-    try:
-        text = line.decode()
-        value = DECODER.decode(text)
-        if "\\u" in text:
-            json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeDecodeError as error:
-        what = f"byte 0x{line[error.start]:02x} is not UTF-8 text: save the file as UTF-8"
-        return Record(number, "", None, Bad(number, what, error.start + 1))
-    except UnicodeEncodeError:
-        what = "half of a surrogate pair, as \\ud800, is no text: mend it, or remove the record"
-        return Record(number, text, None, Bad(number, what, max(text.lower().find("\\ud"), 0) + 1))
-    except json.JSONDecodeError as error:
-        what = f"this is no JSON ({error.msg}): mend or remove the line"
-        return Record(number, text, None, Bad(number, what, error.colno))
-    except (RecursionError, ValueError):  # ValueError: a whole number of more than 4,300 digits
-        return Record(number, text, None, Bad(number, "too deep, or with too long a number: mend or remove the line"))
-    if not isinstance(value, dict):
-        what = f'{shown(text.strip())} is no object: give one for each example, as {{"label": 1, "height": 1.5}}'
-        return Record(number, text, None, Bad(number, what))
-    return Record(number, text, value)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    twice = Twice(found)
-    twice.keys_twice = frozenset(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
-    return twice
-
-
-DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 class Key(NamedTuple):
@@ -90,15 +59,13 @@ class Form(NamedTuple):
 class RecordFormat(TableFormat):
     """Records whose keys are columns. What is known of keys is the form of the layout."""
 
+    @abstractmethod
     def records(self, piece: Piece) -> list[Record]:
         """The records of a piece."""
-        return list(records_of(piece))
 
+    @abstractmethod
     def n_lines(self, piece: Piece) -> int:
-        return int(np.count_nonzero(piece.content[: piece.size] == NEWLINE))
-
-    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
-        return pieces(path, prompt)
+        """The number of lines of a piece."""
 
     def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
         records = [record for record in self.records(piece) if record.bad is None]
@@ -197,3 +164,101 @@ def _is_sparse(keys: dict[str, Key], n: int, roles: Roles) -> bool:
     """Do records lack most of the features that others have?"""
     features = [*roles.numbers, *roles.categories]
     return sum(keys[name].kinds.total() for name in features if name in keys) < FULL * n * len(features)
+
+
+class RecordTable(RecordFormat):
+    """A list of dicts."""
+
+    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+        assert isinstance(path, InMemory)
+        for begin in range(0, len(path.examples), ROWS):
+            rows: Any = path.examples[begin : begin + ROWS]
+            yield Piece(path, rows, len(rows), begin == 0)
+
+    def records(self, piece: Piece) -> list[Record]:
+        return [
+            Record(row, "", {str(key): _plain(value) for key, value in record.items()})
+            for row, record in enumerate(piece.content)
+        ]
+
+    def n_lines(self, piece: Piece) -> int:
+        return piece.size
+
+
+class FrameTable(TableFormat):
+    """A frame of pandas or polars, or a table of pyarrow."""
+
+    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+        assert isinstance(path, InMemory)
+        frame = path.examples
+        names = list(getattr(frame, "column_names", frame.columns))
+        for name, times in Counter(map(str, names)).items():
+            if times > 1:
+                raise Origin(path).error(f"two columns have the name {shown(name)}: names must differ")
+        self._categories = {str(name) for name in names if str(getattr(frame[name], "dtype", "")) == "category"}
+        columns = {str(name): np.asarray(frame[name]) for name in names}
+        for begin in range(0, max(frame.shape[0], 1), ROWS):
+            part: Any = {name: values[begin : begin + ROWS] for name, values in columns.items()}
+            yield Piece(path, part, min(ROWS, frame.shape[0] - begin), begin == 0)
+
+    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+        columns: Any = piece.content
+        names, origin, self._need_labels = list(columns), Origin(piece.path), asked.need_labels
+        if roles is None:
+            roles = settle(
+                origin, names, asked, lambda places: [self._is_number(names[place], columns) for place in places],
+                likely_labels(names),
+            )  # fmt: skip
+        layout = locate(origin, names, roles, asked)
+        for place in layout.used():
+            kind = columns[names[place]].dtype
+            if kind.kind in "mMcV" and place not in (layout.label, *layout.texts):
+                raise origin.error(f"column {shown(names[place])} holds {kind}, but {NOT_FEATURES}")
+        return roles, layout
+
+    def _is_number(self, name: str, columns: dict[str, np.ndarray]) -> bool:
+        """Does a column hold numbers? In one of objects, as more than half of the values are."""
+        values = columns[name]
+        if name in self._categories or values.dtype.kind != "O":
+            return name not in self._categories and values.dtype.kind in "iuf"
+        kinds = Counter(kind_of(_plain(value)) for value in values.tolist())
+        return 2 * (kinds["int"] + kinds["float"]) > kinds.total() - kinds["null"]
+
+    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
+        assert roles is not None
+        assert layout is not None
+        columns: Any = piece.content
+        n, faults = piece.size, Faults()
+        known = Known(roles, frozenset(), closed=True, need_labels=self._need_labels, sparse=False)
+        collector = Collector(n, known)
+        for place in layout.used():
+            _put_column(collector, layout.names[place], columns[layout.names[place]], place + 1, faults)
+        numbers = collector.numbers
+        if layout.numbers and all(columns[layout.names[place]].dtype == np.float32 for place in layout.numbers):
+            numbers = numbers.astype(np.float32)
+        labels = None if layout.label is None else collector.labels()
+        parts = collector.categories(), collector.further(), collector.texts(), labels
+        return Cells(n, np.arange(n), numbers, collector.number_names, *parts, faults, [])
+
+
+def _put_column(collector: Collector, name: str, values: np.ndarray, column: int, faults: Faults) -> None:
+    """Put the values of a column where they belong; those that do not fit are faults."""
+    role, place = collector.role_of[name]
+    if role == NUMBER and values.dtype.kind in "iuf":
+        with np.errstate(invalid="ignore"):
+            sound = bool((np.abs(amounts := values.astype(np.float64)) <= LARGEST).all())
+        if sound:
+            collector.numbers[:, place] = amounts
+            return
+    for row, value in enumerate(values.tolist()):
+        try:
+            collector.put(row, name, role, place, _plain(value))
+        except MisfitError as error:
+            faults.add(row, column, f"column {shown(name)}: {error}")
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON would have it."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.item() if isinstance(value, np.generic) else value.tolist()
+    return None if is_missing(value) else value

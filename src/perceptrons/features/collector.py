@@ -1,6 +1,6 @@
 """Records, value by value, become the cells of a table: slow, but it finds what does not fit, and where.
 
-JSON Lines and records in memory are read here alike; `tablerows.py` makes rows of the cells.
+JSON Lines and records in memory are read here alike; `table_rows.py` makes rows of the cells.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.features.tablerows import Coded, Further, Strings, strings_of
+from perceptrons.features.table_rows import Coded, Further, Strings, strings_of
 from perceptrons.features.values import (
     LARGEST,
     did_you_mean,

@@ -12,13 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.data.block import Bad
-from perceptrons.data.cells import Faults
-from perceptrons.data.roles import Layout
 from perceptrons.data.source import Piece, pieces
-from perceptrons.data.table import DataFileError
-from perceptrons.features.local import Workspace, local_names
-from perceptrons.features.tablerows import Coded, Strings
+from perceptrons.data.table import Bad, DataFileError
+from perceptrons.data.table_columns import Faults, Layout
+from perceptrons.features.named_rows import Workspace, local_names
+from perceptrons.features.table_rows import Coded, Strings
 from perceptrons.features.values import LARGEST, NUMBER, shown, what_is_wrong
 from perceptrons.scan.bytes import ROOM
 from perceptrons.scan.csv import UNUSED, Found, RecordPlaces, scan_records, scan_rows

@@ -1,4 +1,7 @@
-"""Examples in memory, frames, records and texts, become the rows that a model learned from when it read files."""
+"""Examples in memory, frames, records and texts, become the rows that a model learned from when it read files.
+
+How it read files is its recipe, which model files and caches hold: anybody may have written those, so it is checked.
+"""
 
 import warnings
 from collections.abc import Mapping
@@ -6,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.features.collector import NUMBER, Collector, Known, MisfitError, Roles
 from perceptrons.features.columns import Columns
-from perceptrons.features.local import Workspace
-from perceptrons.features.records import NUMBER, Collector, Known, MisfitError, Roles
-from perceptrons.features.tablerows import (
+from perceptrons.features.named_rows import Workspace
+from perceptrons.features.table_rows import (
     are_dense,
     cut_columns,
     dense_rows,
@@ -22,6 +25,12 @@ from perceptrons.features.tablerows import (
 from perceptrons.features.text import HashedText
 from perceptrons.features.values import LARGEST, did_you_mean, is_missing, listed, shown
 
+NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
+KINDS: dict[str, tuple[type, ...]] = {
+    "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int), "text_column": (str, list),
+    "text": (dict,), "zero_based": (bool,), "prefix": (bool,), "text_labels": (bool,), "hash_bits": (int,),
+    **dict.fromkeys(NAMED, (list,)),
+}  # fmt: skip
 Source = Mapping[str, Any]  # how files were read: the arguments of `perceptrons.data.stream`
 
 
@@ -172,3 +181,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if is_missing(value) else value
+
+
+def check_recipe(recipe: Any) -> None:
+    """Raise ValueError for a recipe of reading that no reader wrote."""
+    _demand(isinstance(recipe, dict) and isinstance(recipe.get("format"), str), "a recipe of reading")
+    for name, value in recipe.items():
+        _demand(value is None or isinstance(value, KINDS.get(name, (object,))), f"a recipe with a sound {name}")
+        if isinstance(value, list):
+            _demand(all(isinstance(column, str) for column in value), f"columns in {name}")
+    if recipe.get("text") is not None:
+        HashedText(**recipe["text"])._check()
+
+
+def _demand(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(f"expected {what}")
