@@ -15,8 +15,8 @@ from perceptrons.passes.modular import PRIME, invert
 from perceptrons.passes.nearest import nearest_point
 from perceptrons.theory import max_margin
 from perceptrons.theory.exact import Simplex, balanced, equations, integers, null_weights, rounded
+from perceptrons.theory.examples import check_examples
 from perceptrons.theory.hulls import Demands, Pairs, descend
-from perceptrons.theory.inputs import check_examples
 from perceptrons.theory.verification import Checker, Weights, combined, root_down, root_up
 
 EXACT = settings(max_examples=200, deadline=None, derandomize=True)

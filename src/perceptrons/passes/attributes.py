@@ -1,9 +1,9 @@
 """From columns of tokens to features, by templates: each combination of values has a number, found in a hash table.
 
-Values are numbers here: what a token's word, suffix or shape is, `sequence/grammar.py` has found out once for every
-distinct word. A table has keys (slots, 2) of 64 bits and numbers (slots,): the number of the feature from 0 on, or how
-often it was seen so far, as -1, -2, ..., while that is too seldom to count. A slot with a first key of 0 is empty. The
-secret that places them (`hashing.py`) goes with the table.
+Values are numbers here: what a token's word, suffix or shape is, `sequence/template_grammar.py` has found out once for
+every distinct word. A table has keys (slots, 2) of 64 bits and numbers (slots,): the number of the feature from 0 on,
+or how often it was seen so far, as -1, -2, ..., while that is too seldom to count. A slot with a first key of 0 is
+empty. The secret that places them (`hashing.py`) goes with the table.
 """
 
 from typing import NamedTuple

@@ -19,9 +19,7 @@ class Linear(NamedTuple):
     b: np.ndarray  # (rows,)
     late_w: np.ndarray  # float64 like w
     late_b: np.ndarray  # float64
-    clock: (
-        np.ndarray
-    )  # float64 (1 or rows, 4): see below. One for all rows, or one for each where they are problems apart
+    clock: np.ndarray  # float64 (1 or rows, CLOCK): see below. One for all rows, or one each for problems apart
     t: np.ndarray  # float64 (1,): examples seen, by weight
     sigma_w: np.ndarray  # like w: the variances of AROW; (rows, 0) for other steps
     sigma_b: np.ndarray

@@ -3,7 +3,7 @@
 import numpy as np
 
 from perceptrons.passes.average import FADED, SCALE, SEEN, fade, settle, tick
-from perceptrons.passes.log import longer, note
+from perceptrons.passes.log import note
 from perceptrons.passes.pocket import broke, due, judge
 from perceptrons.passes.steps import AROW, CONSTANT, answer_to, confident_shift, demand, shift
 from perceptrons.rows import compiled, dot, inlined, prefetch
@@ -63,8 +63,8 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
                 settle(rule, clock, share, model, -1)
             if step > 0.0:
                 if log is not None:
-                    out = longer(out, updates)
-                    note(out, updates, clock[SEEN], i, y[i] > 0, y[i] < 0, w.dtype.type(share * step), clock[FADED])
+                    moved = w.dtype.type(share * step)
+                    out = note(out, updates, clock[SEEN], i, y[i] > 0, y[i] < 0, moved, clock[FADED])
                     clock[FADED] = 1.0
                 if general is not None and rule.kind == AROW:
                     confident_shift(rows, i, 0, share * step * y[i], loss, clock, model)

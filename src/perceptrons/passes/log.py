@@ -21,5 +21,7 @@ def longer(log, used):
 
 @inlined
 def note(log, k, t, i, y, y_hat, step, faded):
-    """Write update k into the log."""
+    """Write update k into the log; returns the log, which may be a longer one."""
+    log = longer(log, k)
     log[k, 0], log[k, 1], log[k, 2], log[k, 3], log[k, 4], log[k, 5] = t, i, y, y_hat, step, faded
+    return log

@@ -81,8 +81,7 @@ def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, poc
                 settle(rule, clock, share, model, -1)
             if step > 0.0:
                 if log is not None:
-                    out = longer(out, updates)
-                    note(out, updates, clock[SEEN], i, y[i], y_hat, theta.dtype.type(share * step), clock[FADED])
+                    out = note(out, updates, clock[SEEN], i, y[i], y_hat, theta.dtype.type(share * step), clock[FADED])
                     clock[FADED] = 1.0
                 if general is not None and rule.kind == AROW:
                     confident_shift(rows, i, y[i], share * step, loss, clock, model)
@@ -145,8 +144,7 @@ def walk(rows, y, weight, visit, model, rule, cost, log, kept, S, G):
                 for c in range(a, len(visit)):
                     S[c, y[i]] += step * G[a, c]
                     S[c, y_hat] -= step * G[a, c]
-                todo = longer(todo, made)
-                note(todo, made, clock[SEEN], i, y[i], y_hat, step, 1.0)
+                todo = note(todo, made, clock[SEEN], i, y[i], y_hat, step, 1.0)
                 made += 1
             else:
                 share = left

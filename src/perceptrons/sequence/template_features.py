@@ -24,7 +24,7 @@ from perceptrons.passes.attributes import (
     insert,
 )
 from perceptrons.rows import Sparse
-from perceptrons.sequence.grammar import Template, View, name_of, seen
+from perceptrons.sequence.template_grammar import Template, View, name_of, seen
 from perceptrons.sequence.tokens import Tokens, flat, hashed, numbered, ones, only, place, tokens_of
 from perceptrons.training.owning import Owning
 

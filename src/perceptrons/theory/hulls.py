@@ -19,8 +19,8 @@ from perceptrons.passes.corral import Corral, corral_for, enter
 from perceptrons.passes.descent import binary_descent, multiclass_descent
 from perceptrons.passes.nearest import nearest_point
 from perceptrons.passes.order import shuffled
+from perceptrons.theory.examples import Examples
 from perceptrons.theory.geometry import norms, products
-from perceptrons.theory.inputs import Examples
 from perceptrons.training.inputs import as_rows
 
 LARGE = 2.0**500  # weights from here on might overflow

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.theory.inputs import check_rows
+from perceptrons.theory.examples import check_rows
 
 
 def fitted_classes(estimator: Any) -> np.ndarray:

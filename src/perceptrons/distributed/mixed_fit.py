@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.distributed.cluster import TRIES, gathering, is_near, sent
+from perceptrons.distributed.clients import TRIES, gathering, is_near, sent
 from perceptrons.distributed.linear_shards import Begun
 from perceptrons.distributed.mixing import (
     Move,

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.distributed.cluster import connected
+from perceptrons.distributed.clients import connected
 from perceptrons.distributed.linear_shards import shards_again
 from perceptrons.distributed.shards import Shards
 from perceptrons.linear import Perceptron
 from perceptrons.rows import Sparse
 from perceptrons.theory.bounds import augmented, safe_margins, safe_radius, unit
-from perceptrons.theory.inputs import Examples
+from perceptrons.theory.examples import Examples
 from perceptrons.theory.model_bound import join, refuse_parameters
 
 AT_ONCE = 2**22  # numbers looked at together
