@@ -1,4 +1,4 @@
-"""Files, functions and signatures stay small, and every file name tells one thing. Exceptions are listed with reasons."""
+"""Files, functions and signatures stay small, and a file name stands for one thing. Exceptions have reasons."""
 
 import ast
 from collections import defaultdict

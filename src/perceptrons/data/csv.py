@@ -1,7 +1,6 @@
 """Comma- or tab-separated values: what a file's first row is, what its columns are, and its cells."""
 
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +22,7 @@ from perceptrons.data.source import Piece
 from perceptrons.data.table import Bad, DataFileError
 from perceptrons.data.table_columns import Asked, Cells, Layout, Origin, TableFormat, locate, no_cells, settle
 from perceptrons.features.collector import Roles
-from perceptrons.features.named_rows import Workspace
+from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.values import number, shown
 from perceptrons.scan.csv import count_numbers
 
@@ -47,7 +46,7 @@ class CsvTable(TableFormat):
         super().__init__()
         self._tabs = tabs
         self._forms: dict[Path, Form] = {}
-        self._rooms = threading.local()
+        self._rooms = Workspaces()
 
     def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
         for piece, delimiter in csv_pieces(path, self._tabs, prompt):
@@ -124,14 +123,8 @@ class CsvTable(TableFormat):
             last = header + 1 == len(records.begins)
             begin = records.whole if last else int(records.begins[header + 1])
             line = records.whole_lines if last else int(records.lines[header + 1])
-        if not hasattr(self._rooms, "words"):
-            self._rooms.words = Workspace()
         rows = Rows(piece, layout)
-        n_lines, lines, numbers, coded, texts, labels, faults, bad = rows.cells(
-            rows.read(begin, line), self._rooms.words
-        )
-        categories = dict(zip(roles.categories, coded, strict=True))
-        return Cells(n_lines, lines, numbers, roles.number_names, categories, [], texts, labels, faults, bad)
+        return rows.cells(rows.read(begin, line), roles, self._rooms.words)
 
     def _no_cells(self, piece: Piece, layout: Layout | None) -> Cells:
         """Of a piece before it is known what columns are: there is no row in it."""

@@ -14,7 +14,8 @@ import numpy as np
 
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import Bad, DataFileError
-from perceptrons.data.table_columns import Faults, Layout
+from perceptrons.data.table_columns import Cells, Faults, Layout
+from perceptrons.features.collector import Roles
 from perceptrons.features.named_rows import Workspace, local_names
 from perceptrons.features.table_rows import Coded, Strings
 from perceptrons.features.values import LARGEST, NUMBER, shown, what_is_wrong
@@ -119,19 +120,6 @@ def _cell(delimiter: str) -> re.Pattern[bytes]:
     return re.compile(f'{blank}*+"((?:[^"]|"")*+)"({rest})|({rest})'.encode())
 
 
-class CsvCells(NamedTuple):
-    """The cells of a piece that count."""
-
-    n_lines: int
-    lines: np.ndarray
-    numbers: np.ndarray
-    categories: list[Coded]
-    texts: list[Strings]
-    labels: Coded | None
-    faults: Faults
-    bad: list[Bad]
-
-
 class Rows:
     """The rows of a piece while they are read."""
 
@@ -213,7 +201,7 @@ class Rows:
                 what += "; a header has no numbers at all" if first and not self.layout.form.header else ""
             self.faults.add(row, place + 1, f"column {shown(self.layout.names[place])}: {what}")
 
-    def cells(self, n_lines: int, workspace: Workspace) -> CsvCells:
+    def cells(self, n_lines: int, roles: Roles, workspace: Workspace) -> Cells:
         """All that was read."""
         text, layout = self.text, self.layout
         if self.more:
@@ -227,7 +215,8 @@ class Rows:
             for column, place in zip(texts, layout.texts, strict=True):
                 self._check_text(column, place + 1)
         values, lines = self.found.values[: self.n], self.found.lines[: self.n]
-        return CsvCells(n_lines, lines, values, coded, texts, labels, self.faults, self.bad)
+        categories = dict(zip(roles.categories, coded, strict=True))
+        return Cells(n_lines, lines, values, roles.number_names, categories, [], texts, labels, self.faults, self.bad)
 
     def _coded(
         self, content: np.ndarray, begins: np.ndarray, ends: np.ndarray, column: int, workspace: Workspace

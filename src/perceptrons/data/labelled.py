@@ -4,7 +4,6 @@ Compiled: `scan/labelled.py` finds label and text, `scan/words.py` cuts the text
 """
 
 import re
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +14,7 @@ from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
 from perceptrons.data.table import Bad, Parsed, Texts, texts_of
 from perceptrons.features import Columns, HashedText
-from perceptrons.features.named_rows import Workspace, assemble, cut_text, local_names
+from perceptrons.features.named_rows import Workspaces, assemble, cut_text, local_names
 from perceptrons.features.values import shown
 from perceptrons.scan.labelled import PREFIX, Found, scan_labelled
 
@@ -59,7 +58,7 @@ class LabelledTextReader(PieceReader):
             raise ValueError("min_count counts words in all texts, and they are read once: leave it out.")
         self._rule = self.text.rule()
         self._given, self._asked = columns, form
-        self._rooms = threading.local()
+        self._rooms = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
@@ -88,8 +87,6 @@ class LabelledTextReader(PieceReader):
             yield piece
 
     def _parse(self, piece: Piece) -> Parsed:
-        if not hasattr(self._rooms, "words"):
-            self._rooms.words, self._rooms.labels = Workspace(), Workspace()
         n_lines = int(np.count_nonzero(piece.content[: piece.size] == 10))
         found = Found(*(np.empty((n_lines, k) if k > 1 else n_lines, np.int64) for k in (2, 2, 1, 3, 2)))
         in_words = self.form == IN_WORDS

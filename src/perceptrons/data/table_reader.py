@@ -1,6 +1,5 @@
 """Tables, of files or in memory: numbers by name, categories one-hot, texts as words. The formats have own modules."""
 
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,7 +13,7 @@ from perceptrons.data.table import Block, DataFileError, Parsed, Table
 from perceptrons.data.table_columns import Asked, Layout, ModelColumns, Shape, TableFormat, to_rows
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.collector import Roles
-from perceptrons.features.named_rows import Workspace
+from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.table_rows import (
     are_dense,
     dense_rows,
@@ -143,7 +142,7 @@ class TableReader(PieceReader):
             further,
             model,
         )
-        self._rooms = threading.local()
+        self._rooms = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
@@ -232,8 +231,6 @@ class TableReader(PieceReader):
         cells = self._form.cells(piece, piece.roles, piece.layout)
         if piece.roles is None or piece.layout is None:
             return Parsed(cells.n_lines, cells.lines, None, None, None, cells.bad)
-        if not hasattr(self._rooms, "words"):
-            self._rooms.words = Workspace()
         assert self.columns is not None
         narrow = self.columns.bits is not None or self._text is not None
         prefixes = text_prefixes(piece.roles.texts) if self._prefix else []

@@ -1,7 +1,6 @@
 """`HashedFeatures`: dicts, pairs or lists of names to sparse rows; and what it shares with `HashedText`."""
 
 import math
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Real
@@ -13,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.features.columns import OPTIONS, Columns
-from perceptrons.features.named_rows import Found, Names, Workspace, assemble_values, local_names
+from perceptrons.features.named_rows import Found, Names, Workspace, Workspaces, assemble_values, local_names
 from perceptrons.training.parameters import Domain, Number, check_parameters
 from perceptrons.training.threads import in_order
 
@@ -125,12 +124,10 @@ class Naming(TransformerMixin, BaseEstimator, ABC):
 
     def _pieces(self, source: Any, then: Callable[[Any], Any] | None = None) -> Iterator[Any]:
         """The pieces, cut by several threads; what `then` makes of each, if there is one."""
-        cutter, own = self._cutter(), threading.local()
+        cutter, own = self._cutter(), Workspaces()
 
         def work(k: int) -> Any:
-            if not hasattr(own, "workspace"):
-                own.workspace = Workspace()
-            local = cutter(source, k, own.workspace)
+            local = cutter(source, k, own.words)
             return local if then is None else then(local)
 
         pieces = range(len(source.cuts) - 1)

@@ -5,6 +5,7 @@ Names are words and n-grams of texts, or names as they are. Pieces may be cut by
 """
 
 import math
+import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,6 +82,13 @@ class Workspace:
         table, n = self.table, int(self.table.used[0])
         ends = table.ends[: n + 1].copy()
         return Names(table.arena[: ends[-1]].copy(), ends, counts, table.keys[:n].copy())
+
+
+class Workspaces(threading.local):
+    """Each thread has its own."""
+
+    def __init__(self) -> None:
+        self.words, self.labels = Workspace(), Workspace()
 
 
 def cut_text(content: np.ndarray, begin: Any, end: Any, rule: Rule, workspace: Workspace) -> Local:
