@@ -14,16 +14,15 @@ from perceptrons.data.csv_rows import (
     Rows,
     cells_of,
     csv_pieces,
-    no_text,
     records_of,
     wrong_width,
 )
 from perceptrons.data.source import Piece
-from perceptrons.data.table import Bad, DataFileError
+from perceptrons.data.table import Bad, DataFileError, no_text
 from perceptrons.data.table_columns import Asked, Cells, Layout, Origin, TableFormat, locate, no_cells, settle
 from perceptrons.features.collector import Roles
 from perceptrons.features.named_rows import Workspaces
-from perceptrons.features.values import number, shown
+from perceptrons.features.values import NOT_FINITE, NUMBER, shown
 from perceptrons.scan.csv import count_numbers
 
 SOME = 100  # rows
@@ -74,11 +73,10 @@ class CsvTable(TableFormat):
                 rows[np.argmax(records.cells > 0)] = False
             if asked.numbers is None and not rows.any():
                 return None, Layout(form.names, None, [], [], [], form)
-
-            def are_numbers(places: list[int]) -> list[bool]:
-                return _are_numbers(piece, records, rows, form)[places].tolist()
-
-            roles = settle(origin, form.names, asked, are_numbers, form.names)
+            roles = settle(
+                origin, form.names, asked, lambda places: _are_numbers(piece, records, rows, form)[places].tolist(),
+                form.names,
+            )  # fmt: skip
         if self.names is None:
             self.names, self.unnamed = form.names, not form.header and asked.names is None
         return roles, locate(origin, form.names, roles, asked, form)
@@ -169,26 +167,17 @@ def _told_header(path: Path, line: int, cells: list[str]) -> list[str]:
 def header_of(path: Path, line: int, cells: list[str]) -> list[str] | None:
     """The names of the columns if the first row is a header: if none of its cells is a number."""
     names = [cell.strip() for cell in cells]
-    if any(_is_number(name) for name in names):
-        features = names[:-1]
-        if (
-            len(features) > 2
-            and features == [str(place) for place in range(len(features))]
-            and not _is_number(names[-1])
-        ):
-            raise DataFileError(
-                path, "is this a header of column numbers, as pandas writes it? Name the columns, or leave it out", line
-            )
+    if any(map(_is_number, names)):
+        counted = len(names) > 3 and names[:-1] == [str(place) for place in range(len(names) - 1)]
+        if counted and not _is_number(names[-1]):
+            what = "is this a header of column numbers, as pandas writes it? Name the columns, or leave it out"
+            raise DataFileError(path, what, line)
         return None
     seen: set[str] = set()
     for place, name in enumerate(names):
         if not name:
-            raise DataFileError(
-                path,
-                "this column has no name: name it, or leave it out (pandas writes its index so: use index=False)",
-                line,
-                place + 1,
-            )
+            what = "this column has no name: name it, or leave it out (pandas writes its index so: use index=False)"
+            raise DataFileError(path, what, line, place + 1)
         if name in seen:
             raise DataFileError(path, f"a second column has the name {shown(name)}: names must differ", line, place + 1)
         seen.add(name)
@@ -196,8 +185,4 @@ def header_of(path: Path, line: int, cells: list[str]) -> list[str] | None:
 
 
 def _is_number(text: str) -> bool:
-    try:
-        number(text)
-    except ValueError:
-        return False
-    return True
+    return bool(NUMBER.fullmatch(text) or NOT_FINITE.fullmatch(text))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.data.source import Piece, pieces
-from perceptrons.data.table import Bad, DataFileError
+from perceptrons.data.table import Bad, DataFileError, no_text
 from perceptrons.data.table_columns import Cells, Faults, Layout
 from perceptrons.features.collector import Roles
 from perceptrons.features.named_rows import Workspace, local_names
@@ -91,9 +91,7 @@ def csv_pieces(path: Path, tabs: bool, prompt: bool = False) -> Iterator[tuple[P
 
 
 def _joined(kept: Piece, piece: Piece) -> Piece:
-    content = np.empty(kept.size + piece.size + ROOM, np.uint8)
-    content[: kept.size] = kept.content[: kept.size]
-    content[kept.size : kept.size + piece.size] = piece.content[: piece.size]
+    content = np.concatenate([kept.content[: kept.size], piece.content[: piece.size], np.zeros(ROOM, np.uint8)])
     return Piece(kept.path, content, kept.size + piece.size, kept.first)
 
 
@@ -243,11 +241,6 @@ class Rows:
 def wrong_width(line: int, cells: int, width: int) -> Bad:
     what = f"{cells} cell{'s' if cells > 1 else ''} here, but {width} in the first row: every row needs the same number"
     return Bad(line, f"{what}; a comma within a cell needs quotes around it", min(cells, width) + 1)
-
-
-def no_text(error: UnicodeDecodeError) -> str:
-    """What is wrong with bytes that are not UTF-8."""
-    return f"byte 0x{error.object[error.start]:02x} is not UTF-8 text: save the file as UTF-8"
 
 
 def is_utf8(content: bytes) -> bool:

@@ -15,7 +15,7 @@ import pyarrow.json
 from perceptrons.data.arrow import coded, is_list, listed_features, one_chunk, strings, values_of
 from perceptrons.data.records import FULL, Form, Key, Record, RecordFormat
 from perceptrons.data.source import Piece, pieces
-from perceptrons.data.table import Bad
+from perceptrons.data.table import Bad, no_text
 from perceptrons.data.table_columns import Cells, Faults, Layout
 from perceptrons.features.collector import Known, Roles
 from perceptrons.features.values import LARGEST, Twice, is_label, shown
@@ -194,8 +194,7 @@ def _record(number: int, line: bytes) -> Record:
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
-        what = f"byte 0x{line[error.start]:02x} is not UTF-8 text: save the file as UTF-8"
-        return Record(number, "", None, Bad(number, what, error.start + 1))
+        return Record(number, "", None, Bad(number, no_text(error), error.start + 1))
     except UnicodeEncodeError:
         what = "half of a surrogate pair, as \\ud800, is no text: mend it, or remove the record"
         return Record(number, text, None, Bad(number, what, max(text.lower().find("\\ud"), 0) + 1))

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
-from perceptrons.data.table import Bad, Parsed, Texts, texts_of
+from perceptrons.data.table import Bad, Parsed, Texts, no_text, texts_of
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.named_rows import Workspaces, assemble, cut_text, local_names
 from perceptrons.features.values import shown
@@ -132,7 +132,7 @@ def _wrong(line: bytes, in_words: bool) -> tuple[str, int]:
         line.decode("utf-8")
     except UnicodeDecodeError as error:
         place = len(line[: error.start].decode("utf-8")) + 1
-        return f"byte 0x{line[error.start]:02x} is not UTF-8 text: save the file as UTF-8, or remove the line", place
+        return f"{no_text(error)}, or remove the line", place
     labels = list(LABEL.finditer(line))
     if in_words:
         if len(labels) > 1:

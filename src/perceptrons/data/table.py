@@ -88,6 +88,11 @@ class Table:
             model.feature_names_in_ = self.feature_names
 
 
+def no_text(error: UnicodeDecodeError) -> str:
+    """What is wrong with bytes that are not UTF-8."""
+    return f"byte 0x{error.object[error.start]:02x} is not UTF-8 text: save the file as UTF-8"
+
+
 def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> str | None:
     """Why so many different labels of n examples are not classes, but prices, ids or texts; None if they may be."""
     if len(labels) <= FEW_CLASSES or len(labels) <= n / 2:

@@ -16,6 +16,7 @@ from perceptrons.features.collector import Roles
 from perceptrons.features.named_rows import Local, Workspace
 from perceptrons.features.table_rows import Coded, Further, Named, Strings, cut_columns, name_features
 from perceptrons.features.values import did_you_mean, is_label, listed, no_label, shown
+from perceptrons.inspection.wording import count
 from perceptrons.scan.words import Rule
 
 USUAL_LABELS = ("label", "y", "target", "class")
@@ -127,16 +128,11 @@ def _roles_for(origin: Origin, names: list[str], asked: Asked, model: ModelColum
             label = names[-1]
         features = [name for name in names if name != label]
         if len(features) != n:
-            what = f"{counted(len(names), 'column')} here, but the model has {counted(n, 'feature')}"
+            what = f"{count(len(names), 'column')} here, but the model has {count(n, 'feature')}"
             raise origin.error(f"{what}: give one column for each, and if you like the label behind them")
     if label is None and asked.need_labels:
         raise origin.error("there is no label column: add it, or name it with label_column (--label-column)")
     return Roles(label, list(features), [], [], [])
-
-
-def counted(number: int, thing: str) -> str:
-    """1 column, 2 columns."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def _check_names(origin: Origin, roles: Roles) -> None:
