@@ -2,7 +2,7 @@
 
 from perceptrons.data import csv_rows, reader, source, svmlight
 from perceptrons.features import values
-from perceptrons.sequence import templates as grammar
+from perceptrons.sequence import template_grammar as grammar
 from perceptrons.training import inputs, labels, method, room
 from tests.conftest import ROOT
 
