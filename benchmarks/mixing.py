@@ -25,7 +25,7 @@ from scipy.optimize import nnls
 from benchmarks import results
 from perceptrons import Perceptron
 from perceptrons.distributed import fit
-from perceptrons.distributed.mixedfit import FAN, MixedFit
+from perceptrons.distributed.mixed_fit import FAN, MixedFit
 
 EPOCHS, WARM = 6, 1
 WEIGHTS = (10**4, 10**5, 10**6, 10**7)  # with 2 shards and 2 classes

@@ -180,7 +180,7 @@ def test_options_of_reading_reach_the_workers(run, cluster, folder, tmp_path, da
 
 def test_the_live_line_goes_to_stderr(run, cluster, folder, monkeypatch):
     monkeypatch.setattr("perceptrons.cli.progress.OFTEN", 0)
-    monkeypatch.setattr("perceptrons.distributed.cluster.TICK", 0.0001)
+    monkeypatch.setattr("perceptrons.distributed.clients.TICK", 0.0001)
     options = ["--dask", cluster.address, "--epochs", 30, "--json", "--verbose"]
     code, out, err = run("train", folder / "part-*.svm", *options)
     assert code == 0
@@ -296,7 +296,7 @@ def test_a_scheduler_that_does_not_answer_is_one_line(refused, folder, monkeypat
 
 
 def test_a_cluster_without_this_package_is_refused_before_its_workers_die_of_it(refused, cluster, folder, monkeypatch):
-    monkeypatch.setattr("perceptrons.distributed.cluster.PACKAGE", "perceptrons_of_tomorrow")
+    monkeypatch.setattr("perceptrons.distributed.clients.PACKAGE", "perceptrons_of_tomorrow")
     line = refused("train", folder / "part-0.svm", "--dask", cluster.address, "--quiet")
     assert line.startswith(f"{cluster.address}: the scheduler has no package perceptrons_of_tomorrow: install it there")
 
@@ -351,7 +351,7 @@ def test_other_commands_do_not_import_dask(folder):
 def test_a_run_whose_scheduler_was_killed_goes_on_on_another_cluster(
     run, refused, new_cluster, cluster, folder, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("perceptrons.distributed.cluster.PATIENCE", 0.5)
+    monkeypatch.setattr("perceptrons.distributed.clients.PATIENCE", 0.5)
     options = [folder / "part-*.svm", "--shards", 2, "--checkpoint", tmp_path / "c", "--every", 0, "-o", tmp_path / "m"]
     doomed = new_cluster()
     tell, done = MixingWatch.__call__, []

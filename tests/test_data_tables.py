@@ -20,8 +20,9 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perceptrons.data import DataFileError, jsontable, source
-from perceptrons.data.tables import TableReader
+from perceptrons.data import DataFileError, source
+from perceptrons.data import json as json_reader
+from perceptrons.data.table_reader import TableReader
 from perceptrons.features import Columns, HashedText
 
 SHARED = {"on_error": "raise", "text_labels": False, "need_labels": True}
@@ -709,7 +710,7 @@ JSON = [
 @pytest.mark.parametrize("fast", [True, False])
 def test_json_is_flat_features(tmp_path, fast, monkeypatch):
     if not fast:
-        monkeypatch.setattr(jsontable, "_shape", lambda *_: None)
+        monkeypatch.setattr(json_reader, "_shape", lambda *_: None)
     path = write(tmp_path, "".join(json.dumps(record) + "\n" for record in JSON), "a.jsonl")
     reader = reader_of(path)
     X, y, lines = all_of(reader)
@@ -835,7 +836,7 @@ def read_json_twice(path, records, piece):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(source, "PIECE", piece)
             if not fast:
-                patch.setattr(jsontable, "_shape", lambda *_: None)
+                patch.setattr(json_reader, "_shape", lambda *_: None)
             reader = reader_of(path, on_error="skip", text_labels=True)
             blocks = [(block.X, block.y.tolist(), block.lines.tolist()) for block in reader]
             rows = [(sp.csr_matrix(X).toarray().tolist(), y, lines) for X, y, lines in blocks]

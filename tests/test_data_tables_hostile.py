@@ -14,9 +14,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perceptrons.data import DataFileError, arrowfiles, read, source
+from perceptrons.data import DataFileError, read, source
+from perceptrons.data.arrow import _Watched
 from perceptrons.data.conll import read_conll
-from perceptrons.data.tables import TableReader
+from perceptrons.data.table_reader import TableReader
 from tests.reference import tables as reference
 
 SHARED = {"on_error": "skip", "text_labels": True, "need_labels": True}
@@ -187,7 +188,7 @@ def test_parquet_that_says_of_a_column_what_does_not_fit_it_is_read_or_refused(t
 
 
 def test_of_an_arrow_stream_that_says_it_is_longer_than_memory_is_read_what_is_there():
-    assert arrowfiles._Watched(io.BytesIO(b"twelve bytes")).read(2**62) == b"twelve bytes"
+    assert _Watched(io.BytesIO(b"twelve bytes")).read(2**62) == b"twelve bytes"
 
 
 def test_a_small_compressed_file_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 
 from perceptrons import FeatureTemplates, Perceptron, SequencePerceptron, distributed
 from perceptrons.data import stream
-from perceptrons.passes.orders import shuffled
+from perceptrons.passes.order import shuffled
 from tests.blocks import COUNTERS, as_svmlight, blocks_of, same_weights, without_seconds
 from tests.conftest import LAYOUTS, gaussian
 from tests.reference import mixing as reference

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from perceptrons import Perceptron
-from perceptrons.distributed import ClusterError, ClusterWarning, cluster, fit, shards
+from perceptrons.distributed import ClusterError, ClusterWarning, fit, shards
+from perceptrons.distributed import clients as cluster
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from perceptrons.features import Columns, HashedText
-from perceptrons.features.assembling import Found, assemble_values
-from perceptrons.features.local import Workspace, local_names
+from perceptrons.features.named_rows import Found, Workspace, assemble_values, local_names
 from tests.reference import text as reference
 
 

@@ -19,9 +19,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks, get_tags, murmurhash3_32
 
 from perceptrons import Perceptron
-from perceptrons.features import HashedFeatures, HashedText, local, naming, reading
-from perceptrons.features.local import Workspace, cut_text
-from perceptrons.scan.unicode import LIMIT, folded
+from perceptrons.features import HashedFeatures, HashedText
+from perceptrons.features import hashed as naming
+from perceptrons.features import named_rows as local
+from perceptrons.features import text as reading
+from perceptrons.features.named_rows import Workspace, cut_text
+from perceptrons.scan.words import LIMIT, folded
 from tests.reference import text as reference
 
 TEXTS = [

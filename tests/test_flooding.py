@@ -10,7 +10,7 @@ import pytest
 
 from perceptrons import FeatureTemplates, SequencePerceptron, save
 from perceptrons.features.columns import Columns
-from perceptrons.features.local import Workspace, keyed, local_names
+from perceptrons.features.named_rows import Workspace, keyed, local_names
 from tests.conftest import ROOT
 
 N = 6000

@@ -10,7 +10,7 @@ from sklearn.linear_model import SGDClassifier
 
 import perceptrons
 from perceptrons import Perceptron
-from perceptrons.passes.orders import shuffled
+from perceptrons.passes.order import shuffled
 from tests.conftest import LAYOUTS, gaussian
 from tests.reference import binary, large, multiclass
 from tests.tiers import slow

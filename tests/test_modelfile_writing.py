@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from perceptrons.modelfile import writing
-from perceptrons.modelfile.writing import PREFIX, write_whole
+from perceptrons.modelfile import whole_files as writing
+from perceptrons.modelfile.whole_files import PREFIX, write_whole
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="rights and signals are others on Windows")

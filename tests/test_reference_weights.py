@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from perceptrons import Perceptron
-from perceptrons.passes.orders import shuffled
+from perceptrons.passes.order import shuffled
 from perceptrons.training import learning
 from tests.conftest import gaussian, whole_numbers
 from tests.reference import binary, multiclass, pocket

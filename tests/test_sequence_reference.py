@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perceptrons import SequencePerceptron
-from perceptrons.passes.orders import shuffled
+from perceptrons.passes.order import shuffled
 from perceptrons.training.epochs import hold_out
 from tests.reference import sequence as reference
 from tests.sequences import (

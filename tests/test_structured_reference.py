@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from perceptrons import Perceptron, StructuredPerceptron
-from perceptrons.passes.orders import shuffled
+from perceptrons.passes.order import shuffled
 from tests.conftest import gaussian, whole_numbers
 from tests.reference import structured as reference
 from tests.structures import Chain, Classes, tagged

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
+from perceptrons.passes.corral import corral_for, enter
 from perceptrons.passes.modular import PRIME, invert
-from perceptrons.passes.nearest import corral_for, enter, nearest_point
+from perceptrons.passes.nearest import nearest_point
 from perceptrons.theory import max_margin
 from perceptrons.theory.exact import Simplex, balanced, equations, integers, null_weights, rounded
+from perceptrons.theory.examples import check_examples
 from perceptrons.theory.hulls import Demands, Pairs, descend
-from perceptrons.theory.inputs import check_examples
 from perceptrons.theory.verification import Checker, Weights, combined, root_down, root_up
 
 EXACT = settings(max_examples=200, deadline=None, derandomize=True)

@@ -12,13 +12,14 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from perceptrons import Perceptron
-from perceptrons.passes.nearest import corral_for, enter
+from perceptrons.passes.corral import corral_for, enter
 from perceptrons.report import boundary_section as in_report
 from perceptrons.report import report
 from perceptrons.selection import compare
-from perceptrons.theory import hulls, inputs, separability
+from perceptrons.theory import examples as inputs
+from perceptrons.theory import hulls, separability
+from perceptrons.theory.examples import check_examples
 from perceptrons.theory.hulls import Demands
-from perceptrons.theory.inputs import check_examples
 from perceptrons.theory.verification import Total
 
 search = import_module("perceptrons.theory.separability")  # the package has a function of that name

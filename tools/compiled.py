@@ -7,9 +7,13 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src/perceptrons"
 
 
+def sources() -> list[Path]:
+    """The files with compiled functions."""
+    alone = [PACKAGE / name for name in ("compiling.py", "rows.py", "hashing.py")]
+    return sorted([*alone, *(PACKAGE / "passes").glob("*.py"), *(PACKAGE / "scan").glob("*.py")])
+
+
 def cache_folder() -> str:
     """For NUMBA_CACHE_DIR: numba's cache does not see edits in other modules, so old code would be run."""
-    alone = [PACKAGE / name for name in ("compiling.py", "rows.py", "stirring.py")]
-    sources = sorted([*alone, *(PACKAGE / "passes").glob("*.py"), *(PACKAGE / "scan").glob("*.py")])
-    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources())).hexdigest()[:16]
     return str(ROOT / ".numba_cache" / digest)

@@ -31,7 +31,7 @@ if os.environ.get("NUMBA_DISABLE_JIT") != "1":  # numba cannot compile what athe
 with atheris.instrument_imports(include=["perceptrons"]):
     from perceptrons.data import DataFileError, reader, source, stream
 
-    for name in ("svmlight", "vw", "labelled", "tables"):
+    for name in ("svmlight", "vw", "labelled", "table_reader"):
         import_module(f"perceptrons.data.{name}")
 
 FILE = Path(tempfile.mkdtemp()) / "input"

@@ -42,7 +42,7 @@ def check(files: list[Path], asked: Any) -> None:
 @contextmanager
 def connected(asked: Any) -> Iterator[Any]:
     """A client of the cluster that was asked for."""
-    from perceptrons.distributed.cluster import local_cluster, need_dask
+    from perceptrons.distributed.clients import local_cluster, need_dask
 
     with refusing(ImportError):
         need_dask()
@@ -119,7 +119,7 @@ def learn_on_cluster(
 ) -> dict[str, Any]:  # fmt: skip
     """Learn on the workers; what there is to say of them."""
     from perceptrons.distributed import fit
-    from perceptrons.distributed.cluster import Workers
+    from perceptrons.distributed.clients import Workers
 
     mixing = {} if asked.mixing is None else {"mixing": asked.mixing.value}
     with connected(asked) as client:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from perceptrons.cli.files import AnyModel
     from perceptrons.data import Table
-    from perceptrons.data.block import Block
     from perceptrons.data.reader import Reader
+    from perceptrons.data.table import Block
     from perceptrons.training.blocks import Cache
 
 STDIN = Path("-")
@@ -204,7 +204,7 @@ class WithoutTest:
         """
         import numpy as np
 
-        from perceptrons.data.block import Block
+        from perceptrons.data.table import Block
         from perceptrons.training.blocks import widened
 
         if self._aside is None:

@@ -15,8 +15,8 @@ from perceptrons.cli.screen import label_word
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
-    from perceptrons.data.block import Skipped
     from perceptrons.data.reader import Reader
+    from perceptrons.data.table import Skipped
 
 
 @takes("model", "data", "scores", "output:answers", *READING, "json:lines")

@@ -20,13 +20,13 @@ __all__ = ["FORMATS", "STREAMS", "DataFileError", "Table", "read", "stream"]
 
 TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
 FORMATS = {
-    "csv": "tables.TableReader", "tsv": "tables.TableReader", "svmlight": "svmlight.SvmlightReader",
+    "csv": "table_reader.TableReader", "tsv": "table_reader.TableReader", "svmlight": "svmlight.SvmlightReader",
     "libsvm": "svmlight.SvmlightReader", "vw": "vw.VwReader", "text": "labelled.LabelledTextReader",
-    "jsonl": "tables.TableReader", "parquet": "tables.TableReader", "arrow": "tables.TableReader",
+    "jsonl": "table_reader.TableReader", "parquet": "table_reader.TableReader", "arrow": "table_reader.TableReader",
     "npz": "npz.ArrayReader",
 }  # fmt: skip
 STREAMS = FORMATS  # every format can be read block by block
-MEMORY = {"frame": "tables.TableReader", "records": "tables.TableReader", "arrays": "npz.ArrayReader"}
+MEMORY = {"frame": "table_reader.TableReader", "records": "table_reader.TableReader", "arrays": "npz.ArrayReader"}
 NAMED = (*TABLES, "frame", "records")  # whose columns have names
 ENDINGS = {
     ".csv": "csv", ".tsv": "tsv", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
@@ -172,7 +172,7 @@ def stream(
         if format not in OPTIONS[name]:
             raise ValueError(f"{name} says nothing about files of format {format!r}: leave it out.")
     module, name = kinds[format].split(".")
-    if module == "tables":
+    if module == "table_reader":
         chosen["format"] = format
     shared = {
         "on_error": on_error, "text_labels": text_labels, "need_labels": need_labels, "prompt": prompt,
@@ -257,7 +257,7 @@ def _has_text_classes(model: Any) -> bool:
 
 def _same_categories(told: str | list[str], known: list[str]) -> list[str]:
     """All categories of a model, if those that are told are among them."""
-    from perceptrons.data.tables import listed
+    from perceptrons.data.table_reader import listed
 
     for name in listed(told):
         if name not in known:
@@ -287,7 +287,7 @@ def _known_by_place(model: Any, format: str) -> dict[str, Any]:
     n_features = int(model.n_features_in_)
     if format not in NAMED:
         return {"n_features": n_features}
-    from perceptrons.data.roles import ModelColumns
+    from perceptrons.data.table_columns import ModelColumns
 
     names = getattr(model, "feature_names_in_", None)
     return {"model": ModelColumns(None if names is None else [str(name) for name in names], n_features)}

@@ -16,13 +16,22 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet
 
-from perceptrons.data.cells import Cells, Faults, TableFormat
 from perceptrons.data.compression import STDIN
-from perceptrons.data.roles import Asked, Layout, Origin, likely_labels, locate, settle
 from perceptrons.data.source import PIECE, OpenStream, Piece, identity, opened
 from perceptrons.data.table import DataFileError
-from perceptrons.features.records import Roles
-from perceptrons.features.tablerows import Coded, Further, Strings
+from perceptrons.data.table_columns import (
+    Asked,
+    Cells,
+    Faults,
+    Layout,
+    Origin,
+    TableFormat,
+    likely_labels,
+    locate,
+    settle,
+)
+from perceptrons.features.collector import Roles
+from perceptrons.features.table_rows import Coded, Further, Strings
 from perceptrons.features.values import LARGEST, shown, what_is_wrong
 
 ROWS, BYTES = 2**16, 2 * PIECE  # of a batch, at most and about

@@ -4,19 +4,17 @@ Compiled: `scan/labelled.py` finds label and text, `scan/words.py` cuts the text
 """
 
 import re
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from perceptrons.data.block import Bad, Parsed, Texts, texts_of
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
+from perceptrons.data.table import Bad, Parsed, Texts, no_text, texts_of
 from perceptrons.features import Columns, HashedText
-from perceptrons.features.assembling import assemble
-from perceptrons.features.local import Workspace, cut_text, local_names
+from perceptrons.features.named_rows import Workspaces, assemble, cut_text, local_names
 from perceptrons.features.values import shown
 from perceptrons.scan.labelled import PREFIX, Found, scan_labelled
 
@@ -60,7 +58,7 @@ class LabelledTextReader(PieceReader):
             raise ValueError("min_count counts words in all texts, and they are read once: leave it out.")
         self._rule = self.text.rule()
         self._given, self._asked = columns, form
-        self._rooms = threading.local()
+        self._rooms = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
@@ -89,8 +87,6 @@ class LabelledTextReader(PieceReader):
             yield piece
 
     def _parse(self, piece: Piece) -> Parsed:
-        if not hasattr(self._rooms, "words"):
-            self._rooms.words, self._rooms.labels = Workspace(), Workspace()
         n_lines = int(np.count_nonzero(piece.content[: piece.size] == 10))
         found = Found(*(np.empty((n_lines, k) if k > 1 else n_lines, np.int64) for k in (2, 2, 1, 3, 2)))
         in_words = self.form == IN_WORDS
@@ -136,7 +132,7 @@ def _wrong(line: bytes, in_words: bool) -> tuple[str, int]:
         line.decode("utf-8")
     except UnicodeDecodeError as error:
         place = len(line[: error.start].decode("utf-8")) + 1
-        return f"byte 0x{line[error.start]:02x} is not UTF-8 text: save the file as UTF-8, or remove the line", place
+        return f"{no_text(error)}, or remove the line", place
     labels = list(LABEL.finditer(line))
     if in_words:
         if len(labels) > 1:

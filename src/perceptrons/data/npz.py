@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.block import Block, Outcome
 from perceptrons.data.reader import Reader
 from perceptrons.data.source import InMemory
-from perceptrons.data.table import DataFileError
+from perceptrons.data.table import Block, DataFileError, Outcome
 from perceptrons.features.values import LARGEST
 from perceptrons.training.structure import sound_csr
 

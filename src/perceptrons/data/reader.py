@@ -9,12 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.data.block import Bad, Block, Labels, Outcome, Parsed, Skipped, n_bytes
 from perceptrons.data.compression import STDIN
 from perceptrons.data.source import Identity, NotAFile, Piece, Share, find_files, identity, only_once, pieces
-from perceptrons.data.table import DataFileError, Table, joined, joined_rows, not_classes
+from perceptrons.data.table import (
+    Bad,
+    Block,
+    DataFileError,
+    Labels,
+    Outcome,
+    Parsed,
+    Skipped,
+    Table,
+    joined,
+    joined_rows,
+    n_bytes,
+    not_classes,
+)
 from perceptrons.features import Columns
-from perceptrons.features.recipe import check_recipe
+from perceptrons.features.from_memory import check_recipe
 from perceptrons.training.room import memory
 from perceptrons.training.threads import ahead, in_order
 

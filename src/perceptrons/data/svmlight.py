@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.block import Bad, Parsed, Texts, is_text, texts_of
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import PIECE, Piece, Spare
-from perceptrons.features.local import Workspace, local_names
+from perceptrons.data.table import Bad, Parsed, Texts, is_text, no_text, texts_of
+from perceptrons.features.named_rows import Workspace, local_names
 from perceptrons.features.values import LARGEST, NUMBER, is_label, shown, what_is_wrong
 from perceptrons.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 from perceptrons.training.blocks import widened
@@ -209,8 +209,7 @@ def _wrong(content: bytes) -> tuple[str, int]:
     try:
         text = _example(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        what = f"byte 0x{content[error.start]:02x} is not UTF-8 text"
-        return f"{what}: save the file as UTF-8, or give its real --format", error.start + 1
+        return f"{no_text(error)}, or give its real --format", error.start + 1
     words = list(re.finditer(r"\S+", text))
     if not words or ":" in words[0][0]:
         place = words[0].start() + 1 if words else len(text) + 1

@@ -4,22 +4,19 @@ What VW would read only in part, or take for 0, is refused; all else is read as 
 """
 
 import re
-import threading
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from perceptrons.data.block import Bad, Parsed, Texts, texts_of
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
+from perceptrons.data.table import Bad, Parsed, Texts, texts_of
 from perceptrons.features import Columns
-from perceptrons.features.assembling import assemble_values
-from perceptrons.features.local import Workspace, local_names
+from perceptrons.features.named_rows import Workspaces, assemble_values, local_names
 from perceptrons.features.values import NOT_FINITE, shown
-from perceptrons.scan.vw import LARGEST, LONGEST_NAMESPACE, Found, scan_vw
-from perceptrons.scan.vwnames import hash_features
+from perceptrons.scan.vw import LARGEST, LONGEST_NAMESPACE, Found, hash_features, scan_vw
 from perceptrons.training.inputs import LARGEST_WEIGHT, SMALLEST_WEIGHT
 
 NUMBER = re.compile(r"[+-]?(\d++\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -56,7 +53,7 @@ class VwReader(PieceReader):
                 raise ValueError(f"hash_bits={hash_bits}, but the columns are of {columns.bits or 0} bits.")
             hash_bits = columns.bits or 0
         self.hash_bits = BITS if hash_bits is None else hash_bits
-        self._rooms = threading.local()
+        self._rooms = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
@@ -67,8 +64,6 @@ class VwReader(PieceReader):
         return {"format": self.format, "hash_bits": self.hash_bits, "text_labels": self.text_labels}
 
     def _parse(self, piece: Piece) -> Parsed:
-        if not hasattr(self._rooms, "words"):
-            self._rooms.words, self._rooms.labels = Workspace(), Workspace()
         with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
             found, counts = self._scanned(piece)
             n_lines, n_rows, n_values, n_bad, n_unlabelled, n_weighted = counts

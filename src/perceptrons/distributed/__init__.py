@@ -1,8 +1,8 @@
 """Beyond one machine: training by parameter mixing on a Dask cluster, prediction and scores where the data are."""
 
-from perceptrons.distributed.bound import MixingBound, mixing_bound
-from perceptrons.distributed.cluster import ClusterError, ClusterWarning
+from perceptrons.distributed.clients import ClusterError, ClusterWarning
 from perceptrons.distributed.cluster_fit import fit
+from perceptrons.distributed.mixing_bound import MixingBound, mixing_bound
 from perceptrons.distributed.prediction import decision_function, predict, score
 
 __all__ = [

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from perceptrons.data import stream
 from perceptrons.data.source import Share, can_be_shared
-from perceptrons.distributed.cluster import Workers, gathered, scattered
+from perceptrons.distributed.clients import Workers, gathered, scattered
 from perceptrons.distributed.shards import (
     Shards,
     are_files,

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.passes.state import CLOCK, FADED, MASS, SCALE, SEEN, find_moved
+from perceptrons.passes.average import CLOCK, FADED, MASS, SCALE, SEEN, find_moved
 from perceptrons.sequence.chain_weights import ChainWeights, runs
 from perceptrons.training.weights import Weights
 
@@ -27,7 +27,7 @@ AnyWeights = Weights | ChainWeights
 
 
 class View(NamedTuple):
-    """Weights scale * w and scale * rest; their sum over the visits seen is mass * w - late (see passes/state.py)."""
+    """Weights scale * w and scale * rest; their sum over the visits seen is mass * w - late (see passes/average.py)."""
 
     rows: np.ndarray | None  # which rows there are, ascending; None: all
     w: np.ndarray  # (rows, outputs)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.distributed.cluster import need_dask
+from perceptrons.distributed.clients import need_dask
 from perceptrons.distributed.shards import partitions
 from perceptrons.linear import Perceptron
 from perceptrons.sequence import SequencePerceptron

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.distributed.cluster import Workers, gathered, scattered
+from perceptrons.distributed.clients import Workers, gathered, scattered
 from perceptrons.distributed.linear_shards import Begun
 from perceptrons.distributed.mixing import AnyWeights
 from perceptrons.distributed.shards import (

@@ -10,7 +10,7 @@ import numpy as np
 
 from perceptrons.data.compression import STDIN
 from perceptrons.data.source import find_files
-from perceptrons.distributed.cluster import (
+from perceptrons.distributed.clients import (
     TRIES,
     ClusterError,
     Workers,

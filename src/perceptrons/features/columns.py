@@ -1,21 +1,26 @@
-"""`Columns`: which column of a matrix a name has, and which names a column has."""
+"""`Columns`: which column of a matrix a name has, which names a column has, and which of them share one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from perceptrons.features.assembling import Found
-from perceptrons.features.auditing import audit, by_column, shown
-from perceptrons.features.local import Names
-from perceptrons.features.stored import check_arrays, check_options
-from perceptrons.scan.eight import ROOM
-from perceptrons.scan.murmur import hash_names
-from perceptrons.scan.names import key_names, remember_names
-from perceptrons.scan.table import MOST, extended, grown, new_table
-from perceptrons.stirring import SECRET
+from perceptrons.features.named_rows import Found, Names
+from perceptrons.hashing import SECRET, hash_names
+from perceptrons.scan.bytes import ROOM
+from perceptrons.scan.name_table import MOST, extended, grown, key_names, new_table, remember_names
+from perceptrons.scan.words import MARK
+from perceptrons.training.parameters import NONE, Domain, Flag, Number
 
 FIRST_SLOTS = 2**10
+OPTIONS: dict[str, tuple[Domain, ...]] = {
+    "bits": (Number(1, 31, whole=True), NONE),  # bit 32 is the sign
+    "signed": (Flag(),),
+    "seed": (Number(0, 2**32 - 1, whole=True),),
+    "remember": (Number(0, MOST, whole=True),),
+    "frozen": (Flag(),),
+}
+KINDS = {"arena": np.uint8, "ends": np.int64, "counts": np.int64, "columns": np.int32}
 
 
 class Columns:
@@ -151,10 +156,8 @@ class Columns:
             self._make_room(min(n, limit - self.n_names), n_bytes)
         numbers = np.empty(n, np.int64)
         with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
-            remember_names(
-                names.arena, names.ends, names.keys, names.counts, self._table, self._counts, limit, not self.frozen,
-                numbers,
-            )  # fmt: skip
+            known = names.arena, names.ends, names.keys, names.counts
+            remember_names(*known, self._table, self._counts, -1 if self.frozen else limit, numbers)
         return numbers
 
     def _make_room(self, names: int, n_bytes: int) -> None:
@@ -168,7 +171,7 @@ class Columns:
 
     def rows(self, X: Any, source: Mapping[str, Any]) -> Any:
         """Examples in memory as rows of these columns. source: how files of such examples were read."""
-        from perceptrons.features.given import given_rows
+        from perceptrons.features.from_memory import given_rows
 
         return given_rows(X, source, self)
 
@@ -254,3 +257,87 @@ class Columns:
     def _shown(self, numbers: np.ndarray) -> list[str]:
         ends, arena = self._table.ends, self._table.arena
         return [shown(arena[ends[k] : ends[k + 1]].tobytes()) for k in numbers]
+
+
+def shown(name: bytes) -> str:
+    """A name for people: n-grams of characters stand in ‹ ›, as they may begin or end with a space."""
+    before, mark, gram = name.decode("utf-8", "replace").partition(chr(MARK))
+    return f"{before}‹{gram}›" if mark else before
+
+
+def by_column(columns: np.ndarray, counts: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Every column that has names, with their numbers, the most frequent first."""
+    order = np.lexsort((-counts, columns))
+    used, first = np.unique(columns[order], return_index=True)
+    return zip(used.tolist(), np.split(order, first[1:]), strict=True) if len(used) else iter(())
+
+
+def audit(columns: np.ndarray, n_columns: int, weights: Any, top: int) -> dict[str, Any]:
+    """How many columns are shared, and the heaviest of them. columns: of every name."""
+    used, names = np.unique(columns, return_counts=True)
+    shared = used[names > 1]
+    heaviest = []
+    if weights is not None:
+        table = np.atleast_2d(np.asarray(weights))
+        if table.ndim != 2 or table.shape[1] != n_columns:
+            raise ValueError(
+                f"weights have the shape {np.shape(weights)}: there must be one for each of {n_columns} columns."
+            )
+        table = table[:, shared]
+        largest = np.abs(table).max(axis=0, initial=0)
+        for at in np.argsort(-largest, kind="stable")[:top]:
+            if largest[at] > 0:
+                row = int(np.abs(table[:, at]).argmax())
+                heaviest.append({"column": int(shared[at]), "weight": float(table[row, at])})
+    return {
+        "columns": n_columns,
+        "columns_used": len(used),
+        "shared_columns": len(shared),
+        "features_sharing": int(names[names > 1].sum()),
+        "heaviest": heaviest,
+    }
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raise ValueError for an option of `Columns` that is missing or outside its domain."""
+    for name, choices in OPTIONS.items():
+        if name not in options or not any(domain.fits(options[name]) for domain in choices):
+            allowed = " or ".join(str(domain) for domain in choices)
+            raise ValueError(f"Columns({name}={options.get(name)!r}): {name} must be {allowed}.")
+
+
+def check_arrays(arrays: Mapping[str, Any], bits: int | None, remember: int) -> tuple[np.ndarray, ...]:
+    """Arena, ends, counts and columns of names. Raises ValueError unless they fit together."""
+    parts = {}
+    for name, kind in KINDS.items():
+        part = arrays.get(name, np.zeros(0, kind)) if name == "columns" and bits is None else arrays.get(name)
+        if not isinstance(part, np.ndarray) or part.ndim != 1 or part.dtype.kind not in "iu":
+            raise ValueError(f"The names have no {name}: a list of whole numbers was expected.")
+        if part.dtype != kind and len(part) and not np.array_equal(part, part.astype(kind)):
+            raise ValueError(f"The {name} of the names are out of range.")
+        parts[name] = np.array(part, kind)
+    arena, ends, counts, columns = parts.values()
+    n = len(counts)
+    for sound, what in (
+        (len(ends) == n + 1 and (bits is None or len(columns) == n), "there are not as many ends, counts and columns"),
+        (bits is None or n <= remember, "there are more than may be remembered"),
+        (ends[:1].tolist() == [0] and ends[-1:].tolist() == [len(arena)], "they are cut short"),
+        (bool((np.diff(ends) >= 0).all()), "their ends are not in order"),
+        (bool(((counts > 0) & (counts < 2**62)).all()), "some never came, or more often than can be counted"),
+        (bits is None or not n or (columns.min() >= 0 and columns.max() < 2**bits), "some columns are out of range"),
+    ):
+        if not sound:
+            raise ValueError(f"The names are not sound: {what}.")
+    _check_text(arena, ends)
+    return arena, ends, counts, columns
+
+
+def _check_text(arena: np.ndarray, ends: np.ndarray) -> None:
+    """Raise ValueError unless every name is UTF-8."""
+    try:
+        arena.tobytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"The names are not UTF-8: {error.reason} at byte {error.start}.") from error
+    inner = ends[ends < len(arena)]
+    if bool((arena[inner] >> 6 == 2).any()):
+        raise ValueError("The names are not UTF-8: one ends within a character.")

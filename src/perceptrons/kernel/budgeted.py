@@ -14,7 +14,8 @@ from perceptrons.kernel.kernels import Points
 from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support_vectors import Growing
 from perceptrons.kernel.sweep import KernelFit, Sweep
-from perceptrons.passes.budget import FINE, FORGET_OLDEST, PROJECT, REMOVE_RANDOM, budget_walk
+from perceptrons.passes.budget import FINE, budget_walk
+from perceptrons.passes.budget_policies import FORGET_OLDEST, PROJECT, REMOVE_RANDOM, Budget, Places
 from perceptrons.training.epochs import Counts
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.learning import one_blas_thread
@@ -62,11 +63,11 @@ class Budgeted(KernelFit):
             raise learner.kernel.too_large(learner.dtype)
         entered = np.full(len(held.coef), -1)
         weight = None if self.weight is None else self.weight[which]
+        seed = np.uint64(learner.seed % 2**64)
+        budget = Budget(learner.budget, POLICIES[learner.on_full], seed, self.tiny, self.eta)
+        places = Places(which, self.taken, entered)
         with np.errstate(over="ignore"):  # the random numbers are a hash
-            updates, loss, verdict = budget_walk(
-                K, G, self.y[which], learner.sign, weight, which, self.taken, held, learner.budget,
-                POLICIES[learner.on_full], np.uint64(learner.seed % 2**64), self.tiny, self.eta, entered,
-            )  # fmt: skip
+            updates, loss, verdict = budget_walk(K, G, self.y[which], learner.sign, weight, held, budget, places)
         slots = np.flatnonzero(entered >= 0)
         where = which[entered[slots]] if self.known else np.full(len(slots), -1)
         learner.held(slots, block.take(entered[slots]), where, int(updates))

@@ -9,8 +9,8 @@ from perceptrons.inspection.explanation import Explanation, rows_of, verdict
 from perceptrons.kernel.arrays import Place, to_host
 from perceptrons.kernel.kernels import Kernel, Points, chunks, not_finite_yet
 from perceptrons.kernel.support_vectors import Growing, Support
-from perceptrons.passes.budget import NUMBERS, SEEN, TAKEN, Held
-from perceptrons.passes.state import LOG_COLUMNS
+from perceptrons.passes.budget_policies import NUMBERS, SEEN, TAKEN, Held
+from perceptrons.passes.log import LOG_COLUMNS
 from perceptrons.passes.voting import binary_votes, multiclass_votes
 from perceptrons.training.epochs import Outcome
 from perceptrons.training.labels import merge

@@ -17,8 +17,8 @@ from perceptrons.kernel.arrays import check_symmetric, to_host
 from perceptrons.kernel.kernels import Points, chunks, not_finite_yet
 from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support_vectors import Growing
-from perceptrons.passes.dual import doubts, joint_walk, rest_walk
-from perceptrons.passes.state import LOG_COLUMNS
+from perceptrons.passes.dual import Gram, Walked, doubts, joint_walk, rest_walk
+from perceptrons.passes.log import LOG_COLUMNS
 from perceptrons.training.epochs import Counts
 from perceptrons.training.learning import one_blas_thread
 
@@ -202,16 +202,15 @@ class Sweep(KernelFit):
         learner, n_rows = self.learner, self.learner.n_rows
         y, weight = self.y[which], None if self.weight is None else self.weight[which]
         s = np.ascontiguousarray(to_host(self.points.place.take(self.s[:, :n_rows], which)).T)
-        row, base, at, kept, seen = np.full(len(which), -1), 0, 0, 0, learner.t
+        row, base, at, loss, block, sign = np.full(len(which), -1), 0, 0, 0.0, None, self.sign
         gram = Growing(np.empty((0, 0), learner.dtype))
-        log, loss, block, sign = np.empty((0, LOG_COLUMNS)), 0.0, None, self.sign
+        walked = Walked(learner.t, 0, np.empty((0, LOG_COLUMNS)))
         while True:
+            known = Gram(gram.now, row, base)
             if len(sign):
-                at, seen, kept, lost, log = rest_walk(
-                    s, y, sign, weight, gram.now, row, base, at, self.eta, seen, log, kept
-                )
+                at, lost, walked = rest_walk(s, y, sign, weight, known, at, self.eta, walked)
             else:
-                at, seen, kept, lost, log = joint_walk(s, y, weight, gram.now, row, base, at, self.eta, seen, log, kept)
+                at, lost, walked = joint_walk(s, y, weight, known, at, self.eta, walked)
             loss += lost
             if at == len(which):
                 break
@@ -227,9 +226,10 @@ class Sweep(KernelFit):
                 gram = Growing(values)
         if not np.isfinite(s).all():
             raise learner.kernel.too_large(learner.dtype)
+        kept = walked.kept
         if kept:
-            self._add(which, log[:kept], behind)
-        learner.t = seen
+            self._add(which, walked.log[:kept], behind)
+        learner.t = walked.seen
         self.block = min(self.largest, next_block(max(1, kept) / len(which)))
         return Counts(len(which), kept, kept, loss)
 

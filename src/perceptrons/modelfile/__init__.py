@@ -17,7 +17,7 @@ from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import kernel, linear, sequence, structured
 from perceptrons.modelfile.contents import demand
-from perceptrons.modelfile.writing import write_whole
+from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
 from perceptrons.training.room import TooLargeError

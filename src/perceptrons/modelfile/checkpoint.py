@@ -8,7 +8,7 @@ from typing import Any
 
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import ModelFileError, as_bytes, load_with_header
-from perceptrons.modelfile.writing import write_whole
+from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.training.exclusive import alone
 

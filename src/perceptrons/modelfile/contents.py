@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.features import Columns
-from perceptrons.features.recipe import check_recipe
+from perceptrons.features.from_memory import check_recipe
 from perceptrons.kernel import KernelPerceptron
-from perceptrons.passes.state import LOG_COLUMNS
+from perceptrons.passes.log import LOG_COLUMNS
 from perceptrons.training.epochs import new_row
 from perceptrons.training.estimating import TUNED
 from perceptrons.training.places import COUNTED

@@ -23,7 +23,7 @@ from perceptrons.modelfile.contents import (
     support_arrays,
     support_in,
 )
-from perceptrons.passes.budget import BUDGET_OF_FORGETTING, ENTERED, FORGOTTEN, NUMBERS, REMOVED, UPDATES
+from perceptrons.passes.budget_policies import BUDGET_OF_FORGETTING, ENTERED, FORGOTTEN, NUMBERS, REMOVED, UPDATES
 
 ESTIMATOR = KernelPerceptron
 LARGEST_FORGOTTEN = 1e290  # squared length of an example that is forgotten: sums of it must stay finite

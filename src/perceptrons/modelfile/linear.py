@@ -21,7 +21,7 @@ from perceptrons.modelfile.contents import (
     support_in,
     timeless,
 )
-from perceptrons.passes.state import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN, smallest_scale
+from perceptrons.passes.average import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN, smallest_scale
 from perceptrons.training.choices import check_choices, check_several
 from perceptrons.training.learner import Learner
 from perceptrons.training.method import FAST, cost_matrix

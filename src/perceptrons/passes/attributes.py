@@ -1,17 +1,17 @@
 """From columns of tokens to features, by templates: each combination of values has a number, found in a hash table.
 
-Values are numbers here: what a token's word, suffix or shape is, `sequence/grammar.py` has found out once for every
-distinct word. A table has keys (slots, 2) of 64 bits and numbers (slots,): the number of the feature from 0 on, or how
-often it was seen so far, as -1, -2, ..., while that is too seldom to count. A slot with a first key of 0 is empty. The
-secret that places them (`stirring.py`) goes with the table.
+Values are numbers here: what a token's word, suffix or shape is, `sequence/template_grammar.py` has found out once for
+every distinct word. A table has keys (slots, 2) of 64 bits and numbers (slots,): the number of the feature from 0 on,
+or how often it was seen so far, as -1, -2, ..., while that is too seldom to count. A slot with a first key of 0 is
+empty. The secret that places them (`hashing.py`) goes with the table.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.hashing import mixed, stirred
 from perceptrons.rows import compiled, inlined, touch
-from perceptrons.stirring import stirred
 
 PARTS = 4  # values that a template may combine
 VALUE_BITS = 26  # of a value in a key: 67 million words
@@ -26,6 +26,21 @@ class Templates(NamedTuple):
     code: np.ndarray  # (templates,): from 1 on; for hashing a hash of the template
 
 
+class FeatureTable(NamedTuple):
+    """See above. counts: (numbered features, entries of the table), both kept up to date."""
+
+    keys: np.ndarray
+    numbers: np.ndarray
+    counts: np.ndarray
+    secret: int
+
+
+class Lookup(NamedTuple):
+    mode: int  # FIND, COUNT, NUMBER or HASH
+    min_count: int  # NUMBER: how often a feature must have been counted
+    mask: int  # HASH: the columns less 1
+
+
 class Views(NamedTuple):
     """Values of views: that of view v for token t is values[first[v] + codes[column[v], t]]."""
 
@@ -33,14 +48,6 @@ class Views(NamedTuple):
     column: np.ndarray  # (views,)
     first: np.ndarray  # (views,)
     values: np.ndarray
-
-
-@inlined
-def mixed(x):
-    """A bijection of 64 bits that spreads them well (the finaliser of splitmix64)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 @inlined
@@ -58,30 +65,27 @@ def slot_of(keys, slot, high, low):
 
 
 @compiled
-def attributes(views, templates, starts, begin, keys, numbers, counts, secret, mode, min_count, mask, columns, ends):
+def attributes(views, templates, starts, begin, table, lookup, columns, ends):
     """The features of every token, sequence by sequence from `begin` on.
 
-    counts: (numbered features, entries of the table), both kept up to date. Changes the table unless mode is FIND or
-    HASH, columns (the features of all tokens) and ends (where those of each token end in it; ends[0] is 0). Returns the
-    sequence before which the table has to grow, or that behind the last.
+    Changes the table unless mode is FIND or HASH, columns (the features of all tokens) and ends (where those of each
+    token end in it; ends[0] is 0). Returns the sequence before which the table has to grow, or that behind the last.
     """
-    n_templates = len(templates.code)
+    n_templates, mode = len(templates.code), lookup.mode
     value = np.empty((1, len(views.first)), np.int64)
     wanted = np.empty((2, n_templates, 3), np.uint64)  # keys of this token and the one before, and where to begin
     for i in range(begin, len(starts) - 1):
         first, n = starts[i], starts[i + 1] - starts[i]
-        if mode in (COUNT, NUMBER) and LOAD * (counts[1] + n * n_templates) > len(keys):
+        if mode in (COUNT, NUMBER) and LOAD * (table.counts[1] + n * n_templates) > len(table.keys):
             return i
         if n > len(value):
             value = np.empty((n, len(views.first)), np.int64)
         look_up(views, first, n, value)
         for t in range(n + 1):  # a token's slots come nearer while those of the one before are searched
             if t < n:
-                want(value, t, n, templates, mode, keys, numbers, secret, wanted[t % 2])
+                want(value, t, n, templates, mode, table, wanted[t % 2])
             if t > 0:
-                ends[first + t] = take(
-                    wanted[(t - 1) % 2], keys, numbers, counts, mode, min_count, mask, columns, ends[first + t - 1]
-                )
+                ends[first + t] = take(wanted[(t - 1) % 2], table, lookup, columns, ends[first + t - 1])
     return len(starts) - 1
 
 
@@ -95,9 +99,9 @@ def look_up(views, first, n, value):
 
 
 @compiled
-def want(value, t, n, templates, mode, keys, numbers, secret, wanted):
+def want(value, t, n, templates, mode, table, wanted):
     """The key of every template at token t, 0 where it has no value; for HASH the hash itself."""
-    bits = np.uint64(VALUE_BITS)
+    bits, keys, numbers, secret = np.uint64(VALUE_BITS), table.keys, table.numbers, table.secret
     for k in range(len(templates.code)):
         code, there = np.uint64(templates.code[k]), True
         high, low, part = code << (bits + bits), np.uint64(0), 0
@@ -124,8 +128,9 @@ def want(value, t, n, templates, mode, keys, numbers, secret, wanted):
 
 
 @compiled
-def take(wanted, keys, numbers, counts, mode, min_count, mask, columns, place):
+def take(wanted, table, lookup, columns, place):
     """Write the features that one token wants, from place on; returns where they end."""
+    (keys, numbers, counts, _), (mode, min_count, mask) = table, lookup
     for k in range(len(wanted)):
         high, low = wanted[k, 0], wanted[k, 1]
         if high == 0:

@@ -2,24 +2,12 @@
 
 import numpy as np
 
+from perceptrons.passes.average import FADED, SCALE, SEEN, fade, settle, tick
 from perceptrons.passes.binary import binary_loss, binary_mistakes, wrong
+from perceptrons.passes.log import LOG_COLUMNS, note
 from perceptrons.passes.multiclass import joint_loss, leader, multiclass_mistakes
-from perceptrons.passes.rule import demand, exchange, shift
-from perceptrons.passes.state import (
-    FADED,
-    LOG_COLUMNS,
-    RUN,
-    SCALE,
-    SEEN,
-    broke,
-    due,
-    fade,
-    judge,
-    longer,
-    note,
-    settle,
-    tick,
-)
+from perceptrons.passes.pocket import RUN, broke, due, judge
+from perceptrons.passes.steps import demand, exchange, shift
 from perceptrons.rows import compiled, dot, prefetch, scores
 
 
@@ -36,9 +24,7 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
     """
     joint = problems is None
     s = np.empty(len(model.b) if problems is None else problems.sign.shape[1], model.w.dtype)
-    waiting = np.zeros(
-        (len(model.clock), 2)
-    )  # of each clock: the visits of the batch, and the last one, not yet counted
+    waiting = np.zeros((len(model.clock), 2))  # of each clock: visits of the batch, and the last, not yet counted
     todo, asked, visits = np.empty((64, LOG_COLUMNS)), 0, 0
     mistakes, updates, total, out = 0, 0, 0.0, log
     for p in range(len(order)):
@@ -57,8 +43,7 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
                 if asks:
                     mistakes += leader(s) != y[i]
                     total += share * loss
-                    todo = longer(todo, asked)
-                    note(todo, asked, 0, i, y[i], y_hat, share * rule.eta, 1.0)
+                    todo = note(todo, asked, 0, i, y[i], y_hat, share * rule.eta, 1.0)
                     asked += 1
             else:
                 if not problems.duels:
@@ -78,8 +63,7 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
                     if asks:
                         mistakes += wrong(sign, score, rule.zero)
                         total += share * loss
-                        todo = longer(todo, asked)
-                        note(todo, asked, own, i, k, -1, share * rule.eta * sign, 1.0)
+                        todo = note(todo, asked, own, i, k, -1, share * rule.eta * sign, 1.0)
                         asked += 1
             if pocket is not None:
                 if asked > before:
@@ -124,8 +108,7 @@ def close(rows, joint, todo, waiting, model, rule, log, kept):
             shift(rows, i, y, step, clock, model)
             y, y_hat = int(step > 0), int(step < 0)  # of a binary model, for the log
         if log is not None:
-            out = longer(out, kept + u)
-            note(out, kept + u, clock[SEEN], i, y, y_hat, abs(model.w.dtype.type(step)), clock[FADED])
+            out = note(out, kept + u, clock[SEEN], i, y, y_hat, abs(model.w.dtype.type(step)), clock[FADED])
             clock[FADED] = 1.0
     for k in range(len(model.clock)):
         if waiting[k, 0] > 0.0:

@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from perceptrons.passes.rule import AROW, CONSTANT, answer_to, confident_shift, demand, shift
-from perceptrons.passes.state import FADED, SCALE, SEEN, broke, due, fade, judge, longer, note, settle, tick
+from perceptrons.passes.average import FADED, SCALE, SEEN, fade, settle, tick
+from perceptrons.passes.log import note
+from perceptrons.passes.pocket import broke, due, judge
+from perceptrons.passes.steps import AROW, CONSTANT, answer_to, confident_shift, demand, shift
 from perceptrons.rows import compiled, dot, inlined, prefetch
 
 
@@ -27,7 +29,7 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
     """One pass of the perceptron.   if y (w·x + b) <= margin:  w += eta y x,  b += eta y     (spec 1; Rosenblatt 1958)
 
     An example of weight m is visited m times on the spot, the last time for the fraction left (weight None: once).
-    Margin and step are the rule's: `rule.py`. Shrinking and the average are lazy: `state.py`. general: None compiles
+    Margin and step are the rule's: `steps.py`. Shrinking and the average are lazy: `average.py`. general: None compiles
     constant steps without shrinking alone, which takes half the time.
 
     Changes model (a Linear of one row), pocket. Returns mistakes, updates, loss, and the log of updates (None: none).
@@ -61,8 +63,8 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
                 settle(rule, clock, share, model, -1)
             if step > 0.0:
                 if log is not None:
-                    out = longer(out, updates)
-                    note(out, updates, clock[SEEN], i, y[i] > 0, y[i] < 0, w.dtype.type(share * step), clock[FADED])
+                    moved = w.dtype.type(share * step)
+                    out = note(out, updates, clock[SEEN], i, y[i] > 0, y[i] < 0, moved, clock[FADED])
                     clock[FADED] = 1.0
                 if general is not None and rule.kind == AROW:
                     confident_shift(rows, i, 0, share * step * y[i], loss, clock, model)

@@ -4,10 +4,28 @@ An update by example a corrects the scores of the examples behind it by a row of
 mistakes are those of the rule one by one. Where kernel values come from: `kernel/sweep.py`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from perceptrons.passes.state import longer, note
+from perceptrons.passes.log import note
 from perceptrons.rows import compiled, inlined
+
+
+class Gram(NamedTuple):
+    """Kernel values of the block, as far as they are known."""
+
+    values: np.ndarray  # values[row[a]]: those of example a with the examples from `base` on
+    row: np.ndarray  # (block,): -1 where they are not known
+    base: int
+
+
+class Walked(NamedTuple):
+    """How far learning has come."""
+
+    seen: float  # examples, by weight
+    kept: int  # updates: so many rows of the log are taken
+    log: np.ndarray
 
 
 @inlined
@@ -49,17 +67,15 @@ def doubts(s, y, sign, scale, row, begin):
 
 
 @compiled
-def rest_walk(s, y, sign, weight, G, row, base, begin, eta, seen, log, kept):
+def rest_walk(s, y, sign, weight, gram, begin, eta, before):
     """Walk a block from example `begin` on, every row of scores a binary problem: two classes, or one-vs-rest.
 
         if y s_a <= 0:  alpha_a += eta y,   s_c += eta y K(x_a, x_c)  for the examples c from a on     (spec 7)
 
-    s: scores (problems, block);  sign[class, problem]: what y is;  G[row[a]]: kernel values of example a with the
-    block from example `base` on, row[a] < 0: not known;  seen: examples before, by weight;  log: its first `kept` rows
-    are taken.
-    Changes s. Stops at an update whose row is not known. Returns where it stopped, seen, kept, the loss and the log.
+    s: scores (problems, block);  sign[class, problem]: what y is;  before: a Walked.
+    Changes s. Stops at an update whose kernel values are not known. Returns where it stopped, the loss, and a Walked.
     """
-    loss, out = 0.0, log
+    (G, row, base), (seen, kept, out), loss = gram, before, 0.0
     for a in range(begin, len(y)):
         left = 1.0 if weight is None else weight[a]
         while left > 0:
@@ -68,37 +84,35 @@ def rest_walk(s, y, sign, weight, G, row, base, begin, eta, seen, log, kept):
                 side = sign[y[a], k]
                 if side * s[k, a] <= 0.0:
                     if row[a] < 0:
-                        return a, seen, kept, loss, out
+                        return a, loss, Walked(seen, kept, out)
                     quiet = False
                     loss -= share * side * s[k, a]
-                    out = longer(out, kept)
-                    note(out, kept, seen, a, y[a], k, share * eta, 1.0)
+                    out = note(out, kept, seen, a, y[a], k, share * eta, 1.0)
                     kept += 1
                     correct(s, k, a, share * eta * side, G, row[a], base)
             if quiet:
                 share = left  # nothing changes, so all visits left are the same
             seen += share
             left -= share
-    return len(y), seen, kept, loss, out
+    return len(y), loss, Walked(seen, kept, out)
 
 
 @compiled
-def joint_walk(s, y, weight, G, row, base, begin, eta, seen, log, kept):
+def joint_walk(s, y, weight, gram, begin, eta, before):
     """Walk a block as `rest_walk` does, the classes in competition.
 
     y_hat = argmax_k s_k;   if y_hat != y:  alpha_y += eta,  alpha_y_hat -= eta,  and the scores likewise    (spec 3, 7)
     """
-    loss, out = 0.0, log
+    (G, row, base), (seen, kept, out), loss = gram, before, 0.0
     for a in range(begin, len(y)):
         left = 1.0 if weight is None else weight[a]
         while left > 0:
             share, y_hat = min(left, 1.0), first(s, a)
             if y_hat != y[a]:
                 if row[a] < 0:
-                    return a, seen, kept, loss, out
+                    return a, loss, Walked(seen, kept, out)
                 loss += share * (s[y_hat, a] - s[y[a], a])
-                out = longer(out, kept)
-                note(out, kept, seen, a, y[a], y_hat, share * eta, 1.0)
+                out = note(out, kept, seen, a, y[a], y_hat, share * eta, 1.0)
                 kept += 1
                 correct(s, y[a], a, share * eta, G, row[a], base)
                 correct(s, y_hat, a, -share * eta, G, row[a], base)
@@ -106,4 +120,4 @@ def joint_walk(s, y, weight, G, row, base, begin, eta, seen, log, kept):
                 share = left
             seen += share
             left -= share
-    return len(y), seen, kept, loss, out
+    return len(y), loss, Walked(seen, kept, out)

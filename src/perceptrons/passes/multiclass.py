@@ -2,22 +2,10 @@
 
 import numpy as np
 
-from perceptrons.passes.rule import AROW, CONSTANT, answer_to, confident_shift, demand, exchange
-from perceptrons.passes.state import (
-    FADED,
-    LOG_COLUMNS,
-    MASS,
-    SCALE,
-    SEEN,
-    broke,
-    due,
-    fade,
-    judge,
-    longer,
-    note,
-    settle,
-    tick,
-)
+from perceptrons.passes.average import FADED, MASS, SCALE, SEEN, fade, settle, tick
+from perceptrons.passes.log import LOG_COLUMNS, longer, note
+from perceptrons.passes.pocket import broke, due, judge
+from perceptrons.passes.steps import AROW, CONSTANT, answer_to, confident_shift, demand, exchange
 from perceptrons.rows import compiled, inlined, prefetch, scores
 
 BLOCK = 128  # examples a matrix product; measured, see docs/decisions.md
@@ -93,8 +81,7 @@ def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, poc
                 settle(rule, clock, share, model, -1)
             if step > 0.0:
                 if log is not None:
-                    out = longer(out, updates)
-                    note(out, updates, clock[SEEN], i, y[i], y_hat, theta.dtype.type(share * step), clock[FADED])
+                    out = note(out, updates, clock[SEEN], i, y[i], y_hat, theta.dtype.type(share * step), clock[FADED])
                     clock[FADED] = 1.0
                 if general is not None and rule.kind == AROW:
                     confident_shift(rows, i, y[i], share * step, loss, clock, model)
@@ -157,8 +144,7 @@ def walk(rows, y, weight, visit, model, rule, cost, log, kept, S, G):
                 for c in range(a, len(visit)):
                     S[c, y[i]] += step * G[a, c]
                     S[c, y_hat] -= step * G[a, c]
-                todo = longer(todo, made)
-                note(todo, made, clock[SEEN], i, y[i], y_hat, step, 1.0)
+                todo = note(todo, made, clock[SEEN], i, y[i], y_hat, step, 1.0)
                 made += 1
             else:
                 share = left

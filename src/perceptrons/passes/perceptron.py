@@ -5,10 +5,10 @@ With those, `binary.py` and `multiclass.py` run the same rule.
 
 import numpy as np
 
+from perceptrons.passes.average import SEEN, tick
 from perceptrons.passes.binary import binary_loss, wrong
 from perceptrons.passes.multiclass import joint_loss, leader
-from perceptrons.passes.rule import exchange, shift
-from perceptrons.passes.state import SEEN, tick
+from perceptrons.passes.steps import exchange, shift
 from perceptrons.rows import compiled, dot, prefetch, scores
 
 

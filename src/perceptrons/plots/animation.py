@@ -15,12 +15,13 @@ from PIL import Image
 from perceptrons.inspection.html import escaped
 from perceptrons.inspection.wording import count
 from perceptrons.linear import Perceptron
-from perceptrons.plots import space, style
+from perceptrons.plots import layout as space
+from perceptrons.plots import style
 from perceptrons.plots.animation_page import page
-from perceptrons.plots.estimators import as_dense, feature_names, rows_of
+from perceptrons.plots.model_facts import as_dense, feature_names, rows_of
 from perceptrons.plots.plane import around
 from perceptrons.plots.updates import Frame, Updates, fitted_to, frames_of
-from perceptrons.theory.inputs import codes_among
+from perceptrons.theory.examples import codes_among
 
 MOST_POINTS = 1500
 

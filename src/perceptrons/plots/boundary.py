@@ -8,12 +8,13 @@ from scipy.ndimage import distance_transform_edt
 
 from perceptrons.inspection.wording import count
 from perceptrons.kernel.arrays import to_host
-from perceptrons.plots import space, style
-from perceptrons.plots.estimators import feature_names, fitted_classes, leads, nameless, rows_of, scores_of
+from perceptrons.plots import layout as space
+from perceptrons.plots import style
+from perceptrons.plots.model_facts import feature_names, fitted_classes, leads, nameless, rows_of, scores_of
 from perceptrons.plots.plane import Plane, choose_features, plane_of
 from perceptrons.theory import margins
 from perceptrons.theory.duplicates import row_bytes
-from perceptrons.theory.inputs import codes_among
+from perceptrons.theory.examples import codes_among
 from perceptrons.training.votes import Votes
 
 MOST_POINTS = 5000  # drawn; more would hide each other

@@ -6,8 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.plots import space, style
-from perceptrons.plots.estimators import split_pipeline
+from perceptrons.plots import layout as space
+from perceptrons.plots import style
+from perceptrons.plots.model_facts import split_pipeline
 
 CHANNELS = "RdBu_r"  # white at 0; red and blue are told apart by all but the very few who see no colour at all
 

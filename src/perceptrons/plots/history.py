@@ -8,8 +8,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.inspection.wording import count
-from perceptrons.plots import space, style
-from perceptrons.plots.estimators import nameless, split_pipeline
+from perceptrons.plots import layout as space
+from perceptrons.plots import style
+from perceptrons.plots.model_facts import nameless, split_pipeline
 from perceptrons.theory import Bound, check_bound
 
 REASONS = {

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from perceptrons.losses import ALL, Loss
-from perceptrons.plots import space, style
+from perceptrons.plots import layout as space
+from perceptrons.plots import style
 
 SHOWN = {"zero_one": "zero-one"}
 

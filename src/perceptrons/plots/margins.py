@@ -7,11 +7,12 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from perceptrons.inspection.wording import count
-from perceptrons.plots import space, style
-from perceptrons.plots.estimators import fitted_classes, nameless, scores_of, split_pipeline
+from perceptrons.plots import layout as space
+from perceptrons.plots import style
+from perceptrons.plots.model_facts import fitted_classes, nameless, scores_of, split_pipeline
 from perceptrons.theory import margins as theory_margins
+from perceptrons.theory.examples import codes_among
 from perceptrons.theory.geometry import true_lead
-from perceptrons.theory.inputs import codes_among
 
 MOST_BINS = 40
 

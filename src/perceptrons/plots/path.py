@@ -7,7 +7,8 @@ from matplotlib.ticker import MaxNLocator
 
 from perceptrons.inspection.wording import count
 from perceptrons.linear import Perceptron
-from perceptrons.plots import space, style
+from perceptrons.plots import layout as space
+from perceptrons.plots import style
 from perceptrons.plots.updates import Updates, fitted_to
 from perceptrons.theory import mistake_bound
 from perceptrons.theory.model_bound import falling_distance, join, refuse_parameters

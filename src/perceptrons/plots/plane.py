@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.plots.estimators import as_dense, rows_of
+from perceptrons.plots.model_facts import as_dense, rows_of
 
 AT_ONCE = 2**22  # numbers of a block
 MOST = 2**28  # numbers of all blocks: with very many features the grid becomes coarser

@@ -8,9 +8,10 @@ from sklearn.calibration import CalibrationDisplay
 from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 
 from perceptrons.inspection.wording import count
-from perceptrons.plots import space, style
-from perceptrons.plots.estimators import fitted_classes, nameless
-from perceptrons.theory.inputs import codes_among
+from perceptrons.plots import layout as space
+from perceptrons.plots import style
+from perceptrons.plots.model_facts import fitted_classes, nameless
+from perceptrons.theory.examples import codes_among
 
 MOST_NUMBERS = 40  # classes of which the numbers can still be read
 MOST_CURVES = 20

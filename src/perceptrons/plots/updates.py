@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.linear import Perceptron
-from perceptrons.plots.estimators import as_dense
+from perceptrons.plots.model_facts import as_dense
 
 MOST = 2**26  # numbers in all versions of the weights: half a gigabyte
 

@@ -17,8 +17,8 @@ from perceptrons.inspection.names import names_of
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.report.images import find_shape
+from perceptrons.theory.examples import check_features
 from perceptrons.theory.geometry import true_lead
-from perceptrons.theory.inputs import check_features
 from perceptrons.training.targets import read_target
 
 

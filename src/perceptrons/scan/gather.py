@@ -1,12 +1,38 @@
 """Rows of local numbers become rows of columns. Sums are in float64 and in order: the same bits on every machine."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from perceptrons.compiling import kept
 from perceptrons.rows import compiled
-from perceptrons.scan.names import U0, U1, U32
+from perceptrons.scan.name_table import U0, U1, U32
 
 exact = kept(nogil=True, error_model="numpy")  # no sum in another order, no product for a quotient
+
+
+class Amounts(NamedTuple):
+    """Rows of numbers, each with an amount."""
+
+    starts: np.ndarray  # (rows + 1,)
+    numbers: np.ndarray
+    amounts: np.ndarray  # float64
+
+
+class Homes(NamedTuple):
+    """Where numbers belong."""
+
+    columns: np.ndarray  # -1 where a number is dropped
+    signs: np.ndarray
+    firsts: np.ndarray  # see first_in_column
+
+
+class Gathered(NamedTuple):
+    """Rows of columns."""
+
+    starts: np.ndarray  # int32 (rows + 1,)
+    columns: np.ndarray  # int32
+    values: np.ndarray  # float32
 
 
 @compiled
@@ -25,12 +51,15 @@ def first_in_column(columns, slots, firsts):
 
 
 @exact
-def gather(starts, numbers, amounts, columns, signs, firsts, unit, places, sums, out_starts, out_columns, out_values):
+def gather(entries, homes, unit, places, sums, gathered):
     """Each entry becomes its amount, times its sign, in its column; a column stands once in a row, where it came first.
 
     unit: divide a row by its Euclidean norm. places: zeros, for every number one behind where its column came last.
-    sums: float64, as long as the longest row. Changes these and the out_ arrays; returns the number of entries.
+    sums: float64, as long as the longest row. Changes these and gathered; returns the number of entries.
     """
+    starts, numbers, amounts = entries
+    columns, signs, firsts = homes
+    out_starts, out_columns, out_values = gathered
     n = U0
     for i in range(np.uint64(len(starts) - 1)):
         first = n

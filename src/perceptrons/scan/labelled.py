@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.rows import compiled, inlined
-from perceptrons.scan.eight import load, trailing_zeros
-from perceptrons.scan.utf8 import not_utf8
+from perceptrons.scan.bytes import load, not_utf8, trailing_zeros
 
 U0, U1, U3, U8 = (np.uint64(n) for n in (0, 1, 3, 8))
 ONES, HIGH_BITS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)

@@ -7,7 +7,7 @@ bits (Lemire 2021, "Number parsing at a gigabyte per second"); the few that even
 import numpy as np
 
 from perceptrons.rows import compiled, inlined
-from perceptrons.scan.eight import as_float, leading_digits, load, others, trailing_zeros, value_of_digits
+from perceptrons.scan.bytes import as_float, leading_digits, load, others, trailing_zeros, value_of_digits
 
 READ, BAD, OPEN = range(3)  # a number; none; a number that is left to `float`
 DIGITS = 19  # decimal digits that always fit in 64 bits

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.rows import compiled, inlined
-from perceptrons.scan.eight import leading_digits, load, value_of_digits
+from perceptrons.scan.bytes import leading_digits, load, value_of_digits
 from perceptrons.scan.numbers import BAD, OPEN, is_digit, number
 
 NEWLINE, COLON, COMMA, HASH, ZERO = 10, 58, 44, 35, 48

@@ -1,25 +1,42 @@
 """Vowpal Wabbit's text as rows: "[label [importance [base]]] ['tag]|namespace[:scale] feature[:value] ..." a line.
 
-A line that VW would read only in part, or of which it would take a word for 0, is bad. `data/vw.py` calls it. What
-features are called is in `scan/vwnames.py`.
+A line that VW would read only in part, or of which it would take a word for 0, is bad. `data/vw.py` calls it.
+
+The name of a feature tells the hash that VW gives it (its --hash strings): "namespace^feature" or, in the default
+namespace, "feature", with "^" before it if it has one. A "^" of a namespace is written "|", which no name has. Behind
+the feature stands, if its value is a word, ":" and the value; a feature without a name is ":" and its number among
+those of its namespace.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.hashing import murmur3_32
 from perceptrons.rows import compiled, inlined
-from perceptrons.scan.numbers import BAD, CASE, DIGITS, LETTER_E, MINUS, OPEN, POINT, READ, ZERO, is_digit, number
-from perceptrons.scan.vwnames import BAR, CARET, COLON, SPACE, write_number
+from perceptrons.scan.numbers import (
+    BAD,
+    CASE,
+    DIGITS,
+    LETTER_E,
+    MINUS,
+    OPEN,
+    POINT,
+    READ,
+    SPACE,
+    ZERO,
+    is_digit,
+    number,
+)
 
-U0, U1 = np.uint64(0), np.uint64(1)
+U0, U1, U10 = np.uint64(0), np.uint64(1), np.uint64(10)
+COLON, CARET, BAR = 58, 94, 124
 NEWLINE, RETURN, TAB, COMMA, APOSTROPHE, UNDERSCORE, DELETE = 10, 13, 9, 44, 39, 95, 127
 LETTER_A, LETTER_F, LETTER_I, LETTER_N, LETTER_Z = (ord(letter) for letter in "afinz")
 LARGEST = 1e13  # of float32, as data/npz.py has it
 LONGEST_NAMESPACE = 255  # bytes: names of features have it before them, so that long ones would fill the memory
 DIGITS_AND_MARKS = np.uint64(24)  # bytes at most of what a name has beside its text
 FULL = 3  # there is no room; how else it may go is in `scan/numbers.py`
-
 ORDINARY, OF_NAMESPACES, ENDS = 0, 1, 2  # bytes: "^" sets off a namespace in names; some end a name
 KINDS = np.zeros(256, np.uint8)
 KINDS[CARET] = OF_NAMESPACES
@@ -190,6 +207,22 @@ def scan_namespace(content, p, prefix):
 
 
 @compiled
+def write_number(names, at, k):
+    """The name of a feature that has none: a colon and its number."""
+    names[at] = COLON
+    at += U1
+    size = U1
+    rest = k // U10
+    while rest > U0:
+        size += U1
+        rest //= U10
+    for i in range(size):
+        names[at + size - U1 - i] = np.uint8(ZERO + k % U10)
+        k //= U10
+    return at + size
+
+
+@compiled
 def scan_features(content, p, width, scale, n, found):
     """Read features from p on, up to the next "|" or the end of the line; the n-th and so on that are found.
 
@@ -291,3 +324,44 @@ def scan_vw(content, n_bytes, need_labels, least_weight, most_weight, found):
         p += U1
         n_lines += 1
     return n_lines, np.int64(rows), np.int64(n), n_bad, n_unlabelled, n_weighted
+
+
+@compiled
+def vw_hash(content, a, b, seed):
+    """Digits are a number, added to the seed; all else is hashed. Spaces and control characters at the ends go."""
+    while a < b and content[a] <= SPACE:
+        a += U1
+    while a < b and content[b - U1] <= SPACE:
+        b -= U1
+    value = U0
+    for p in range(a, b):
+        if not is_digit(content[p]):
+            return murmur3_32(content, a, b, seed)
+        value = value * U10 + np.uint64(content[p] - ZERO)
+    return np.uint32(value + np.uint64(seed))
+
+
+@inlined
+def place_of(content, p, end, byte):
+    while p < end and content[p] != byte:
+        p += U1
+    return p
+
+
+@compiled
+def hash_features(arena, ends, namespace, hashes):
+    """hashes[k] = the hash of the feature whose name is arena[ends[k]:ends[k + 1]]. namespace: room to write in."""
+    for k in range(len(hashes)):
+        begin, end = np.uint64(ends[k]), np.uint64(ends[k + 1])
+        caret = place_of(arena, begin, end, CARET)
+        seed = np.uint32(0)
+        if caret < end:
+            for i in range(caret - begin):
+                byte = arena[begin + i]
+                namespace[i] = CARET if byte == BAR else byte
+            seed = vw_hash(namespace, U0, caret - begin, seed)
+            begin = caret + U1
+        colon = place_of(arena, begin, end, COLON)
+        hashes[k] = vw_hash(arena, begin, colon, seed)  # of no bytes it is the seed
+        if colon < end:
+            hashes[k] = vw_hash(arena, colon + U1, end, hashes[k])

@@ -4,16 +4,37 @@ A row is first made clean: its words in lower case, one space before, between an
 and every n-gram of the characters of a padded word, is then a part of the clean text, and looked up as it lies there.
 """
 
+import re
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from perceptrons.rows import compiled, inlined
-from perceptrons.scan.eight import ROOM, load
-from perceptrons.scan.names import LOWER, U0, U1, U7, U8, U32, insert, key_of, short_key, slot_of
+from perceptrons.scan.bytes import ROOM, load
+from perceptrons.scan.name_table import LOWER, U0, U1, U7, U8, U32, insert, key_of, short_key, slot_of
 
+LIMIT = 0x40000  # no code point from here on is of a word
 SPACE, MARK = np.uint8(32), np.uint8(1)  # MARK: the first byte of the name of an n-gram of characters
 BEFORE = np.uint64(2)  # where the first word begins in a clean text: a byte for MARK and a space are before it
+
+
+@cache
+def folded(lowercase: bool) -> np.ndarray:
+    """For every code point below LIMIT what it becomes in a word, as Python has it; SPACE where it is of no word.
+
+    Lower case is that of the character by itself, and its first code point if it has several (as that of U+0130).
+    """
+    points = np.arange(LIMIT, dtype=np.uint32)
+    points[0xD800:0xE000] = SPACE  # surrogates
+    text = points.tobytes().decode("utf-32-le")
+    table = np.full(LIMIT, SPACE, np.uint32)
+    lower = text.replace("\u0130", "i").replace("\u03a3", "\u03c3").lower() if lowercase else text
+    lower_points = np.frombuffer(lower.encode("utf-32-le"), np.uint32)
+    for run in re.finditer(r"\w+", text):
+        table[run.start() : run.end()] = lower_points[run.start() : run.end()]
+    table.flags.writeable = False
+    return table
 
 
 class Rule(NamedTuple):

@@ -22,7 +22,7 @@ from perceptrons.selection.seal import seal
 from perceptrons.selection.search import Setting, Watchable, best_of, try_settings
 from perceptrons.selection.splitting import Part, Parts, check_labels_meet, len_of, parts_of
 from perceptrons.selection.statistics import Metric, measured
-from perceptrons.theory.inputs import check_rows
+from perceptrons.theory.examples import check_rows
 from perceptrons.theory.scales import uneven
 
 FAR_OFF = 1e8  # a mean |x|^2 of which, or 1 over it, asks for standardising

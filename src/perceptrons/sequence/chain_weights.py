@@ -5,19 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.passes.chain import Chain, Spare, sqnorm_of
-from perceptrons.passes.shortlists import (
-    FEW,
-    Table,
+from perceptrons.passes.shortlists import FEW, Table, room_for, unit_of, width_of
+from perceptrons.passes.weight_pool import (
     count_weights,
     list_weights,
     put_weights,
     repack,
-    room_for,
     spread_out,
     sqdistance_of,
     sqnorm_of_pool,
-    unit_of,
-    width_of,
 )
 from perceptrons.training.owning import Owning
 
@@ -39,7 +35,7 @@ class ChainWeights(Owning):
 
     `w`, a pool in which the table says where a feature's weights are (passes/shortlists.py), and `arcs` (labels + 1,
     labels + 1) are the last weights; `late_w`, `late_arcs` and `t`, the sequences seen, give their average
-    (passes/state.py says how).
+    (passes/average.py says how).
     """
 
     def __init__(self, n_features: int, n_labels: int, dtype: Any):
@@ -104,7 +100,7 @@ class ChainWeights(Owning):
 
     def entries(self) -> Entries:
         """The weights that are not 0, or were not always."""
-        state = (self.table, self.w, self.late_w, self.n_features, self.n_labels)
+        state = (self.table, (self.w, self.late_w), self.n_features, self.n_labels)
         n = int(count_weights(*state))
         found = Entries(np.empty(n, np.int64), np.empty(n, np.int32), np.empty(n, self.dtype), np.empty(n))
         list_weights(*state, *found)
@@ -180,7 +176,7 @@ def _filled(
     """A table and pool with just these weights; see `fill`."""
     rooms = np.array([room_for(size, n_labels) for size in range(n_labels + 1)])
     pool = _pool(n_features, n_labels, int(width_of(n_labels)) + int(rooms[given[1]].sum()), dtype)
-    put_weights(*pool, n_labels, *given)
+    put_weights(pool[0], pool[1:], n_labels, *given)
     return pool
 
 

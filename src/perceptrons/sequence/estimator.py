@@ -8,8 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.sequence.allowed import check_allowed, healed
 from perceptrons.sequence.choices import OF_ONE_EXAMPLE, check_choices, check_unchanged
-from perceptrons.sequence.explanation import SequenceExplanation, explained
 from perceptrons.sequence.learner import ChainFit, ChainLearner, learned_since, limits, rule_of
+from perceptrons.sequence.tag_explanation import SequenceExplanation, explained
 from perceptrons.sequence.token_features import features_for, is_matrix, read_tokens
 from perceptrons.sequence.tokens import TokenFeatures, Tokens, cut, read_labels
 from perceptrons.training.epochs import hold_out

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.passes.chain import ChainRule, Desk, Limits, best_through, bridges, chain_pass, new_desk, tag
-from perceptrons.passes.rule import CONSTANT, PASSIVE
+from perceptrons.passes.chain import ChainRule, Limits, chain_pass
 from perceptrons.passes.shortlists import Table
+from perceptrons.passes.steps import CONSTANT, PASSIVE
+from perceptrons.passes.viterbi import Desk, best_through, bridges, new_desk, tag
 from perceptrons.sequence.allowed import barriers
 from perceptrons.sequence.chain_weights import ChainWeights
 from perceptrons.sequence.tokens import Tokens, tokens_of

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.hashing import SECRET
 from perceptrons.passes.attributes import (
     COUNT,
     FIND,
@@ -15,15 +16,16 @@ from perceptrons.passes.attributes import (
     NUMBER,
     PARTS,
     VALUE_BITS,
+    FeatureTable,
+    Lookup,
     Templates,
     Views,
     attributes,
     insert,
 )
 from perceptrons.rows import Sparse
-from perceptrons.sequence.grammar import Template, View, name_of, seen
+from perceptrons.sequence.template_grammar import Template, View, name_of, seen
 from perceptrons.sequence.tokens import Tokens, flat, hashed, numbered, ones, only, place, tokens_of
-from perceptrons.stirring import SECRET
 from perceptrons.training.owning import Owning
 
 FIRST_SLOTS = 1024
@@ -128,11 +130,12 @@ class TemplateFeatures(Owning):
         return Tokens(Sparse(ones(len(columns), dtype), columns, ends), starts)
 
     def _walk(self, views: Views, starts: np.ndarray, mode: int, columns: np.ndarray, ends: np.ndarray) -> None:
-        mask, at, last = 2 ** (self.hash_bits or 0) - 1, 0, len(starts) - 1
+        lookup = Lookup(mode, self.min_count, 2 ** (self.hash_bits or 0) - 1)
+        at, last = 0, len(starts) - 1
         while at < last:
-            table = (self.keys, self.numbers, self.counts, self.secret)
+            table = FeatureTable(self.keys, self.numbers, self.counts, self.secret)
             with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
-                at = attributes(views, self.templates, starts, at, *table, mode, self.min_count, mask, columns, ends)
+                at = attributes(views, self.templates, starts, at, table, lookup, columns, ends)
             if at < last:
                 self._make_room((starts[at + 1] - starts[at]) * len(self.list))
 

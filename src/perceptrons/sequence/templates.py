@@ -1,6 +1,6 @@
 """`FeatureTemplates`: columns of tokens to features by templates, without a Python loop over the tokens.
 
-The language of templates is in `grammar.py`, the compiled part in `passes/attributes.py`.
+The language of templates is in `template_grammar.py`, the compiled part in `passes/attributes.py`.
 """
 
 import re
@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from perceptrons.sequence.grammar import MANY, Template, parse
 from perceptrons.sequence.template_features import TemplateFeatures
+from perceptrons.sequence.template_grammar import MANY, Template, parse
 from perceptrons.sequence.tokens import TokenFeatures
 
 WORDS = (

@@ -10,9 +10,8 @@ from sklearn.utils import murmurhash3_32
 
 from perceptrons.inspection.wording import short
 from perceptrons.rows import Sparse
-from perceptrons.scan.eight import ROOM
-from perceptrons.scan.names import number_names
-from perceptrons.scan.table import grown, new_table
+from perceptrons.scan.bytes import ROOM
+from perceptrons.scan.name_table import grown, new_table, number_names
 from perceptrons.training.labels import LONGEST_LABEL, check_labels, too_long
 from perceptrons.training.targets import Target
 

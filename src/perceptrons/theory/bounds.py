@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from scipy.optimize import minimize, minimize_scalar
 
 from perceptrons.linear import Perceptron
+from perceptrons.theory.examples import Clock, Examples, check_examples
 from perceptrons.theory.geometry import norms, products
 from perceptrons.theory.in_words import InWords
-from perceptrons.theory.inputs import Clock, Examples, check_examples
 from perceptrons.theory.separability import separability
 from perceptrons.training.inputs import as_numbers
 

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.theory.combination import Combination, Margin
+from perceptrons.theory.examples import Examples, check_examples
 from perceptrons.theory.in_words import DECIMALS, InWords, plainly
-from perceptrons.theory.inputs import Examples, check_examples
-from perceptrons.theory.verification import Checker, Total, Weights, combined
+from perceptrons.theory.verification import Checker, Combination, Margin, Total, Weights, combined
 
 FORMAT = "perceptrons-certificate-1"
 LABELS = (str, int, bool, float)

@@ -9,9 +9,9 @@ from perceptrons.linear import Perceptron
 from perceptrons.rows import add, dot
 from perceptrons.theory.bounds import augmented, mistake_bound
 from perceptrons.theory.certificate import Certificate
+from perceptrons.theory.examples import Clock, Examples, check_examples
 from perceptrons.theory.geometry import norms
 from perceptrons.theory.in_words import InWords
-from perceptrons.theory.inputs import Clock, Examples, check_examples
 from perceptrons.theory.model_bound import falling_distance, most_updates, starting_weights
 from perceptrons.theory.separability import separability
 from perceptrons.training.choices import check_choices

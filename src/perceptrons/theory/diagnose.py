@@ -12,7 +12,7 @@ from perceptrons.linear import Perceptron
 from perceptrons.theory.bounds import Bound, mistake_bound
 from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.duplicates import contradictions
-from perceptrons.theory.inputs import Clock, Examples, check_examples
+from perceptrons.theory.examples import Clock, Examples, check_examples
 from perceptrons.theory.scales import Scales, even, of_one_length, scales
 from perceptrons.theory.separability import separability
 

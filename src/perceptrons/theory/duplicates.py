@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.theory.inputs import canonical
+from perceptrons.theory.examples import canonical
 from perceptrons.training.structure import sound_csr
 
 BLOCK = 1 << 14  # numbers hashed at a time: few enough to stay in the cache

@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.passes.modular import PRIME, eliminate, invert
+from perceptrons.theory.examples import Examples
 from perceptrons.theory.hulls import Demands
-from perceptrons.theory.inputs import Examples
 
 FAR = np.iinfo(np.int64).max  # an exponent that no number has
 BLOCK = 1 << 20  # numbers looked at at a time

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.passes.corral import Corral, corral_for, enter
 from perceptrons.passes.descent import binary_descent, multiclass_descent
-from perceptrons.passes.nearest import Corral, corral_for, enter, nearest_point
-from perceptrons.passes.orders import shuffled
+from perceptrons.passes.nearest import nearest_point
+from perceptrons.passes.order import shuffled
+from perceptrons.theory.examples import Examples
 from perceptrons.theory.geometry import norms, products
-from perceptrons.theory.inputs import Examples
 from perceptrons.training.inputs import as_rows
 
 LARGE = 2.0**500  # weights from here on might overflow

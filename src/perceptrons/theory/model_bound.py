@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from perceptrons.linear import Perceptron
 from perceptrons.theory.bounds import EPS, Bound, mistake_bound
+from perceptrons.theory.examples import Examples, check_examples, check_features
 from perceptrons.theory.in_words import InWords
-from perceptrons.theory.inputs import Examples, check_examples, check_features
 from perceptrons.training.learner import Learner
 
 HUGE = 1e150  # its square is still a float

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
+from perceptrons.theory.examples import check_features, check_rows
 from perceptrons.theory.geometry import norms
-from perceptrons.theory.inputs import check_features, check_rows
 
 UNEVEN = 30.0  # largest values that differ by more than this make weights incomparable
 SAME = 1e-3  # norms that differ by no more than this part are the same, also in float32 and after rounding to print

@@ -20,8 +20,8 @@ from perceptrons.linear import Perceptron
 from perceptrons.theory.certificate import Certificate, Combination, Margin
 from perceptrons.theory.duplicates import contradictions
 from perceptrons.theory.exact import Simplex, balanced, equations, frame_of, null_weights, rounded, used_columns
+from perceptrons.theory.examples import Clock, Examples, TimeUp, check_examples
 from perceptrons.theory.hulls import Demands, Pairs, Round, descend, search
-from perceptrons.theory.inputs import Clock, Examples, TimeUp, check_examples
 from perceptrons.theory.verification import Checker, Weights, combined, root_up
 
 NOTHING = 1e-9  # a distance of the hull from the origin, relative to the data, at which it may well be 0

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from perceptrons.theory.exact import integers
 from perceptrons.theory.geometry import norms, products, square_scale
+from perceptrons.theory.in_words import plainly
 
 BLOCK = 1 << 22  # leads held at a time
 ROUNDING = 2.0**-53
@@ -231,3 +232,29 @@ def _row(X: Any, i: int) -> tuple[list[int], list[float]]:
         return X.indices[part].tolist(), X.data[part].tolist()
     columns = np.flatnonzero(X[i])
     return columns.tolist(), X[i, columns].tolist()
+
+
+class Margin(NamedTuple):
+    """A bracket: this separator keeps `reached` from every example, and no other keeps more than `at_most`."""
+
+    reached: float
+    at_most: float
+
+
+class Combination(NamedTuple):
+    """Pairs (row, rival class) with positive weights that sum to 1."""
+
+    rows: tuple[int, ...]
+    labels: tuple[Any, ...]
+    rivals: tuple[Any, ...]
+    weights: tuple[Fraction, ...]
+
+    def __repr__(self) -> str:
+        parts = (f"{name}={plainly(value)}" for name, value in self._asdict().items())
+        return f"Combination({', '.join(parts)})"
+
+    @property
+    def whole(self) -> list[int]:
+        """Whole numbers in the proportion of the weights."""
+        common = math.lcm(*(weight.denominator for weight in self.weights))
+        return [weight.numerator * (common // weight.denominator) for weight in self.weights]

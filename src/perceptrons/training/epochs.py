@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from perceptrons.passes.orders import shuffled
+from perceptrons.passes.order import shuffled
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.progress import Progress
 

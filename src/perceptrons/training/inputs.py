@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from perceptrons.passes.state import smallest_scale
+from perceptrons.passes.average import smallest_scale
 from perceptrons.rows import Dense, Rows, Sparse
 from perceptrons.training.structure import check_csr, sound_csr
 

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
+from perceptrons.passes.average import ANCHOR, SCALE
 from perceptrons.passes.batches import batch_pass
 from perceptrons.passes.binary import binary_mistakes, binary_pass
+from perceptrons.passes.log import LOG_COLUMNS
 from perceptrons.passes.multiclass import block_pass, multiclass_mistakes, multiclass_pass
+from perceptrons.passes.one_vs import Problems, duels_pass, labels_pass, together_pass
 from perceptrons.passes.perceptron import joint_perceptron, perceptron
-from perceptrons.passes.problems import Problems, duels_pass, labels_pass, together_pass
-from perceptrons.passes.state import ANCHOR, BEST_MISTAKES, JUDGED, LOG_COLUMNS, SCALE, UNJUDGED, judge
+from perceptrons.passes.pocket import BEST_MISTAKES, JUDGED, UNJUDGED, judge
 from perceptrons.rows import Dense, Rows
 from perceptrons.training.method import ZERO_WHEN_LEARNING, Method
 from perceptrons.training.problems import TWO_CLASSES

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.passes.rule import AROW, CONSTANT, PASSIVE, Rule
-from perceptrons.passes.state import smallest_scale
+from perceptrons.passes.average import smallest_scale
+from perceptrons.passes.steps import AROW, CONSTANT, PASSIVE, Rule
 from perceptrons.training.inputs import as_numbers
 
 NO_COST = np.empty((0, 0))
 LARGEST_DEMAND = 1e100  # of margin and cost: sums of losses must stay finite
-FAST = 1e-3  # from such a shrinking on, the average counts by the scales to come: see passes/state.py
+FAST = 1e-3  # from such a shrinking on, the average counts by the scales to come: see passes/average.py
 
 # the label that is wrong at score 0 (2: both, 0: none): while learning, and for the answer that `predict` gives
 ZERO_WHEN_LEARNING = {"mistake": 2, "correct": 0, "positive": -1, "negative": 1}

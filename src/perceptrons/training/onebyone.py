@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.passes.one import MISTAKE, OVERFLOWED, UPDATE, binary_one, multiclass_one
+from perceptrons.passes.one_example import MISTAKE, OVERFLOWED, UPDATE, binary_one, multiclass_one
 from perceptrons.rows import Dense
 from perceptrons.training.choices import OF_ONE_EXAMPLE
 from perceptrons.training.inputs import entries, known_part, largest

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from perceptrons.passes.orders import shuffled
+from perceptrons.passes.order import shuffled
 from perceptrons.training.arrayfile import ArrayFile, sound
 from perceptrons.training.blocks import Block, Cache, blocks_of, widened
 from perceptrons.training.choices import method_of

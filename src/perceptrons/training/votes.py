@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.passes.state import LOG_COLUMNS
+from perceptrons.passes.log import LOG_COLUMNS
 from perceptrons.passes.voting import binary_votes, multiclass_votes
 from perceptrons.rows import Rows, Sparse
 

@@ -5,19 +5,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from perceptrons.passes.one import score_row
-from perceptrons.passes.state import (
-    BEST_MISTAKES,
-    JUDGED,
-    KEPT,
-    MASS,
-    SCALE,
-    SEEN,
-    UNJUDGED,
-    Linear,
-    Pocket,
-    move_average,
-)
+from perceptrons.passes.average import MASS, SCALE, SEEN, Linear, move_average
+from perceptrons.passes.one_example import score_row
+from perceptrons.passes.pocket import BEST_MISTAKES, JUDGED, KEPT, UNJUDGED, Pocket
 from perceptrons.rows import Rows, Sparse
 from perceptrons.training.owning import Owning
 
@@ -32,7 +22,7 @@ class Weights(Owning):
     """Arrays by name; how many rows there are is the scheme's to say, see problems.py.
 
     Always there: `w`, `b` (the last weights, up to their scale), `late_w`, `late_b`, `clock`, `t` (their average, see
-    passes/state.py). With a pocket also `pocket_w`, `pocket_b`, `tally`; for voting `start_w`, `start_b`; for AROW
+    passes/average.py). With a pocket also `pocket_w`, `pocket_b`, `tally`; for voting `start_w`, `start_b`; for AROW
     `sigma_w`, `sigma_b`. Matrices are (rows, columns) with as many spare columns as growing by new features wants;
     `n_features` are in use. There is one clock, or where rows are problems apart, one a row.
     """

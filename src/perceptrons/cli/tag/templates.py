@@ -29,7 +29,7 @@ def read_templates(given: str | None, columns: list[str]) -> "FeatureTemplates":
 
 
 def _texts(path: Path, columns: list[str]) -> list[str]:
-    from perceptrons.sequence.grammar import parse
+    from perceptrons.sequence.template_grammar import parse
 
     try:
         lines = path.read_text("utf-8-sig").splitlines()

@@ -1,0 +1,188 @@
+"""Comma- or tab-separated values: what a file's first row is, what its columns are, and its cells."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from perceptrons.data.csv_rows import (
+    BEHIND,
+    OPEN,
+    Records,
+    Rows,
+    cells_of,
+    csv_pieces,
+    records_of,
+    wrong_width,
+)
+from perceptrons.data.source import Piece
+from perceptrons.data.table import Bad, DataFileError, no_text
+from perceptrons.data.table_columns import Asked, Cells, Layout, Origin, TableFormat, locate, no_cells, settle
+from perceptrons.features.collector import Roles
+from perceptrons.features.named_rows import Workspaces
+from perceptrons.features.values import NOT_FINITE, NUMBER, shown
+from perceptrons.scan.csv import count_numbers
+
+SOME = 100  # rows
+DECIMAL_COMMA = re.compile(rb"\s*[+-]?\d+,\d+\s*")
+
+
+class Form(NamedTuple):
+    """How a file of comma-separated values is written."""
+
+    delimiter: str
+    header: bool
+    names: list[str]  # of the columns
+    line: int  # of the first record
+
+
+class CsvTable(TableFormat):
+    """CSV or TSV. A file has a header if no cell of its first row is a number, unless one is told."""
+
+    def __init__(self, tabs: bool):
+        super().__init__()
+        self._tabs = tabs
+        self._forms: dict[Path, Form] = {}
+        self._rooms = Workspaces()
+
+    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+        for piece, delimiter in csv_pieces(path, self._tabs, prompt):
+            if piece.first:
+                self._forms[path] = Form(delimiter, False, [], 1)
+            yield piece
+
+    def nothing(self, path: Path) -> tuple[str, int]:
+        form = self._forms.get(path)
+        if form is None or not form.names:
+            return "the file is empty: give a row for each example", 1
+        return "there is a header, but no row below it: give a row for each example", form.line + 1
+
+    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+        records = records_of(piece, self._forms[piece.path].delimiter)
+        if piece.first:
+            self._forms[piece.path] = self._form(piece, records, asked, roles)
+        form = self._forms[piece.path]
+        if not form.names:
+            return roles, None
+        origin = Origin(piece.path, form.line, form.header)
+        if roles is None:
+            rows = records.cells == len(form.names)
+            if piece.first and form.header:
+                rows[np.argmax(records.cells > 0)] = False
+            if asked.numbers is None and not rows.any():
+                return None, Layout(form.names, None, [], [], [], form)
+            roles = settle(
+                origin, form.names, asked, lambda places: _are_numbers(piece, records, rows, form)[places].tolist(),
+                form.names,
+            )  # fmt: skip
+        if self.names is None:
+            self.names, self.unnamed = form.names, not form.header and asked.names is None
+        return roles, locate(origin, form.names, roles, asked, form)
+
+    def _form(self, piece: Piece, records: Records, asked: Asked, roles: Roles | None) -> Form:
+        """How a file is written, by its first record."""
+        form = self._forms[piece.path]
+        filled = np.flatnonzero(records.cells)
+        if not len(filled):
+            return form
+        line = int(records.lines[filled[0]]) + 1
+        cells, wrong = cells_of(piece, records, int(filled[0]), form.delimiter)
+        texts = [cell.decode("utf-8", "replace") for cell in cells]
+        header = None
+        if asked.header is not False:
+            header = _told_header(piece.path, line, texts) if asked.header else header_of(piece.path, line, texts)
+            if header is not None and wrong is not None:
+                raise DataFileError(piece.path, BEHIND, line, wrong + 1)
+            for place, cell in enumerate(cells if header is not None else ()):
+                try:
+                    cell.decode()
+                except UnicodeDecodeError as error:
+                    raise DataFileError(piece.path, no_text(error), line, place + 1) from error
+        names = header or self._names_without_header(len(cells), asked, roles)
+        return Form(form.delimiter, header is not None, names, line)
+
+    def _names_without_header(self, width: int, asked: Asked, roles: Roles | None) -> list[str]:
+        known = asked.names or self.names or []
+        label = asked.label if roles is None else roles.label
+        for names in (known, [name for name in known if name != label]):
+            if len(names) == width:
+                return names
+        return [str(number + 1) for number in range(width)]
+
+    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
+        if layout is None or roles is None:
+            return self._no_cells(piece, layout)
+        begin = line = 0
+        if piece.first and layout.form.header:
+            records = records_of(piece, layout.form.delimiter)
+            header = int(np.argmax(records.cells > 0))
+            last = header + 1 == len(records.begins)
+            begin = records.whole if last else int(records.begins[header + 1])
+            line = records.whole_lines if last else int(records.lines[header + 1])
+        rows = Rows(piece, layout)
+        return rows.cells(rows.read(begin, line), roles, self._rooms.words)
+
+    def _no_cells(self, piece: Piece, layout: Layout | None) -> Cells:
+        """Of a piece before it is known what columns are: there is no row in it."""
+        records = records_of(piece, self._forms[piece.path].delimiter)
+        bad = []
+        if layout is not None:
+            bad = [
+                wrong_width(int(records.lines[record]), int(records.cells[record]), len(layout.names))
+                for record in np.flatnonzero(records.cells).tolist()[piece.first and layout.form.header :]
+            ]
+        if records.whole < piece.size:
+            bad.append(Bad(records.whole_lines, f"{OPEN}: close them"))
+        return no_cells(records.n_lines, bad)
+
+
+def _are_numbers(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> np.ndarray:
+    """Which columns hold numbers? If most of its cells do, those that do not are better complained of than learned."""
+    begins = records.begins[rows]
+    counts, filled = np.zeros((2, len(form.names)), np.int64)
+    with np.errstate(over="ignore"):
+        count_numbers(piece.content, begins, ord(form.delimiter), counts, filled)
+    are = (2 * counts > filled) | (filled == 0)
+    return are if form.delimiter == "," else are | _have_commas(piece, records, rows, form)
+
+
+def _have_commas(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> np.ndarray:
+    """Which columns hold numbers with a decimal comma, by the first rows? They are complained of, too."""
+    some = [cells_of(piece, records, record, form.delimiter)[0] for record in np.flatnonzero(rows)[:SOME].tolist()]
+    found = np.array([[bool(DECIMAL_COMMA.fullmatch(cell)) for cell in cells] for cells in some])
+    return 2 * found.sum(axis=0) > len(some)
+
+
+def _told_header(path: Path, line: int, cells: list[str]) -> list[str]:
+    """The names in the first row, which is a header, though they may be numbers."""
+    names = [cell.strip() for cell in cells]
+    for place, name in enumerate(names):
+        if not name or name in names[:place]:
+            raise DataFileError(path, "in a header every column needs a name of its own: mend it", line, place + 1)
+    return names
+
+
+def header_of(path: Path, line: int, cells: list[str]) -> list[str] | None:
+    """The names of the columns if the first row is a header: if none of its cells is a number."""
+    names = [cell.strip() for cell in cells]
+    if any(map(_is_number, names)):
+        counted = len(names) > 3 and names[:-1] == [str(place) for place in range(len(names) - 1)]
+        if counted and not _is_number(names[-1]):
+            what = "is this a header of column numbers, as pandas writes it? Name the columns, or leave it out"
+            raise DataFileError(path, what, line)
+        return None
+    seen: set[str] = set()
+    for place, name in enumerate(names):
+        if not name:
+            what = "this column has no name: name it, or leave it out (pandas writes its index so: use index=False)"
+            raise DataFileError(path, what, line, place + 1)
+        if name in seen:
+            raise DataFileError(path, f"a second column has the name {shown(name)}: names must differ", line, place + 1)
+        seen.add(name)
+    return names
+
+
+def _is_number(text: str) -> bool:
+    return bool(NUMBER.fullmatch(text) or NOT_FINITE.fullmatch(text))

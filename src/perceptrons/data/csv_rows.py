@@ -1,0 +1,251 @@
+"""Comma-separated values: pieces of whole records, and the cells in them. A quoted cell may go over many lines.
+
+Compiled code reads rows whose cells are plain. Any other row is read here, to find out what is wrong with it.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from perceptrons.data.source import Piece, pieces
+from perceptrons.data.table import Bad, DataFileError, no_text
+from perceptrons.data.table_columns import Cells, Faults, Layout
+from perceptrons.features.collector import Roles
+from perceptrons.features.named_rows import Workspace, local_names
+from perceptrons.features.table_rows import Coded, Strings
+from perceptrons.features.values import LARGEST, NUMBER, shown, what_is_wrong
+from perceptrons.scan.bytes import ROOM
+from perceptrons.scan.csv import UNUSED, Found, RecordPlaces, scan_records, scan_rows
+
+LONGEST_RECORD = 2**26  # bytes: quotes that are still open then were opened by mistake
+NEWLINE, RETURN, QUOTE = 10, 13, 34
+BLANK_LINES = re.compile(rb"(?:[ \t]*[\r\n])*")
+OPEN_NUMBERS = 1024  # that are left to Python at a time
+MAKE_NUMBERS = "turn text into numbers first"  # what other readers say
+BEHIND = "there is text behind the closing quotes of this cell: write quotes within a cell twice, or remove these"
+OPEN = f"quotes are opened, but not closed within {LONGEST_RECORD:,} bytes or to the end of the file"
+
+
+class Records(NamedTuple):
+    """The records of a piece: where each begins, on which line, and how many cells it has (0: only spaces)."""
+
+    begins: np.ndarray
+    lines: np.ndarray
+    cells: np.ndarray
+    n_lines: int
+    whole: int  # bytes up to a last record whose quotes stay open
+    whole_lines: int
+
+
+def records_of(piece: Piece, delimiter: str) -> Records:
+    """Find the records of a piece."""
+    content = piece.content[: piece.size]
+    room = int(np.count_nonzero(content == NEWLINE) + np.count_nonzero(content == RETURN))
+    found = RecordPlaces(*np.empty((3, room), np.int64))
+    n, n_lines, whole, whole_lines = scan_records(piece.content, piece.size, ord(delimiter), found)
+    return Records(found.begins[:n], found.lines[:n], found.cells[:n], n_lines, whole, whole_lines)
+
+
+def delimiter_of(piece: Piece, tabs: bool) -> str:
+    """What separates cells, by the first line that is not blank: a comma (a tab if `tabs`), or else ; or a tab."""
+    text = piece.content[: piece.size].tobytes()
+    begin = BLANK_LINES.match(text).end()  # type: ignore[union-attr]
+    line = text[begin : text.find(b"\n", begin) + 1].decode("utf-8", "replace")
+    usual = "\t" if tabs else ","
+    return usual if usual in line else next((other for other in ",;\t" if other in line), usual)
+
+
+def csv_pieces(path: Path, tabs: bool, prompt: bool = False) -> Iterator[tuple[Piece, str]]:
+    """The pieces of a file, joined where a quoted cell goes on, and what separates their cells.
+
+    The first has a record at least, unless the file has none. The cut depends on the bytes alone. Quotes that are never
+    closed are in the last piece, and an error behind it: nobody knows how much of what they swallow was meant.
+    """
+    kept: Piece | None = None
+    delimiter, begun, is_open = "", False, False
+    for piece in pieces(path, prompt):
+        if kept is not None:
+            piece = _joined(kept, piece)
+        kept, is_open, whole = None, False, piece.size
+        delimiter = delimiter if begun else delimiter_of(piece, tabs)
+        if not begun or QUOTE in piece.content[: piece.size]:
+            records = records_of(piece, delimiter)
+            is_open = records.whole < piece.size
+            begun = begun or bool(records.cells.any())
+            whole = records.whole if begun else 0
+        if whole < piece.size:
+            kept = Piece(path, piece.content[whole:], piece.size - whole, piece.first and not whole)
+        if whole:
+            yield piece._replace(size=whole), delimiter
+        if kept is not None and kept.size > LONGEST_RECORD:
+            break
+    if kept is not None:
+        yield kept, delimiter
+    if is_open:
+        raise DataFileError(path, f"{OPEN}: what is behind them cannot be read")
+
+
+def _joined(kept: Piece, piece: Piece) -> Piece:
+    content = np.concatenate([kept.content[: kept.size], piece.content[: piece.size], np.zeros(ROOM, np.uint8)])
+    return Piece(kept.path, content, kept.size + piece.size, kept.first)
+
+
+def cells_of(piece: Piece, records: Records, record: int, delimiter: str) -> tuple[list[bytes], int | None]:
+    """The cells of a record, and which of them has text behind its closing quotes, if one has."""
+    begin = int(records.begins[record])
+    end = int(records.begins[record + 1]) if record + 1 < len(records.begins) else records.whole
+    content = piece.content[begin:end].tobytes()
+    pattern, cells, wrong, place = _cell(delimiter), [], None, 0
+    while True:
+        cell = pattern.match(content, place)
+        assert cell is not None
+        cells.append(cell[3] if cell[1] is None else cell[1].replace(b'""', b'"'))
+        if cell[2] and cell[2].strip() and wrong is None:
+            wrong = len(cells) - 1
+        place = cell.end() + 1
+        if content[place - 1 : place] != delimiter.encode():
+            return cells, wrong
+
+
+@lru_cache
+def _cell(delimiter: str) -> re.Pattern[bytes]:
+    blank, rest = " " if delimiter == "\t" else "[ \t]", f"[^{delimiter}\r\n]*+"
+    return re.compile(f'{blank}*+"((?:[^"]|"")*+)"({rest})|({rest})'.encode())
+
+
+class Rows:
+    """The rows of a piece while they are read."""
+
+    def __init__(self, piece: Piece, layout: Layout):
+        self.piece, self.layout, self.n, self.faults, self.bad = piece, layout, 0, Faults(), list[Bad]()
+        content, width = piece.content[: piece.size], len(layout.names)
+        self.others = [*layout.categories, *([] if layout.label is None else [layout.label]), *layout.texts]
+        self.targets = np.full(width, UNUSED)
+        self.targets[layout.numbers] = np.arange(len(layout.numbers))
+        self.targets[self.others] = UNUSED - 1 - np.arange(len(self.others))
+        ends = int(np.count_nonzero(content == NEWLINE) + np.count_nonzero(content == RETURN))
+        room = min(ends, piece.size // width + 1)  # a row has a byte for every cell at least
+        self.found = Found(
+            np.empty((room, len(layout.numbers))),
+            np.empty((len(self.others), room), np.int64),
+            np.empty((len(self.others), room), np.int64),
+            np.empty(room, np.int64),
+            np.empty((OPEN_NUMBERS, 4), np.int64),
+        )
+        self.text = piece.content.copy() if QUOTE in content else piece.content  # doubled quotes are made one
+        self.more: list[bytes] = []  # cells that are not in the text as they should be
+        self.n_more = 0
+
+    def read(self, begin: int, line: int) -> int:
+        """Read all rows behind a place, which is in that line. Returns the number of lines."""
+        piece, records = self.piece, None
+        delimiter = self.layout.form.delimiter
+        while begin < piece.size:
+            with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
+                self.n, n_open, begin, line = scan_rows(
+                    self.text, begin, piece.size, line, ord(delimiter), self.targets, self.found, self.n
+                )
+            for row, column, first, last in self.found.opened[:n_open].tolist():
+                self._put_number(row, column, self.text[first:last].tobytes())
+            if begin >= piece.size:
+                break
+            records = records or records_of(piece, delimiter)
+            record = int(np.searchsorted(records.begins, begin))
+            if record == len(records.begins):  # quotes that are never closed
+                self.bad.append(Bad(records.whole_lines, f"{OPEN}: close them"))
+                return records.n_lines
+            self._read_record(records, record)
+            last_one = record + 1 == len(records.begins)
+            begin = records.whole if last_one else int(records.begins[record + 1])
+            line = records.whole_lines if last_one else int(records.lines[record + 1])
+        return line
+
+    def _read_record(self, records: Records, record: int) -> None:
+        """Read a row that is not plain."""
+        names, line, n_cells = self.layout.names, int(records.lines[record]), int(records.cells[record])
+        if n_cells != len(names) and not (len(names) == 1 and not n_cells):
+            if n_cells:
+                self.bad.append(wrong_width(line, n_cells, len(names)))
+            return
+        cells, wrong = cells_of(self.piece, records, record, self.layout.form.delimiter)
+        if wrong is not None:
+            self.bad.append(Bad(line, BEHIND, wrong + 1))
+            return
+        self.found.lines[self.n] = line
+        for column, place in enumerate(self.layout.numbers):
+            self._put_number(self.n, column, cells[place])
+        for number, place in enumerate(self.others):
+            begin = len(self.text) + self.n_more
+            self.found.begins[number, self.n], self.found.ends[number, self.n] = begin, begin + len(cells[place])
+            self.more.append(cells[place])
+            self.n_more += len(cells[place])
+        self.n += 1
+
+    def _put_number(self, row: int, column: int, cell: bytes) -> None:
+        text = cell.decode("utf-8", "replace")
+        value = float(text) if NUMBER.fullmatch(text) else np.nan
+        self.found.values[row, column] = value
+        if not abs(value) <= LARGEST:
+            what, place = what_is_wrong(text), self.layout.numbers[column]
+            if MAKE_NUMBERS in what:
+                what = f"{shown(text.strip())} is not a number: mend it, or name the column under categories"
+                what += " (--categories)"
+                first = self.piece.first and self.found.lines[row] + 1 == self.layout.form.line
+                what += "; a header has no numbers at all" if first and not self.layout.form.header else ""
+            self.faults.add(row, place + 1, f"column {shown(self.layout.names[place])}: {what}")
+
+    def cells(self, n_lines: int, roles: Roles, workspace: Workspace) -> Cells:
+        """All that was read."""
+        text, layout = self.text, self.layout
+        if self.more:
+            text = np.concatenate([text, np.frombuffer(b"".join(self.more), np.uint8), np.zeros(ROOM, np.uint8)])
+        spans = [(begins[: self.n], ends[: self.n]) for begins, ends in zip(*self.found[1:3], strict=True)]
+        n_coded = len(self.others) - len(layout.texts)
+        coded = [self._coded(text, *spans[k], self.others[k] + 1, workspace) for k in range(n_coded)]
+        labels = None if layout.label is None else coded.pop()
+        texts = [Strings(text, *span) for span in spans[n_coded:]]
+        if texts and not is_utf8(text[: len(text) if self.more else self.piece.size].tobytes()):
+            for column, place in zip(texts, layout.texts, strict=True):
+                self._check_text(column, place + 1)
+        values, lines = self.found.values[: self.n], self.found.lines[: self.n]
+        categories = dict(zip(roles.categories, coded, strict=True))
+        return Cells(n_lines, lines, values, roles.number_names, categories, [], texts, labels, self.faults, self.bad)
+
+    def _coded(
+        self, content: np.ndarray, begins: np.ndarray, ends: np.ndarray, column: int, workspace: Workspace
+    ) -> Coded:
+        codes, names = local_names(content, begins, ends, workspace)
+        arena, distinct = names.arena.tobytes(), list[str]()
+        for number, (a, b) in enumerate(pairwise(names.ends.tolist())):
+            try:
+                distinct.append(arena[a:b].decode().strip())
+            except UnicodeDecodeError as error:
+                distinct.append("")
+                for row in np.flatnonzero(codes == number).tolist():
+                    self.faults.add(row, column, no_text(error))
+        return Coded(codes, distinct)
+
+    def _check_text(self, texts: Strings, column: int) -> None:
+        for row, (begin, end) in enumerate(zip(texts.begin.tolist(), texts.end.tolist(), strict=True)):
+            try:
+                texts.content[begin:end].tobytes().decode()
+            except UnicodeDecodeError as error:
+                self.faults.add(row, column, no_text(error))
+
+
+def wrong_width(line: int, cells: int, width: int) -> Bad:
+    what = f"{cells} cell{'s' if cells > 1 else ''} here, but {width} in the first row: every row needs the same number"
+    return Bad(line, f"{what}; a comma within a cell needs quotes around it", min(cells, width) + 1)
+
+
+def is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

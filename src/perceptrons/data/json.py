@@ -1,0 +1,221 @@
+"""JSON Lines: an object a line. pyarrow reads pieces that are as the first block was, Python's parser the others."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+
+from perceptrons.data.arrow import coded, is_list, listed_features, one_chunk, strings, values_of
+from perceptrons.data.records import FULL, Form, Key, Record, RecordFormat
+from perceptrons.data.source import Piece, pieces
+from perceptrons.data.table import Bad, no_text
+from perceptrons.data.table_columns import Cells, Faults, Layout
+from perceptrons.features.collector import Known, Roles
+from perceptrons.features.values import LARGEST, Twice, is_label, shown
+
+NULL_BEHIND = re.compile(rb"\}\s*null")  # an example that is null, at which pyarrow 26 crashes
+TYPES = {
+    "string": pa.string(), "bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "list": pa.list_(pa.string()),
+}  # fmt: skip
+NEWLINE, RETURN, BRACE, CLOSING_BRACE = b"\n\r{}"
+DEPTH = 16  # of objects within objects that pyarrow is given
+
+
+class Shape(NamedTuple):
+    """What pyarrow is told of the records."""
+
+    schema: Any
+    paths: dict[str, tuple[str, ...]]
+    dotted: list[bytes]  # keys within keys, as they would look if they were keys themselves
+
+
+class JsonTable(RecordFormat):
+    """JSON Lines."""
+
+    def records(self, piece: Piece) -> list[Record]:
+        lines = piece.content[: piece.size].tobytes().split(b"\n")
+        return [_record(number, line) for number, line in enumerate(lines) if line.strip()]
+
+    def n_lines(self, piece: Piece) -> int:
+        return int(np.count_nonzero(piece.content[: piece.size] == NEWLINE))
+
+    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+        return pieces(path, prompt)
+
+    def form(self, keys: dict[str, Key], n: int, known: Known) -> Form:
+        return Form(known, _shape(keys, n, known))
+
+    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
+        if layout is not None and layout.form.shape is not None:
+            cells = _read_fast(piece, *layout.form)
+            if cells is not None:
+                return cells
+        return super().cells(piece, roles, layout)
+
+
+def _shape(keys: dict[str, Key], n: int, known: Known) -> Shape | None:
+    """What pyarrow can be told, if it can read such records."""
+    roles, numbers = known.roles, set(known.roles.numbers)
+    used = dict.fromkeys(
+        [*roles.numbers, *roles.categories, *roles.texts, *([] if roles.label is None else [roles.label])]
+    )
+    others = {} if known.closed else {name: None for name in keys if name not in used}
+    if known.sparse or sum(key.kinds.total() for key in keys.values()) < FULL * n * len(used | others):
+        return None
+    tree: dict[str, Any] = {}
+    paths = {}
+    for name in (*used, *others):
+        key = keys.get(name, Key({(name,)}, Counter()))
+        as_numbers = name in numbers or (name in others and {*key.kinds} <= {"int", "float", "null"})
+        kind = pa.float64() if as_numbers else _type(key.kinds)
+        if name in others and name not in known.ignore:  # always null, up to now
+            kind = pa.null()
+        if key.kinds["list"] and name in (roles.label, *roles.texts):
+            return None
+        if kind is None or len(key.paths) > 1 or (name not in keys and "." in name):
+            return None
+        (paths[name],) = key.paths
+        if len(paths[name]) > DEPTH:
+            return None
+        branch = tree
+        for part in paths[name][:-1]:
+            branch = branch.setdefault(part, {})
+            if not isinstance(branch, dict):
+                return None
+        if paths[name][-1] in branch:
+            return None
+        branch[paths[name][-1]] = kind
+    dotted = [json.dumps(name, ensure_ascii=False).encode() for name, path in paths.items() if len(path) > 1]
+    return Shape(pa.schema(list(_struct(tree))), paths, dotted)
+
+
+def _type(kinds: Counter[str]) -> Any:
+    """The type of Arrow that holds all values, if there is one."""
+    seen = {kind for kind in kinds if kinds[kind] and kind != "null"} or {"string"}
+    if seen == {"int", "float"}:
+        return None  # 1 and 1.0 would be the same category
+    return TYPES.get(seen.pop()) if len(seen) == 1 else None
+
+
+def _struct(tree: dict[str, Any]) -> Any:
+    return pa.struct([(name, _struct(kind) if isinstance(kind, dict) else kind) for name, kind in tree.items()])
+
+
+def _read_fast(piece: Piece, known: Known, shape: Shape) -> Cells | None:
+    """What pyarrow reads; None if only Python's parser can tell what is there, or what is wrong with it."""
+    text = piece.content[: piece.size]
+    lines = _lines(text)
+    if lines is None:
+        return None
+    content = text.tobytes()
+    nulls = b"null" in content
+    if (nulls and NULL_BEHIND.search(content)) or any(name in content for name in shape.dotted):
+        return None
+    try:
+        content.decode()
+        columns = _columns(content, shape, "ignore" if known.closed else "error")
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return None
+    if any(len(column) != len(lines) for column in columns.values()):
+        return None
+    return _cells(columns, known, lines, int(np.count_nonzero(text == NEWLINE)), nulls)
+
+
+def _lines(text: np.ndarray) -> np.ndarray | None:
+    """The numbers of the lines that are not empty; None if not all are of the form {...}, or there is none.
+
+    Between } and { on the next line there can be no comma, so that such lines are whole values: if pyarrow finds as
+    many values as there are lines, each line is one.
+    """
+    ends = np.flatnonzero(text == NEWLINE)
+    begins = np.concatenate([[0], ends[:-1] + 1])
+    ends -= (text[ends - 1] == RETURN) & (ends > begins)
+    lines = np.flatnonzero(ends > begins)
+    sound = (text[begins[lines]] == BRACE).all() and (text[ends[lines] - 1] == CLOSING_BRACE).all()
+    return lines if sound and len(lines) else None
+
+
+def _columns(content: bytes, shape: Shape, unexpected: str) -> dict[str, Any]:
+    table = pyarrow.json.read_json(
+        pa.BufferReader(content),
+        pyarrow.json.ReadOptions(use_threads=False, block_size=len(content) + 1),
+        pyarrow.json.ParseOptions(explicit_schema=shape.schema, unexpected_field_behavior=unexpected),
+    )
+    columns = {}
+    for name, (first, *rest) in shape.paths.items():
+        column = one_chunk(table.column(first))
+        columns[name] = pc.struct_field(column, rest) if rest else column
+    return columns
+
+
+def _cells(columns: dict[str, Any], known: Known, lines: np.ndarray, n_lines: int, nulls: bool) -> Cells | None:
+    """The columns by their roles. nulls: may what is not there be a null?"""
+    roles = known.roles
+    features = [*roles.numbers, *roles.categories]
+    required = set(roles.required())
+    if any(columns[name].null_count for name in features if nulls or name in required):
+        return None
+    numbers = np.zeros((len(lines), len(roles.numbers)))
+    for place, name in enumerate(roles.numbers):
+        numbers[:, place] = values_of(columns[name].fill_null(0.0))
+    if not (np.abs(numbers) <= LARGEST).all():
+        return None
+    categories, further = {}, []
+    for name in roles.categories:
+        column = columns[name]
+        if not is_list(column.type):
+            categories[name] = coded(column, absent=True)
+            continue
+        if nulls and pc.list_flatten(column).null_count:
+            return None
+        further.append(listed_features(column, name))
+    labels = None
+    if roles.label is not None:
+        labels = coded(columns[roles.label], absent=True)
+        if known.need_labels and (
+            labels.codes.min() < 0 or not all(is_label(text.strip()) for text in labels.distinct)
+        ):
+            return None
+    texts = [strings(columns[name]) for name in roles.texts]
+    return Cells(n_lines, lines, numbers, roles.number_names, categories, further, texts, labels, Faults(), [])
+
+
+def _record(number: int, line: bytes) -> Record:
+    try:
+        text = line.decode()
+        value = DECODER.decode(text)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeDecodeError as error:
+        return Record(number, "", None, Bad(number, no_text(error), error.start + 1))
+    except UnicodeEncodeError:
+        what = "half of a surrogate pair, as \\ud800, is no text: mend it, or remove the record"
+        return Record(number, text, None, Bad(number, what, max(text.lower().find("\\ud"), 0) + 1))
+    except json.JSONDecodeError as error:
+        what = f"this is no JSON ({error.msg}): mend or remove the line"
+        return Record(number, text, None, Bad(number, what, error.colno))
+    except (RecursionError, ValueError):  # ValueError: a whole number of more than 4,300 digits
+        return Record(number, text, None, Bad(number, "too deep, or with too long a number: mend or remove the line"))
+    if not isinstance(value, dict):
+        what = f'{shown(text.strip())} is no object: give one for each example, as {{"label": 1, "height": 1.5}}'
+        return Record(number, text, None, Bad(number, what))
+    return Record(number, text, value)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    twice = Twice(found)
+    twice.keys_twice = frozenset(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+    return twice
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_object)

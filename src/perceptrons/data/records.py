@@ -1,0 +1,264 @@
+"""Tables of records or in memory: what the keys of records are, dicts, and frames of pandas, polars and pyarrow."""
+
+import json
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.data.source import InMemory, Piece
+from perceptrons.data.table import Bad
+from perceptrons.data.table_columns import (
+    USUAL_LABELS,
+    Asked,
+    Cells,
+    Faults,
+    Layout,
+    Origin,
+    TableFormat,
+    likely_labels,
+    locate,
+    no_cells,
+    settle,
+    text_columns,
+)
+from perceptrons.features.collector import NUMBER, Collector, Known, MisfitError, Roles
+from perceptrons.features.values import LARGEST, did_you_mean, is_missing, kind_of, leaves, listed, shown
+
+FULL = 0.25  # of the cells of a table of all keys: with fewer, columns would be mostly empty
+ROWS = 2**16  # of a piece
+NOT_FEATURES = "features are numbers or strings: turn it into such, or leave it out (ignore)"
+
+
+class Record(NamedTuple):
+    """A line, and what is wrong with it, or its object."""
+
+    line: int
+    text: str
+    value: Any
+    bad: Bad | None = None
+
+
+class Key(NamedTuple):
+    """What the first block says of a key."""
+
+    paths: set[tuple[str, ...]]
+    kinds: Counter[str]
+
+
+class Form(NamedTuple):
+    """What is known of the records of a file."""
+
+    known: Known
+    shape: Any = None  # the format's own
+
+
+class RecordFormat(TableFormat):
+    """Records whose keys are columns. What is known of keys is the form of the layout."""
+
+    @abstractmethod
+    def records(self, piece: Piece) -> list[Record]:
+        """The records of a piece."""
+
+    @abstractmethod
+    def n_lines(self, piece: Piece) -> int:
+        """The number of lines of a piece."""
+
+    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+        records = [record for record in self.records(piece) if record.bad is None]
+        if not records:
+            return roles, None
+        keys = _keys(records)
+        if roles is None:
+            roles = _settle(Origin(piece.path, records[0].line + 1), keys, len(records), asked)
+        sparse = _is_sparse(keys, len(records), roles) and not roles.only_numbers
+        self._report_unknown(keys, roles, asked, sparse)
+        known = Known(roles, frozenset(asked.ignore), asked.closed, asked.need_labels, sparse)
+        label = None if roles.label is None else 0
+        return roles, Layout([], label, [], [], [], self.form(keys, len(records), known))
+
+    def form(self, keys: dict[str, Key], n: int, known: Known) -> Any:
+        """What is known of n records, for `cells`."""
+        return Form(known)
+
+    def _report_unknown(self, keys: dict[str, Key], roles: Roles, asked: Asked, sparse: bool) -> None:
+        """Keys that a model does not know are left out, but not in silence: one may be misspelt."""
+        if asked.further is None or sparse:
+            return
+        known = {*roles.numbers, *roles.categories, *roles.texts, *asked.ignore, roles.label}
+        lacking = [name for name in known if name and name not in keys]
+        unknown = [name for name in keys if name not in known and name not in asked.further]
+        for name in unknown:
+            hint = did_you_mean(name, lacking)
+            self.notices.setdefault(name, f"key {shown(name)} is unknown to the model and left out{hint}")
+
+    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
+        records = self.records(piece)
+        bad = [record.bad for record in records if record.bad is not None]
+        sound = [record for record in records if record.bad is None]
+        if layout is None:
+            return no_cells(self.n_lines(piece), bad)
+        collector, faults = Collector(len(sound), layout.form.known), Faults()
+        for row, record in enumerate(sound):
+            misfit = collector.take(row, record.value)
+            if misfit is not None:
+                key = json.dumps(misfit.path[-1], ensure_ascii=False) if misfit.path else record.text
+                faults.add(row, record.text.find(key) + 1 or 1, misfit.what)
+        return Cells(
+            self.n_lines(piece),
+            np.fromiter((record.line for record in sound), np.int64),
+            collector.numbers,
+            collector.number_names,
+            collector.categories(),
+            collector.further(),
+            collector.texts(),
+            collector.labels(),
+            faults,
+            bad,
+        )
+
+
+def _keys(records: list[Record]) -> dict[str, Key]:
+    keys: dict[str, Key] = {}
+    for record in records:
+        for path, value, _ in leaves(record.value):
+            key = keys.setdefault(".".join(path), Key(set(), Counter()))
+            key.paths.add(path)
+            key.kinds[kind_of(value)] += 1
+    return keys
+
+
+def _settle(origin: Origin, keys: dict[str, Key], n: int, asked: Asked) -> Roles:
+    seen = [name for name, key in keys.items() if key.kinds.total() > key.kinds["null"]]
+    named = [*asked.categories, *asked.ignore]
+    if asked.numbers is not None:
+        named += [*asked.numbers, *text_columns(seen, asked), *([] if asked.label is None else [asked.label])]
+    if asked.model is not None:
+        named += asked.model.names or []
+    names = list(dict.fromkeys([*seen, *named]))
+
+    def is_number(places: list[int]) -> list[bool]:
+        kinds = [keys[names[place]].kinds for place in places]
+        return [2 * (each["int"] + each["float"]) > each.total() - each["null"] for each in kinds]
+
+    if asked.model is not None and asked.model.names is None:
+        raise origin.error("the model knows its features by position, and keys of records have none: give a table")
+    labels = [name for name in reversed(USUAL_LABELS) if name in seen]
+    if asked.label is None and asked.need_labels and not labels and asked.model is None:
+        usual = f"{', '.join(USUAL_LABELS[:-1])} or {USUAL_LABELS[-1]}"
+        what = f"no key is called {usual}: name the key of the label with label_column (--label-column)"
+        raise origin.error(f"{what}; there are {listed(seen, 10)}")
+    roles = settle(origin, names, asked, is_number, labels)
+    if asked.optional is None or asked.numbers is None:
+        always = {name for name in seen if keys[name].kinds.total() == n}
+        every = _is_sparse(keys, n, roles)
+        features = [*roles.numbers, *roles.categories]
+        roles = roles._replace(optional=[name for name in features if every or name not in always])
+    return roles
+
+
+def _is_sparse(keys: dict[str, Key], n: int, roles: Roles) -> bool:
+    """Do records lack most of the features that others have?"""
+    features = [*roles.numbers, *roles.categories]
+    return sum(keys[name].kinds.total() for name in features if name in keys) < FULL * n * len(features)
+
+
+class RecordTable(RecordFormat):
+    """A list of dicts."""
+
+    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+        assert isinstance(path, InMemory)
+        for begin in range(0, len(path.examples), ROWS):
+            rows: Any = path.examples[begin : begin + ROWS]
+            yield Piece(path, rows, len(rows), begin == 0)
+
+    def records(self, piece: Piece) -> list[Record]:
+        return [
+            Record(row, "", {str(key): _plain(value) for key, value in record.items()})
+            for row, record in enumerate(piece.content)
+        ]
+
+    def n_lines(self, piece: Piece) -> int:
+        return piece.size
+
+
+class FrameTable(TableFormat):
+    """A frame of pandas or polars, or a table of pyarrow."""
+
+    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+        assert isinstance(path, InMemory)
+        frame = path.examples
+        names = list(getattr(frame, "column_names", frame.columns))
+        for name, times in Counter(map(str, names)).items():
+            if times > 1:
+                raise Origin(path).error(f"two columns have the name {shown(name)}: names must differ")
+        self._categories = {str(name) for name in names if str(getattr(frame[name], "dtype", "")) == "category"}
+        columns = {str(name): np.asarray(frame[name]) for name in names}
+        for begin in range(0, max(frame.shape[0], 1), ROWS):
+            part: Any = {name: values[begin : begin + ROWS] for name, values in columns.items()}
+            yield Piece(path, part, min(ROWS, frame.shape[0] - begin), begin == 0)
+
+    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+        columns: Any = piece.content
+        names, origin, self._need_labels = list(columns), Origin(piece.path), asked.need_labels
+        if roles is None:
+            roles = settle(
+                origin, names, asked, lambda places: [self._is_number(names[place], columns) for place in places],
+                likely_labels(names),
+            )  # fmt: skip
+        layout = locate(origin, names, roles, asked)
+        for place in layout.used():
+            kind = columns[names[place]].dtype
+            if kind.kind in "mMcV" and place not in (layout.label, *layout.texts):
+                raise origin.error(f"column {shown(names[place])} holds {kind}, but {NOT_FEATURES}")
+        return roles, layout
+
+    def _is_number(self, name: str, columns: dict[str, np.ndarray]) -> bool:
+        """Does a column hold numbers? In one of objects, as more than half of the values are."""
+        values = columns[name]
+        if name in self._categories or values.dtype.kind != "O":
+            return name not in self._categories and values.dtype.kind in "iuf"
+        kinds = Counter(kind_of(_plain(value)) for value in values.tolist())
+        return 2 * (kinds["int"] + kinds["float"]) > kinds.total() - kinds["null"]
+
+    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
+        assert roles is not None
+        assert layout is not None
+        columns: Any = piece.content
+        n, faults = piece.size, Faults()
+        known = Known(roles, frozenset(), closed=True, need_labels=self._need_labels, sparse=False)
+        collector = Collector(n, known)
+        for place in layout.used():
+            _put_column(collector, layout.names[place], columns[layout.names[place]], place + 1, faults)
+        numbers = collector.numbers
+        if layout.numbers and all(columns[layout.names[place]].dtype == np.float32 for place in layout.numbers):
+            numbers = numbers.astype(np.float32)
+        labels = None if layout.label is None else collector.labels()
+        parts = collector.categories(), collector.further(), collector.texts(), labels
+        return Cells(n, np.arange(n), numbers, collector.number_names, *parts, faults, [])
+
+
+def _put_column(collector: Collector, name: str, values: np.ndarray, column: int, faults: Faults) -> None:
+    """Put the values of a column where they belong; those that do not fit are faults."""
+    role, place = collector.role_of[name]
+    if role == NUMBER and values.dtype.kind in "iuf":
+        with np.errstate(invalid="ignore"):
+            sound = bool((np.abs(amounts := values.astype(np.float64)) <= LARGEST).all())
+        if sound:
+            collector.numbers[:, place] = amounts
+            return
+    for row, value in enumerate(values.tolist()):
+        try:
+            collector.put(row, name, role, place, _plain(value))
+        except MisfitError as error:
+            faults.add(row, column, f"column {shown(name)}: {error}")
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON would have it."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.item() if isinstance(value, np.generic) else value.tolist()
+    return None if is_missing(value) else value

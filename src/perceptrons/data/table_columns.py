@@ -1,0 +1,367 @@
+"""The columns of a table: what they are, label, numbers, categories or texts, and how their cells become rows.
+
+What they are is settled by the first block; each format of tables (a `TableFormat`) then gives the cells of a piece.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.data.source import Piece
+from perceptrons.data.table import Bad, DataFileError, Parsed, Texts
+from perceptrons.features.collector import Roles
+from perceptrons.features.named_rows import Local, Workspace
+from perceptrons.features.table_rows import Coded, Further, Named, Strings, cut_columns, name_features
+from perceptrons.features.values import did_you_mean, is_label, listed, no_label, shown
+from perceptrons.inspection.wording import count
+from perceptrons.scan.words import Rule
+
+USUAL_LABELS = ("label", "y", "target", "class")
+LARGEST_NARROW = 1e30
+
+
+class ModelColumns(NamedTuple):
+    """The features of a model that learned from arrays: numbers, by name or by position."""
+
+    names: list[str] | None
+    n_features: int
+
+
+class Asked(NamedTuple):
+    """What the caller of `TableReader` said of the columns; see there."""
+
+    label: str | None
+    texts: list[str] | str | None
+    numbers: list[str] | None
+    categories: list[str]
+    ignore: list[str]
+    names: list[str] | None
+    header: bool | None
+    need_labels: bool
+    closed: bool  # have features that are not named here no column, so that nobody need look at them?
+    optional: list[str] | None = None  # columns that a record may lack; None: not known
+    # other keys that have columns in the model that is to predict, if there is one
+    further: frozenset[str] | None = None
+    model: ModelColumns | None = None  # the model that is to predict, if it did not learn from files
+
+
+class Layout(NamedTuple):
+    """Where the columns lie in a file; places count from 0."""
+
+    names: list[str]
+    label: int | None
+    numbers: list[int]
+    categories: list[int]
+    texts: list[int]
+    form: Any = None  # the format's own
+
+    def used(self) -> list[int]:
+        """All places that are looked at."""
+        return sorted({*self.numbers, *self.categories, *self.texts, *([] if self.label is None else [self.label])})
+
+
+class Origin(NamedTuple):
+    """A file, for messages."""
+
+    path: Path
+    line: int | None = None
+    header: bool = True
+
+    def error(self, what: str, place: int = 0) -> DataFileError:
+        return DataFileError(self.path, what, self.line, place + 1)
+
+
+def settle(
+    origin: Origin,
+    names: list[str],
+    asked: Asked,
+    is_number: Callable[[list[int]], list[bool]],
+    labels: list[str],
+) -> Roles:
+    """Decide what columns of these names are.
+
+    is_number: for columns at these places, by what they hold. labels: columns that may be the label if none is named,
+    the likeliest last.
+    """
+    texts = text_columns(names, asked)
+    if asked.model is not None:
+        return _roles_for(origin, names, asked, asked.model)
+    if asked.numbers is not None:
+        label = _label(origin, names, asked, labels, {*asked.numbers, *asked.categories, *texts})
+        return Roles(label, list(asked.numbers), list(asked.categories), texts, asked.optional or [])
+    _all_there(origin, names, [*texts, *asked.categories, *asked.ignore])
+    label = _label(origin, names, asked, labels, {*asked.categories, *asked.ignore, *texts})
+    if label in texts:
+        raise origin.error(f"column {shown(str(label))} cannot be both label and text: name one of them otherwise")
+    others, told = {label, *asked.ignore, *texts}, set(asked.categories)
+    features = [place for place, name in enumerate(names) if name not in others]
+    undecided = [place for place in features if names[place] not in told]
+    numbers = {place for place, number in zip(undecided, is_number(undecided), strict=True) if number}
+    roles = Roles(
+        label,
+        [names[place] for place in features if place in numbers],
+        [names[place] for place in features if place not in numbers],
+        texts,
+        [],
+    )
+    _check_names(origin, roles)
+    return roles
+
+
+def _roles_for(origin: Origin, names: list[str], asked: Asked, model: ModelColumns) -> Roles:
+    """The columns for a model that learned from arrays: by name where there are names, otherwise by position."""
+    label, n = None if asked.label is None else _label(origin, names, asked, [], set()), model.n_features
+    if model.names is not None and (origin.header or set(model.names) <= {*names}):
+        known, features = set(model.names), model.names
+        missing = [name for name in model.names if name not in {*names}]
+        if missing:
+            what = f"the header lacks {listed(missing)}, which the model was trained on: add what is missing"
+            raise origin.error(what)
+        others = [name for name in names if name not in known]
+        if label is None and others and (others[-1] == names[-1] or len(others) == 1):
+            label = others[-1]
+    else:
+        if label is None and len(names) == n + 1:
+            label = names[-1]
+        features = [name for name in names if name != label]
+        if len(features) != n:
+            what = f"{count(len(names), 'column')} here, but the model has {count(n, 'feature')}"
+            raise origin.error(f"{what}: give one column for each, and if you like the label behind them")
+    if label is None and asked.need_labels:
+        raise origin.error("there is no label column: add it, or name it with label_column (--label-column)")
+    return Roles(label, list(features), [], [], [])
+
+
+def _check_names(origin: Origin, roles: Roles) -> None:
+    """No two columns may make features of one name."""
+    categories = set(roles.categories)
+    for name in (*roles.numbers, *roles.categories):
+        for place, letter in enumerate(name):
+            if letter == "=" and name[:place] in categories:
+                both = f"{shown(name[:place])} and {shown(name)}"
+                raise origin.error(f"columns {both} could make features of the same name: rename one")
+
+
+def locate(origin: Origin, names: list[str], roles: Roles, asked: Asked, form: Any = None) -> Layout:
+    """Where the columns of these roles are in another file."""
+    place_of = {name: place for place, name in enumerate(names)}
+    label = None if roles.label is None else place_of.get(roles.label)
+    used = {*roles.numbers, *roles.categories, *roles.texts}
+    missing = [name for name in (*roles.numbers, *roles.categories, *roles.texts) if name not in place_of]
+    if label is None and asked.need_labels and not missing and roles.label is not None:
+        what = f"no column is called {shown(roles.label)}: there are {listed(names)}"
+        raise origin.error(f"{what}: name that of the labels with label_column (--label-column)")
+    if label is None and asked.need_labels:
+        missing += ["the label" if roles.label is None else roles.label]
+    if missing and not origin.header:
+        what = f"there is no header, so where are {listed(missing)}? Give one, or as many columns as in training"
+        raise origin.error(what)
+    if missing:
+        hints = "".join(did_you_mean(name, [one for one in names if one not in used]) for name in missing[:1])
+        where = "the first file has" if asked.numbers is None else "the model was trained on"
+        raise origin.error(f"there is no column {listed(missing)}, which {where}{hints}: add what is missing")
+    if not roles.numbers and not roles.categories and not roles.texts:
+        raise origin.error("there is only one column: give a label and at least one feature, separated by commas")
+    numbers, categories, texts = (
+        [place_of[name] for name in part] for part in (roles.numbers, roles.categories, roles.texts)
+    )
+    return Layout(names, label, numbers, categories, texts, form)
+
+
+def text_columns(names: list[str], asked: Asked) -> list[str]:
+    """The columns of text, each once: names, or several names separated by commas."""
+    given = [asked.texts] if isinstance(asked.texts, str) else asked.texts or []
+    parts = [[name] if name in names else [part.strip() for part in name.split(",")] for name in given]
+    return list(dict.fromkeys(name for part in parts for name in part))
+
+
+def likely_labels(names: list[str]) -> list[str]:
+    """The names of columns, those last that labels usually have."""
+    return [name for name in names if name not in USUAL_LABELS] + [
+        name for name in reversed(USUAL_LABELS) if name in names
+    ]
+
+
+def _all_there(origin: Origin, names: list[str], wanted: list[str]) -> None:
+    for name in wanted:
+        if name not in names:
+            raise origin.error(f"no column is called {shown(name)}: there are {listed(names)}")
+
+
+def _label(origin: Origin, names: list[str], asked: Asked, labels: list[str], taken: set[str]) -> str | None:
+    if asked.label is None:
+        free = [name for name in labels if name not in taken]
+        return free[-1] if free and (asked.numbers is None or asked.need_labels) else None
+    if asked.label in names:
+        return asked.label
+    if asked.label.isascii() and asked.label.isdecimal() and 1 <= int(asked.label) <= len(names):
+        return names[int(asked.label) - 1]
+    if not asked.need_labels or asked.numbers is not None:
+        return asked.label
+    if not origin.header:
+        what = (
+            f"there is no header, so no column is called {shown(asked.label)}: give its number, from 1 to {len(names)}"
+        )
+    else:
+        what = f"no column is called {shown(asked.label)}: there are {listed(names)}"
+    raise origin.error(what)
+
+
+class Faults:
+    """What is wrong with the rows of a piece: of each row the first cell that is."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, tuple[int, str]] = {}
+
+    def add(self, row: int, column: int, what: str) -> None:
+        if row not in self.rows or column < self.rows[row][0]:
+            self.rows[row] = column, what
+
+
+class Cells(NamedTuple):
+    """The cells of a piece that count, by their roles."""
+
+    n_lines: int
+    lines: np.ndarray  # int64 (rows,): where each begins, from 0
+    numbers: np.ndarray  # (rows, numbers)
+    number_names: list[str]
+    categories: dict[str, Coded]
+    further: list[Further]
+    texts: list[Strings]  # of each column of texts
+    labels: Coded | None
+    faults: Faults
+    bad: list[Bad]  # records that are not even rows
+
+
+def no_cells(n_lines: int, bad: list[Bad]) -> Cells:
+    """Those of a piece without a row."""
+    return Cells(n_lines, np.empty(0, np.int64), np.empty((0, 0)), [], {}, [], [], None, Faults(), bad)
+
+
+class Rows(NamedTuple):
+    """The rows of a piece; `named` is None where all are arrays of numbers, `words` where there is no text."""
+
+    values: np.ndarray
+    named: Named | None
+    words: Local | None
+
+
+class Shape(NamedTuple):
+    """What rows are wanted."""
+
+    dense: bool  # arrays
+    narrow: bool  # of float32, in which features may share columns
+    need_labels: bool
+    prefixes: list[str]  # of the words of each column of texts; none: the texts of a row are one text
+
+
+def to_rows(cells: Cells, layout: Layout, shape: Shape, rule: Rule | None, workspace: Workspace) -> Parsed:
+    """What a reader makes of the cells; rows with a fault are left out."""
+    column = (layout.label or 0) + 1
+    if cells.labels is not None:
+        cells = cells._replace(labels=_checked(cells.labels, column, cells.faults, shape.need_labels))
+    for part in cells.further if shape.dense else ():
+        for row, code in zip(part.rows.tolist(), part.codes.tolist(), strict=True):
+            what = "comes here for the first time: name it under numbers or categories, or leave it out (ignore)"
+            cells.faults.add(row, 1, f"key {shown(part.names[code])} {what}")
+    if shape.narrow:
+        _find_large(cells, layout)
+    bad = list(cells.bad)
+    if cells.faults.rows:
+        bad += [Bad(int(cells.lines[row]), what, column) for row, (column, what) in cells.faults.rows.items()]
+        cells = _without(cells, cells.faults)
+    named = None if shape.dense else name_features(*cells[2:6], workspace)
+    words = cut_columns(cells.texts, shape.prefixes, rule, workspace) if rule is not None and cells.texts else None
+    labels = None if cells.labels is None else _occurring(cells.labels, column)
+    return Parsed(cells.n_lines, cells.lines, labels, Rows(cells.numbers, named, words), None, bad)
+
+
+def _find_large(cells: Cells, layout: Layout) -> None:
+    """Numbers that float32 cannot hold, or not together with others."""
+    what = f"is too large (at most {LARGEST_NARROW:.0e} where features are hashed or words): scale the values"
+    for row, place in np.argwhere(np.abs(cells.numbers) > LARGEST_NARROW).tolist():
+        column = layout.numbers[place] + 1 if layout.numbers else 1
+        cells.faults.add(row, column, f"{shown(str(cells.numbers[row, place]))} {what}")
+    for part in cells.further:
+        for at in np.flatnonzero(np.abs(part.amounts) > LARGEST_NARROW).tolist():
+            cells.faults.add(int(part.rows[at]), 1, f"{shown(str(part.amounts[at]))} {what}")
+
+
+def _occurring(labels: Coded, column: int) -> Texts:
+    """The labels, of the distinct ones only those that are left."""
+    there = np.flatnonzero(np.bincount(labels.codes, minlength=len(labels.distinct)))
+    number_of = np.zeros(len(labels.distinct), np.int32)
+    number_of[there] = np.arange(len(there))
+    return Texts(number_of[labels.codes], [labels.distinct[code] for code in there.tolist()], column)
+
+
+def _checked(labels: Coded, column: int, faults: Faults, need_labels: bool) -> Coded | None:
+    """The labels without spaces around them, each distinct one once.
+
+    Those that are none are faults, or, if labels are not needed, leave all rows without labels.
+    """
+    number_of = {"": 0}
+    codes = np.array([*(number_of.setdefault(text.strip(), len(number_of)) for text in labels.distinct), 0], np.int32)
+    codes = codes[labels.codes]  # code -1, for none, is the last
+    texts = list(number_of)
+    missing = [number for number, text in enumerate(texts) if not is_label(text)]
+    for row in np.flatnonzero(np.isin(codes, missing)).tolist():
+        if not need_labels:
+            return None
+        if row in faults.rows:
+            continue
+        faults.add(row, column, f"{no_label(texts[codes[row]])}: give one, or remove the record")
+    return Coded(codes, texts)
+
+
+def _without(cells: Cells, faults: Faults) -> Cells:
+    """The rows that have no fault."""
+    keep = np.ones(len(cells.lines), bool)
+    keep[list(faults.rows)] = False
+    row_of = np.cumsum(keep) - 1
+    further = [
+        Further(row_of[part.rows[there]], part.codes[there], part.amounts[there], part.names)
+        for part in cells.further
+        for there in (keep[part.rows],)
+    ]
+    labels = cells.labels
+    return cells._replace(
+        lines=cells.lines[keep],
+        numbers=cells.numbers[keep],
+        categories={name: Coded(codes[keep], distinct) for name, (codes, distinct) in cells.categories.items()},
+        further=further,
+        texts=[Strings(content, begin[keep], end[keep]) for content, begin, end in cells.texts],
+        labels=None if labels is None else Coded(labels.codes[keep], labels.distinct),
+    )
+
+
+class TableFormat(ABC):
+    """A format of tables. One instance serves all files of a reader, once."""
+
+    names: list[str] | None = None  # of the columns of the first file, where a file may be without names
+    unnamed = False  # has the first file no names?
+
+    def __init__(self) -> None:
+        self.notices: dict[str, str] = {}  # what somebody should be told of columns, by their names
+
+    @abstractmethod
+    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+        """Cut a file into pieces of whole records, of bounded size."""
+
+    @abstractmethod
+    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+        """What the columns are, unless it is settled, and where they are in the file that begins with this piece.
+
+        Where the piece does not tell, the next one is asked: roles are None then, or the layout if no name is known.
+        """
+
+    def nothing(self, path: Path) -> tuple[str, int]:
+        """What is wrong where there is no example, and the line."""
+        return "there is no example in it: give a record for each", 1
+
+    @abstractmethod
+    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
+        """Read a piece; runs in several threads at once."""

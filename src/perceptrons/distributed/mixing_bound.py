@@ -1,0 +1,188 @@
+"""How many epochs mixing can take on separable data, beside those that it took (McDonald, Hall and Mann 2010).
+
+With k_{i,n} updates of shard i in epoch n, from zeros, separable with margin gamma and radius R:
+
+    sum over n and i of mu_{i,n} k_{i,n} <= (R^2 + 2 m / eta) / gamma^2 = B        (m: the margin demanded; 0 for most)
+
+Mixing by mistakes, every epoch with an update adds at least 1 to the sum, so there are at most B of them, as many as on
+one machine. Mixing uniformly it adds at least 1 / shards, so there are at most shards * B.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from perceptrons.distributed.clients import connected
+from perceptrons.distributed.linear_shards import shards_again
+from perceptrons.distributed.shards import Shards
+from perceptrons.linear import Perceptron
+from perceptrons.rows import Sparse
+from perceptrons.theory.bounds import augmented, safe_margins, safe_radius, unit
+from perceptrons.theory.examples import Examples
+from perceptrons.theory.model_bound import join, refuse_parameters
+
+AT_ONCE = 2**22  # numbers looked at together
+
+
+@dataclass(frozen=True, eq=False)
+class MixingBound:
+    """The theorem beside a run.
+
+    Attributes
+    ----------
+    epochs : int
+        With updates, at most.
+    made : int
+        Epochs with updates that the run had.
+    at_most, sum : float
+        Of the updates of all shards and epochs, each times the share of its shard in the mix: allowed, and made.
+    radius, margin : float
+        R and gamma, those of the direction that the run found: the largest margin may be larger, and the bound lower.
+    shards : int
+    mixing : str
+    """
+
+    epochs: int
+    made: int
+    at_most: float
+    sum: float
+    radius: float
+    margin: float
+    shards: int
+    mixing: str
+
+    @property
+    def holds(self) -> bool:
+        return self.made <= self.epochs and self.sum <= self.at_most * (1 + 1e-12)
+
+    def explain(self) -> str:
+        """The comparison in words."""
+        times = f"{self.shards} times " if self.mixing == "uniform" and self.shards > 1 else ""
+        return (
+            f"{self.made:,} epoch{'s' * (self.made != 1)} with updates, at most {self.epochs:,} possible: "
+            f"{times}(R / gamma)^2 with the radius R = {self.radius:.4g} and the margin gamma = {self.margin:.4g} of "
+            "what was found"
+            + (", as the theorem says." if self.holds else ": more than the theorem allows, so these are other data.")
+        )
+
+
+def mixing_bound(model: Perceptron, X: Any, y: Any = None, client: Any = None, **reading: Any) -> MixingBound:
+    """The bound on the epochs of a run of `fit` that converged, computed where the data are.
+
+    When to use it: to see how far from the worst case a run on a cluster was. `fit` does it itself where it can, and
+    leaves `mixing_bound_`. When not: for a run that did not converge; the theorem is about separable data.
+
+    Parameters
+    ----------
+    model : Perceptron
+        Fitted by `perceptrons.distributed.fit` from a zero start.
+    X, y, client, **reading : as in `fit`; the data that it was fitted on
+
+    Raises
+    ------
+    ValueError
+        For what the theorem does not cover.
+
+    Examples
+    --------
+    >>> import distributed, perceptrons
+    >>> from perceptrons.distributed import fit, mixing_bound
+    >>> X, y = [[0.0, 2.0], [0.0, -2.0], [1.0, 2.0], [1.0, -2.0]], ["up", "down", "up", "down"]
+    >>> with distributed.Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0") as client:
+    ...     model = fit(perceptrons.Perceptron(fit_intercept=False), X, y, client, shards=2)
+    ...     bound = mixing_bound(model, X, y, client)
+    >>> bound.made, bound.epochs, bound.holds
+    (1, 1, True)
+    """
+    if not isinstance(model, Perceptron):
+        raise TypeError(f"The bound is about a Perceptron, not about {type(model).__name__}.")
+    _check_covered(model)
+    with connected(client) as client:
+        data = shards_again(client, model, X, y, reading)
+        try:
+            return of_shards(model, data)
+        finally:
+            data.forget()
+
+
+def bound_of_run(model: Perceptron, data: Shards, weighted: bool) -> MixingBound | None:
+    """The bound for what `fit` just did, or None where the theorem does not cover it."""
+    if weighted:
+        return None
+    try:
+        _check_covered(model)
+    except ValueError:
+        return None
+    try:
+        return of_shards(model, data) if model.n_updates_ else None
+    except ValueError:  # weights that separate in their own rounding, but not safely
+        return None
+
+
+def _check_covered(model: Perceptron) -> None:
+    learner, history = model._fitted(), model.history_
+    refuse_parameters(model, learner)
+    if model.stop_reason_ != "converged" or not history or not all("shards" in row for row in history):
+        raise ValueError("The bound is about a run of perceptrons.distributed.fit that converged, and this is none.")
+    if learner.init != "zeros" or learner.epochs != len(history):
+        raise ValueError("The bound is about a run that began from zeros.")
+    if learner.t != sum(row["examples"] for row in history) or model.early_stopping:
+        raise ValueError("The bound does not cover sample weights, nor examples held out.")
+
+
+def of_shards(model: Perceptron, data: Shards) -> MixingBound:
+    learner = model._learner
+    candidates = [join(*weights) for weights in (learner.weights.last(), learner.average())]
+    if learner.weights.one == 0:
+        candidates = [u[..., :-1] for u in candidates]
+    units = [unit(u) for u in candidates if np.any(u)]
+    found = data.ask(extremes, units, learner.weights.one > 0)
+    R, gamma = max(r for r, _ in found), max(np.min([m for _, m in found], axis=0), default=0.0)
+    if not gamma > 0:
+        raise ValueError("The model does not separate these data: the bound is about data that it was fitted on.")
+    demanded = (
+        (2 if learner.weights.n_rows == 1 else 1) * Fraction(float(model.margin or 0)) / Fraction(float(model.eta0))
+    )
+    bound = (Fraction(R) ** 2 + demanded) / Fraction(float(gamma)) ** 2
+    shards = [row["shards"] for row in model.history_]
+    S = len(shards[0]["updates"])
+    even = all(row["weights"] == [1 / S] * S for row in shards)  # a file does not say it otherwise
+    mixing = getattr(model, "mixing_", "uniform" if even else "mistakes")
+    return MixingBound(
+        epochs=math.floor(bound * (S if mixing == "uniform" else 1)),
+        made=sum(row["updates"] > 0 for row in model.history_),
+        at_most=float(bound),
+        sum=sum(mu * k for row in shards for mu, k in zip(row["weights"], row["updates"], strict=True)),
+        radius=R,
+        margin=float(gamma),
+        shards=S,
+        mixing=mixing,
+    )
+
+
+def extremes(part: Any, units: list[np.ndarray], intercept: bool) -> tuple[float, list[float]]:
+    """The longest example of a part, and the smallest margin for each of the directions; safe against rounding."""
+    radius, margins = 0.0, [math.inf] * len(units)
+    d = units[0].shape[-1] - int(intercept) if units else 0
+    for examples in part.blocks():
+        rows, y = examples.rows, examples.y
+        n = len(y)
+        per_row = max(1, rows.values.size // max(1, n)) if isinstance(rows, Sparse) else max(1, d)
+        X: Any = rows.values
+        if isinstance(rows, Sparse):
+            X = sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=(n, d), copy=False)
+        size = max(1, AT_ONCE // per_row)
+        for at in range(0, n, size):
+            some = X[at : at + size]
+            if sp.issparse(some):
+                some.sum_duplicates()
+            codes = y[at : at + size]
+            codes = (codes > 0).astype(np.int32) if units and units[0].ndim == 1 else codes
+            Z = augmented(Examples(some, codes, np.arange(2)), intercept)
+            radius = max(radius, safe_radius(Z.X))
+            margins = [min(m, float(safe_margins(Z, u).min())) for m, u in zip(margins, units, strict=True)]
+    return radius, margins

@@ -1,0 +1,213 @@
+"""Records, value by value, become the cells of a table: slow, but it finds what does not fit, and where.
+
+JSON Lines and records in memory are read here alike; `table_rows.py` makes rows of the cells.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.features.table_rows import Coded, Further, Strings, strings_of
+from perceptrons.features.values import (
+    LARGEST,
+    did_you_mean,
+    is_label,
+    kind_of,
+    leaves,
+    no_label,
+    shown,
+    what_is_wrong,
+    written,
+)
+
+NOT_A_NUMBER = "is not a number: mend it, or name the key under categories (--categories)"
+ELSE = "turn it into numbers or strings, or leave it out (ignore)"
+NUMBER, CATEGORY, TEXT, LABEL, IGNORED = range(5)
+
+
+class Roles(NamedTuple):
+    """What the columns of a table are, by name."""
+
+    label: str | None
+    numbers: list[str]
+    categories: list[str]
+    texts: list[str]
+    optional: list[str]  # numbers and categories that a record may lack
+
+    def as_feature(self, number: str) -> str:
+        """What a number is called as a feature: beside words "height=", as "height" is a word."""
+        return f"{number}=" if self.texts else number
+
+    @property
+    def number_names(self) -> list[str]:
+        return [self.as_feature(name) for name in self.numbers] if self.texts else self.numbers
+
+    @property
+    def only_numbers(self) -> bool:
+        complete = not set(self.numbers).intersection(self.optional)
+        return complete and bool(self.numbers) and not self.categories and not self.texts
+
+    def required(self) -> list[str]:
+        """Numbers and categories that every record must have."""
+        optional = set(self.optional)
+        return [name for name in (*self.numbers, *self.categories) if name not in optional]
+
+
+class Known(NamedTuple):
+    """What is known of keys."""
+
+    roles: Roles
+    ignore: frozenset[str]
+    closed: bool  # are keys without a role nothing to the model?
+    need_labels: bool
+    sparse: bool  # do records lack most of the features that others have?
+    strip: bool = False  # do spaces around a category not count?
+
+
+class Misfit(NamedTuple):
+    """A value that does not fit its key, and the keys that lead to it."""
+
+    path: tuple[str, ...]
+    what: str
+
+
+class MisfitError(Exception):
+    """A value that does not fit its key."""
+
+
+class Distinct:
+    """Strings as codes, in order of coming."""
+
+    def __init__(self, n: int):
+        self.codes, self.number_of = np.full(n, -1, np.int32), dict[str, int]()
+
+    def add(self, row: int, text: str) -> None:
+        self.codes[row] = self.number_of.setdefault(text, len(self.number_of))
+
+    def coded(self) -> Coded:
+        return Coded(self.codes, list(self.number_of))
+
+
+class Entries:
+    """Features of which a row has any number, in order of coming."""
+
+    def __init__(self) -> None:
+        self.rows, self.codes, self.amounts = list[int](), list[int](), list[float]()
+        self.number_of: dict[str, int] = {}
+
+    def add(self, row: int, name: str, amount: float) -> None:
+        self.rows.append(row)
+        self.codes.append(self.number_of.setdefault(name, len(self.number_of)))
+        self.amounts.append(amount)
+
+    def further(self) -> Further:
+        return Further(
+            np.array(self.rows), np.array(self.codes, np.int32), np.array(self.amounts), list(self.number_of)
+        )
+
+
+class Collector:
+    """Cells of n records, row by row, or column by column."""
+
+    def __init__(self, n: int, known: Known):
+        roles = known.roles
+        self.known = known
+        self.number_names = [] if known.sparse else roles.number_names
+        self.numbers = np.zeros((n, len(self.number_names)))
+        self._categories = {} if known.sparse else {name: Distinct(n) for name in roles.categories}
+        self._texts = [[""] * n for _ in roles.texts]
+        self._labels = Distinct(n)
+        self._lists = {name: Entries() for name in roles.categories}
+        self._others = Entries()
+        named = ((NUMBER, roles.numbers), (CATEGORY, roles.categories), (TEXT, roles.texts))
+        self.role_of = {name: (role, place) for role, names in named for place, name in enumerate(names)}
+        self._required = roles.required()
+        self.role_of |= dict.fromkeys(known.ignore, (IGNORED, 0))
+        if roles.label is not None:
+            self.role_of[roles.label] = LABEL, 0
+
+    def take(self, row: int, record: Mapping[str, Any]) -> Misfit | None:
+        """Put the values of a record where they belong; returns the first that does not fit."""
+        seen: set[str] = set()
+        path: tuple[str, ...] = ()
+        try:
+            for path, value, twice in leaves(record):
+                name = ".".join(path)
+                role, place = self.role_of.get(name, (None, 0))
+                if role == IGNORED or (role is None and self.known.closed):
+                    continue
+                if twice or name in seen:
+                    raise MisfitError("it stands twice: remove one")
+                seen.add(name)
+                self.put(row, name, role, place, value)
+            for name in self._required:
+                if name not in seen:  # missing, as null is
+                    path = (name,)
+                    self.put(row, name, *self.role_of[name], None)
+        except MisfitError as error:
+            name = ".".join(path)
+            hint = did_you_mean(name, record.keys() - self.role_of.keys()) if name not in seen else ""
+            return Misfit(path, f"key {shown(name)}{hint}: {error}")
+        label = self.known.roles.label
+        if self.known.need_labels and label not in seen:
+            return Misfit((), f"there is no label, key {shown(str(label))}: give one, or remove the record")
+        return None
+
+    def put(self, row: int, name: str, role: int | None, place: int, value: Any) -> None:
+        """Put a value where it belongs. Raises MisfitError."""
+        if role == NUMBER and not self.known.sparse:
+            self.numbers[row, place] = _number(value)
+        elif role == CATEGORY and isinstance(value, list):
+            _put_list(self._lists[name], row, name, value)
+        elif role == CATEGORY and self.known.sparse:
+            self._others.add(row, f"{name}={_text(value)}", 1.0)
+        elif role == CATEGORY:
+            text = _text(value)
+            self._categories[name].add(row, text.strip() if self.known.strip else text)
+        elif role == TEXT:
+            self._texts[place][row] = _text(value)
+        elif role == LABEL:
+            text = _text(value).strip()
+            if self.known.need_labels and not is_label(text):
+                raise MisfitError(f"{no_label(text)}: give one, or remove the record")
+            self._labels.add(row, text)
+        elif role == NUMBER or (isinstance(value, int | float) and not isinstance(value, bool)):
+            self._others.add(row, self.known.roles.as_feature(name), _number(value))
+        elif value is not None:
+            _put_list(self._others, row, name, value if isinstance(value, list) else [value])
+
+    def categories(self) -> dict[str, Coded]:
+        return {name: column.coded() for name, column in self._categories.items()}
+
+    def further(self) -> list[Further]:
+        return [entries.further() for entries in (*self._lists.values(), self._others) if entries.rows]
+
+    def texts(self) -> list[Strings]:
+        return [strings_of(text.encode("utf-8", "surrogatepass") for text in texts) for texts in self._texts]
+
+    def labels(self) -> Coded | None:
+        return None if self.known.roles.label is None else self._labels.coded()
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | None):
+        raise MisfitError(f"{shown(str(value))} {NOT_A_NUMBER}")
+    text = "" if value is None else repr(value)
+    if value is None or not abs(value) <= LARGEST:
+        raise MisfitError(what_is_wrong(text))
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    text = written(value)
+    if text is None:
+        raise MisfitError(f"{shown(str(value))} is no text: {ELSE}")
+    return text
+
+
+def _put_list(entries: Entries, row: int, name: str, values: list[Any]) -> None:
+    if any(kind_of(value) not in ("string", "bool", "null") for value in values):
+        raise MisfitError(f"a list of other things than strings: {ELSE}")
+    for text in dict.fromkeys(_text(value) for value in values):
+        entries.add(row, f"{name}={text}", 1.0)

@@ -1,0 +1,199 @@
+"""Examples in memory, frames, records and texts, become the rows that a model learned from when it read files.
+
+How it read files is its recipe, which model files and caches hold: anybody may have written those, so it is checked.
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from perceptrons.features.collector import NUMBER, Collector, Known, MisfitError, Roles
+from perceptrons.features.columns import Columns
+from perceptrons.features.named_rows import Workspace
+from perceptrons.features.table_rows import (
+    are_dense,
+    cut_columns,
+    dense_rows,
+    further_keys,
+    name_features,
+    number_names,
+    sparse_rows,
+    text_prefixes,
+)
+from perceptrons.features.text import HashedText
+from perceptrons.features.values import LARGEST, did_you_mean, is_missing, listed, shown
+
+NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
+KINDS: dict[str, tuple[type, ...]] = {
+    "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int), "text_column": (str, list),
+    "text": (dict,), "zero_based": (bool,), "prefix": (bool,), "text_labels": (bool,), "hash_bits": (int,),
+    **dict.fromkeys(NAMED, (list,)),
+}  # fmt: skip
+Source = Mapping[str, Any]  # how files were read: the arguments of `perceptrons.data.stream`
+
+
+def given_rows(X: Any, source: Source, columns: Columns) -> Any:
+    """Examples as the matrix that the reader of the files would make of them.
+
+    X: a frame (pandas, polars, pyarrow) or a list of records for tables, a list of texts for texts. columns: those of
+    the model; frozen, so that what it has no column for is left out, or growing.
+    """
+    if source.get("format") == "text":
+        return _text_of(source, columns).rows(X, columns)
+    if "numbers" not in source:
+        raise TypeError(
+            f"This model learned from {source.get('format')} files: give rows of numbers, or read such lines by "
+            "perceptrons.data.stream(io.StringIO(lines), like=model)."
+        )
+    roles = Roles(
+        source.get("label_column"), list(source["numbers"]), list(source.get("categories") or []),
+        _names(source.get("text_column")), list(source.get("optional") or []),
+    )  # fmt: skip
+    table = Frame(X) if hasattr(X, "columns") or hasattr(X, "column_names") else Records(X, roles)
+    further = further_keys(columns, [*roles.numbers, *roles.categories, *roles.texts], words=bool(roles.texts))
+    known = Known(
+        roles, frozenset(source.get("ignore") or []), closed=columns.frozen and not further, need_labels=False,
+        sparse=False, strip=source.get("format") in ("csv", "tsv"),
+    )  # fmt: skip
+    collector = Collector(len(table), known)
+    table.put_into(collector, further)
+    return _matrix(collector, table.narrow, source, columns)
+
+
+def _matrix(collector: Collector, narrow: bool, source: Source, columns: Columns) -> Any:
+    roles, names = collector.known.roles, collector.number_names
+    further = collector.further()
+    if are_dense(names, columns, roles.only_numbers) and not further:
+        values = collector.numbers.astype(np.float32) if narrow else collector.numbers
+        return dense_rows(values, number_names(names), columns)
+    workspace = Workspace()
+    named = name_features(collector.numbers, names, collector.categories(), further, workspace)
+    words = text = None
+    if roles.texts:
+        text = _text_of(source, columns)
+        prefixes = text_prefixes(roles.texts) if source.get("prefix") else []
+        words = cut_columns(collector.texts(), prefixes, text.rule(), workspace)
+    return sparse_rows(named, words, columns, text)
+
+
+class Frame:
+    """A table whose columns have names: pandas, polars, pyarrow. Columns that the model does not know do not count."""
+
+    def __init__(self, X: Any):
+        names = list(getattr(X, "column_names", X.columns))
+        self._names = [str(name) for name in names]
+        self._columns = {str(name): X[name] for name in names}
+        self._n = X.shape[0]
+        self.narrow = False
+
+    def __len__(self) -> int:
+        return self._n
+
+    def put_into(self, collector: Collector, further: frozenset[str]) -> None:
+        roles = collector.known.roles
+        wanted = [*roles.required(), *roles.texts]
+        missing = [name for name in wanted if name not in self._columns]
+        if missing:
+            hint = did_you_mean(missing[0], [name for name in self._names if name not in wanted])
+            raise ValueError(f"X has no column {listed(missing)}{hint}, which the model learned from: add it.")
+        types = []
+        for name in (*roles.numbers, *roles.categories, *roles.texts):
+            if name in self._columns:
+                types.append(self._put_column(collector, name, self._columns[name]))
+        self.narrow = bool(types) and all(kind == np.float32 for kind in types)
+
+    def _put_column(self, collector: Collector, name: str, column: Any) -> Any:
+        role, place = collector.role_of[name]
+        kind = np.dtype(object)
+        if role == NUMBER:
+            values = np.asarray(column)
+            kind = values.dtype
+            if kind.kind in "iuf" and bool((np.abs(values := values.astype(np.float64)) <= LARGEST).all()):
+                collector.numbers[:, place] = values
+                return kind
+        for row, value in enumerate(_listed(column)):
+            try:
+                collector.put(row, name, role, place, None if is_missing(value) else value)
+            except MisfitError as error:
+                raise ValueError(f"X, row {row}, column {shown(name)}: {error}.") from error
+        return kind
+
+
+class Records:
+    """A list of dicts, or of texts for a model of one column of texts."""
+
+    narrow = False
+
+    def __init__(self, X: Any, roles: Roles):
+        if isinstance(X, Mapping):
+            raise TypeError("X is one record: put it in a list, [record], or call predict_one(record).")
+        self._records = list(X)
+        alone = len(roles.texts) == 1 and not roles.required()
+        if alone and all(isinstance(record, str) for record in self._records):
+            self._records = [{roles.texts[0]: text} for text in self._records]
+        for row, record in enumerate(self._records):
+            if not isinstance(record, Mapping):
+                what = "a text" if isinstance(record, str) else f"{shown(str(record))}"
+                raise TypeError(
+                    f"X, row {row}: {what} is not a record: this model learned from a table, so give a dict or a frame "
+                    f"with {listed([*roles.numbers, *roles.categories, *roles.texts])}."
+                )
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def put_into(self, collector: Collector, further: frozenset[str]) -> None:
+        for row, record in enumerate(self._records):
+            plain = {str(name): _plain(value) for name, value in record.items()}
+            misfit = collector.take(row, plain)
+            if misfit is not None:
+                raise ValueError(f"X, row {row}: {misfit.what}.")
+        roles, known = collector.known.roles, {*collector.role_of, *further}
+        unknown = dict.fromkeys(str(name) for record in self._records for name in record if str(name) not in known)
+        named = [*roles.numbers, *roles.categories, *roles.texts]
+        lacking = [name for name in named if not all(name in record for record in self._records)] if unknown else []
+        if unknown and (collector.known.closed or further):
+            which = [f"{shown(name)}{did_you_mean(name, lacking)}" for name in unknown]
+            warnings.warn(f"The model does not know and leaves out: {', '.join(which[:10])}.", stacklevel=6)
+
+
+def _text_of(source: Source, columns: Columns) -> HashedText:
+    """How texts become features."""
+    text = dict(source.get("text") or {}) | {"bits": columns.bits, "signed": columns.signed, "seed": columns.seed}
+    return HashedText(**text)
+
+
+def _names(names: Any) -> list[str]:
+    return [names] if isinstance(names, str) else list(names or [])
+
+
+def _listed(column: Any) -> list[Any]:
+    for name in ("to_pylist", "to_list", "tolist"):
+        if hasattr(column, name):
+            return getattr(column, name)()
+    return list(column)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON would have it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if is_missing(value) else value
+
+
+def check_recipe(recipe: Any) -> None:
+    """Raise ValueError for a recipe of reading that no reader wrote."""
+    _demand(isinstance(recipe, dict) and isinstance(recipe.get("format"), str), "a recipe of reading")
+    for name, value in recipe.items():
+        _demand(value is None or isinstance(value, KINDS.get(name, (object,))), f"a recipe with a sound {name}")
+        if isinstance(value, list):
+            _demand(all(isinstance(column, str) for column in value), f"columns in {name}")
+    if recipe.get("text") is not None:
+        HashedText(**recipe["text"])._check()
+
+
+def _demand(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(f"expected {what}")

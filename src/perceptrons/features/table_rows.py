@@ -1,0 +1,233 @@
+"""Cells of a table become rows: numbers by the names of their columns, categories one-hot, texts as words.
+
+Whoever reads a table, from a file or from memory, makes its rows here.
+"""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from perceptrons.features.columns import Columns
+from perceptrons.features.named_rows import (
+    Found,
+    Local,
+    Names,
+    Workspace,
+    assemble,
+    assemble_values,
+    cut_text,
+    keyed,
+    local_names,
+)
+from perceptrons.features.text import HashedText
+from perceptrons.scan.words import Rule
+
+
+class Coded(NamedTuple):
+    """A column of strings: which of the distinct ones each row has, -1 for none."""
+
+    codes: np.ndarray  # int32 (rows,)
+    distinct: list[str]
+
+
+class Further(NamedTuple):
+    """Features of which a row has any number."""
+
+    rows: np.ndarray  # int64
+    codes: np.ndarray  # int32: which of the names
+    amounts: np.ndarray  # float64
+    names: list[str]
+
+
+class Strings(NamedTuple):
+    """Texts in one array of bytes: that of row i is content[begin[i]:end[i]]."""
+
+    content: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+
+
+class Named(NamedTuple):
+    """Rows of features by their numbers among the names of the piece."""
+
+    starts: np.ndarray  # int64 (rows + 1,)
+    numbers: np.ndarray  # int32
+    amounts: np.ndarray  # float64
+    names: Names
+
+
+def name_features(
+    values: np.ndarray, value_names: list[str], categories: dict[str, Coded], further: list[Further],
+    workspace: Workspace,
+) -> Named:  # fmt: skip
+    """Numbers by the names of their columns, categories as "column=value" of value 1; numbers of 0 are left out.
+
+    Names are numbered as they come, row by row and in a row from left to right, numbers first.
+    """
+    n, n_numbers = values.shape
+    columns = [
+        (np.arange(n), codes, [f"{column}={value}" for value in distinct])
+        for column, (codes, distinct) in categories.items()
+    ]
+    columns += [(part.rows, part.codes, part.names) for part in further]
+    lookups, names = _numbered(value_names, columns, workspace)
+    width = n_numbers + len(categories)
+    numbers, amounts = np.empty((n, width), np.int32), np.ones((n, width))
+    numbers[:, :n_numbers] = np.arange(n_numbers)
+    amounts[:, :n_numbers] = values
+    there = amounts != 0
+    for place, (codes, _) in enumerate(categories.values(), n_numbers):
+        numbers[:, place] = lookups[place - n_numbers][codes]
+        there[:, place] = codes >= 0
+    starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    numbers, amounts = numbers[there], amounts[there]
+    if further:
+        rows = np.concatenate([np.repeat(np.arange(n), np.diff(starts)), *(part.rows for part in further)])
+        order = np.argsort(rows, kind="stable")
+        more = [lookup[part.codes] for lookup, part in zip(lookups[len(categories) :], further, strict=True)]
+        numbers = np.concatenate([numbers, *more])[order]
+        amounts = np.concatenate([amounts, *(part.amounts for part in further)])[order]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+    counts = np.bincount(numbers, minlength=len(names.counts))
+    return Named(starts, numbers, amounts, names._replace(counts=counts))
+
+
+def _numbered(
+    first: list[str], columns: list[tuple[np.ndarray, np.ndarray, list[str]]], workspace: Workspace
+) -> tuple[list[np.ndarray], Names]:
+    """The number of every name of every column, those that stand first before the others; and the names.
+
+    A column is the rows and codes of its entries, and the names of the codes; names that do not occur have number -1.
+    """
+    begun, codes = [], []
+    for rows, of_rows, all_names in columns:
+        row_of = np.full(len(all_names) + 1, -1)
+        row_of[of_rows[::-1]] = rows[::-1]  # of several the last one stays
+        codes.append(np.flatnonzero(row_of[:-1] >= 0))
+        begun.append(row_of[codes[-1]])
+    column = np.repeat(np.arange(len(columns)), [len(part) for part in codes])
+    order = np.lexsort((column, np.concatenate([np.empty(0, np.int64), *begun])))
+    texts = [columns[c][2][code] for c, part in enumerate(codes) for code in part.tolist()]
+    encoded = [name.encode("utf-8", "surrogatepass") for name in (*first, *(texts[place] for place in order.tolist()))]
+    ends = np.cumsum([0, *(len(name) for name in encoded)])
+    numbers, names = local_names(np.frombuffer(b"".join(encoded), np.uint8), ends[:-1], ends[1:], workspace)
+    of_entry = np.empty(len(texts), np.int32)
+    of_entry[order] = numbers[len(first) :]
+    lookups, begin = [], 0
+    for (_, _, all_names), part in zip(columns, codes, strict=True):
+        lookup = np.full(len(all_names) + 1, -1, np.int32)  # code -1 is the last place
+        lookup[part] = of_entry[begin : begin + len(part)]
+        begin += len(part)
+        lookups.append(lookup)
+    return lookups, names
+
+
+def cut_columns(texts: list[Strings], prefixes: list[str], rule: Rule, workspace: Workspace) -> Local:
+    """The words of the texts of every row, column after column, each behind the prefix of its column.
+
+    No prefixes: the texts of a row are one text, with newlines between them.
+    """
+    if not prefixes and len(texts) > 1:
+        texts = [_joined(texts)]
+    columns = [cut_text(*column, rule, workspace) for column in texts]
+    if not prefixes:
+        return columns[0]
+    lengths = np.array([np.diff(column.starts) for column in columns])  # (columns, rows)
+    starts = np.concatenate([[0], np.cumsum(lengths.sum(axis=0))])
+    begins = starts[:-1] + np.cumsum(lengths, axis=0) - lengths  # where the words of each column begin in a row
+    numbers, counts = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
+    before = 0
+    for column, begin, length in zip(columns, begins, lengths, strict=True):
+        places = np.arange(len(column.numbers)) + np.repeat(begin - column.starts[:-1], length)
+        numbers[places], counts[places] = column.numbers + before, column.counts
+        before += len(column.names.counts)
+    first = np.empty(before, np.int64)  # names are numbered as they come, row by row, however the rows were cut
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    order = np.argsort(first)
+    number_of = np.empty(before, np.int32)
+    number_of[order] = np.arange(before)
+    pairs = zip(columns, prefixes, strict=True)
+    names = [name for column, prefix in pairs for name in _prefixed(column.names, prefix.encode())]
+    totals = np.concatenate([column.names.counts for column in columns])[order]
+    return Local(starts, number_of[numbers], counts, keyed([names[old] for old in order.tolist()], totals))
+
+
+def _joined(texts: list[Strings]) -> Strings:
+    """The texts of each row as one."""
+    return strings_of(map(b"\n".join, zip(*(_pieces(column) for column in texts), strict=True)))
+
+
+def _pieces(column: Strings) -> list[bytes]:
+    content = column.content.tobytes()
+    return [content[begin:end] for begin, end in zip(column.begin.tolist(), column.end.tolist(), strict=True)]
+
+
+def _prefixed(names: Names, prefix: bytes) -> list[bytes]:
+    """The names with something before each."""
+    arena = names.arena.tobytes()
+    return [prefix + arena[a:b] for a, b in pairwise(names.ends.tolist())]
+
+
+def strings_of(texts: Iterable[bytes]) -> Strings:
+    """Texts as one array of bytes."""
+    texts = list(texts)
+    ends = np.cumsum([0, *map(len, texts)])
+    return Strings(np.frombuffer(b"".join(texts), np.uint8), ends[:-1], ends[1:])
+
+
+def text_prefixes(columns: list[str]) -> list[str]:
+    """What stands before the words of each column of texts: nothing if there is only one."""
+    return [f"{name}=" for name in columns] if len(columns) > 1 else []
+
+
+def number_names(names: list[str]) -> Names:
+    """Names as `Columns` takes them."""
+    encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+    ends = np.cumsum([0, *map(len, encoded)])
+    return local_names(np.frombuffer(b"".join(encoded), np.uint8), ends[:-1], ends[1:], Workspace())[1]
+
+
+def further_keys(columns: Columns, named: list[str], words: bool) -> frozenset[str]:
+    """Keys that have columns in a model, though they are not named. words: may a name be a word of a text?"""
+    keys, known = (name.partition("=") for name in columns.names()), {*named}
+    return frozenset(key for key, equals, _ in keys if key not in known and (equals or not words))
+
+
+def dense_rows(values: np.ndarray, names: Names, columns: Columns) -> np.ndarray:
+    """The matrix of numbers that are all there is, in the order of the columns. names: of the numbers."""
+    places = columns.find(names._replace(counts=np.full(values.shape[1], len(values)))).columns
+    return values if (np.diff(places) == 1).all() else values[:, np.argsort(places)]
+
+
+def are_dense(names: list[str], columns: Columns, only_numbers: bool) -> bool:
+    """Are rows arrays, with a column for each of these numbers and no other?"""
+    if not only_numbers or columns.bits is not None:
+        return False
+    return not columns.frozen or (columns.n_columns == len(names) and set(columns.names()) == set(names))
+
+
+def sparse_rows(named: Named, words: Local | None, columns: Columns, text: HashedText | None) -> sp.csr_matrix:
+    """The matrix of named features and, where there are texts, of their words, cut as `text` says."""
+    found = columns.find(named.names)
+    if words is None:
+        if columns.bits is not None:
+            return assemble_values(*named[:3], found, columns.n_columns)
+        return float64_rows(named, found, columns.n_columns)
+    assert text is not None
+    of_words = columns.find(words.names)
+    X = assemble(words, of_words, columns.n_columns, text.values, text.norm)
+    return X + assemble_values(*named[:3], found, columns.n_columns) if len(named.numbers) else X
+
+
+def float64_rows(named: Named, found: Found, n_columns: int) -> sp.csr_matrix:
+    """Rows of features whose columns are their own; those without a column are dropped."""
+    places, amounts, starts = found.columns[named.numbers], named.amounts, named.starts
+    known = places >= 0
+    if not known.all():
+        starts = np.concatenate([[0], np.cumsum(known)])[starts]
+        places, amounts = places[known], amounts[known]
+    shape = (len(starts) - 1, n_columns)
+    return sp.csr_matrix((amounts, places.astype(np.int32), starts.astype(np.int32)), shape=shape, copy=False)

@@ -1,0 +1,121 @@
+"""The weights that the passes change in place, with their lazy average and shrinking."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perceptrons.rows import compiled, inlined
+
+
+class Linear(NamedTuple):
+    """Weights of a linear model, scale * w and scale * b; the binary one has a single row.
+
+    Shrinking all weights is one product, scale *= 1 - lambda; without it scale is 1 and mass is seen. The mean over
+    the examples seen is (mass w - late_w) / seen, where late_w is the sum of (mass before) * (update of w), and mass
+    the sum of the scales after every example: each update is in the mean from its example on, at the scale of the day.
+    """
+
+    w: np.ndarray  # (rows, features); C order while learning from Dense rows, Fortran order from Sparse
+    b: np.ndarray  # (rows,)
+    late_w: np.ndarray  # float64 like w
+    late_b: np.ndarray  # float64
+    clock: np.ndarray  # float64 (1 or rows, CLOCK): see below. One for all rows, or one each for problems apart
+    t: np.ndarray  # float64 (1,): examples seen, by weight
+    sigma_w: np.ndarray  # like w: the variances of AROW; (rows, 0) for other steps
+    sigma_b: np.ndarray
+    one: float  # the constant feature whose weight is b: 1.0, or 0.0 for a model without intercept
+
+
+CLOCK = 6
+SEEN, MASS, SCALE, FADED, ANCHOR, OFFSET = range(CLOCK)
+# FADED: what shrinking left of the weights since the last update.
+# MASS may count from any start that late_w knows of. From 0 it soon stands still while the scale goes on falling, and
+# mass w - late_w loses digits. Counted from minus all scales to come, it is OFFSET - ANCHOR * SCALE, with no digit lost
+# as long as OFFSET is 0, which only visits for a fraction change.
+
+LOST = 1e-3  # a scale of so much of what the mass is counted from costs three digits: time to settle
+
+
+def smallest_scale(dtype):
+    """Below it, shrunk weights are written out: the smaller, the rarer that is, but the sooner values overflow."""
+    return 1e-15 if dtype == np.float32 else 1e-60
+
+
+@inlined
+def tick(rule, clock, share):
+    """Count an example, with the weights as they are after it."""
+    clock[SEEN] += share
+    if clock[ANCHOR] == 0.0:
+        clock[MASS] += share * clock[SCALE]
+    elif share == 1.0 and clock[ANCHOR] == rule.anchor:
+        clock[MASS] = clock[OFFSET] - clock[ANCHOR] * clock[SCALE]
+    else:
+        clock[MASS] += share * clock[SCALE]
+        clock[OFFSET] = clock[MASS] + clock[ANCHOR] * clock[SCALE]
+
+
+@inlined
+def fade(rule, clock, share):
+    """The weights times (1 - lambda)^share, by their scale; is it time to `settle` them?  Changes clock."""
+    left = rule.keep if share == 1.0 else rule.keep**share
+    clock[SCALE] *= left
+    clock[FADED] *= left
+    if clock[ANCHOR] > 0.0:
+        return clock[SCALE] < max(rule.floor, LOST * abs(clock[OFFSET]))
+    return clock[SCALE] < LOST
+
+
+@compiled
+def settle(rule, clock, share, model, k):
+    """w *= scale for row k (for all if k < 0), so that scale can start from 1 anew, before the visit is counted.
+
+    late takes the mean so far, and where mass now counts from. If mass is as far behind as it will be, the two are
+    equal, and late needs no change.  Changes model, clock.
+    """
+    known = share == 1.0 and clock[ANCHOR] == rule.anchor > 0.0 and clock[OFFSET] == 0.0
+    fresh = -rule.anchor / rule.keep
+    rows = slice(None) if k < 0 else slice(k, k + 1)
+    w, late, b, late_b = model.w[rows], model.late_w[rows], model.b[rows], model.late_b[rows]
+    if w.strides[0] < w.strides[1]:
+        multiply_out(w.T, late.T, clock[SCALE], clock[MASS], fresh, known)
+    else:
+        multiply_out(w, late, clock[SCALE], clock[MASS], fresh, known)
+    multiply_out(b.reshape(-1, 1), late_b.reshape(-1, 1), clock[SCALE], clock[MASS], fresh, known)
+    clock[MASS], clock[SCALE], clock[ANCHOR], clock[OFFSET] = fresh, 1.0, rule.anchor, 0.0
+
+
+@compiled
+def multiply_out(w, late, scale, mass, fresh, known):
+    factor = w.dtype.type(scale)
+    for k in range(w.shape[0]):
+        if known:
+            for j in range(w.shape[1]):
+                w[k, j] *= factor
+        else:
+            for j in range(w.shape[1]):
+                was = w[k, j]
+                w[k, j] *= factor
+                late[k, j] += fresh * w[k, j] - mass * was
+
+
+@compiled
+def move_average(w, late, mass, t, mean):
+    """mean = (mass w - late) / t. Returns the squared norms of its change and of itself (spec 5b)."""
+    change, norm, part = 0.0, 0.0, mass / t
+    for j in range(len(mean)):
+        now = part * w[j] - late[j] / t
+        change += (now - mean[j]) ** 2
+        norm += now * now
+        mean[j] = now
+    return change, norm
+
+
+@compiled
+def find_moved(w, late, v, found):
+    """Which features (rows of w, late and v) an update since v, when late was 0, has reached?  Changes found."""
+    for j in range(w.shape[0]):
+        found[j] = False
+        for k in range(w.shape[1]):
+            if late[j, k] != 0.0 or w[j, k] != v[j, k]:
+                found[j] = True
+                break

@@ -1,0 +1,93 @@
+"""What asks for an update, and how large it is: margins, costs and the step rules. The passes say when (spec 6)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perceptrons.passes.average import MASS, SCALE
+from perceptrons.rows import add, add_spread, compiled, inlined, move, narrow, spread, sqnorm
+
+CONSTANT, PASSIVE, AROW = range(3)
+
+
+class Rule(NamedTuple):
+    """The parameters of learning, as the passes take them. Numbers only: with an array in it, numba would count
+    references at every call; so the costs go beside it. For the same reason passes ask for the kind before they call.
+    """
+
+    kind: int  # CONSTANT: the perceptron's step;  PASSIVE: passive-aggressive;  AROW
+    eta: float  # CONSTANT: the learning rate
+    cap: float  # PASSIVE: the largest step, C of PA-I
+    slack: float  # PASSIVE: added to the squared norm, 1 / 2C of PA-II;  AROW: r
+    zero: int  # binary: the label that is wrong at score 0 (2: both, 0: none)
+    margin: float
+    keep: float  # 1 - lambda: what shrinking leaves at every example
+    anchor: float  # the sum of all scales to come, keep / lambda; 0 for a slow shrinking: see average.py
+    floor: float  # the smallest scale
+    bound: float  # the longest step, in units of the scale, that cannot overflow
+
+
+@inlined
+def demand(rule, cost, y, k):
+    """By how much the score of the true class y has to lead the score of class k.  cost (0, 0): none but the margin."""
+    return rule.margin + cost[y, k] if len(cost) else rule.margin
+
+
+@compiled
+def answer_to(rule, rows, i, loss, clock, model, y, y_hat):
+    """The step on x_i (for AROW on Sigma x_i) that answers a loss; 0 where none can, infinite where it would overflow.
+
+        pa:  min(C, loss / (|x|² + 1 / 2C))       arow:  loss / (x·Sigma x + r)
+
+    (Crammer et al. 2006; Crammer, Kulesza, Dredze 2009.) The bias counts in the norm, and so does each row that moves:
+    y_hat < 0: only row y does.
+    """
+    if rule.kind == PASSIVE:
+        norm = (sqnorm(rows, i) + model.one) * (1.0 if y_hat < 0 else 2.0)
+    else:
+        norm = spread(rows, i, model.sigma_w[y]) + model.one * np.float64(model.sigma_b[y])
+        if y_hat >= 0:
+            norm += spread(rows, i, model.sigma_w[y_hat]) + model.one * np.float64(model.sigma_b[y_hat])
+    if norm == 0.0:
+        return 0.0
+    step = min(rule.cap, loss / (norm + rule.slack))
+    return step if step * max(1.0, np.sqrt(norm)) < rule.bound * rule.keep * clock[SCALE] else np.inf
+
+
+@inlined
+def shift(rows, i, k, step, clock, model):
+    """w_k += step x_i,  b_k += step, and as much times the mass into the late sums.  Changes model."""
+    step = model.w.dtype.type(step / clock[SCALE])
+    late = clock[MASS] * step
+    add(rows, i, step, model.w[k])
+    add(rows, i, late, model.late_w[k])
+    model.b[k] += model.one * step
+    model.late_b[k] += late * model.one
+
+
+@inlined
+def exchange(rows, i, y, y_hat, step, clock, model):
+    """theta_y += step x_i,  theta_y_hat -= step x_i, and as much times the mass into the late sums.  Changes model."""
+    step = model.w.dtype.type(step / clock[SCALE])
+    late = clock[MASS] * step
+    move(rows, i, step, model.w, y, y_hat)
+    move(rows, i, late, model.late_w, y, y_hat)
+    bias, late_bias = model.one * step, model.one * late
+    model.b[y] += bias
+    model.b[y_hat] -= bias
+    model.late_b[y] += late_bias
+    model.late_b[y_hat] -= late_bias
+
+
+@compiled
+def confident_shift(rows, i, k, step, loss, clock, model):
+    """w_k += step Sigma_k x_i, then Sigma_k -= beta (Sigma_k x_i)²; AROW's beta is |step| / loss.  Changes model."""
+    beta = abs(step) / loss
+    step = model.w.dtype.type(step)
+    late, sigma, bias = clock[MASS] * step, model.sigma_w[k], model.one * model.sigma_b[k]
+    add_spread(rows, i, step, sigma, model.w[k])
+    add_spread(rows, i, late, sigma, model.late_w[k])
+    model.b[k] += step * bias
+    model.late_b[k] += late * bias
+    narrow(rows, i, beta, sigma)
+    model.sigma_b[k] *= 1.0 - beta * bias
