@@ -8,18 +8,15 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from perceptrons.rows import Sparse
-from perceptrons.training.choices import OF_ONE_EXAMPLE, check_choices, check_several, method_of
+from perceptrons.streaming.fit_stream import Streaming
+from perceptrons.training.base import Estimating, WeightsReading, unchanged_on_error
 from perceptrons.training.epochs import hold_out
-from perceptrons.training.estimating import Estimating, unchanged_on_error
-from perceptrons.training.fitting import LinearFit
 from perceptrons.training.inputs import Growth, as_rows, check_block, check_matrix, known_part, once_each
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import merge
-from perceptrons.training.learner import Learner
-from perceptrons.training.onebyone import ReadyToLearn, ReadyToPredict
-from perceptrons.training.reading import WeightsReading
-from perceptrons.training.streaming import Streaming
-from perceptrons.training.targets import Target, answer, read_target
+from perceptrons.training.labels import Target, answer, merge, read_target
+from perceptrons.training.learner import Learner, LinearFit
+from perceptrons.training.one_example import ReadyToLearn, ReadyToPredict
+from perceptrons.training.parameters import OF_ONE_EXAMPLE, check_choices, check_several, method_of
 
 
 class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEstimator):
@@ -298,7 +295,7 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         return self
 
     def _learn_any(self, x, y):
-        """Learn from one example of any kind, and prepare the short way for the next: training/onebyone.py."""
+        """Learn from one example of any kind, and prepare the short way for the next: training/one_example.py."""
         self._check_again()
         self._refuse_balanced()
         if self.batch_size != 1:

@@ -148,7 +148,7 @@ def _new_model(asked: Any) -> "AnyModel":
         model = KernelPerceptron(**told)
     else:
         from perceptrons import Perceptron
-        from perceptrons.training.choices import check_choices
+        from perceptrons.training.parameters import check_choices
 
         model = Perceptron(**told, fit_intercept=not asked.no_intercept)
     with refusing(ValueError):

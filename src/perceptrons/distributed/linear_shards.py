@@ -26,13 +26,11 @@ from perceptrons.distributed.shards import (
 )
 from perceptrons.distributed.worker_data import Common, Facts, FilesPart, Raw, raw_part, together
 from perceptrons.linear import Perceptron
-from perceptrons.training.choices import check_choices, method_of
-from perceptrons.training.fitting import LinearFit
 from perceptrons.training.inputs import as_rows, balanced_weights, check_matrix, check_weights
-from perceptrons.training.labels import merge
-from perceptrons.training.learner import Learner
-from perceptrons.training.learning import Examples
-from perceptrons.training.targets import Target, check_named, read_classes, read_target
+from perceptrons.training.labels import Target, check_named, merge, read_classes, read_target
+from perceptrons.training.learner import Learner, LinearFit
+from perceptrons.training.one_pass import Examples
+from perceptrons.training.parameters import check_choices, method_of
 from perceptrons.training.weights import Weights
 
 BY_LINE = ("svmlight", "libsvm", "vw", "text", "jsonl")  # formats with an example a line, wherever one begins

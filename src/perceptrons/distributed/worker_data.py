@@ -12,16 +12,14 @@ from perceptrons.data import stream
 from perceptrons.data.source import Share
 from perceptrons.distributed.mixing import AnyWeights
 from perceptrons.linear import Perceptron
-from perceptrons.training.arrayfile import ArrayFile
-from perceptrons.training.blocks import Cache, blocks_of, widened
+from perceptrons.streaming.blocks import blocks_of, widened
+from perceptrons.streaming.cache import ArrayFile, Cache
 from perceptrons.training.epochs import Counts, hold_out, visiting_order
-from perceptrons.training.fitting import LinearFit
 from perceptrons.training.inputs import as_rows, check_matrix, once_each
-from perceptrons.training.labels import merge
-from perceptrons.training.learner import Learner
-from perceptrons.training.learning import Examples
-from perceptrons.training.method import Method
-from perceptrons.training.targets import Target, read_target
+from perceptrons.training.labels import Target, merge, read_target
+from perceptrons.training.learner import Learner, LinearFit
+from perceptrons.training.one_pass import Examples
+from perceptrons.training.rule import Method
 
 EMPTY = Target("single", np.empty(0, np.int64), np.empty(0, np.int32))
 

@@ -14,8 +14,8 @@ from perceptrons.features.assembling import Found
 from perceptrons.features.columns import Columns
 from perceptrons.features.local import Workspace
 from perceptrons.features.stored import OPTIONS
+from perceptrons.streaming.threads import in_order
 from perceptrons.training.parameters import Domain, Number, check_parameters
-from perceptrons.training.threads import in_order
 
 HASHING: dict[str, tuple[Domain, ...]] = {
     "bits": OPTIONS["bits"],

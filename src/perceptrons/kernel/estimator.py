@@ -30,12 +30,11 @@ from perceptrons.kernel.choices import (
 )
 from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, scale_gamma
 from perceptrons.kernel.learner import KernelLearner
+from perceptrons.training.base import Estimating, unchanged_on_error
 from perceptrons.training.epochs import hold_out
-from perceptrons.training.estimating import Estimating, unchanged_on_error
 from perceptrons.training.inputs import known_part
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import merge
-from perceptrons.training.targets import Target, read_target
+from perceptrons.training.labels import Target, merge, read_target
 from perceptrons.training.votes import class_shares
 
 MEGABYTE = 2**20

@@ -20,7 +20,7 @@ from perceptrons.kernel.support_vectors import Growing
 from perceptrons.passes.dual import doubts, joint_walk, rest_walk
 from perceptrons.passes.state import LOG_COLUMNS
 from perceptrons.training.epochs import Counts
-from perceptrons.training.learning import one_blas_thread
+from perceptrons.training.one_pass import one_blas_thread
 
 FIRST_BLOCK, LARGEST_BLOCK = 256, 2**14
 UPDATES = 256  # that a block should come to: enough for a fast matrix product, few enough to look ahead; measured

@@ -14,10 +14,10 @@ from perceptrons.features import Columns
 from perceptrons.features.recipe import check_recipe
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.passes.state import LOG_COLUMNS
+from perceptrons.streaming.resuming import COUNTED
+from perceptrons.training.base import TUNED
 from perceptrons.training.epochs import new_row
-from perceptrons.training.estimating import TUNED
-from perceptrons.training.places import COUNTED
-from perceptrons.training.room import check_claim
+from perceptrons.training.memory import check_claim
 
 REASONS = (None, "converged", "stuck", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
 REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went

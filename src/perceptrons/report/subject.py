@@ -19,7 +19,7 @@ from perceptrons.linear import Perceptron
 from perceptrons.report.images import find_shape
 from perceptrons.theory.geometry import true_lead
 from perceptrons.theory.inputs import check_features
-from perceptrons.training.targets import read_target
+from perceptrons.training.labels import read_target
 
 
 class Origin(NamedTuple):

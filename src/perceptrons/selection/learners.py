@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
-from perceptrons.training.choices import check_choices
-from perceptrons.training.estimating import Training
+from perceptrons.training.base import Training
+from perceptrons.training.parameters import check_choices
 
 # Of C, alpha and margin, relative to the mean |x|^2: the same for all, the middle first, as time may be limited
 FACTORS = (1.0, 10.0, 0.1, 100.0, 0.01)

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from perceptrons.selection.learners import usual_grid
 from perceptrons.selection.splitting import Part, Parts
 from perceptrons.selection.statistics import Metric
-from perceptrons.training.estimating import Training
+from perceptrons.training.base import Training
 
 EPOCHS = "max_iter"
 

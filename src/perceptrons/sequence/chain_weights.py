@@ -19,7 +19,7 @@ from perceptrons.passes.shortlists import (
     unit_of,
     width_of,
 )
-from perceptrons.training.owning import Owning
+from perceptrons.training.weights import Owning
 
 AT_ONCE = 2**16  # weights that are averaged at a time
 FIRST_POOL = 1024  # weights

@@ -12,11 +12,10 @@ from perceptrons.sequence.explanation import SequenceExplanation, explained
 from perceptrons.sequence.learner import ChainFit, ChainLearner, learned_since, limits, rule_of
 from perceptrons.sequence.token_features import features_for, is_matrix, read_tokens
 from perceptrons.sequence.tokens import TokenFeatures, Tokens, cut, read_labels
+from perceptrons.training.base import Training, unchanged_on_error
 from perceptrons.training.epochs import hold_out
-from perceptrons.training.estimating import Training, unchanged_on_error
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import merge
-from perceptrons.training.targets import Target, numbered
+from perceptrons.training.labels import Target, merge, numbered
 
 
 class SequencePerceptron(Training, BaseEstimator):

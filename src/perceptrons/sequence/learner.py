@@ -13,8 +13,8 @@ from perceptrons.sequence.chain_weights import ChainWeights
 from perceptrons.sequence.tokens import Tokens, tokens_of
 from perceptrons.training.epochs import Counts, Outcome
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.learning import pieces
-from perceptrons.training.owning import Owning
+from perceptrons.training.one_pass import pieces
+from perceptrons.training.weights import Owning
 
 PIECE = 2**26  # weights read in a piece of an epoch, about: between two pieces Ctrl-C and the bar have their turn
 Features = Any  # MatrixFeatures, NamedFeatures or TemplateFeatures

@@ -24,7 +24,7 @@ from perceptrons.rows import Sparse
 from perceptrons.sequence.grammar import Template, View, name_of, seen
 from perceptrons.sequence.tokens import Tokens, flat, hashed, numbered, ones, only, place, tokens_of
 from perceptrons.stirring import SECRET
-from perceptrons.training.owning import Owning
+from perceptrons.training.weights import Owning
 
 FIRST_SLOTS = 1024
 

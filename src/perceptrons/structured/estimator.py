@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from perceptrons.structured.learner import OutputFit, OutputLearner, Questions, Rule
-from perceptrons.training.choices import DOMAINS as LINEAR
+from perceptrons.training.base import Training, unchanged_on_error
 from perceptrons.training.epochs import hold_out
-from perceptrons.training.estimating import Training, unchanged_on_error
 from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.parameters import DOMAINS as LINEAR
 from perceptrons.training.parameters import NONE, Domain, Number, Words, check_parameters
 
 OFFERS = ("size", "decode", "features", "loss")

@@ -21,13 +21,15 @@ class Counts(NamedTuple):
     mistakes: int = 0
     updates: int = 0
     loss: float = 0.0
+    overflowed: bool = False  # did the pass end at an example whose step would overflow?
 
-    def plus(self, examples: int, mistakes: int, updates: int, loss: float) -> "Counts":
+    def plus(self, more: "Counts") -> "Counts":
+        examples, mistakes, updates, loss, _ = more
         return Counts(self.examples + examples, self.mistakes + mistakes, self.updates + updates, self.loss + loss)
 
 
 class Trainee(Protocol):
-    """A model and its training set as the loop sees them: `fitting.py` has the linear ones."""
+    """A model and its training set as the loop sees them: `learner.py` has the linear ones."""
 
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         """Learn from the examples in this order; between two pieces of it everything is in order."""

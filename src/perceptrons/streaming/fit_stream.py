@@ -11,16 +11,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from perceptrons.passes.orders import shuffled
-from perceptrons.training.arrayfile import ArrayFile, sound
-from perceptrons.training.blocks import Block, Cache, blocks_of, widened
-from perceptrons.training.choices import method_of
+from perceptrons.streaming.blocks import Block, blocks_of, held_out_rows, widened
+from perceptrons.streaming.cache import ArrayFile, Cache, sound
+from perceptrons.streaming.resuming import check_place, difference
+from perceptrons.streaming.threads import ahead
 from perceptrons.training.epochs import AT_REST, Counts, Outcome
-from perceptrons.training.fitting import LinearTrainee
 from perceptrons.training.interrupts import Uninterrupted, interruptible
-from perceptrons.training.learning import PIECE, at_rest, piece_size, pieces
-from perceptrons.training.places import check_place, difference
-from perceptrons.training.split import held_out_rows
-from perceptrons.training.threads import ahead
+from perceptrons.training.learner import LinearTrainee
+from perceptrons.training.one_pass import PIECE, at_rest, piece_size, pieces
+from perceptrons.training.parameters import method_of
 from perceptrons.training.weights import SettlingAverage
 
 Watch = Callable[[dict[str, Any]], None]
@@ -235,7 +234,7 @@ class StreamFit(LinearTrainee):
             parts = _cut_at_marks(parts, row["examples"], method.batch)
         seen = Counts()  # what the row does not have yet
         for part, counts in learner.learning_block(examples, method, parts):
-            seen = seen.plus(len(part), counts.mistakes, counts.updates, counts.loss)
+            seen = seen.plus(counts)
             if method.zero_score == "correct" and not row["updates"] + seen.updates:
                 place["wrong"] = place["wrong"] or learner.wrong(examples, part, "last", method.zero_score) > 0
             n_seen = row["examples"] + seen.examples

@@ -17,10 +17,11 @@ import numpy as np
 
 from perceptrons.passes.one import MISTAKE, OVERFLOWED, UPDATE, binary_one, multiclass_one
 from perceptrons.rows import Dense
-from perceptrons.training.choices import OF_ONE_EXAMPLE
+from perceptrons.training.epochs import Counts
 from perceptrons.training.inputs import entries, known_part, largest
-from perceptrons.training.learning import MANY_CLASSES, Counts, check_overflow
-from perceptrons.training.method import Method
+from perceptrons.training.one_pass import MANY_CLASSES, check_overflow
+from perceptrons.training.parameters import OF_ONE_EXAMPLE
+from perceptrons.training.rule import Method
 
 LABELS = frozenset((str, int, bool, np.str_, np.bool_, np.int64, np.int32))  # types of labels that need no other look
 ROWS = frozenset((list, tuple, np.ndarray))
@@ -161,7 +162,7 @@ class ReadyToLearn(Ready):
             a["w"], a["b"], a["late_w"], a["late_b"], a["clock"], a["t"], *sigma, weights.one,
         )  # fmt: skip
         if done:
-            check_overflow(Counts(0, 0, 0.0, done == OVERFLOWED), self._method, self._dtype)
+            check_overflow(Counts(overflowed=done == OVERFLOWED), self._method, self._dtype)
             learner.mistakes += int(done & MISTAKE)  # plain numbers, though nothing be compiled
             learner.updates += int(done // UPDATE)
         return True
