@@ -119,7 +119,7 @@ def raw_part(X: Any, y: Any, weight: Any, estimator: Perceptron, where: tuple[in
             target.weights(weight, None, stream=True)  # refuses what are no weights
     except (ValueError, TypeError) as error:
         raise type(error)(f"{error} (Rows are counted within partition {where[1]} of shard {where[0]}.)") from error
-    names = None if "_columns" not in estimator.__dict__ else list(estimator._columns)
+    names = None if not hasattr(estimator, "_columns") else list(estimator._columns)
     return Raw(X, target, weight, names, where)
 
 

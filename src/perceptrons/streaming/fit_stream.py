@@ -15,6 +15,7 @@ from perceptrons.streaming.blocks import Block, blocks_of, held_out_rows, widene
 from perceptrons.streaming.cache import ArrayFile, Cache, sound
 from perceptrons.streaming.resuming import check_place, difference
 from perceptrons.streaming.threads import ahead
+from perceptrons.training.base import put_back
 from perceptrons.training.epochs import AT_REST, Counts, Outcome
 from perceptrons.training.interrupts import Uninterrupted, interruptible
 from perceptrons.training.learner import LinearTrainee
@@ -41,62 +42,23 @@ class Keeper(Protocol):
         """Write the model and how far it has come; whole or not at all."""
 
 
-class Streaming:
-    """The estimator's `fit_stream`."""
-
-    early_stopping: bool
-
-    def fit_stream(self, reader, epochs=1, *, classes=None, cache=None, checkpoint=None, watch=None):
-        """Learn from blocks of examples, as many as there are: from files larger than memory, from pipes.
-
-        In the first epoch blocks are learned in the order they come, while the next ones are read; later epochs read
-        a compact cache, blocks in random order. With `shuffle` the rows of a block are visited in random order. With
-        shuffle=False the weights are those of `fit` on all rows at once, for as many epochs with tol=None, if the
-        first block has all classes or they are named. `early_stopping` holds examples out by a hash of each.
-
-        Parameters
-        ----------
-        reader : perceptrons.data.stream(...), or an iterable of (X, y) or (X, y, weight)
-            Later blocks may have more columns.
-        epochs : int or None, default=1
-            Number of passes over the data; a pass that triggers no update is the last. None: `max_iter` and `tol` say
-            when to stop, as in `fit`.
-        classes : array, optional
-            All classes that may come. Otherwise a class that a later block brings is learned from there on.
-        cache : path, False or None, default=None
-            For several epochs, what was read is kept in a binary file: a temporary one (None), one that later fits
-            from the same files use again (a path), or none (False: the files are read anew for every epoch).
-        checkpoint : perceptrons.Checkpoint, optional
-            Where the state is saved now and then, so that a run that was killed can go on.
-        watch : function, optional
-            Is called with a dict after every block, and at 1, 2, 4, 8, ... examples with mark=True: epoch, blocks,
-            examples, mistakes, updates of the epoch so far, seconds; decisions is the number of binary problems that
-            an example is in, else 1.
-
-        Returns
-        -------
-        self
-            `progress_` has (examples, mistakes) at 1, 2, 4, 8, ... examples of the first epoch and at its end: every
-            example was predicted before it was learned from, so that this is an honest test (spec 10). With batches
-            the marks are at the ends of batches; one-vs-rest, one-vs-one and with several labels the mistakes are
-            those of all the binary problems.
-
-        Examples
-        --------
-        >>> from perceptrons import Perceptron
-        >>> blocks = [([[0.0], [1.0]], ["no", "yes"]), ([[0.2], [0.9]], ["no", "yes"])]
-        >>> model = Perceptron(shuffle=False).fit_stream(blocks, epochs=3)
-        >>> model.predict([[0.95]]).tolist(), model.progress_
-        (['yes'], [(1, 1), (2, 2), (4, 4)])
-        """
-        if epochs is not None and (not isinstance(epochs, Integral) or isinstance(epochs, bool) or epochs < 1):
-            raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1, or None for `max_iter` and `tol`.")
-        if self.early_stopping and checkpoint is not None:
-            raise ValueError("early_stopping does not go with a checkpoint: it would have to hold the best epoch too.")
-        if checkpoint is not None and not hasattr(checkpoint, "begin"):
-            raise TypeError(f"checkpoint={checkpoint!r}: give a perceptrons.Checkpoint(path).")
-        StreamFit(self, reader, None if epochs is None else int(epochs), classes, cache, checkpoint, watch).run()
-        return self
+def fit_stream(
+    model: Any,
+    reader: Iterable[Any],
+    epochs: Any,
+    classes: Any,
+    cache: Any,
+    checkpoint: Keeper | None,
+    watch: Watch | None,
+) -> None:
+    """`Perceptron.fit_stream`, where the parameters are described."""
+    if epochs is not None and (not isinstance(epochs, Integral) or isinstance(epochs, bool) or epochs < 1):
+        raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1, or None for `max_iter` and `tol`.")
+    if model.early_stopping and checkpoint is not None:
+        raise ValueError("early_stopping does not go with a checkpoint: it would have to hold the best epoch too.")
+    if checkpoint is not None and not hasattr(checkpoint, "begin"):
+        raise TypeError(f"checkpoint={checkpoint!r}: give a perceptrons.Checkpoint(path).")
+    StreamFit(model, reader, None if epochs is None else int(epochs), classes, cache, checkpoint, watch).run()
 
 
 class StreamFit(LinearTrainee):
@@ -154,7 +116,7 @@ class StreamFit(LinearTrainee):
             self._run()
 
     def _run(self) -> None:
-        before = dict(self.model.__dict__)
+        before = dict(vars(self.model))
         resumed = None if self.checkpoint is None else self.checkpoint.begin(self.model)
         try:
             over = False
@@ -167,8 +129,7 @@ class StreamFit(LinearTrainee):
                 self._train()
         except BaseException:
             if not self.outcome.history:  # nothing was learned: the model is what it was
-                self.model.__dict__.clear()
-                self.model.__dict__.update(before)
+                put_back(self.model, before)
             raise
         finally:
             with Uninterrupted():

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from perceptrons.inspection.explanation import Explanation, nonzeros, rows_of, verdict
-from perceptrons.inspection.html import Shown
-from perceptrons.inspection.names import names_of
+from perceptrons.inspection.html import how_it_went
 from perceptrons.rows import Rows
 from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs
 from perceptrons.training.inputs import (
@@ -31,15 +29,143 @@ from perceptrons.training.inputs import (
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import Target, merge, numbered, read_target
 from perceptrons.training.sparse_inputs import sound_csr
-from perceptrons.training.votes import class_shares
-from perceptrons.training.weights import untouched
+
+MIXED = ("n_shards_", "mixing_", "mixing_bound_")  # how a model was trained on a cluster
+TUNED = "recipe_"  # how perceptrons.selection found its settings and tested it
 
 
-class Reading(Shown):
-    """Properties of every estimator that covers a learner. Arrays are copies: writing to them changes nothing."""
+class Estimator(BaseEstimator, ABC):
+    """When to stop, how training went, which parameters were checked; and what every fitted model shows.
 
-    _learner: Any  # what learning changes: training/learner.py, kernel/learner.py, structured/learner.py
+    What was learned is in `_learner`, which is there once there is a model: training/learner.py, kernel/learner.py,
+    sequence/learner.py, structured/learner.py. Arrays that are shown are copies: writing to them changes nothing.
+    """
+
+    combine: str
+    max_iter: int
+    tol: float | None
+    shuffle: bool
+    n_iter_no_change: int
+    max_seconds: float | None
+    verbose: bool | int
+    random_state: Any
     history_: list[dict[str, Any]]
+    _learner: Any
+    _checked: Any = None  # the parameters that were checked last
+    _watch: Callable[[dict[str, Any]], None] | None = None  # is told the row of every epoch
+
+    # ---- training
+
+    def _plan(self) -> Plan:
+        return Plan(
+            max_iter=self.max_iter,
+            tol=self.tol if self.combine in ("average", "vote") else None,
+            shuffle=bool(self.shuffle),
+            n_iter_no_change=self.n_iter_no_change,
+            max_seconds=self.max_seconds,
+            verbose=bool(self.verbose),
+        )
+
+    def _run(
+        self, trainee: Trainee, n: int | None, train: np.ndarray | None, held_out: bool, *, plan: Plan | None = None,
+        orders: bool = True, outcome: Outcome | None = None, resumed: bool = False,
+    ) -> Outcome:  # fmt: skip
+        """Train, and whatever happens, say in the end how it went.
+
+        n: how many examples there are; None for a stream, whose learner begins with the first block and counts what it
+        does. orders: by the model's generator, otherwise the trainee has its own. outcome: what is filled as training
+        goes. resumed: in the middle of the epoch of its last row.
+        """
+        outcome = outcome or Outcome()
+        begun = hasattr(self, "_learner")
+        try:
+            run_epochs(
+                trainee,
+                plan or self._plan(),
+                rng=self._learner.rng if orders else None,
+                epochs_before=self._learner.epochs if begun else 0,
+                n=n,
+                train=train,
+                held_out=held_out,
+                outcome=outcome,
+                watch=self._watch,
+                row=outcome.history[-1] if resumed else None,
+            )
+        except BaseException as error:
+            outcome.stop_reason = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+            raise
+        finally:
+            with Uninterrupted():
+                if outcome.history and not outcome.history[-1]["examples"]:
+                    outcome.history.pop()  # of an epoch that was given up before anything was learned
+                if n is not None:
+                    self._learner.trained(outcome)
+                self._tell(outcome)
+        return outcome
+
+    @contextmanager
+    def _watched(self, watch: Callable[[dict[str, Any]], None]) -> Iterator[None]:
+        """While the block fits the model, tell `watch` the row of every epoch; the model then predicts as it would if
+        it had stopped there."""
+
+        def after(row: dict[str, Any]) -> None:
+            if hasattr(self._learner, "changed"):
+                self._learner.changed()
+            watch(row)
+
+        self._watch = after
+        try:
+            yield
+        finally:
+            self._drop("_watch")
+
+    def _tell(self, outcome: Outcome | None) -> None:
+        """Set the attributes that say how training went; of a model that only met blocks they say nothing yet."""
+        self._drop(*MIXED, TUNED)  # perceptrons.distributed and perceptrons.selection set them anew
+        self.history_ = [] if outcome is None else outcome.history
+        self.n_iter_ = len(self.history_)
+        self.stop_reason_ = None if outcome is None else outcome.stop_reason
+        self.converged_ = self.stop_reason_ == "converged"
+
+    def _drop(self, *names: str) -> None:
+        """Lose these attributes, as far as they are there."""
+        for name in set(names) & vars(self).keys():
+            delattr(self, name)
+
+    def _forget(self) -> None:
+        """Be as before the first example."""
+        self._drop("_learner", "_columns", *(name for name in vars(self) if name.endswith("_")))
+
+    def _read_from(self, source: Any, columns: Any) -> None:
+        """Remember how the files were read that it learned from, and which columns the features have there."""
+        self.source_, self.columns_ = source, columns
+
+    def _forget_files(self) -> None:
+        """Forget how files were read: now it learns from something else."""
+        self._drop("source_", "columns_", "progress_")
+
+    def _seed(self) -> int:
+        """random_state as a whole number; drawn once where it is not one."""
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _check_again(self) -> None:
+        """Check parameters that learning or predicting one example uses, if they are not those checked last."""
+        now = self._choices_now()
+        if self._checked != now:
+            self._check_choices()
+            self._checked = now
+
+    @abstractmethod
+    def _choices_now(self) -> Any:
+        """The parameters that learning and predicting one example depends on."""
+
+    @abstractmethod
+    def _check_choices(self) -> None:
+        """Raise ValueError for parameters that make no sense."""
+
+    # ---- what a fitted model shows
 
     @property
     def n_updates_(self):
@@ -59,20 +185,106 @@ class Reading(Shown):
         return np.array([row["mistakes"] for row in self.history_], dtype=np.int64)
 
     def _fitted(self):
-        if "_learner" not in self.__dict__:
+        if not hasattr(self, "_learner"):
             raise NotFittedError(
                 f"This {type(self).__name__} is not fitted yet: call fit, partial_fit or learn_one first."
             )
         return self._learner
 
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_learner")
 
-class LabelledReading(Reading):
-    """Properties of an estimator that learns labels of rows."""
+    def _repr_html_inner(self) -> str:
+        """How training went, below what scikit-learn shows; a model that is not fitted shows that alone."""
+        return super()._repr_html_inner() + how_it_went(self)
 
-    _columns: dict[str, int]  # of a model that knows the names of its features
-    combine: str
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += how_it_went(self)
+        return bundle
+
+
+class Classifier(ClassifierMixin, Estimator):
+    """The steps of fit, partial_fit and learn_one of an estimator for labelled rows, and what it shows."""
+
+    class_weight: Any
     decision_function: Any
-    _one_row: Any
+    _columns: dict[str, int]  # of a model that knows the names of its features
+    columns_: Any  # of a model that learned from files
+
+    # ---- the small steps of learning
+
+    def _growth(self) -> Growth:
+        return Growth()
+
+    def _refuse_balanced(self) -> None:
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all data at once and is not supported for partial_fit and learn_one: "
+                "count the examples of each class and give the weights as a dict, "
+                "{'rarest': 1, 'other': n_rarest / n_other}."
+            )
+
+    def _among(self, target: Target, classes: Any) -> Target:
+        """The labels of a block, numbered among all classes known by now. classes: as partial_fit was told."""
+        return numbered(target, classes, self._learner.classes if hasattr(self, "_learner") else None)
+
+    def _one_target(self, y: Any) -> Target:
+        """The label or labels of one example, which the model can go on with; at no cost if the class is known."""
+        if not hasattr(self, "_learner"):
+            return read_target([y], 1)
+        learner = self._learner
+        plain = type(y) in (str, int, bool) or isinstance(y, np.integer)
+        code = learner.code(y) if learner.form == "single" and plain else None
+        if code is None:
+            target = read_target([y], 1, learner.form)
+            self._check_can_go_on(target)
+            return target.among(merge(learner.classes, target.classes))
+        target = Target("single", learner.classes, np.array([code], np.int32))
+        self._check_can_go_on(target)
+        return target
+
+    @abstractmethod
+    def _check_can_go_on(self, target: Target) -> None:
+        """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
+
+    def _one_row(self, x: Any, learning: bool = False) -> tuple[Rows, list[str]]:
+        """One example as rows, and the feature names in it that the model does not know.
+
+        learning: a model that learned from files gets to know the names itself.
+        """
+        learner = getattr(self, "_learner", None)
+        own = getattr(x, "dtype", None)
+        dtype = np.dtype(learner.dtype if learner else np.float32 if own == np.float32 else np.float64)
+        if isinstance(x, Mapping | str | bytes) and getattr(self, "columns_", None) is not None:
+            X = as_learned(self, [x], learning).astype(dtype, copy=False)
+            check_sound(X, self._growth())
+            return as_rows(X), []
+        if not isinstance(x, Mapping):
+            n_features = None if learner is None else learner.n_features
+            return plain_row(x, n_features, dtype, self._growth()), []
+        if not hasattr(self, "_columns") and learner is not None:
+            raise ValueError(
+                "The model was trained on columns without names, so a dict of features says nothing to it: "
+                "give a row of numbers, or train on a frame or on dicts."
+            )
+        return dict_row(x, getattr(self, "_columns", {}), dtype, self._growth())
+
+    def _name_features(self, x: Any, new: list[str]) -> None:
+        """Make room for the features of a dict that came for the first time, then name them."""
+        if getattr(self, "columns_", None) is not None:
+            if self.columns_.n_columns > self._learner.n_features:  # names of a model that learned from files
+                self._learner.meet_features(self.columns_.n_columns)
+                self.n_features_in_ = self.columns_.n_columns
+        elif isinstance(x, Mapping):
+            names = getattr(self, "_columns", {})
+            n_features = len(names) + len(new)
+            self._learner.meet_features(n_features)
+            names.update((name, place) for place, name in enumerate(new, len(names)))
+            self._columns, self.n_features_in_ = names, n_features
+
+    # ---- what a fitted model shows
 
     @property
     def classes_(self):
@@ -80,7 +292,7 @@ class LabelledReading(Reading):
 
     @property
     def feature_names_in_(self):
-        if "_columns" not in self.__dict__:
+        if not hasattr(self, "_columns"):
             raise AttributeError("The model was trained on columns without names.")
         return np.array(list(self._columns), dtype=object)
 
@@ -119,7 +331,11 @@ class LabelledReading(Reading):
         return once_each(known_part(rows, unknown)), unknown
 
     def _knows_names(self) -> bool:
-        return "_columns" in self.__dict__ or getattr(self, "columns_", None) is not None
+        return hasattr(self, "_columns") or getattr(self, "columns_", None) is not None
+
+    def _winners(self, scores: np.ndarray) -> np.ndarray:
+        """The numbers of the classes that win by the scores of `decision_function`; for several labels flags."""
+        return self._fitted().winners(scores)
 
     def _votes(self, X: Any) -> Any:
         """The scores of a model that votes."""
@@ -132,313 +348,21 @@ class LabelledReading(Reading):
         return self.decision_function(X)
 
 
-class WeightsReading(LabelledReading):
-    """Properties of a linear model."""
-
-    zero_score: str
-    _check_again: Any
-
-    @property
-    def coef_(self):
-        return self._fitted().predicting(self.combine)[0].copy()
-
-    @property
-    def intercept_(self):
-        return self._fitted().predicting(self.combine)[1].copy()
-
-    @property
-    def coef_last_(self):
-        return self._fitted().weights.last()[0].copy()
-
-    @property
-    def intercept_last_(self):
-        return self._fitted().weights.last()[1].copy()
-
-    @property
-    def coef_average_(self):
-        return self._fitted().average()[0].copy()
-
-    @property
-    def intercept_average_(self):
-        return self._fitted().average()[1].copy()
-
-    @property
-    def never_updated_(self):
-        """For every feature: has no update ever changed one of its weights?"""
-        return untouched(self._fitted())
-
-    def explain(self, x) -> Explanation:
-        """What each feature of one example adds to the score of each class: weight times value.
-
-        Parameters
-        ----------
-        x : dict of feature values by name, row of numbers, or matrix or frame of one row
-            Features that the model does not know count 0 and are listed.
-
-        Returns
-        -------
-        Explanation
-
-        Examples
-        --------
-        >>> from perceptrons import Perceptron
-        >>> model = Perceptron().fit([[0.0, 1.0], [2.0, 1.0], [3.0, 0.0]], ["no", "yes", "yes"])
-        >>> print(model.explain([2.0, 1.0]))
-        Predicted: 'yes', before 'no'.
-        <BLANKLINE>
-        feature   value   weight  contribution
-        x0            2       +3            +6
-        x1            1  -0.8333       -0.8333
-        (bias)                         +0.1667
-        together                        +5.333
-        <BLANKLINE>
-        Above 0 speaks for 'yes', below 0 for 'no'.
-        Scores are not probabilities.
-        """
-        learner = self._fitted()
-        self._check_again()
-        learner.check_holds(self.combine)
-        rows, unknown = self._example(x)
-        columns, values = nonzeros(rows)
-        if self.combine == "pocket":
-            w, b = learner.predicting("pocket")
-            w = w[:, columns]
-        else:
-            w, b = learner.weights.last(columns) if self.combine == "last" else learner.weights.average(columns)
-        names, signs = names_of(self, columns)
-        decision = learner.score_one(rows, self.combine, self.zero_score)
-        winners = learner.winners(decision, self.zero_score)
-        return Explanation(
-            **verdict(learner.classes, decision, winners, learner.scheme == "labels"),
-            rows=rows_of(learner.classes, learner.scheme),
-            columns=columns,
-            features=names,
-            values=values * signs,
-            weights=w.astype(np.float64) * signs,
-            bias=b.astype(np.float64),
-            combine=self.combine,
-            unknown=tuple(unknown),
-        )
-
-    def vote_shares(self, X):
-        """For every row of X and class the share of the votes that it gets: (n, n_classes), rows sum up to 1.
-
-        All weights that ever were vote, each as often as examples it survived. A model with combine="vote" only. Shares
-        say how undivided the answer is, and are not probabilities.
-        """
-        return class_shares(self._votes(X), len(self._fitted().classes))
-
-
-MIXED = ("n_shards_", "mixing_", "mixing_bound_")  # how a model was trained on a cluster
-TUNED = "recipe_"  # how perceptrons.selection found its settings and tested it
-
-
-class Training(Reading, ABC):
-    """The steps of every estimator: when to stop, how it went, which parameters were checked."""
-
-    combine: str
-    max_iter: int
-    tol: float | None
-    shuffle: bool
-    n_iter_no_change: int
-    max_seconds: float | None
-    verbose: bool | int
-    random_state: Any
-
-    def _plan(self) -> Plan:
-        return Plan(
-            max_iter=self.max_iter,
-            tol=self.tol if self.combine in ("average", "vote") else None,
-            shuffle=bool(self.shuffle),
-            n_iter_no_change=self.n_iter_no_change,
-            max_seconds=self.max_seconds,
-            verbose=bool(self.verbose),
-        )
-
-    def _run(
-        self, trainee: Trainee, n: int | None, train: np.ndarray | None, held_out: bool, *, plan: Plan | None = None,
-        orders: bool = True, outcome: Outcome | None = None, resumed: bool = False,
-    ) -> Outcome:  # fmt: skip
-        """Train, and whatever happens, say in the end how it went.
-
-        n: how many examples there are; None for a stream, whose learner begins with the first block and counts what it
-        does. orders: by the model's generator, otherwise the trainee has its own. outcome: what is filled as training
-        goes. resumed: in the middle of the epoch of its last row.
-        """
-        outcome = outcome or Outcome()
-        begun = hasattr(self, "_learner")
-        try:
-            run_epochs(
-                trainee,
-                plan or self._plan(),
-                rng=self._learner.rng if orders else None,
-                epochs_before=self._learner.epochs if begun else 0,
-                n=n,
-                train=train,
-                held_out=held_out,
-                outcome=outcome,
-                watch=self.__dict__.get("_watch"),
-                row=outcome.history[-1] if resumed else None,
-            )
-        except BaseException as error:
-            outcome.stop_reason = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-            raise
-        finally:
-            with Uninterrupted():
-                if outcome.history and not outcome.history[-1]["examples"]:
-                    outcome.history.pop()  # of an epoch that was given up before anything was learned
-                if n is not None:
-                    self._learner.trained(outcome)
-                self._tell(outcome)
-        return outcome
-
-    @contextmanager
-    def _watched(self, watch: Callable[[dict[str, Any]], None]) -> Iterator[None]:
-        """While the block fits the model, tell `watch` the row of every epoch; the model then predicts as it would if
-        it had stopped there."""
-
-        def after(row: dict[str, Any]) -> None:
-            if hasattr(self._learner, "changed"):
-                self._learner.changed()
-            watch(row)
-
-        self.__dict__["_watch"] = after
-        try:
-            yield
-        finally:
-            self.__dict__.pop("_watch", None)
-
-    def _tell(self, outcome: Outcome | None) -> None:
-        """Set the attributes that say how training went; of a model that only met blocks they say nothing yet."""
-        for name in (*MIXED, TUNED):  # perceptrons.distributed and perceptrons.selection set them anew
-            self.__dict__.pop(name, None)
-        self.history_ = [] if outcome is None else outcome.history
-        self.n_iter_ = len(self.history_)
-        self.stop_reason_ = None if outcome is None else outcome.stop_reason
-        self.converged_ = self.stop_reason_ == "converged"
-
-    def _forget(self) -> None:
-        """Be as before the first example."""
-        for name in [name for name in self.__dict__ if name.endswith("_") or name in ("_learner", "_columns")]:
-            del self.__dict__[name]
-
-    def _read_from(self, source: Any, columns: Any) -> None:
-        """Remember how the files were read that it learned from, and which columns the features have there."""
-        self.source_, self.columns_ = source, columns
-
-    def _forget_files(self) -> None:
-        """Forget how files were read: now it learns from something else."""
-        for name in ("source_", "columns_", "progress_"):
-            self.__dict__.pop(name, None)
-
-    def _seed(self) -> int:
-        """random_state as a whole number; drawn once where it is not one."""
-        if isinstance(self.random_state, Integral):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31))
-
-    def _check_again(self) -> None:
-        """Check parameters that learning or predicting one example uses, if they are not those checked last."""
-        now = self._choices_now()
-        if self.__dict__.get("_checked") != now:
-            self._check_choices()
-            self.__dict__["_checked"] = now
-
-    @abstractmethod
-    def _choices_now(self) -> Any:
-        """The parameters that learning and predicting one example depends on."""
-
-    @abstractmethod
-    def _check_choices(self) -> None:
-        """Raise ValueError for parameters that make no sense."""
-
-
-class Estimating(Training, LabelledReading):
-    """The steps of fit, partial_fit and learn_one of an estimator for labelled rows."""
-
-    class_weight: Any
-    columns_: Any  # of a model that learned from files
-
-    def _growth(self) -> Growth:
-        return Growth()
-
-    def _refuse_balanced(self) -> None:
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all data at once and is not supported for partial_fit and learn_one: "
-                "count the examples of each class and give the weights as a dict, "
-                "{'rarest': 1, 'other': n_rarest / n_other}."
-            )
-
-    def _among(self, target: Target, classes: Any) -> Target:
-        """The labels of a block, numbered among all classes known by now. classes: as partial_fit was told."""
-        return numbered(target, classes, self._learner.classes if hasattr(self, "_learner") else None)
-
-    def _one_target(self, y: Any) -> Target:
-        """The label or labels of one example, which the model can go on with; at no cost if the class is known."""
-        if "_learner" not in self.__dict__:
-            return read_target([y], 1)
-        learner = self._learner
-        plain = type(y) in (str, int, bool) or isinstance(y, np.integer)
-        code = learner.code(y) if learner.form == "single" and plain else None
-        if code is None:
-            target = read_target([y], 1, learner.form)
-            self._check_can_go_on(target)
-            return target.among(merge(learner.classes, target.classes))
-        target = Target("single", learner.classes, np.array([code], np.int32))
-        self._check_can_go_on(target)
-        return target
-
-    @abstractmethod
-    def _check_can_go_on(self, target: Target) -> None:
-        """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
-
-    def _one_row(self, x: Any, learning: bool = False) -> tuple[Rows, list[str]]:
-        """One example as rows, and the feature names in it that the model does not know.
-
-        learning: a model that learned from files gets to know the names itself.
-        """
-        learner = self.__dict__.get("_learner")
-        own = getattr(x, "dtype", None)
-        dtype = np.dtype(learner.dtype if learner else np.float32 if own == np.float32 else np.float64)
-        if isinstance(x, Mapping | str | bytes) and getattr(self, "columns_", None) is not None:
-            X = as_learned(self, [x], learning).astype(dtype, copy=False)
-            check_sound(X, self._growth())
-            return as_rows(X), []
-        if not isinstance(x, Mapping):
-            n_features = None if learner is None else learner.n_features
-            return plain_row(x, n_features, dtype, self._growth()), []
-        if "_columns" not in self.__dict__ and learner is not None:
-            raise ValueError(
-                "The model was trained on columns without names, so a dict of features says nothing to it: "
-                "give a row of numbers, or train on a frame or on dicts."
-            )
-        return dict_row(x, self.__dict__.get("_columns", {}), dtype, self._growth())
-
-    def _name_features(self, x: Any, new: list[str]) -> None:
-        """Make room for the features of a dict that came for the first time, then name them."""
-        if getattr(self, "columns_", None) is not None:
-            if self.columns_.n_columns > self._learner.n_features:  # names of a model that learned from files
-                self._learner.meet_features(self.columns_.n_columns)
-                self.n_features_in_ = self.columns_.n_columns
-        elif isinstance(x, Mapping):
-            names = self.__dict__.get("_columns", {})
-            n_features = len(names) + len(new)
-            self._learner.meet_features(n_features)
-            names.update((name, place) for place, name in enumerate(new, len(names)))
-            self._columns, self.n_features_in_ = names, n_features
-
-
 @contextmanager
 def unchanged_on_error(
     estimator: BaseEstimator, unless: Callable[[], bool] = lambda: False, before: dict[str, Any] | None = None
 ) -> Iterator[None]:
     """If the block fails, the estimator has the attributes it had (those of `before`), unless it has learned."""
-    before = dict(estimator.__dict__) if before is None else before
+    before = dict(vars(estimator)) if before is None else before
     try:
         yield
     except BaseException:  # Ctrl-C too
         if not unless():
-            estimator.__dict__.clear()
-            estimator.__dict__.update(before)
+            put_back(estimator, before)
         raise
+
+
+def put_back(estimator: BaseEstimator, attributes: dict[str, Any]) -> None:
+    """Give an estimator the attributes that it had before, and no others."""
+    vars(estimator).clear()
+    vars(estimator).update(attributes)

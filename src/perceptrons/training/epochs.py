@@ -1,9 +1,10 @@
 """The loop over epochs: shuffle, learn, count, write history, decide whether to stop (spec 5)."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,33 +29,42 @@ class Counts(NamedTuple):
         return Counts(self.examples + examples, self.mistakes + mistakes, self.updates + updates, self.loss + loss)
 
 
-class Trainee(Protocol):
+class Trainee(ABC):
     """A model and its training set as the loop sees them: `learner.py` has the linear ones."""
 
+    learner: Any  # what learning changes
+
+    @abstractmethod
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         """Learn from the examples in this order; between two pieces of it everything is in order."""
 
-    def end_epoch(self) -> None:
+    def end_epoch(self) -> None:  # noqa: B027 (most have nothing to do)
         """What is to be done when all were visited."""
 
+    @abstractmethod
     def accuracy(self) -> float:
         """The share of the held-out examples that exactly the model that would be returned now gets right."""
 
     def norm(self) -> float:
         """The norm of the last weights."""
+        return float(self.learner.weights.norm())
 
+    @abstractmethod
     def change(self) -> float:
         """By how much the average changed since the last call, relative to its norm."""
 
     def settled(self, row: dict[str, Any]) -> str:
         """Why no example will ever ask for an update again, after a full epoch that went as this row says: "converged",
         or "stuck" if some are answered wrongly all the same; "" if one may."""
+        return "" if row["updates"] else "converged"
 
     def snapshot(self) -> Any:
         """All that learning changes."""
+        return self.learner.snapshot()
 
     def restore(self, snapshot: Any) -> None:
         """Go back to a snapshot."""
+        self.learner.restore(snapshot)
 
 
 class Plan(NamedTuple):

@@ -91,7 +91,7 @@ def as_learned(estimator: Any, X: Any, learning: bool = False) -> Any:
     if columns is not None:
         rows, known = columns.as_frozen().rows(X, estimator.source_), estimator.n_features_in_
         return rows if rows.shape[1] <= known else rows[:, :known]
-    names = estimator.__dict__.get("_columns")
+    names = getattr(estimator, "_columns", None)
     if names is None or not all(isinstance(x, Mapping) for x in X):
         return None
     return _dict_rows(X, names, estimator._learner.dtype)

@@ -214,6 +214,18 @@ def numbered(target: Target, classes: Any, known: np.ndarray | None) -> Target:
     return target.among(merge(named[:0] if known is None else known, named))
 
 
+def winners(scores: np.ndarray, n_classes: int, several: bool = False, positive_at_zero: bool = False) -> np.ndarray:
+    """The number of the winning class for every row of scores; for several labels a flag for each.
+
+    Scores are (n, classes), or (n,) for at most two classes, positive for the second.
+    """
+    if not several and scores.ndim == 2:
+        return scores.argmax(axis=1)
+    if not several and n_classes == 1:
+        return np.zeros(len(scores), np.intp)
+    return (scores >= 0 if positive_at_zero else scores > 0).astype(np.intp)
+
+
 def answer(winners: np.ndarray, classes: np.ndarray, form: str) -> Any:
     """Predictions in the form in which labels came: winners are class numbers, or for several labels flags."""
     if form == "single":

@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from perceptrons.rows import Rows
-from perceptrons.training.epochs import Counts, Outcome
+from perceptrons.training.epochs import Counts, Outcome, Trainee
 from perceptrons.training.inputs import Growth, as_numbers, as_read_only, entries, largest, read_only
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import Target, same_form
+from perceptrons.training.labels import Target, same_form, winners
 from perceptrons.training.memory import Size, check_room
 from perceptrons.training.one_pass import (
     MANY_EXAMPLES,
@@ -279,20 +279,25 @@ class Learner:
         if not self.has_problems and combine != "vote":
             return mistakes_of(self.predicting(combine), examples, which, ZERO_WHEN_PREDICTING[zero_score])
         X, y = take(examples.rows, which, self.weights.n_features), examples.y[which]
-        winners = self.winners(self.scores(X, combine, zero_score), zero_score)
+        won = self.winners(self.scores(X, combine, zero_score), zero_score)
         if self.scheme == "labels" and examples.problems is not None:
-            wrong = (winners != (examples.problems.sign[y] > 0)).any(axis=1)
+            wrong = (won != (examples.problems.sign[y] > 0)).any(axis=1)
         else:
-            wrong = winners != (y > 0 if self.weights.n_rows == 1 else y)
+            wrong = won != (y > 0 if self.weights.n_rows == 1 else y)
         return float(wrong.sum() if examples.weight is None else examples.weight[which][wrong].sum())
 
     def winners(self, scores: np.ndarray, zero_score: str) -> np.ndarray:
         """The number of the winning class for every row of scores; for several labels a flag for each."""
-        if scores.ndim == 2 and self.scheme != "labels":
-            return scores.argmax(axis=1)
-        if len(self.classes) == 1 and self.scheme != "labels":
-            return np.zeros(len(scores), np.intp)
-        return (scores >= 0 if zero_score == "positive" else scores > 0).astype(np.intp)
+        return winners(scores, len(self.classes), self.scheme == "labels", zero_score == "positive")
+
+    def snapshot(self) -> tuple[Any, Any]:
+        """The weights and votes, to go back to."""
+        return self.weights.snapshot(), None if self.votes is None else self.votes.snapshot()
+
+    def restore(self, snapshot: tuple[Any, Any]) -> None:
+        self.weights.restore(snapshot[0])
+        if self.votes is not None:
+            self.votes.restore(snapshot[1])
 
 
 def _shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndarray:
@@ -304,29 +309,16 @@ def _shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.nda
     return array.reshape(shape)
 
 
-class LinearTrainee:
+class LinearTrainee(Trainee):
     """What linear models do alike, whether their examples lie in memory or come block by block."""
 
-    learner: Any  # Learner
     average: SettlingAverage | None
-
-    def norm(self) -> float:
-        return self.learner.weights.norm()
 
     def change(self) -> float:
         if self.average is None:
             self.average = SettlingAverage(self.learner.weights)
             return np.inf
         return self.average.change()
-
-    def snapshot(self) -> tuple[Any, Any]:
-        votes = self.learner.votes
-        return self.learner.weights.snapshot(), None if votes is None else votes.snapshot()
-
-    def restore(self, snapshot: tuple[Any, Any]) -> None:
-        self.learner.weights.restore(snapshot[0])
-        if self.learner.votes is not None:
-            self.learner.votes.restore(snapshot[1])
 
 
 class LinearFit(LinearTrainee):

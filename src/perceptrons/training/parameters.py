@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.training.labels import Target
 from perceptrons.training.rule import LARGEST_DEMAND, Method, cost_matrix
 
 
@@ -191,6 +192,40 @@ def check_several(estimator: Any) -> None:
             f"combine={estimator.combine!r} does not work with several labels: use combine='average', or "
             "scikit-learn's OneVsRestClassifier around a Perceptron."
         )
+
+
+def check_unchanged(estimator: Any, target: Target) -> None:
+    """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
+    learner = estimator._learner
+    learner.check_holds(estimator.combine)
+    learner.check_form(target.form, len(target.classes))
+    if bool(estimator.fit_intercept) != (learner.weights.one > 0):
+        raise ValueError("fit_intercept was changed after the model was begun: fit it anew, with warm_start=False.")
+    if learner.scheme == "labels":
+        check_several(estimator)
+    elif learner.scheme != estimator.multiclass:
+        raise ValueError(
+            f"The model was begun with multiclass={learner.scheme!r}, now it is {estimator.multiclass!r}: fit it anew."
+        )
+    if (estimator.step == "arow") != learner.weights.has_sigma:
+        raise ValueError("step was changed to or from 'arow' after the model was begun: fit it anew.")
+
+
+def check_start(estimator: Any, target: Target, intercept_init: Any) -> None:
+    """Raise ValueError if no model can be begun with these labels."""
+    e, classes = estimator, target.classes
+    if not len(classes):
+        raise ValueError("y has no label at all: every label set is empty.")
+    if target.several:
+        check_several(e)
+    elif len(classes) == 1 and (e.init != "zeros" or e.zero_score in ("positive", "negative")):
+        raise ValueError(
+            f"With init={e.init!r} and zero_score={e.zero_score!r} it matters from the first example on "
+            f"which class is positive, and so far there is only {classes.tolist()[0]!r}: call partial_fit with "
+            "classes=[...] first."
+        )
+    if not e.fit_intercept and intercept_init is not None and np.any(intercept_init):
+        raise ValueError("fit_intercept=False means an intercept of 0, but intercept_init is not 0: drop one of them.")
 
 
 def method_of(estimator: Any, classes: np.ndarray, stream: bool) -> Method:
