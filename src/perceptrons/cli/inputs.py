@@ -177,7 +177,7 @@ class WithoutTest:
         return [*files, [self._share, self._seed], asked]
 
     def __iter__(self) -> Iterator["Block"]:
-        from perceptrons.streaming.blocks import Block as Kept
+        from perceptrons.streaming.blocks import TrainingBlock as Kept
         from perceptrons.streaming.cache import ArrayFile, Cache
         from perceptrons.training.labels import read_target
 
@@ -204,7 +204,7 @@ class WithoutTest:
         import numpy as np
 
         from perceptrons.data.block import Block
-        from perceptrons.streaming.blocks import widened
+        from perceptrons.training.matrices import widened
 
         if self._aside is None:
             for _ in self:
@@ -272,7 +272,7 @@ def like_table(table: "Table", path: Path, asked: Any) -> "Table":
     named = SimpleNamespace(label_column=asked.label_column, text_column=asked.text_column, on_error=asked.on_error)
     more = whole(opened([path], named, like=like, text_labels=table.y is not None and table.y.dtype.kind == "U"))
     if more.X.shape[1] < table.X.shape[1]:
-        from perceptrons.streaming.blocks import widened
+        from perceptrons.training.matrices import widened
 
         more = replace(more, X=widened(more.X, table.X.shape[1]))
     return more

@@ -14,7 +14,7 @@ from perceptrons.data.reader import Reader
 from perceptrons.data.source import InMemory
 from perceptrons.data.table import DataFileError
 from perceptrons.features.values import LARGEST
-from perceptrons.training.sparse_inputs import sound_csr
+from perceptrons.training.matrices import sound_csr
 
 LARGEST_FLOAT32 = 1e13
 EXAMPLES = ("x", "data", "features", "images")

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from perceptrons.features import Columns
 from perceptrons.features.values import shown
 from perceptrons.inspection.evaluation import WHOLE
-from perceptrons.streaming.blocks import widened
+from perceptrons.training.matrices import widened
 
 FEW_CLASSES = 20  # so many are never too many
 

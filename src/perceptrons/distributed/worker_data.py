@@ -12,12 +12,13 @@ from perceptrons.data import stream
 from perceptrons.data.source import Share
 from perceptrons.distributed.mixing import AnyWeights
 from perceptrons.linear import Perceptron
-from perceptrons.streaming.blocks import blocks_of, widened
+from perceptrons.streaming.blocks import blocks_of
 from perceptrons.streaming.cache import ArrayFile, Cache
 from perceptrons.training.epochs import Counts, hold_out, visiting_order
 from perceptrons.training.inputs import as_rows, check_matrix, once_each
 from perceptrons.training.labels import Target, merge, read_target
 from perceptrons.training.learner import Learner, LinearFit
+from perceptrons.training.matrices import widened
 from perceptrons.training.one_pass import Examples
 from perceptrons.training.rule import Method
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from perceptrons.training.labels import Target, read_target
 
 
-class Block(NamedTuple):
+class TrainingBlock(NamedTuple):
     """Examples with their labels and weights, as the learner takes them."""
 
     X: Any
@@ -18,14 +18,14 @@ class Block(NamedTuple):
     weight: np.ndarray | None
     checked: bool = False  # is X known to be sound?
 
-    def part(self, rows: np.ndarray) -> "Block":
+    def part(self, rows: np.ndarray) -> "TrainingBlock":
         """Only these rows."""
-        return Block(
+        return TrainingBlock(
             self.X[rows], self.target.part(rows), None if self.weight is None else self.weight[rows], self.checked
         )
 
 
-def blocks_of(source: Iterable[Any], form: str) -> Generator[Block, None, None]:
+def blocks_of(source: Iterable[Any], form: str) -> Generator[TrainingBlock, None, None]:
     """Blocks of a reader of `perceptrons.data`, or of any iterable of (X, y) or (X, y, weight).
 
     form: that of the labels that the model knows, "" if it knows none.
@@ -34,7 +34,7 @@ def blocks_of(source: Iterable[Any], form: str) -> Generator[Block, None, None]:
         if hasattr(item, "codes"):
             if item.codes is None:
                 raise ValueError(f"{item.path}: there are no labels to learn from.")
-            yield Block(item.X, _numbered(item.codes, item.classes), item.weight)
+            yield TrainingBlock(item.X, _numbered(item.codes, item.classes), item.weight)
         elif isinstance(item, tuple) and len(item) in (2, 3):
             X = item[0] if hasattr(item[0], "shape") else np.asarray(item[0])
             if len(X.shape) != 2:
@@ -43,19 +43,9 @@ def blocks_of(source: Iterable[Any], form: str) -> Generator[Block, None, None]:
                 continue
             target = read_target(item[1], X.shape[0], form)
             form = form or target.form
-            yield Block(X, target, item[2] if len(item) == 3 else None)
+            yield TrainingBlock(X, target, item[2] if len(item) == 3 else None)
         else:
             raise TypeError(f"A stream is made of (X, y) or (X, y, weight), not of {type(item).__name__}.")
-
-
-def widened(X: Any, n_features: int) -> Any:
-    """A block that came before others had more columns, as wide as they are."""
-    missing = n_features - X.shape[1]
-    if missing <= 0:
-        return X
-    if sp.issparse(X):
-        return sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features), copy=False)
-    return np.pad(np.asarray(X), ((0, 0), (0, missing)))
 
 
 def _numbered(codes: np.ndarray, classes: np.ndarray) -> Target:

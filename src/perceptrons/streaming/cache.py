@@ -17,12 +17,12 @@ from typing import Any, BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.streaming.blocks import Block
+from perceptrons.streaming.blocks import TrainingBlock
 from perceptrons.streaming.locks import create
 from perceptrons.streaming.threads import DEPTH, ahead
 from perceptrons.training.inputs import Growth, check_sound
 from perceptrons.training.labels import FORMS, Target, check_labels
-from perceptrons.training.sparse_inputs import sound_csr
+from perceptrons.training.matrices import sound_csr
 
 MAGIC = b"perceptrons cache 1\n"
 ALIGNED = 64
@@ -237,28 +237,30 @@ class Cache:
             file.close()
             raise
 
-    def writing(self, blocks: Iterable[Block]) -> Generator[Block, None, None]:
+    def writing(self, blocks: Iterable[TrainingBlock]) -> Generator[TrainingBlock, None, None]:
         """The same blocks, each written down before it is passed on."""
         for block in blocks:
             self.append(block)
             yield block
 
-    def append(self, block: Block) -> None:
+    def append(self, block: TrainingBlock) -> None:
         """Write a block down."""
         self.file.append(*_record(block))
         self.n_blocks += 1
 
-    def reading(self, order: np.ndarray) -> Generator[Block, None, None]:
+    def reading(self, order: np.ndarray) -> Generator[TrainingBlock, None, None]:
         """The blocks in this order, each mapped and checked while the last one is learned."""
         return ahead(self._mapped(order))
 
-    def _mapped(self, order: np.ndarray) -> Generator[Block, None, None]:
-        used: deque[Block] = deque(maxlen=DEPTH + 3)  # so that memory is given back by this thread, not by the learner
+    def _mapped(self, order: np.ndarray) -> Generator[TrainingBlock, None, None]:
+        used: deque[TrainingBlock] = deque(
+            maxlen=DEPTH + 3
+        )  # so that memory is given back by this thread, not by the learner
         for number in order.tolist():
             used.append(self._read(number))
             yield used[-1]
 
-    def _read(self, number: int) -> Block:
+    def _read(self, number: int) -> TrainingBlock:
         """A block. A kept file may be anybody's: the first time, what it says is checked."""
         with sound(self.file.name):
             block = _block(self.file.read(number), self.file.facts(number))
@@ -268,7 +270,7 @@ class Cache:
                 self._sound.add(number)
             return block
 
-    def _check_alike(self, block: Block) -> None:
+    def _check_alike(self, block: TrainingBlock) -> None:
         """Raise ValueError for a block that is not of one stream with the others."""
         textual = block.target.classes.dtype.kind == "U"
         if block.X.shape[1] not in self.widths or textual is not (textual if self._textual is None else self._textual):
@@ -281,7 +283,7 @@ class Cache:
         self.file.keep({"about": about, "learned": learned})
 
 
-def _record(block: Block) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def _record(block: TrainingBlock) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """A block as small arrays: numbers that are all 1 are left out, float64 that are float32 take half the room."""
     X, target = block.X, block.target
     classes = target.classes if target.classes.dtype.kind != "O" else np.array(target.classes.tolist(), dtype=str)
@@ -307,18 +309,18 @@ def _record(block: Block) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return arrays | {"values": values}, facts
 
 
-def _block(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> Block:
+def _block(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> TrainingBlock:
     target = Target(facts["form"], arrays["classes"], arrays["codes"], arrays.get("indicator"))
     dtype, weight = np.dtype(facts["dtype"]), arrays.get("weight")
     if "columns" not in arrays:
-        return Block(arrays["values"].astype(dtype, copy=False), target, weight, checked=True)
+        return TrainingBlock(arrays["values"].astype(dtype, copy=False), target, weight, checked=True)
     columns = arrays["columns"]
     values = arrays["values"].astype(dtype, copy=False) if "values" in arrays else np.ones(len(columns), dtype)
     X = sp.csr_matrix((values, columns, arrays["starts"]), shape=tuple(facts["shape"]), copy=False)
-    return Block(X, target, weight, checked=True)
+    return TrainingBlock(X, target, weight, checked=True)
 
 
-def _check(block: Block) -> None:
+def _check(block: TrainingBlock) -> None:
     """Raise ValueError for a block that would lead the learner astray."""
     X, target, weight = block.X, block.target, block.weight
     n, k = X.shape[0], len(target.classes)

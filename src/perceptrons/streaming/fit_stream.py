@@ -3,43 +3,28 @@
 import json
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing, nullcontext
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from perceptrons.passes.orders import shuffled
-from perceptrons.streaming.blocks import Block, blocks_of, held_out_rows, widened
+from perceptrons.streaming.blocks import TrainingBlock, blocks_of, held_out_rows
 from perceptrons.streaming.cache import ArrayFile, Cache, sound
-from perceptrons.streaming.resuming import check_place, difference
+from perceptrons.streaming.resuming import Keeper, check_place, difference
 from perceptrons.streaming.threads import ahead
 from perceptrons.training.base import put_back
 from perceptrons.training.epochs import AT_REST, Counts, Outcome
 from perceptrons.training.interrupts import Uninterrupted, interruptible
 from perceptrons.training.learner import LinearTrainee
+from perceptrons.training.matrices import widened
 from perceptrons.training.one_pass import PIECE, at_rest, piece_size, pieces
 from perceptrons.training.parameters import method_of
 from perceptrons.training.weights import SettlingAverage
 
 Watch = Callable[[dict[str, Any]], None]
-
-
-class Keeper(Protocol):
-    """Where checkpoints go: `perceptrons.Checkpoint`."""
-
-    def alone(self) -> AbstractContextManager[None]:
-        """While the block runs, no other run may write checkpoints there."""
-
-    def begin(self, model: Any) -> dict[str, Any] | None:
-        """If there is a checkpoint to go on from, make the model what it was, and return the place."""
-
-    def due(self) -> bool:
-        """Is it time for another?"""
-
-    def write(self, model: Any, place: dict[str, Any]) -> None:
-        """Write the model and how far it has come; whole or not at all."""
 
 
 def fit_stream(
@@ -179,7 +164,7 @@ class StreamFit(LinearTrainee):
                     self._write()
         self.complete = True
 
-    def _learn(self, block: Block) -> Iterator[Counts]:
+    def _learn(self, block: TrainingBlock) -> Iterator[Counts]:
         """Learn from a block; counts are given at its end, and before it only of very large ones."""
         place, row, first = self.place, self.row, self.place["epoch"] == 1
         X = block.X if first else widened(block.X, self.learner.n_features)
@@ -209,7 +194,7 @@ class StreamFit(LinearTrainee):
         self.within = False
         yield seen
 
-    def _rows_to_learn(self, block: Block, n: int) -> np.ndarray:
+    def _rows_to_learn(self, block: TrainingBlock, n: int) -> np.ndarray:
         """All rows of a block but those that are held out, which are set aside when they are met first."""
         if not self.model.early_stopping:
             return np.arange(n)
@@ -269,7 +254,7 @@ class StreamFit(LinearTrainee):
 
     # ---- where blocks come from
 
-    def _blocks(self) -> Generator[Block, None, None]:
+    def _blocks(self) -> Generator[TrainingBlock, None, None]:
         place = self.place
         if place["epoch"] == 1 or self.cache is None:
             if self.cache is not None and self.cache.n_blocks:
@@ -284,7 +269,7 @@ class StreamFit(LinearTrainee):
             raise ValueError(what)
         return self.cache.reading(order[place["blocks"] :])
 
-    def _first_reading(self, skipped: int) -> Generator[Block, None, None]:
+    def _first_reading(self, skipped: int) -> Generator[TrainingBlock, None, None]:
         """The reader's blocks, but the first ones that were learned before a checkpoint; into the cache go all."""
         self.read = True
         form = self.learner.form if hasattr(self.model, "_learner") else ""

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from perceptrons.inspection.wording import short
 from perceptrons.training.epochs import Counts, Outcome, Trainee
-from perceptrons.training.sparse_inputs import sound_csr
+from perceptrons.training.matrices import sound_csr
 
 LARGEST = 1e150  # of a weight: squares of weights must stay finite
 

@@ -28,7 +28,7 @@ from perceptrons.training.inputs import (
 )
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import Target, merge, numbered, read_target
-from perceptrons.training.sparse_inputs import sound_csr
+from perceptrons.training.matrices import sound_csr
 
 MIXED = ("n_shards_", "mixing_", "mixing_bound_")  # how a model was trained on a cluster
 TUNED = "recipe_"  # how perceptrons.selection found its settings and tested it

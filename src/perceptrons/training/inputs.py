@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from perceptrons.passes.state import smallest_scale
 from perceptrons.rows import Dense, Rows, Sparse
-from perceptrons.training.sparse_inputs import check_csr, sound_csr
+from perceptrons.training.matrices import check_csr, sound_csr
 
 SMALLEST_WEIGHT = 1e-12  # below, steps would vanish in rounding
 IN_CACHE = 2**20  # so many numbers are read twice as fast as once by several threads

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d
 
 from perceptrons.training.inputs import check_range, check_weights, label_weights
-from perceptrons.training.sparse_inputs import sound_csr
+from perceptrons.training.matrices import sound_csr
 
 LONGEST_LABEL = 1_000  # characters: arrays of strings give every label the room of the longest
 SPREAD = 1_000_000  # whole-number labels within such a range are counted by a table instead of sorted
