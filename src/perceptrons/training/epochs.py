@@ -139,19 +139,7 @@ def run_epochs(
             order = visiting_order(n, train, plan.shuffle, rng)
             if not outcome.history or outcome.history[-1] is not row:
                 outcome.history.append(row)
-            out_of_time = False
-            for counts in trainee.visit(order):
-                row["examples"] += counts.examples
-                row["mistakes"] += counts.mistakes
-                row["updates"] += counts.updates
-                row["loss"] += counts.loss
-                hold.let()
-                progress.advance(row)
-                now = time.perf_counter()
-                row["seconds"] = now - epoch_began
-                out_of_time = plan.max_seconds is not None and now - began >= plan.max_seconds
-                if out_of_time:
-                    break
+            out_of_time = not _visit(trainee, order, row, (began, epoch_began), plan.max_seconds, hold, progress)
             trainee.end_epoch()
             if held_out:
                 row["validation_accuracy"] = trainee.accuracy()
@@ -162,16 +150,9 @@ def run_epochs(
                 watch(row)
             if held_out:
                 best.consider(row, trainee)
-            if row["examples"] == n or (n is None and not out_of_time):
-                outcome.stop_reason = trainee.settled(row)
-            if outcome.stop_reason:
-                break
-            if out_of_time:
-                outcome.stop_reason = "max_seconds"
-            elif held_out and epoch - best.epoch >= plan.n_iter_no_change:
-                outcome.stop_reason = "early_stopping"
-            elif plan.tol is not None and trainee.change() < plan.tol:
-                outcome.stop_reason = "tol"
+            whole = row["examples"] == n or (n is None and not out_of_time)
+            stale = held_out and epoch - best.epoch >= plan.n_iter_no_change
+            outcome.stop_reason = _why_stop(trainee, plan.tol, row, whole, out_of_time, stale)
             if outcome.stop_reason:
                 break
             row = None
@@ -180,6 +161,43 @@ def run_epochs(
         if held_out:
             best.restore(trainee)
             outcome.returned_to = best.epoch
+
+
+def _visit(
+    trainee: Trainee, order: np.ndarray, row: dict[str, Any], began: tuple[float, float], max_seconds: float | None,
+    hold: Uninterrupted, progress: Progress,
+) -> bool:  # fmt: skip
+    """Learn from the examples in this order, and count in the row. False: time was over, and the rest was left out.
+
+    began: when training and when the epoch began.
+    """
+    for counts in trainee.visit(order):
+        row["examples"] += counts.examples
+        row["mistakes"] += counts.mistakes
+        row["updates"] += counts.updates
+        row["loss"] += counts.loss
+        hold.let()
+        progress.advance(row)
+        now = time.perf_counter()
+        row["seconds"] = now - began[1]
+        if max_seconds is not None and now - began[0] >= max_seconds:
+            return False
+    return True
+
+
+def _why_stop(
+    trainee: Trainee, tol: float | None, row: dict[str, Any], whole: bool, out_of_time: bool, stale: bool
+) -> str:
+    """The reason to stop after an epoch that went as its row says, or "".
+
+    whole: were all examples visited? stale: has accuracy on held-out examples not improved for long enough?
+    """
+    reason = trainee.settled(row) if whole else ""
+    if reason or out_of_time:
+        return reason or "max_seconds"
+    if stale:
+        return "early_stopping"
+    return "tol" if tol is not None and trainee.change() < tol else ""
 
 
 def visiting_order(
