@@ -87,7 +87,7 @@ class Checkpoint:
             if type(loaded) is not type(model):
                 raise ModelFileError(f"{path}: is a checkpoint of a {type(loaded).__name__}: give one to go on with.")
             self._compare(model, loaded, path)
-            vars(model).update(
+            model.__dict__.update(
                 {name: value for name, value in vars(loaded).items() if name not in model.get_params()}
             )
             self.resumed = True
