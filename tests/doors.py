@@ -13,7 +13,7 @@ import scipy.sparse as sp
 import perceptrons
 from perceptrons.cli import main
 from perceptrons.data import stream
-from perceptrons.training.blocks import widened
+from perceptrons.training.matrices import widened
 
 WORDS = ["free", "money", "hello", "you", "prize", "Call", "now", "see", "überall", "naïve"]
 

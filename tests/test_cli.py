@@ -18,8 +18,7 @@ import perceptrons
 from perceptrons import Perceptron
 from perceptrons.cli import app, main
 from perceptrons.cli.options import Combine, Multiclass, Step
-from perceptrons.training.choices import DOMAINS
-from perceptrons.training.parameters import Words
+from perceptrons.training.parameters import DOMAINS, Words
 from tests.processes import started
 
 PROGRAM = [sys.executable, "-c", "import sys; from perceptrons.cli import main; sys.exit(main())"]

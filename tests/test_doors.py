@@ -23,7 +23,7 @@ from perceptrons.cli import main
 from perceptrons.cli.inputs import held_out
 from perceptrons.data import stream
 from perceptrons.report.reproduce_section import as_command
-from perceptrons.training.blocks import widened
+from perceptrons.training.matrices import widened
 from tests.doors import accuracies, check_doors, records, rows_of, scores_by_command, trained, write
 from tests.tiers import slow
 

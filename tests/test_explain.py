@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
 from perceptrons.data import stream
 from perceptrons.theory.scales import comparable_weights, uneven
-from perceptrons.training.problems import class_scores
+from perceptrons.training.schemes import class_scores
 from tests.conftest import whole_numbers
 
 LINEAR = {

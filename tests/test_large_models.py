@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from perceptrons import Perceptron
-from perceptrons.training import room
+from perceptrons.training import memory
 from perceptrons.training.inputs import as_rows
-from perceptrons.training.room import Size, check_room
+from perceptrons.training.memory import Size, check_room
 
 PAIRS = r"A model of 4,498,500 pairs of 3,000 classes × 2 features "
 INSTEAD = r'use multiclass="joint" or "ovr" \(--multiclass\)'
@@ -21,7 +21,7 @@ def classes():
 
 
 def test_all_pairs_of_many_classes_warn_before_their_memory_is_taken(classes, monkeypatch):
-    monkeypatch.setattr(room, "memory", lambda: 64 * 10**9)
+    monkeypatch.setattr(memory, "memory", lambda: 64 * 10**9)
     model = Perceptron(multiclass="ovo")
     with pytest.raises(UserWarning, match=PAIRS + r"needs about 13\.6 GB of memory\. If that is too much, " + INSTEAD):
         model.fit(*classes)  # a warning is an error in tests, so that no memory is taken here
@@ -29,7 +29,7 @@ def test_all_pairs_of_many_classes_warn_before_their_memory_is_taken(classes, mo
 
 
 def test_what_does_not_fit_is_refused_with_the_same_advice(classes, monkeypatch):
-    monkeypatch.setattr(room, "memory", lambda: 4 * 10**9)
+    monkeypatch.setattr(memory, "memory", lambda: 4 * 10**9)
     X, y = classes
     refusal = r"would need about 13\.6 GB of memory, and this machine has 4\.0 GB\. If the labels are right, " + INSTEAD
     with pytest.raises(ValueError, match=PAIRS + refusal):
@@ -55,7 +55,7 @@ class _Codes:
 
 
 def test_other_large_models_name_their_classes_and_features(monkeypatch):
-    monkeypatch.setattr(room, "memory", lambda: 64 * 10**9)
+    monkeypatch.setattr(memory, "memory", lambda: 64 * 10**9)
     with pytest.warns(UserWarning, match=r"^A model of 3,000 classes × 100,000 features needs about 4\.8 GB .* fewer"):
         check_room(Size("joint", 3000, 100_000, 16))
     with pytest.warns(UserWarning, match=r"^A model of 3,000 labels × 100,000 features needs about 4\.8 GB"):
@@ -64,7 +64,7 @@ def test_other_large_models_name_their_classes_and_features(monkeypatch):
 
 
 def test_a_model_that_grows_warns_once(monkeypatch):
-    monkeypatch.setattr(room, "LARGE", 1000)
+    monkeypatch.setattr(memory, "LARGE", 1000)
     X, y = np.random.default_rng(0).normal(size=(60, 7)), np.arange(60)
     model = Perceptron()
     model.partial_fit(X[:5], y[:5])
@@ -78,7 +78,7 @@ def test_a_model_that_grows_warns_once(monkeypatch):
 
 @pytest.mark.filterwarnings("default")
 def test_the_command_says_it_on_one_line_of_stderr(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(room, "LARGE", 100)
+    monkeypatch.setattr(memory, "LARGE", 100)
     rows = [f"{a:.3f},{b:.3f},{'xyz'[k % 3]}" for k, (a, b) in enumerate(np.random.default_rng(0).normal(size=(40, 2)))]
     (tmp_path / "data.csv").write_text("a,b,kind\n" + "\n".join(rows) + "\n")
     for options in (["--multiclass", "ovo"], ["--multiclass", "ovo", "--epochs", 2]):
@@ -90,7 +90,7 @@ def test_the_command_says_it_on_one_line_of_stderr(run, tmp_path, monkeypatch):
 
 
 def test_the_warning_names_the_line_that_called_fit(monkeypatch):
-    monkeypatch.setattr(room, "LARGE", 1000)
+    monkeypatch.setattr(memory, "LARGE", 1000)
     X, y = np.random.default_rng(0).normal(size=(60, 7)), np.arange(60)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

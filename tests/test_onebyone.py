@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from perceptrons import Perceptron
+from perceptrons import Perceptron, linear
 from perceptrons.modelfile import load, save
 from perceptrons.online import progressive
 from perceptrons.training.learner import Learner
@@ -40,7 +40,7 @@ class General(Perceptron):
     """Always goes the general way."""
 
     def learn_one(self, x, y):
-        self._learn_any(x, y)
+        linear.learn_any(self, x, y)
         return self
 
     def predict_one(self, x):
@@ -154,7 +154,7 @@ def test_known_examples_do_not_go_the_general_way(monkeypatch, rng, shape, k):
     for x, label in stream[:20]:
         general.learn_one(x, label)
         model.learn_one(x, label).predict_one(x)
-    monkeypatch.setattr(Perceptron, "_learn_any", None)
+    monkeypatch.setattr(linear, "learn_any", None)
     monkeypatch.setattr(Learner, "score_one", None)
     for x, label in stream[20:]:
         model.learn_one(x, label).predict_one(x)
@@ -438,7 +438,7 @@ def test_progressive_validation_goes_the_short_way(monkeypatch, rng):
     model, general = Perceptron(), General()
     expected = progressive(general, stream)
     first = progressive(model, stream[:20])
-    monkeypatch.setattr(Perceptron, "_learn_any", None)
+    monkeypatch.setattr(linear, "learn_any", None)
     monkeypatch.setattr(Learner, "score_one", None)
     rest = progressive(model, stream[20:])
     assert first.mistakes + rest.mistakes == expected.mistakes

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import perceptrons
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.data import DataFileError, stream
-from perceptrons.training import room
+from perceptrons.training import memory
 from tests.doors import records, rows_of, same_matrix, write
 
 POINTS = [{"height": 1.5, "color": "red", "label": "a"}, {"height": -1.0, "color": "blue", "label": "b"}]
@@ -196,7 +196,7 @@ def test_labels_that_nearly_all_differ_stop_data_that_are_read_whole(run, refuse
 
 
 def test_weights_that_do_not_fit_into_memory_are_refused_before_they_are_made(monkeypatch):
-    monkeypatch.setattr(room, "memory", lambda: 10**6)
+    monkeypatch.setattr(memory, "memory", lambda: 10**6)
     X, y = sp.eye(60, 2000, format="csr"), np.arange(60)
     with pytest.raises(ValueError, match=r"of 60 classes × 2,000 features would need about 1.9 MB of memory, and"):
         Perceptron().fit(X, y)

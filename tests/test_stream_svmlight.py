@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from perceptrons.data import DataFileError, source, stream
-from perceptrons.training import threads
+from perceptrons.streaming import threads
 from tests.blocks import threads_end
 from tests.reference import stream as reference
 

@@ -9,7 +9,7 @@ import pytest
 
 from perceptrons import Checkpoint, Perceptron, load
 from perceptrons.data import stream
-from perceptrons.training.arrayfile import ArrayFile
+from perceptrons.streaming.cache import ArrayFile
 from tests.processes import SECONDS
 
 
@@ -84,22 +84,22 @@ def test_a_second_run_with_the_same_checkpoint_is_refused_in_words(tmp_path):
 def test_a_killed_run_leaves_no_lock_and_its_part_is_removed_later(tmp_path):
     path = tmp_path / "a.cache"
     program = (
-        "import os, sys; from pathlib import Path; from perceptrons.training import exclusive\n"
-        "with exclusive.alone(Path(sys.argv[1])):\n"
-        "    exclusive.create(Path(sys.argv[1]))\n"
+        "import os, sys; from pathlib import Path; from perceptrons.streaming import locks\n"
+        "with locks.alone(Path(sys.argv[1])):\n"
+        "    locks.create(Path(sys.argv[1]))\n"
         "    os.kill(os.getpid(), 9)"
     )
     subprocess.run([sys.executable, "-c", program, str(path)], timeout=SECONDS, check=False)
     left = [part for part in tmp_path.iterdir() if part.suffix == ".part"]
     assert len(left) == 1
-    from perceptrons.training import exclusive
+    from perceptrons.streaming import locks
 
-    with exclusive.alone(path):
-        file, name = exclusive.create(path)
+    with locks.alone(path):
+        file, name = locks.create(path)
         assert left[0].exists()  # it may be that of a run that has only begun
         os.utime(left[0], (0, 0))
         os.utime(name, (0, 0))
-        exclusive.create(path)[0].close()
+        locks.create(path)[0].close()
         assert not left[0].exists()
         assert os.path.exists(name)  # old, but held
         file.close()

@@ -1,28 +1,30 @@
-"""`Perceptron`, the estimator for two or more classes, or several labels. The rule: `passes/binary.py` first."""
-
-from collections.abc import Mapping
+"""`Perceptron`, the estimator for two or more classes, or several labels. The rule: `passes/perceptron.py` first."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from perceptrons.inspection.explanation import Explanation, explain_weights
 from perceptrons.rows import Sparse
-from perceptrons.training.choices import OF_ONE_EXAMPLE, check_choices, check_several, method_of
+from perceptrons.streaming.fit_stream import fit_stream
+from perceptrons.training.base import Classifier, unchanged_on_error
 from perceptrons.training.epochs import hold_out
-from perceptrons.training.estimating import Estimating, unchanged_on_error
-from perceptrons.training.fitting import LinearFit
 from perceptrons.training.inputs import Growth, as_rows, check_block, check_matrix, known_part, once_each
-from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import merge
-from perceptrons.training.learner import Learner
-from perceptrons.training.onebyone import ReadyToLearn, ReadyToPredict
-from perceptrons.training.reading import WeightsReading
-from perceptrons.training.streaming import Streaming
-from perceptrons.training.targets import Target, answer, read_target
+from perceptrons.training.labels import Target, answer, merge, read_target
+from perceptrons.training.learner import Learner, LinearFit
+from perceptrons.training.one_example import ReadyToPredict, learn_any
+from perceptrons.training.parameters import (
+    OF_ONE_EXAMPLE,
+    check_choices,
+    check_start,
+    check_unchanged,
+    method_of,
+)
+from perceptrons.training.votes import class_shares
+from perceptrons.training.weights import untouched
 
 
-class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEstimator):
+class Perceptron(Classifier):
     """The perceptron for two or more classes, or several labels an example: online, averaged by default.
 
     Goes through the examples one by one and, when it predicts one wrongly, adds it to the weights of its class and
@@ -145,34 +147,14 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
     ('converged', 1.0)
     """
 
+    _method = None  # the method of learning made last, of which classes and parameters
+
     def __init__(
-        self,
-        *,
-        combine="average",
-        step="constant",
-        eta0=1.0,
-        C=1.0,
-        margin=None,
-        cost=None,
-        shrink=0.0,
-        batch_size=1,
-        multiclass="joint",
-        max_iter=1000,
-        tol=5e-3,
-        shuffle=True,
-        random_state=0,
-        fit_intercept=True,
-        init="zeros",
-        zero_score="mistake",
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        max_seconds=None,
-        class_weight=None,
-        warm_start=False,
-        verbose=0,
-        n_jobs=None,
-    ):
+        self, *, combine="average", step="constant", eta0=1.0, C=1.0, margin=None, cost=None, shrink=0.0, batch_size=1,
+        multiclass="joint", max_iter=1000, tol=5e-3, shuffle=True, random_state=0, fit_intercept=True, init="zeros",
+        zero_score="mistake", early_stopping=False, validation_fraction=0.1, n_iter_no_change=5, max_seconds=None,
+        class_weight=None, warm_start=False, verbose=0, n_jobs=None,
+    ):  # fmt: skip
         self.combine = combine
         self.step = step
         self.eta0 = eta0
@@ -291,35 +273,57 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         >>> model.predict_one({"free": 1, "tickets": 1})
         'spam'
         """
-        learner = self.__dict__.get("_learner")
+        learner = getattr(self, "_learner", None)
         ready = None if learner is None else learner.ready_to_learn
         if ready is None or not ready.fits(self, learner) or not ready.learn(self, learner, x, y):
-            self._learn_any(x, y)
+            learn_any(self, x, y)
         return self
 
-    def _learn_any(self, x, y):
-        """Learn from one example of any kind, and prepare the short way for the next: training/onebyone.py."""
-        self._check_again()
-        self._refuse_balanced()
-        if self.batch_size != 1:
-            raise ValueError(
-                f"learn_one learns from one example, not from batch_size={self.batch_size!r}: use partial_fit."
-            )
-        first = not hasattr(self, "_learner")
-        target = self._one_target(y)
-        weight, by_label = target.weights(None, self.class_weight, stream=True)
-        method = self._method_for(target.classes)
-        rows, new = self._one_row(x, learning=True)
-        with Uninterrupted(first or bool(new)):
-            if first:
-                self._begin(target, rows, len(new) if isinstance(x, Mapping) else np.shape(x)[-1])
-                self.n_features_in_ = self._learner.weights.n_features
-            self._name_features(x, new)
-        learner = self._learner
-        learner.meet_classes(target.classes)
-        learner.learn_block(learner.examples(self._once(rows), target, weight, by_label), method)
-        if learner.ready_to_learn is None or not learner.ready_to_learn.fits(self, learner):
-            learner.ready_to_learn = ReadyToLearn(self, self._method_for(learner.classes))
+    def fit_stream(self, reader, epochs=1, *, classes=None, cache=None, checkpoint=None, watch=None):
+        """Learn from blocks of examples, as many as there are: from files larger than memory, from pipes.
+
+        In the first epoch blocks are learned in the order they come, while the next ones are read; later epochs read
+        a compact cache, blocks in random order. With `shuffle` the rows of a block are visited in random order. With
+        shuffle=False the weights are those of `fit` on all rows at once, for as many epochs with tol=None, if the
+        first block has all classes or they are named. `early_stopping` holds examples out by a hash of each.
+
+        Parameters
+        ----------
+        reader : perceptrons.data.stream(...), or an iterable of (X, y) or (X, y, weight)
+            Later blocks may have more columns.
+        epochs : int or None, default=1
+            Number of passes over the data; a pass that triggers no update is the last. None: `max_iter` and `tol` say
+            when to stop, as in `fit`.
+        classes : array, optional
+            All classes that may come. Otherwise a class that a later block brings is learned from there on.
+        cache : path, False or None, default=None
+            For several epochs, what was read is kept in a binary file: a temporary one (None), one that later fits
+            from the same files use again (a path), or none (False: the files are read anew for every epoch).
+        checkpoint : perceptrons.Checkpoint, optional
+            Where the state is saved now and then, so that a run that was killed can go on.
+        watch : function, optional
+            Is called with a dict after every block, and at 1, 2, 4, 8, ... examples with mark=True: epoch, blocks,
+            examples, mistakes, updates of the epoch so far, seconds; decisions is the number of binary problems that
+            an example is in, else 1.
+
+        Returns
+        -------
+        self
+            `progress_` has (examples, mistakes) at 1, 2, 4, 8, ... examples of the first epoch and at its end: every
+            example was predicted before it was learned from, so that this is an honest test (spec 10). With batches
+            the marks are at the ends of batches; one-vs-rest, one-vs-one and with several labels the mistakes are
+            those of all the binary problems.
+
+        Examples
+        --------
+        >>> from perceptrons import Perceptron
+        >>> blocks = [([[0.0], [1.0]], ["no", "yes"]), ([[0.2], [0.9]], ["no", "yes"])]
+        >>> model = Perceptron(shuffle=False).fit_stream(blocks, epochs=3)
+        >>> model.predict([[0.95]]).tolist(), model.progress_
+        (['yes'], [(1, 1), (2, 2), (4, 4)])
+        """
+        fit_stream(self, reader, epochs, classes, cache, checkpoint, watch)
+        return self
 
     # ---- predicting
 
@@ -336,14 +340,14 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         """The class of the highest score for every row of X."""
         check_is_fitted(self)
         learner = self._fitted()
-        return answer(learner.winners(self.decision_function(X), self.zero_score), learner.classes, learner.form)
+        return answer(self._winners(self.decision_function(X)), learner.classes, learner.form)
 
     def predict_one(self, x):
         """The class of one example, given as a dict of features or a row of numbers; unknown features count 0.
 
         A model that learned from files takes a record or a text like theirs.
         """
-        learner = self.__dict__.get("_learner")
+        learner = getattr(self, "_learner", None)
         ready = None if learner is None else learner.ready_to_predict
         if ready is not None and ready.fits(self, learner):
             found = ready.predict(self, learner, x)
@@ -352,10 +356,13 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         learner = self._fitted()
         self._check_again()
         scores = learner.score_one(known_part(*self._one_row(x)), self.combine, self.zero_score)
-        one = answer(learner.winners(scores, self.zero_score), learner.classes, learner.form)
+        one = answer(self._winners(scores), learner.classes, learner.form)
         if ready is None or not ready.fits(self, learner):
             learner.ready_to_predict = ReadyToPredict(self)
         return one.tolist()[0] if learner.form == "single" else one[0]
+
+    def _winners(self, scores):
+        return self._learner.winners(scores, self.zero_score)
 
     def score(self, X, y, sample_weight=None):
         """The share of examples answered right; with several labels, all of them right."""
@@ -366,14 +373,65 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
         known = merge(self.classes_, target.classes)
         truth = target.among(known).indicator
         predicted = np.zeros_like(truth)
-        winners = self._learner.winners(self.decision_function(X), self.zero_score)
-        predicted[:, np.searchsorted(known, self.classes_)] = winners
+        predicted[:, np.searchsorted(known, self.classes_)] = self._winners(self.decision_function(X))
         return accuracy_score(truth, predicted, sample_weight=sample_weight)
 
-    # ---- what scikit-learn asks
+    # ---- what was learned
 
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_learner")
+    coef_ = property(lambda self: self._fitted().predicting(self.combine)[0].copy())
+    intercept_ = property(lambda self: self._fitted().predicting(self.combine)[1].copy())
+    coef_last_ = property(lambda self: self._fitted().weights.last()[0].copy())
+    intercept_last_ = property(lambda self: self._fitted().weights.last()[1].copy())
+    coef_average_ = property(lambda self: self._fitted().average()[0].copy())
+    intercept_average_ = property(lambda self: self._fitted().average()[1].copy())
+
+    @property
+    def never_updated_(self):
+        """For every feature: has no update ever changed one of its weights?"""
+        return untouched(self._fitted())
+
+    def explain(self, x) -> Explanation:
+        """What each feature of one example adds to the score of each class: weight times value.
+
+        Parameters
+        ----------
+        x : dict of feature values by name, row of numbers, or matrix or frame of one row
+            Features that the model does not know count 0 and are listed.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> from perceptrons import Perceptron
+        >>> model = Perceptron().fit([[0.0, 1.0], [2.0, 1.0], [3.0, 0.0]], ["no", "yes", "yes"])
+        >>> print(model.explain([2.0, 1.0]))
+        Predicted: 'yes', before 'no'.
+        <BLANKLINE>
+        feature   value   weight  contribution
+        x0            2       +3            +6
+        x1            1  -0.8333       -0.8333
+        (bias)                         +0.1667
+        together                        +5.333
+        <BLANKLINE>
+        Above 0 speaks for 'yes', below 0 for 'no'.
+        Scores are not probabilities.
+        """
+        learner = self._fitted()
+        self._check_again()
+        learner.check_holds(self.combine)
+        return explain_weights(self, *self._example(x))
+
+    def vote_shares(self, X):
+        """For every row of X and class the share of the votes that it gets: (n, n_classes), rows sum up to 1.
+
+        All weights that ever were vote, each as often as examples it survived. A model with combine="vote" only. Shares
+        say how undivided the answer is, and are not probabilities.
+        """
+        return class_shares(self._votes(X), len(self._fitted().classes))
+
+    # ---- what scikit-learn asks
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -423,51 +481,21 @@ class Perceptron(Estimating, Streaming, WeightsReading, ClassifierMixin, BaseEst
 
     def _method_for(self, classes):
         """How to learn; made again only if parameters or classes changed."""
-        made, now = self.__dict__.get("_method"), self.__dict__["_checked"]
+        made, now = self._method, self._checked
         if made is None or made[0] is not classes or made[1] is not now:
-            made = self.__dict__["_method"] = classes, now, method_of(self, classes, stream=True)
+            made = self._method = classes, now, method_of(self, classes, stream=True)
         return made[2]
 
     def _choices_now(self):
         return OF_ONE_EXAMPLE(self), id(self.cost)
 
-    def _check_choices(self):
-        check_choices(self)
-
-    def _check_can_go_on(self, target):
-        """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
-        learner = self._learner
-        learner.check_holds(self.combine)
-        learner.check_form(target.form, len(target.classes))
-        if bool(self.fit_intercept) != (learner.weights.one > 0):
-            raise ValueError("fit_intercept was changed after the model was begun: fit it anew, with warm_start=False.")
-        if learner.scheme == "labels":
-            check_several(self)
-        elif learner.scheme != self.multiclass:
-            raise ValueError(
-                f"The model was begun with multiclass={learner.scheme!r}, now it is {self.multiclass!r}: fit it anew."
-            )
-        if (self.step == "arow") != learner.weights.has_sigma:
-            raise ValueError("step was changed to or from 'arow' after the model was begun: fit it anew.")
+    _check_choices = check_choices
+    _check_can_go_on = check_unchanged
 
     def _begin(self, target, rows, n_features, coef_init=None, intercept_init=None):
-        classes = target.classes
-        if not len(classes):
-            raise ValueError("y has no label at all: every label set is empty.")
-        if target.several:
-            check_several(self)
-        elif len(classes) == 1 and (self.init != "zeros" or self.zero_score in ("positive", "negative")):
-            raise ValueError(
-                f"With init={self.init!r} and zero_score={self.zero_score!r} it matters from the first example on "
-                f"which class is positive, and so far there is only {classes.tolist()[0]!r}: call partial_fit with "
-                "classes=[...] first."
-            )
-        if not self.fit_intercept and intercept_init is not None and np.any(intercept_init):
-            raise ValueError(
-                "fit_intercept=False means an intercept of 0, but intercept_init is not 0: drop one of them."
-            )
+        check_start(self, target, intercept_init)
         self._learner = Learner.begin(
-            classes,
+            target.classes,
             n_features,
             rows.values.dtype,
             combine=self.combine,

@@ -43,7 +43,7 @@ def name_classes(model: "AnyModel", labels: Any) -> None:
     import numpy as np
 
     from perceptrons.training.inputs import check_weights
-    from perceptrons.training.method import cost_matrix
+    from perceptrons.training.rule import cost_matrix
 
     classes, codes = np.unique(np.asarray(labels), return_inverse=True)
     known = {str(label): label for label in classes.tolist()}

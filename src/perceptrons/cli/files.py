@@ -110,9 +110,7 @@ def scored(model: "AnyModel", X: Any) -> "np.ndarray":
 
 def winners(model: "AnyModel", scores: "np.ndarray") -> "np.ndarray":
     """For every example the number of the class that the model predicts; for several labels a flag for each."""
-    if is_kernel(model):
-        return model.classes_.searchsorted(model._labels(scores))
-    return model._learner.winners(scores, model.zero_score)
+    return model._winners(scores)
 
 
 def check_output(path: Path | None, *inputs: Path | None) -> None:

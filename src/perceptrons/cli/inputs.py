@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perceptrons.data import Table
     from perceptrons.data.reader import Reader
     from perceptrons.data.table import Block
-    from perceptrons.training.blocks import Cache
+    from perceptrons.streaming.cache import Cache
 
 STDIN = Path("-")
 SHARE = 0.2  # of the examples, held out as a test set
@@ -156,8 +156,8 @@ def split_whole(table: "Table", share: float, seed: int) -> Parts:
 
 def held_out(X: Any, y: Any, share: float, seed: int) -> "np.ndarray":
     """Which examples are for the test."""
-    from perceptrons.training.split import held_out_rows
-    from perceptrons.training.targets import read_target
+    from perceptrons.streaming.blocks import held_out_rows
+    from perceptrons.training.labels import read_target
 
     return held_out_rows(X, read_target(y, X.shape[0]), share, seed)
 
@@ -177,10 +177,9 @@ class WithoutTest:
         return [*files, [self._share, self._seed], asked]
 
     def __iter__(self) -> Iterator["Block"]:
-        from perceptrons.training.arrayfile import ArrayFile
-        from perceptrons.training.blocks import Block as Kept
-        from perceptrons.training.blocks import Cache
-        from perceptrons.training.targets import read_target
+        from perceptrons.streaming.blocks import TrainingBlock as Kept
+        from perceptrons.streaming.cache import ArrayFile, Cache
+        from perceptrons.training.labels import read_target
 
         self.close()
         self._aside = Cache(ArrayFile.create())
@@ -205,7 +204,7 @@ class WithoutTest:
         import numpy as np
 
         from perceptrons.data.table import Block
-        from perceptrons.training.blocks import widened
+        from perceptrons.training.matrices import widened
 
         if self._aside is None:
             for _ in self:
@@ -273,7 +272,7 @@ def like_table(table: "Table", path: Path, asked: Any) -> "Table":
     named = SimpleNamespace(label_column=asked.label_column, text_column=asked.text_column, on_error=asked.on_error)
     more = whole(opened([path], named, like=like, text_labels=table.y is not None and table.y.dtype.kind == "U"))
     if more.X.shape[1] < table.X.shape[1]:
-        from perceptrons.training.blocks import widened
+        from perceptrons.training.matrices import widened
 
         more = replace(more, X=widened(more.X, table.X.shape[1]))
     return more

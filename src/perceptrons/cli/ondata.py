@@ -125,7 +125,7 @@ def _sample(model: "AnyModel", reader: "Reader", number: int | None) -> tuple[An
     import numpy as np
     import scipy.sparse as sp
 
-    from perceptrons.training.blocks import widened
+    from perceptrons.training.matrices import widened
 
     parts: list[Any] = []
     one, line, seen = None, None, 0

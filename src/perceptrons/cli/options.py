@@ -1,6 +1,6 @@
 """Every option of the commands, once: name, type, domain, default and help. A command names those that it takes.
 
-Parameters of estimators have their domains where they are checked: `training/choices.py`, `kernel/choices.py`.
+Parameters of estimators have their domains where they are checked: `training/parameters.py`, `kernel/choices.py`.
 """
 
 import inspect

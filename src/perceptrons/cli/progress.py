@@ -14,7 +14,7 @@ from perceptrons.cli.errors import refusing_data
 from perceptrons.cli.screen import bar, count, heading, percent, say, saying_warnings, screen, visible
 from perceptrons.inspection.wording import apart
 from perceptrons.modelfile.checkpoint import Checkpoint
-from perceptrons.training.places import check_mixed_place, check_place
+from perceptrons.streaming.resuming import check_mixed_place, check_place
 
 if TYPE_CHECKING:
     from rich.console import Console

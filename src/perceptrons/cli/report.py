@@ -116,7 +116,7 @@ def read_examples(model: "AnyModel", reader: "Reader", at_most: int) -> Read:
     import numpy as np
 
     from perceptrons.cli.originals import Originals
-    from perceptrons.training.blocks import widened
+    from perceptrons.training.matrices import widened
 
     parts, numbers, seen = [], [], 0
     places = {path: number for number, path in enumerate(reader.files)}

@@ -13,7 +13,7 @@ from perceptrons.data.reader import Reader
 from perceptrons.data.source import InMemory
 from perceptrons.data.table import Block, DataFileError, Outcome
 from perceptrons.features.values import LARGEST
-from perceptrons.training.structure import sound_csr
+from perceptrons.training.matrices import sound_csr
 
 LARGEST_FLOAT32 = 1e13
 EXAMPLES = ("x", "data", "features", "images")

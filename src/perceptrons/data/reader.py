@@ -27,8 +27,8 @@ from perceptrons.data.table import (
 )
 from perceptrons.features import Columns
 from perceptrons.features.from_memory import check_recipe
-from perceptrons.training.room import memory
-from perceptrons.training.threads import ahead, in_order
+from perceptrons.streaming.threads import ahead, in_order
+from perceptrons.training.memory import memory
 
 TABLE_SHARE = 0.4  # of the memory that a table may take: it is there twice for a moment
 COMPLAINTS = 10  # of the records that were skipped, so many are kept

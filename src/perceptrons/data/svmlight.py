@@ -14,7 +14,7 @@ from perceptrons.data.table import Bad, Parsed, Texts, is_text, no_text, texts_o
 from perceptrons.features.named_rows import Workspace, local_names
 from perceptrons.features.values import LARGEST, NUMBER, is_label, shown, what_is_wrong
 from perceptrons.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
-from perceptrons.training.blocks import widened
+from perceptrons.training.matrices import widened
 
 QUERY = re.compile(r"(?<!\S)qid:\S*")
 PAIR = re.compile(r"(?<!\S)(\d+):(\S+)", re.ASCII)

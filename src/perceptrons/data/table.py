@@ -12,7 +12,7 @@ from perceptrons.features import Columns
 from perceptrons.features.named_rows import Names
 from perceptrons.features.values import is_label, no_label, shown
 from perceptrons.inspection.evaluation import WHOLE
-from perceptrons.training.blocks import widened
+from perceptrons.training.matrices import widened
 
 FEW_CLASSES = 20  # so many are never too many
 

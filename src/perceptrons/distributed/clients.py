@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from perceptrons.inspection.wording import count
-from perceptrons.training.threads import cores
+from perceptrons.streaming.threads import cores
 
 PACKAGE = "perceptrons"
 TRIES = 20  # of what failed because a worker died

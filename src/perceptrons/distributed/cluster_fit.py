@@ -14,10 +14,10 @@ from perceptrons.distributed.shards import Shards
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.checkpoint import Checkpoint
 from perceptrons.sequence import SequencePerceptron
+from perceptrons.streaming.resuming import MIXINGS, check_mixed_place
+from perceptrons.training.base import unchanged_on_error
 from perceptrons.training.epochs import AT_REST, Outcome
-from perceptrons.training.estimating import unchanged_on_error
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.places import MIXINGS, check_mixed_place
 
 KINDS: dict[type, Any] = {Perceptron: linear_shards, SequencePerceptron: sequence_shards}
 

@@ -26,13 +26,11 @@ from perceptrons.distributed.shards import (
 )
 from perceptrons.distributed.worker_data import Common, Facts, FilesPart, Raw, raw_part, together
 from perceptrons.linear import Perceptron
-from perceptrons.training.choices import check_choices, method_of
-from perceptrons.training.fitting import LinearFit
 from perceptrons.training.inputs import as_rows, balanced_weights, check_matrix, check_weights
-from perceptrons.training.labels import merge
-from perceptrons.training.learner import Learner
-from perceptrons.training.learning import Examples
-from perceptrons.training.targets import Target, check_named, read_classes, read_target
+from perceptrons.training.labels import Target, check_named, merge, read_classes, read_target
+from perceptrons.training.learner import Learner, LinearFit
+from perceptrons.training.one_pass import Examples
+from perceptrons.training.parameters import check_choices, method_of
 from perceptrons.training.weights import Weights
 
 BY_LINE = ("svmlight", "libsvm", "vw", "text", "jsonl")  # formats with an example a line, wherever one begins
@@ -86,7 +84,7 @@ def of_arrays(client: Any, estimator: Perceptron, X: Any, y: Any, weight: Any, s
     if weight is not None:
         target.weights(weight, None, stream=False)  # refuses what are no weights
         weight = np.broadcast_to(np.asarray(weight, np.float64), X.shape[:1])
-    names = None if "_columns" not in model.__dict__ else list(model._columns)
+    names = None if not hasattr(model, "_columns") else list(model._columns)
     number = how_many(client, shards, X.shape[0], "one an example")
     which = dealt(X.shape[0], number, estimator._seed() if number > 1 else 0)
     raws = []
@@ -284,7 +282,7 @@ def _columns(shards: list[Facts], known: Any = None) -> tuple[Any, Sequence[Any]
 
 def _check_names(estimator: Perceptron, found: Facts, columns: Any) -> None:
     """Raise ValueError if a model that goes on would take features for others."""
-    known = list(estimator._columns) if "_columns" in estimator.__dict__ else None
+    known = list(estimator._columns) if hasattr(estimator, "_columns") else None
     if found.names != known and found.about is None:
         raise ValueError(
             f"The feature names should match those that were passed during fit, {known}, and are now {found.names}."

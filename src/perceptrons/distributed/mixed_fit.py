@@ -29,7 +29,7 @@ from perceptrons.distributed.mixing import (
 from perceptrons.distributed.shards import Shards
 from perceptrons.modelfile.checkpoint import Checkpoint
 from perceptrons.passes.average import SCALE
-from perceptrons.training.epochs import Counts, Outcome
+from perceptrons.training.epochs import Counts, Outcome, Trainee
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.weights import Weights
 
@@ -38,7 +38,7 @@ FAN = 8  # moves that are added up at a time; more shards make a tree
 Watch = Callable[[dict[str, Any]], None]
 
 
-class MixedFit:
+class MixedFit(Trainee):
     """The model on this side and its shards on the workers, as the loop in `training/epochs.py` trains them."""
 
     def __init__(
@@ -156,9 +156,6 @@ class MixedFit:
 
     # ---- what the loop asks
 
-    def end_epoch(self) -> None:
-        """Nothing: the mix was the end."""
-
     def accuracy(self) -> float:
         """On what the shards hold out, computed where it is."""
         weights = copy.deepcopy(self.learner.weights)
@@ -174,9 +171,6 @@ class MixedFit:
             return found[0][0]
         return sum(share * n for share, n in found) / sum(n for _, n in found)
 
-    def norm(self) -> float:
-        return self.begun.fit.norm()
-
     def change(self) -> float:
         return self.begun.fit.change()
 
@@ -185,12 +179,6 @@ class MixedFit:
         if reason == "converged" and getattr(self.estimator, "zero_score", None) == "correct":
             return "stuck" if any(self.data.ask(contradicted, start_of(self.learner.weights))) else reason
         return reason
-
-    def snapshot(self) -> Any:
-        return self.begun.fit.snapshot()
-
-    def restore(self, snapshot: Any) -> None:
-        self.begun.fit.restore(snapshot)
 
     # ---- telling and saving
 

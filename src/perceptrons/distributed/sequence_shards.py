@@ -32,8 +32,7 @@ from perceptrons.sequence.learner import ChainFit, ChainLearner, limits, rule_of
 from perceptrons.sequence.token_features import features_for, read_tokens
 from perceptrons.sequence.tokens import Tokens, ones, read_labels, tokens_of
 from perceptrons.training.epochs import Counts, hold_out, visiting_order
-from perceptrons.training.labels import merge
-from perceptrons.training.targets import Target, check_named, read_classes
+from perceptrons.training.labels import Target, check_named, merge, read_classes
 
 check = check_choices
 

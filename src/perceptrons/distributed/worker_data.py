@@ -12,16 +12,15 @@ from perceptrons.data import stream
 from perceptrons.data.source import Share
 from perceptrons.distributed.mixing import AnyWeights
 from perceptrons.linear import Perceptron
-from perceptrons.training.arrayfile import ArrayFile
-from perceptrons.training.blocks import Cache, blocks_of, widened
+from perceptrons.streaming.blocks import blocks_of
+from perceptrons.streaming.cache import ArrayFile, Cache
 from perceptrons.training.epochs import Counts, hold_out, visiting_order
-from perceptrons.training.fitting import LinearFit
 from perceptrons.training.inputs import as_rows, check_matrix, once_each
-from perceptrons.training.labels import merge
-from perceptrons.training.learner import Learner
-from perceptrons.training.learning import Examples
-from perceptrons.training.method import Method
-from perceptrons.training.targets import Target, read_target
+from perceptrons.training.labels import Target, merge, read_target
+from perceptrons.training.learner import Learner, LinearFit
+from perceptrons.training.matrices import widened
+from perceptrons.training.one_pass import Examples
+from perceptrons.training.rule import Method
 
 EMPTY = Target("single", np.empty(0, np.int64), np.empty(0, np.int32))
 
@@ -121,7 +120,7 @@ def raw_part(X: Any, y: Any, weight: Any, estimator: Perceptron, where: tuple[in
             target.weights(weight, None, stream=True)  # refuses what are no weights
     except (ValueError, TypeError) as error:
         raise type(error)(f"{error} (Rows are counted within partition {where[1]} of shard {where[0]}.)") from error
-    names = None if "_columns" not in estimator.__dict__ else list(estimator._columns)
+    names = None if not hasattr(estimator, "_columns") else list(estimator._columns)
     return Raw(X, target, weight, names, where)
 
 

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.features.columns import OPTIONS, Columns
 from perceptrons.features.named_rows import Found, Names, Workspace, Workspaces, assemble_values, local_names
+from perceptrons.streaming.threads import in_order
 from perceptrons.training.parameters import Domain, Number, check_parameters
-from perceptrons.training.threads import in_order
 
 HASHING: dict[str, tuple[Domain, ...]] = {
     "bits": OPTIONS["bits"],

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.inspection.html import block, note, table
+from perceptrons.inspection.names import names_of
 from perceptrons.inspection.wording import short
 from perceptrons.rows import Rows, Sparse
 
@@ -279,6 +280,30 @@ def verdict(classes: np.ndarray, decision: np.ndarray, winners: np.ndarray, seve
     second = None if not rest else rest[0] if len(rest) == 1 else max(rest, key=lambda k: (scores[k], -k))
     runner_up = None if second is None else labels[second]
     return {"classes": classes, "decision": scores, "prediction": labels[first], "runner_up": runner_up}
+
+
+def explain_weights(model: Any, rows: Rows, unknown: list[str]) -> Explanation:
+    """The explanation of one example by a linear model. unknown: names in it that are not known."""
+    learner, combine, zero_score = model._learner, model.combine, model.zero_score
+    columns, values = nonzeros(rows)
+    if combine == "pocket":
+        w, b = learner.predicting("pocket")
+        w = w[:, columns]
+    else:
+        w, b = learner.weights.last(columns) if combine == "last" else learner.weights.average(columns)
+    names, signs = names_of(model, columns)
+    decision = learner.score_one(rows, combine, zero_score)
+    return Explanation(
+        **verdict(learner.classes, decision, learner.winners(decision, zero_score), learner.scheme == "labels"),
+        rows=rows_of(learner.classes, learner.scheme),
+        columns=columns,
+        features=names,
+        values=values * signs,
+        weights=w.astype(np.float64) * signs,
+        bias=b.astype(np.float64),
+        combine=combine,
+        unknown=tuple(unknown),
+    )
 
 
 def _label(label: Any) -> str:

@@ -65,25 +65,12 @@ def visible(text: str) -> str:
     return "".join(letter if letter.isprintable() or letter in "\n\t" else repr(letter)[1:-1] for letter in text)
 
 
-class Shown:
-    """Adds to what scikit-learn's estimators show; a model that is not fitted shows that alone."""
-
-    def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + how_it_went(self)  # type: ignore[misc]
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-        if "text/html" in bundle:
-            bundle["text/html"] += how_it_went(self)
-        return bundle
-
-
 def how_it_went(model: Any) -> str:
     """Classes, features, epochs, updates, why training stopped, and a drawing of the mistakes; "" if not fitted."""
-    learner = model.__dict__.get("_learner")
+    learner = getattr(model, "_learner", None)
     if learner is None:
         return ""
-    history, reason = model.__dict__.get("history_", []), model.__dict__.get("stop_reason_")
+    history, reason = getattr(model, "history_", []), getattr(model, "stop_reason_", None)
     rows: list[tuple[Any, Any]] = []
     if hasattr(learner, "classes"):
         labels = learner.classes.tolist()

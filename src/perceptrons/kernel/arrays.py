@@ -131,7 +131,7 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool, dtype: str | None) -> An
         raise ValueError("Complex data not supported: X must be real numbers.")
     if reset:
         estimator.n_features_in_ = int(X.shape[1])
-        estimator.__dict__.pop("_columns", None)
+        estimator._drop("_columns")
     elif int(X.shape[1]) != estimator.n_features_in_:
         raise ValueError(
             f"X has {int(X.shape[1])} features, but {name} is expecting {estimator.n_features_in_} features as input."

@@ -18,8 +18,8 @@ from perceptrons.passes.budget import FINE, budget_walk
 from perceptrons.passes.budget_policies import FORGET_OLDEST, PROJECT, REMOVE_RANDOM, Budget, Places
 from perceptrons.training.epochs import Counts
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.learning import one_blas_thread
-from perceptrons.training.targets import Target
+from perceptrons.training.labels import Target
+from perceptrons.training.one_pass import one_blas_thread
 
 BLOCK = 256
 POLICIES = {"remove_random": REMOVE_RANDOM, "forget_oldest": FORGET_OLDEST, "project": PROJECT}

@@ -4,10 +4,9 @@ from operator import attrgetter
 from typing import Any
 
 from perceptrons.kernel.kernels import NAMES, WITH_GAMMA
-from perceptrons.training.choices import DOMAINS as LINEAR
-from perceptrons.training.choices import LIMITLESS
-from perceptrons.training.parameters import NONE, Domain, Kind, Number, Words, check_parameters
-from perceptrons.training.targets import Target
+from perceptrons.training.labels import Target
+from perceptrons.training.parameters import DOMAINS as LINEAR
+from perceptrons.training.parameters import LIMITLESS, NONE, Domain, Kind, Number, Words, check_parameters
 
 
 class Function(Kind):

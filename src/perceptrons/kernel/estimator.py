@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,18 +29,17 @@ from perceptrons.kernel.choices import (
 )
 from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, scale_gamma
 from perceptrons.kernel.learner import KernelLearner
+from perceptrons.training.base import Classifier, unchanged_on_error
 from perceptrons.training.epochs import hold_out
-from perceptrons.training.estimating import Estimating, unchanged_on_error
 from perceptrons.training.inputs import known_part
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import merge
-from perceptrons.training.targets import Target, read_target
+from perceptrons.training.labels import Target, merge, read_target
 from perceptrons.training.votes import class_shares
 
 MEGABYTE = 2**20
 
 
-class KernelPerceptron(Estimating, ClassifierMixin, BaseEstimator):
+class KernelPerceptron(Classifier):
     """The perceptron in the space of a kernel: curved boundaries, exactly the online rule, averaged by default.
 
     Goes through the examples one by one and keeps those that it gets wrong, its support examples. A score is a sum
@@ -161,7 +159,7 @@ converged_, stop_reason_
         -------
         self
         """
-        before = dict(self.__dict__)
+        before = dict(vars(self))
         with unchanged_on_error(self):
             check_choices(self)
             warm = self.warm_start and hasattr(self, "_learner")
@@ -305,7 +303,7 @@ converged_, stop_reason_
         return self._learner.decision(self._learner.kernel.points(X), self.combine), X
 
     def _labels(self, scores: np.ndarray) -> np.ndarray:
-        return self._learner.classes[self._learner.winners(scores)]
+        return self._learner.classes[self._winners(scores)]
 
     def _read(self, X: Any) -> Any:
         """X to predict, checked; kernel values with the training examples where the kernel is precomputed."""
@@ -384,9 +382,6 @@ converged_, stop_reason_
         return self._learner.support.place.put(array)
 
     # ---- what scikit-learn asks
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_learner")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -13,7 +13,7 @@ from perceptrons.passes.budget_policies import NUMBERS, SEEN, TAKEN, Held
 from perceptrons.passes.log import LOG_COLUMNS
 from perceptrons.passes.voting import binary_votes, multiclass_votes
 from perceptrons.training.epochs import Outcome
-from perceptrons.training.labels import merge
+from perceptrons.training.labels import merge, winners
 
 GROWING = ("coefs", "lates", "where", "born")
 VOTES, VOTES_ON_DEVICE = 2**26, 2**28  # bytes of kernel values or running sums held at once, of each kind
@@ -259,10 +259,8 @@ class KernelLearner:
         return scores[:, 0] if self.n_rows == 1 else scores
 
     def winners(self, decision: np.ndarray) -> np.ndarray:
-        """The numbers of the classes that scores stand for: (n,), or (n, classes) for more than two."""
-        if decision.ndim == 2:
-            return decision.argmax(axis=1)
-        return (decision > 0).astype(np.intp) if len(self.classes) == 2 else np.zeros(len(decision), np.intp)
+        """The number of the winning class for every row of scores."""
+        return winners(decision, len(self.classes))
 
     def explanation(self, X: Points, combine: str, unknown: list[str]) -> Explanation:
         """What each support example adds to the scores of one example. unknown: names in it that are not known."""

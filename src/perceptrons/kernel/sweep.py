@@ -6,7 +6,6 @@ column of kernel values, ever, so that epochs after the first cost only their ow
 training set is needed; columns of examples that err again are kept as far as `cache_size` allows.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -19,8 +18,8 @@ from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support_vectors import Growing
 from perceptrons.passes.dual import Gram, Walked, doubts, joint_walk, rest_walk
 from perceptrons.passes.log import LOG_COLUMNS
-from perceptrons.training.epochs import Counts
-from perceptrons.training.learning import one_blas_thread
+from perceptrons.training.epochs import Counts, Trainee
+from perceptrons.training.one_pass import one_blas_thread
 
 FIRST_BLOCK, LARGEST_BLOCK = 256, 2**14
 UPDATES = 256  # that a block should come to: enough for a fast matrix product, few enough to look ahead; measured
@@ -30,7 +29,7 @@ SMALL = 2**22  # numbers in the training set, up to which one thread does the ma
 SPARE = 32  # examples that are right, but least clearly, whose kernel values are computed with those of the mistakes
 
 
-class KernelFit(ABC):
+class KernelFit(Trainee):
     """A kernel model and its training set, as the loop in `training/epochs.py` trains them.
 
     held_out: which examples to score `combine` on, if any. taken: `KernelLearner.taken_in`, of a training set.
@@ -53,40 +52,16 @@ class KernelFit(ABC):
         self.known = taken is not None  # is this a training set that may come again?
         self.taken = np.full(len(points), -1) if taken is None else taken  # which support example each row is, or -1
 
-    @abstractmethod
-    def visit(self, order: np.ndarray) -> Iterator[Counts]:
-        """Learn from these examples in this order."""
-
-    def end_epoch(self) -> None:  # noqa: B027 (the last block leaves nothing to be done, in either kind)
-        """Nothing."""
-
-    def settled(self, row: dict[str, Any]) -> str:
-        return "converged" if row["updates"] == 0 else ""
-
-    def snapshot(self) -> Any:
-        return self.learner.snapshot()
-
-    def restore(self, snapshot: Any) -> None:
-        self.learner.restore(snapshot)
-
     def accuracy(self) -> float:
         assert self.held_out is not None
         y, scores = self.y[self.held_out], self.scores(self.held_out)
-        winners = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp)
+        winners = self.learner.winners(scores if scores.shape[1] > 1 else scores[:, 0])
         share = np.ones(len(y)) if self.weight is None else self.weight[self.held_out]
         return float(share[winners == y].sum() / share.sum())
 
     def scores(self, which: np.ndarray) -> np.ndarray:
         """Of some examples, by exactly the function that would predict now."""
         return to_host(self.learner.scores(self.points.take(which), self.combine))
-
-    @abstractmethod
-    def norm(self) -> float:
-        """Of the last function."""
-
-    @abstractmethod
-    def change(self) -> float:
-        """Of the average since the last call, relative to its norm."""
 
 
 class ColumnCache:

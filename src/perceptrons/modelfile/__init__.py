@@ -20,7 +20,7 @@ from perceptrons.modelfile.contents import demand
 from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
-from perceptrons.training.room import TooLargeError
+from perceptrons.training.memory import TooLargeError
 
 FORMAT = 2
 PLACE = "place."  # how the arrays of a checkpoint's place are called

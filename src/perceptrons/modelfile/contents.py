@@ -14,10 +14,10 @@ from perceptrons.features import Columns
 from perceptrons.features.from_memory import check_recipe
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.passes.log import LOG_COLUMNS
+from perceptrons.streaming.resuming import COUNTED
+from perceptrons.training.base import TUNED
 from perceptrons.training.epochs import new_row
-from perceptrons.training.estimating import TUNED
-from perceptrons.training.places import COUNTED
-from perceptrons.training.room import check_claim
+from perceptrons.training.memory import check_claim
 
 REASONS = (None, "converged", "stuck", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
 REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went
@@ -38,7 +38,7 @@ def header_of(model: Any, /, **instead: Any) -> dict[str, Any]:
         parameters["random_state"] = learner.seed
     for name in parameters.keys() & set(BY_CLASS):
         parameters[name] = _pairs(parameters[name])
-    more: dict[str, Any] = {} if TUNED not in model.__dict__ else {"recipe": _plain(model.recipe_)}
+    more: dict[str, Any] = {} if not hasattr(model, TUNED) else {"recipe": _plain(model.recipe_)}
     if hasattr(learner, "classes"):
         more["classes"] = [_plain(label) for label in learner.classes.tolist()]
         more["classes_dtype"] = "object" if learner.classes.dtype == object else learner.classes.dtype.str
@@ -205,7 +205,7 @@ def classes_in(header: dict[str, Any]) -> np.ndarray:
 def columns_of(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What header and arrays say of the columns of rows, and of the files that they were read from."""
     header: dict[str, Any] = {
-        "features": list(model._columns) if "_columns" in model.__dict__ else None,
+        "features": list(model._columns) if hasattr(model, "_columns") else None,
         "n_features": model._learner.n_features,
     }
     if isinstance(model, KernelPerceptron) and not hasattr(model, "source_"):

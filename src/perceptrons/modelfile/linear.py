@@ -22,12 +22,12 @@ from perceptrons.modelfile.contents import (
     timeless,
 )
 from perceptrons.passes.average import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN, smallest_scale
-from perceptrons.training.choices import check_choices, check_several
+from perceptrons.training.labels import FORMS
 from perceptrons.training.learner import Learner
-from perceptrons.training.method import FAST, cost_matrix
-from perceptrons.training.problems import n_rows
-from perceptrons.training.room import check_claim
-from perceptrons.training.targets import FORMS
+from perceptrons.training.memory import check_claim
+from perceptrons.training.parameters import check_choices, check_several
+from perceptrons.training.rule import FAST, cost_matrix
+from perceptrons.training.schemes import n_rows
 from perceptrons.training.votes import Votes
 from perceptrons.training.weights import MATRICES, VECTORS, Weights
 

@@ -31,7 +31,7 @@ from perceptrons.sequence.choices import check_choices
 from perceptrons.sequence.learner import ChainLearner
 from perceptrons.sequence.template_features import TemplateFeatures
 from perceptrons.sequence.token_features import MatrixFeatures, NamedFeatures
-from perceptrons.training.room import check_claim
+from perceptrons.training.memory import check_claim
 
 ESTIMATOR = SequencePerceptron
 MOST = 2**40  # features that a file may speak of

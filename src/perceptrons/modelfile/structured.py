@@ -16,7 +16,7 @@ from perceptrons.modelfile.contents import (
 )
 from perceptrons.structured.estimator import StructuredPerceptron, check_choices
 from perceptrons.structured.learner import LARGEST, OutputLearner
-from perceptrons.training.room import check_claim
+from perceptrons.training.memory import check_claim
 
 ESTIMATOR = StructuredPerceptron
 WEIGHT = 24  # bytes of a weight, with its average

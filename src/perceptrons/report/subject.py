@@ -19,7 +19,7 @@ from perceptrons.linear import Perceptron
 from perceptrons.report.images import find_shape
 from perceptrons.theory.examples import check_features
 from perceptrons.theory.geometry import true_lead
-from perceptrons.training.targets import read_target
+from perceptrons.training.labels import read_target
 
 
 class Origin(NamedTuple):
@@ -192,7 +192,7 @@ def subject_of(
         if not (isinstance(model, KernelPerceptron) and model.kernel == "precomputed"):
             inside = check_features(model, inside)
         scores = np.asarray(model.decision_function(inside), np.float64)
-        won = winners(model, scores)
+        won = model._winners(scores)
     classes = model.classes_.tolist()
     labels, codes = read_labels(y, n, classes)
     if (codes >= len(classes)).all():
@@ -254,13 +254,6 @@ def read_labels(y: Any, n: int, classes: list[Any]) -> tuple[list[Any], np.ndarr
         labels += [label] * (place == len(labels))
         found.append(place)
     return labels, np.asarray(found, np.intp)[target.codes]
-
-
-def winners(model: Any, scores: np.ndarray) -> np.ndarray:
-    """The numbers of the classes that the model answers."""
-    if isinstance(model, KernelPerceptron):
-        return model.classes_.searchsorted(model._labels(scores)).astype(np.intp)
-    return np.asarray(model._learner.winners(scores, model.zero_score), np.intp)
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
-from perceptrons.training.choices import check_choices
-from perceptrons.training.estimating import Training
+from perceptrons.training.base import Estimator
+from perceptrons.training.parameters import check_choices
 
 # Of C, alpha and margin, relative to the mean |x|^2: the same for all, the middle first, as time may be limited
 FACTORS = (1.0, 10.0, 0.1, 100.0, 0.01)
@@ -125,7 +125,7 @@ def _given(entry: Any) -> Learner:
         raise ValueError(f"learners: {name!r} is no estimator of scikit-learn's kind: {estimator!r}.")
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     grids = [grid or {}] if not isinstance(grid, list | tuple) else list(grid)
-    return Learner(name, name, PERCEPTRON if isinstance(last, Training) else RELATIVE, estimator, grids)
+    return Learner(name, name, PERCEPTRON if isinstance(last, Estimator) else RELATIVE, estimator, grids)
 
 
 def _known(name: str, X: Any, seed: int) -> Learner:

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from perceptrons.selection.learners import usual_grid
 from perceptrons.selection.splitting import Part, Parts
 from perceptrons.selection.statistics import Metric
-from perceptrons.training.estimating import Training
+from perceptrons.training.base import Estimator
 
 EPOCHS = "max_iter"
 
@@ -58,7 +58,7 @@ class Watchable:
     def __init__(self, estimator: BaseEstimator):
         self.estimator = estimator
         self.last, self.prefix = last_step(estimator)
-        self.watched = isinstance(self.last, Training)
+        self.watched = isinstance(self.last, Estimator)
         self.epochs = self.prefix + EPOCHS
 
     def check(self) -> None:

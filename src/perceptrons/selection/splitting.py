@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
 
 from perceptrons.training.epochs import hold_out
-from perceptrons.training.structure import sound_csr
+from perceptrons.training.matrices import sound_csr
 
 SPLITS = ("stratified", "grouped", "time")
 DEV, TEST = 0, 1  # which part is held out, for the seed

@@ -12,7 +12,7 @@ from scipy.stats import binomtest, norm
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, matthews_corrcoef
 
 from perceptrons.selection.splitting import at, len_of
-from perceptrons.training.structure import sound_csr
+from perceptrons.training.matrices import sound_csr
 
 RESAMPLES = 1000
 SWAPS, ENOUGH = 999, 20

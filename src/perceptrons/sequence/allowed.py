@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.sequence.tokens import cut, flat, place, read_labels, target_of, tokens_of
-from perceptrons.training.targets import Target
+from perceptrons.training.labels import Target
 
 SCHEMES = ("bio", "bioes")
 INSIDE = {"bio": ("I",), "bioes": ("I", "E")}  # kinds of tags that go on with a phrase

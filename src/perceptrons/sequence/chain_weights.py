@@ -15,7 +15,7 @@ from perceptrons.passes.weight_pool import (
     sqdistance_of,
     sqnorm_of_pool,
 )
-from perceptrons.training.owning import Owning
+from perceptrons.training.weights import Owning
 
 AT_ONCE = 2**16  # weights that are averaged at a time
 FIRST_POOL = 1024  # weights

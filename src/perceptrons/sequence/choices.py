@@ -8,7 +8,7 @@ import numpy as np
 
 from perceptrons.sequence.allowed import SCHEMES
 from perceptrons.sequence.templates import FeatureTemplates
-from perceptrons.training.choices import DOMAINS as LINEAR
+from perceptrons.training.parameters import DOMAINS as LINEAR
 from perceptrons.training.parameters import NONE, Domain, Flag, Kind, Number, Words, check_parameters
 
 SHARED = (

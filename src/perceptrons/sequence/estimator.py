@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.sequence.allowed import check_allowed, healed
@@ -12,14 +11,13 @@ from perceptrons.sequence.learner import ChainFit, ChainLearner, learned_since, 
 from perceptrons.sequence.tag_explanation import SequenceExplanation, explained
 from perceptrons.sequence.token_features import features_for, is_matrix, read_tokens
 from perceptrons.sequence.tokens import TokenFeatures, Tokens, cut, read_labels
+from perceptrons.training.base import Estimator, unchanged_on_error
 from perceptrons.training.epochs import hold_out
-from perceptrons.training.estimating import Training, unchanged_on_error
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import merge
-from perceptrons.training.targets import Target, numbered
+from perceptrons.training.labels import Target, merge, numbered
 
 
-class SequencePerceptron(Training, BaseEstimator):
+class SequencePerceptron(Estimator):
     """The perceptron for sequences: labels every token of a sentence, with regard to its neighbours' labels.
 
     A first-order chain: scores of labels by the features of a token, and of labels that follow each other. Goes
@@ -327,12 +325,9 @@ stop_average_ : arrays
 
     # ---- the small steps
 
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_learner")
-
     def _begin(self, features: Any, classes: np.ndarray, dtype: Any) -> None:
         if features.kind == "matrix":
-            features.n_features, names = self.n_features_in_, self.__dict__.get("feature_names_in_")
+            features.n_features, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
             features.columns = None if names is None else names.tolist()
         arcs = (bool(self.transitions), bool(self.start_stop))
         self._learner = ChainLearner(features, classes, dtype, self._seed(), arcs)

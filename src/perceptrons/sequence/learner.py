@@ -12,10 +12,10 @@ from perceptrons.passes.viterbi import Desk, best_through, bridges, new_desk, ta
 from perceptrons.sequence.allowed import barriers
 from perceptrons.sequence.chain_weights import ChainWeights
 from perceptrons.sequence.tokens import Tokens, tokens_of
-from perceptrons.training.epochs import Counts, Outcome
+from perceptrons.training.epochs import Counts, Outcome, Trainee
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.learning import pieces
-from perceptrons.training.owning import Owning
+from perceptrons.training.one_pass import pieces
+from perceptrons.training.weights import Owning
 
 PIECE = 2**26  # weights read in a piece of an epoch, about: between two pieces Ctrl-C and the bar have their turn
 Features = Any  # MatrixFeatures, NamedFeatures or TemplateFeatures
@@ -135,6 +135,13 @@ class ChainLearner(Owning):
         """The weights of features, as the pool of `ChainWeights`, and of arcs that predict, not to be changed."""
         return self.weights.last() if combine == "last" else self.average()
 
+    def snapshot(self) -> Any:
+        return self.weights.snapshot()
+
+    def restore(self, snapshot: Any) -> None:
+        self.weights.restore(snapshot)
+        self.changed()
+
 
 def limits(estimator: Any, classes: np.ndarray, dtype: Any, stream: bool) -> Limits:
     taught = np.full((len(classes) + 1, len(classes) + 1), 1.0 if estimator.transitions else 0.0)
@@ -151,7 +158,7 @@ def rule_of(estimator: Any) -> ChainRule:
     return ChainRule(CONSTANT if constant else PASSIVE, float(e.eta0), float(e.C), margin, cost)
 
 
-class ChainFit:
+class ChainFit(Trainee):
     """A chain model and its training set, as the loop in `training/epochs.py` trains them.
 
     held_out: which sequences to score `combine` on, if any.
@@ -185,26 +192,13 @@ class ChainFit:
                     "smaller eta0 or C."
                 )
 
-    def end_epoch(self) -> None:
-        """Nothing."""
-
     def settled(self, row: dict[str, Any]) -> str:
         return "converged" if row["mistakes"] == row["updates"] == 0 else ""
-
-    def norm(self) -> float:
-        return self.learner.weights.norm()
 
     def change(self) -> float:
         weights, average, before = self.learner.weights, self.learner.average(), self.before
         self.before = Table(*(array.copy() for array in weights.table)), average
         return np.inf if before is None else weights.relative_change(average, *before)
-
-    def snapshot(self) -> Any:
-        return self.learner.weights.snapshot()
-
-    def restore(self, snapshot: Any) -> None:
-        self.learner.weights.restore(snapshot)
-        self.learner.changed()
 
     def accuracy(self) -> float:
         """The share of the held-out tokens that are labelled right."""
@@ -218,11 +212,11 @@ class ChainFit:
 
 def learned_since(estimator: Any) -> Callable[[], bool]:
     """A question to ask later: has the model grown, or it or a new one in its place learned, since now?"""
-    learner: Any = estimator.__dict__.get("_learner")
+    learner: Any = getattr(estimator, "_learner", None)
     then = (0.0, 0) if learner is None else (learner.t, learner.n_features)
 
     def more() -> bool:
-        now: Any = estimator.__dict__.get("_learner")
+        now: Any = getattr(estimator, "_learner", None)
         if now is None or now is not learner:
             return now is not None and now.t > 0
         return (now.t, now.n_features) != then

@@ -26,7 +26,7 @@ from perceptrons.passes.attributes import (
 from perceptrons.rows import Sparse
 from perceptrons.sequence.template_grammar import Template, View, name_of, seen
 from perceptrons.sequence.tokens import Tokens, flat, hashed, numbered, ones, only, place, tokens_of
-from perceptrons.training.owning import Owning
+from perceptrons.training.weights import Owning
 
 FIRST_SLOTS = 1024
 

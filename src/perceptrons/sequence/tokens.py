@@ -12,8 +12,7 @@ from perceptrons.inspection.wording import short
 from perceptrons.rows import Sparse
 from perceptrons.scan.bytes import ROOM
 from perceptrons.scan.name_table import grown, new_table, number_names
-from perceptrons.training.labels import LONGEST_LABEL, check_labels, too_long
-from perceptrons.training.targets import Target
+from perceptrons.training.labels import LONGEST_LABEL, Target, check_labels, too_long
 
 NUMBERS = (bool, int, float, np.number, np.bool_)
 FEW = 2**12  # strings: fewer are numbered sooner by a dict than bytes are prepared for compiled code

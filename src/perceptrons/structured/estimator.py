@@ -7,13 +7,12 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from perceptrons.structured.learner import OutputFit, OutputLearner, Questions, Rule
-from perceptrons.training.choices import DOMAINS as LINEAR
+from perceptrons.training.base import Estimator, unchanged_on_error
 from perceptrons.training.epochs import hold_out
-from perceptrons.training.estimating import Training, unchanged_on_error
 from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.parameters import DOMAINS as LINEAR
 from perceptrons.training.parameters import NONE, Domain, Number, Words, check_parameters
 
 OFFERS = ("size", "decode", "features", "loss")
@@ -33,7 +32,7 @@ LEAST_MARGIN = 1e-12  # weights are divided by it
 OF_ONE_EXAMPLE = attrgetter("combine", "step", "margin", "eta0", "C")
 
 
-class StructuredPerceptron(Training, BaseEstimator):
+class StructuredPerceptron(Estimator):
     """The perceptron for outputs of any kind: trees, alignments, segmentations, rankings. Averaged by default.
 
     You bring a model of the outputs: how to find the best one for given weights, and which features an input has
@@ -262,11 +261,6 @@ class StructuredPerceptron(Training, BaseEstimator):
     def coef_average_(self):
         return self._fitted().average.copy()
 
-    # ---- what scikit-learn asks
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_learner")
-
     # ---- the small steps of learning
 
     def _begin(self, ask: Questions) -> None:
@@ -284,7 +278,7 @@ class StructuredPerceptron(Training, BaseEstimator):
         """An error changes nothing; Ctrl-C keeps what was learned."""
 
         def unless() -> bool:
-            learned = "_learner" in self.__dict__ and self._learner.t > 0
+            learned = hasattr(self, "_learner") and self._learner.t > 0
             return learned and isinstance(sys.exception(), KeyboardInterrupt)
 
         return unchanged_on_error(self, unless)

@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.inspection.wording import short
-from perceptrons.training.epochs import Counts, Outcome
-from perceptrons.training.structure import sound_csr
+from perceptrons.training.epochs import Counts, Outcome, Trainee
+from perceptrons.training.matrices import sound_csr
 
 LARGEST = 1e150  # of a weight: squares of weights must stay finite
 
@@ -265,7 +265,7 @@ def _passive(violation: float, delta: np.ndarray, C: float) -> float:
     return C if violation >= C * square else violation / square
 
 
-class OutputFit:
+class OutputFit(Trainee):
     """A learner and its examples, as the loop in `training/epochs.py` trains them. held_out: which to score on."""
 
     def __init__(
@@ -284,9 +284,6 @@ class OutputFit:
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         for x, y in self._each(order):
             yield self.learner.learn(x, y, self.ask, self.rule)
-
-    def end_epoch(self) -> None:
-        """Nothing is left to be done."""
 
     def accuracy(self) -> float:
         assert self.held_out is not None
@@ -313,12 +310,3 @@ class OutputFit:
         moved[: len(before)] -= before
         norm = np.linalg.norm(now)
         return float(np.linalg.norm(moved) / norm) if norm else np.inf
-
-    def settled(self, row: dict[str, Any]) -> str:
-        return "converged" if row["updates"] == 0 else ""
-
-    def snapshot(self) -> Any:
-        return self.learner.snapshot()
-
-    def restore(self, snapshot: Any) -> None:
-        self.learner.restore(snapshot)

@@ -14,8 +14,8 @@ from perceptrons.theory.geometry import norms
 from perceptrons.theory.in_words import InWords
 from perceptrons.theory.model_bound import falling_distance, most_updates, starting_weights
 from perceptrons.theory.separability import separability
-from perceptrons.training.choices import check_choices
 from perceptrons.training.inputs import as_rows
+from perceptrons.training.parameters import check_choices
 
 LONGEST = 2**31 - 1  # epochs of one run
 FINE = 10**13  # updates at most, of which float64 can tell every single one in the distance

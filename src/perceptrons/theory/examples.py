@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from perceptrons.linear import Perceptron
 from perceptrons.training.inputs import check_matrix
-from perceptrons.training.targets import read_target
+from perceptrons.training.labels import read_target
 
 SEARCHING = 0.9  # of the time given; the rest is for proving what was found
 

@@ -1,1 +1,1 @@
-"""From checked input to trained weights: `inputs`, `labels`, `weights`, `learning` (one call of a pass), `epochs`."""
+"""From checked input to trained weights. Start with `epochs` (the loop), `one_pass` (a call of a pass) and `base`."""

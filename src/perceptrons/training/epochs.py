@@ -1,9 +1,10 @@
 """The loop over epochs: shuffle, learn, count, write history, decide whether to stop (spec 5)."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,38 +22,49 @@ class Counts(NamedTuple):
     mistakes: int = 0
     updates: int = 0
     loss: float = 0.0
+    overflowed: bool = False  # did the pass end at an example whose step would overflow?
 
-    def plus(self, examples: int, mistakes: int, updates: int, loss: float) -> "Counts":
+    def plus(self, more: "Counts") -> "Counts":
+        examples, mistakes, updates, loss, _ = more
         return Counts(self.examples + examples, self.mistakes + mistakes, self.updates + updates, self.loss + loss)
 
 
-class Trainee(Protocol):
-    """A model and its training set as the loop sees them: `fitting.py` has the linear ones."""
+class Trainee(ABC):
+    """A model and its training set as the loop sees them: `learner.py` has the linear ones."""
 
+    learner: Any  # what learning changes
+
+    @abstractmethod
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         """Learn from the examples in this order; between two pieces of it everything is in order."""
 
-    def end_epoch(self) -> None:
+    def end_epoch(self) -> None:  # noqa: B027 (most have nothing to do)
         """What is to be done when all were visited."""
 
+    @abstractmethod
     def accuracy(self) -> float:
         """The share of the held-out examples that exactly the model that would be returned now gets right."""
 
     def norm(self) -> float:
         """The norm of the last weights."""
+        return float(self.learner.weights.norm())
 
+    @abstractmethod
     def change(self) -> float:
         """By how much the average changed since the last call, relative to its norm."""
 
     def settled(self, row: dict[str, Any]) -> str:
         """Why no example will ever ask for an update again, after a full epoch that went as this row says: "converged",
         or "stuck" if some are answered wrongly all the same; "" if one may."""
+        return "" if row["updates"] else "converged"
 
     def snapshot(self) -> Any:
         """All that learning changes."""
+        return self.learner.snapshot()
 
     def restore(self, snapshot: Any) -> None:
         """Go back to a snapshot."""
+        self.learner.restore(snapshot)
 
 
 class Plan(NamedTuple):
@@ -127,19 +139,7 @@ def run_epochs(
             order = visiting_order(n, train, plan.shuffle, rng)
             if not outcome.history or outcome.history[-1] is not row:
                 outcome.history.append(row)
-            out_of_time = False
-            for counts in trainee.visit(order):
-                row["examples"] += counts.examples
-                row["mistakes"] += counts.mistakes
-                row["updates"] += counts.updates
-                row["loss"] += counts.loss
-                hold.let()
-                progress.advance(row)
-                now = time.perf_counter()
-                row["seconds"] = now - epoch_began
-                out_of_time = plan.max_seconds is not None and now - began >= plan.max_seconds
-                if out_of_time:
-                    break
+            out_of_time = not _visit(trainee, order, row, (began, epoch_began), plan.max_seconds, hold, progress)
             trainee.end_epoch()
             if held_out:
                 row["validation_accuracy"] = trainee.accuracy()
@@ -150,16 +150,9 @@ def run_epochs(
                 watch(row)
             if held_out:
                 best.consider(row, trainee)
-            if row["examples"] == n or (n is None and not out_of_time):
-                outcome.stop_reason = trainee.settled(row)
-            if outcome.stop_reason:
-                break
-            if out_of_time:
-                outcome.stop_reason = "max_seconds"
-            elif held_out and epoch - best.epoch >= plan.n_iter_no_change:
-                outcome.stop_reason = "early_stopping"
-            elif plan.tol is not None and trainee.change() < plan.tol:
-                outcome.stop_reason = "tol"
+            whole = row["examples"] == n or (n is None and not out_of_time)
+            stale = held_out and epoch - best.epoch >= plan.n_iter_no_change
+            outcome.stop_reason = _why_stop(trainee, plan.tol, row, whole, out_of_time, stale)
             if outcome.stop_reason:
                 break
             row = None
@@ -168,6 +161,43 @@ def run_epochs(
         if held_out:
             best.restore(trainee)
             outcome.returned_to = best.epoch
+
+
+def _visit(
+    trainee: Trainee, order: np.ndarray, row: dict[str, Any], began: tuple[float, float], max_seconds: float | None,
+    hold: Uninterrupted, progress: Progress,
+) -> bool:  # fmt: skip
+    """Learn from the examples in this order, and count in the row. False: time was over, and the rest was left out.
+
+    began: when training and when the epoch began.
+    """
+    for counts in trainee.visit(order):
+        row["examples"] += counts.examples
+        row["mistakes"] += counts.mistakes
+        row["updates"] += counts.updates
+        row["loss"] += counts.loss
+        hold.let()
+        progress.advance(row)
+        now = time.perf_counter()
+        row["seconds"] = now - began[1]
+        if max_seconds is not None and now - began[0] >= max_seconds:
+            return False
+    return True
+
+
+def _why_stop(
+    trainee: Trainee, tol: float | None, row: dict[str, Any], whole: bool, out_of_time: bool, stale: bool
+) -> str:
+    """The reason to stop after an epoch that went as its row says, or "".
+
+    whole: were all examples visited? stale: has accuracy on held-out examples not improved for long enough?
+    """
+    reason = trainee.settled(row) if whole else ""
+    if reason or out_of_time:
+        return reason or "max_seconds"
+    if stale:
+        return "early_stopping"
+    return "tol" if tol is not None and trainee.change() < tol else ""
 
 
 def visiting_order(

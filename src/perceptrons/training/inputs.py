@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from perceptrons.passes.average import smallest_scale
 from perceptrons.rows import Dense, Rows, Sparse
-from perceptrons.training.structure import check_csr, sound_csr
+from perceptrons.training.matrices import check_csr, sound_csr
 
 SMALLEST_WEIGHT = 1e-12  # below, steps would vanish in rounding
 IN_CACHE = 2**20  # so many numbers are read twice as fast as once by several threads
@@ -91,7 +91,7 @@ def as_learned(estimator: Any, X: Any, learning: bool = False) -> Any:
     if columns is not None:
         rows, known = columns.as_frozen().rows(X, estimator.source_), estimator.n_features_in_
         return rows if rows.shape[1] <= known else rows[:, :known]
-    names = estimator.__dict__.get("_columns")
+    names = getattr(estimator, "_columns", None)
     if names is None or not all(isinstance(x, Mapping) for x in X):
         return None
     return _dict_rows(X, names, estimator._learner.dtype)

@@ -1,9 +1,14 @@
-"""Labels of any kind outside, class numbers inside."""
+"""Labels of any kind outside, one or several for every example; class numbers inside; answers in the same form."""
 
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d
+
+from perceptrons.training.inputs import check_range, check_weights, label_weights
+from perceptrons.training.matrices import sound_csr
 
 LONGEST_LABEL = 1_000  # characters: arrays of strings give every label the room of the longest
 SPREAD = 1_000_000  # whole-number labels within such a range are counted by a table instead of sorted
@@ -110,3 +115,193 @@ def merge(known: np.ndarray, new: np.ndarray) -> np.ndarray:
             "give them in one type, or as strings."
         )
     return merged
+
+
+SETS = {"set": set, "frozenset": frozenset, "tuple": tuple, "list": list}  # forms of label sets
+NO_SETS = (str, bytes, Mapping)  # a dict may say no of a label, as {"spam": 0}: its keys are no label set
+FORMS = ("single", "array", "sparse", *SETS)
+
+
+class Target(NamedTuple):
+    """Checked labels: numbers of classes, or for several an indicator matrix, its columns the classes."""
+
+    form: str
+    classes: np.ndarray  # sorted
+    codes: np.ndarray  # int32 (n,); all 0 for several labels
+    indicator: np.ndarray | None = None  # bool (n, classes)
+
+    @property
+    def several(self) -> bool:
+        return self.indicator is not None
+
+    def part(self, rows: np.ndarray) -> "Target":
+        """The labels of these examples."""
+        indicator = None if self.indicator is None else self.indicator[rows]
+        return Target(self.form, self.classes, self.codes[rows], indicator)
+
+    def used(self) -> "Target":
+        """The same, of classes that occur."""
+        if self.indicator is not None:
+            return self
+        places, codes = np.unique(self.codes, return_inverse=True)
+        return Target(self.form, self.classes[places], codes.astype(np.int32))
+
+    def among(self, classes: np.ndarray) -> "Target":
+        """The same, numbered within more classes."""
+        places = np.searchsorted(classes, self.classes)
+        if self.indicator is None:
+            return Target(self.form, classes, places.astype(np.int32)[self.codes])
+        wider = np.zeros((len(self.codes), len(classes)), bool)
+        wider[:, places] = self.indicator
+        return Target(self.form, classes, self.codes, wider)
+
+    def weights(
+        self, sample_weight: Any, class_weight: Any, stream: bool
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """The weights of the examples, and for several labels those of a label's negative and positive ones."""
+        if self.indicator is None:
+            return check_weights(sample_weight, class_weight, self.classes, self.codes, stream), None
+        weight = check_weights(sample_weight, None, self.classes, self.codes, stream)
+        by_label = label_weights(class_weight, self.classes, self.indicator, weight, stream)
+        if by_label is not None and weight is not None:
+            check_range(np.outer([weight[weight > 0].min(initial=1), weight.max(initial=1)], by_label))
+        return weight, by_label
+
+
+def read_target(y: Any, n: int, form: str = "") -> Target:
+    """Labels of n examples: one each, an indicator matrix of two or more columns, or a list of label sets.
+
+    Lists or tuples of 0 and 1, all of one length, are an indicator matrix, or a column of labels if that length is 1,
+    unless a model has been taught label sets: form is that of the labels it knows.
+    """
+    if hasattr(y, "to_list") and (np.dtype(object) == y.dtype or "List" in str(y.dtype)):
+        y = y.to_list()  # a Series of lists
+    if form in SETS and _are_sets(y):
+        target = _label_sets(y)
+    else:
+        target = _indicator(y) if _is_matrix(y) else _label_sets(y) if _are_sets(y) and not _column(y) else _single(y)
+    if len(target.codes) != n:
+        raise ValueError(f"X has {n} rows, but y has labels for {len(target.codes)}: inconsistent numbers of samples.")
+    return target
+
+
+def read_classes(classes: Any) -> np.ndarray:
+    """All classes that may come, as the user names them."""
+    try:
+        return np.unique(check_labels(sorted(classes) if isinstance(classes, set | frozenset) else classes))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"classes={classes!r} is not a list of labels: {error}") from error
+
+
+def check_named(there: np.ndarray, named: np.ndarray) -> None:
+    """Raise ValueError if there are classes that were not named."""
+    unnamed = ~np.isin(there, named)
+    if unnamed.any():
+        raise ValueError(f"y has the labels {there[unnamed].tolist()}, which are not in classes.")
+
+
+def numbered(target: Target, classes: Any, known: np.ndarray | None) -> Target:
+    """The labels of a block, numbered among all classes known by now. classes: as the user names them, or None."""
+    if classes is None and known is not None and np.array_equal(known, target.classes):
+        return target._replace(classes=known)
+    named = target.classes if classes is None else read_classes(classes)
+    if target.form in ("array", "sparse") and len(named) != len(target.classes):
+        raise ValueError(
+            f"y has {len(target.classes)} columns, but classes names {len(named)} labels: an indicator matrix "
+            "has a column for each."
+        )
+    check_named(target.classes, named)
+    return target.among(merge(named[:0] if known is None else known, named))
+
+
+def winners(scores: np.ndarray, n_classes: int, several: bool = False, positive_at_zero: bool = False) -> np.ndarray:
+    """The number of the winning class for every row of scores; for several labels a flag for each.
+
+    Scores are (n, classes), or (n,) for at most two classes, positive for the second.
+    """
+    if not several and scores.ndim == 2:
+        return scores.argmax(axis=1)
+    if not several and n_classes == 1:
+        return np.zeros(len(scores), np.intp)
+    return (scores >= 0 if positive_at_zero else scores > 0).astype(np.intp)
+
+
+def answer(winners: np.ndarray, classes: np.ndarray, form: str) -> Any:
+    """Predictions in the form in which labels came: winners are class numbers, or for several labels flags."""
+    if form == "single":
+        return classes[winners]
+    if form == "array":
+        return winners
+    if form == "sparse":
+        return sp.csr_matrix(winners)
+    return [SETS[form](classes[flags.astype(bool)].tolist()) for flags in winners]
+
+
+def _single(y: Any) -> Target:
+    classes, codes = distinct(check_labels(y))
+    return Target("single", classes, codes)
+
+
+def _is_matrix(y: Any) -> bool:
+    if sp.issparse(y):
+        return True
+    if hasattr(y, "columns") or isinstance(y, np.ndarray):
+        return len(y.shape) == 2 and y.shape[1] > 1
+    return _are_sets(y) and _rectangular(y)
+
+
+def _are_sets(y: Any) -> bool:
+    """Is y a list of collections?"""
+    if isinstance(y, list | tuple) or (hasattr(y, "__array__") and np.dtype(object) == getattr(y, "dtype", None)):
+        return len(y) > 0 and all(isinstance(labels, Collection) and not isinstance(labels, NO_SETS) for labels in y)
+    return False
+
+
+def _column(y: Any) -> bool:
+    """A single label in every row, written as [[1], [2]]."""
+    return all(isinstance(row, list | tuple | np.ndarray) and len(row) == 1 for row in y)
+
+
+def _rectangular(y: Any) -> bool:
+    """Rows of 0 and 1, all of one length of at least 2: an indicator matrix written as lists."""
+    rows = list(y)
+    if not all(isinstance(row, list | tuple | np.ndarray) and len(row) == len(rows[0]) > 1 for row in rows):
+        return False
+    return all(isinstance(flag, int | float | np.number | np.bool_) and flag in (0, 1) for row in rows for flag in row)
+
+
+def _indicator(y: Any) -> Target:
+    form = "sparse" if sp.issparse(y) else "array"
+    if sp.issparse(y):
+        y = sound_csr(y, "y")
+        sound = y.dtype.kind in "biuf" and bool(np.isin(y.data, (0, 1)).all())
+        matrix = y.astype(bool).toarray() if sound else y.toarray()
+    else:
+        matrix = np.asarray(y)
+    if matrix.dtype == object:
+        matrix = np.array(matrix.tolist())
+    wrong = (matrix != 0) & (matrix != 1) if matrix.dtype.kind in "biuf" else np.ones(matrix.shape, bool)
+    if wrong.any():
+        row, column = (int(place[0]) for place in np.nonzero(wrong))
+        raise ValueError(
+            f"Unknown label type: y[{row}, {column}] = {matrix[row, column]!r}. A y of several columns says which "
+            "labels an example has, as 0 and 1; several classes at once are not supported: train a model for each."
+        )
+    return Target(form, np.arange(matrix.shape[1]), np.zeros(len(matrix), np.int32), matrix.astype(bool, copy=False))
+
+
+def _label_sets(y: Any) -> Target:
+    every = [label for labels in y for label in labels]
+    as_given = np.empty(len(every), object)  # NumPy would make strings of numbers among strings
+    as_given[:] = every
+    classes, codes = distinct(check_labels(as_given)) if every else (np.empty(0, np.int64), np.empty(0, np.intp))
+    indicator = np.zeros((len(y), len(classes)), bool)
+    indicator[np.repeat(np.arange(len(y)), [len(labels) for labels in y]), codes] = True
+    form = next((name for name, kind in SETS.items() if isinstance(y[0], kind)), "list")
+    return Target(form, classes, np.zeros(len(y), np.int32), indicator)
+
+
+def same_form(known: str, new: str) -> bool:
+    """May a model that was taught labels in one form be taught in another?"""
+    groups = ({"single"}, {"array", "sparse"}, set(SETS))
+    return any(known in group and new in group for group in groups)

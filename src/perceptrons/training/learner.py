@@ -1,4 +1,4 @@
-"""A linear model in the making: weights, votes, classes and counters together. The estimators are thin covers of it."""
+"""A linear model in the making: weights, votes, classes and counters together; and it with its training set."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -7,13 +7,16 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from perceptrons.rows import Rows
-from perceptrons.training.epochs import Outcome
+from perceptrons.training.epochs import Counts, Outcome, Trainee
 from perceptrons.training.inputs import Growth, as_numbers, as_read_only, entries, largest, read_only
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.learning import (
+from perceptrons.training.labels import Target, same_form, winners
+from perceptrons.training.memory import Size, check_room
+from perceptrons.training.one_pass import (
+    MANY_EXAMPLES,
     PIECE,
-    Counts,
     Examples,
+    at_rest,
     check_overflow,
     judge_last,
     learn,
@@ -21,12 +24,10 @@ from perceptrons.training.learning import (
     piece_size,
     pieces,
 )
-from perceptrons.training.method import ZERO_WHEN_PREDICTING, Method
-from perceptrons.training.problems import class_problems, class_scores, has_problems, label_problems, n_rows, row_places
-from perceptrons.training.room import Size, check_room
-from perceptrons.training.targets import Target, same_form
+from perceptrons.training.rule import ZERO_WHEN_PREDICTING, Method
+from perceptrons.training.schemes import class_problems, class_scores, has_problems, label_problems, n_rows, row_places
 from perceptrons.training.votes import Votes, take
-from perceptrons.training.weights import LATE, Weights, first_weights
+from perceptrons.training.weights import LATE, SettlingAverage, Weights, first_weights
 
 AT_ONCE = 2**23  # scores of pairs of classes held at once while predicting
 
@@ -34,15 +35,15 @@ AT_ONCE = 2**23  # scores of pairs of classes held at once while predicting
 class Learner:
     """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds."""
 
-    ready_to_learn: Any = None  # what single examples need besides themselves: onebyone.py
+    ready_to_learn: Any = None  # what single examples need besides themselves: one_example.py
     ready_to_predict: Any = None
 
     def __init__(
         self, weights: Weights, votes: Votes | None, classes: np.ndarray, scheme: str, form: str, init: str, seed: int
     ):
         self.weights, self.votes, self.classes = weights, votes, classes
-        self.form = form  # of the labels, see targets.py
-        self.scheme, self.init, self.seed = scheme, init, seed  # scheme: see problems.py
+        self.form = form  # of the labels, see labels.py
+        self.scheme, self.init, self.seed = scheme, init, seed  # scheme: see schemes.py
         self.rng = np.random.default_rng(seed)  # of the orders
         self.epochs = 0  # full passes made by fit since the start
         self.mistakes = 0  # all mistakes made while learning, before each was learned from
@@ -278,20 +279,25 @@ class Learner:
         if not self.has_problems and combine != "vote":
             return mistakes_of(self.predicting(combine), examples, which, ZERO_WHEN_PREDICTING[zero_score])
         X, y = take(examples.rows, which, self.weights.n_features), examples.y[which]
-        winners = self.winners(self.scores(X, combine, zero_score), zero_score)
+        won = self.winners(self.scores(X, combine, zero_score), zero_score)
         if self.scheme == "labels" and examples.problems is not None:
-            wrong = (winners != (examples.problems.sign[y] > 0)).any(axis=1)
+            wrong = (won != (examples.problems.sign[y] > 0)).any(axis=1)
         else:
-            wrong = winners != (y > 0 if self.weights.n_rows == 1 else y)
+            wrong = won != (y > 0 if self.weights.n_rows == 1 else y)
         return float(wrong.sum() if examples.weight is None else examples.weight[which][wrong].sum())
 
     def winners(self, scores: np.ndarray, zero_score: str) -> np.ndarray:
         """The number of the winning class for every row of scores; for several labels a flag for each."""
-        if scores.ndim == 2 and self.scheme != "labels":
-            return scores.argmax(axis=1)
-        if len(self.classes) == 1 and self.scheme != "labels":
-            return np.zeros(len(scores), np.intp)
-        return (scores >= 0 if zero_score == "positive" else scores > 0).astype(np.intp)
+        return winners(scores, len(self.classes), self.scheme == "labels", zero_score == "positive")
+
+    def snapshot(self) -> tuple[Any, Any]:
+        """The weights and votes, to go back to."""
+        return self.weights.snapshot(), None if self.votes is None else self.votes.snapshot()
+
+    def restore(self, snapshot: tuple[Any, Any]) -> None:
+        self.weights.restore(snapshot[0])
+        if self.votes is not None:
+            self.votes.restore(snapshot[1])
 
 
 def _shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndarray:
@@ -301,3 +307,63 @@ def _shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.nda
     if not (np.abs(array) <= largest(dtype, Growth())).all():
         raise ValueError(f"{name} holds NaN, infinity or a number above {largest(dtype, Growth()):.0e}.")
     return array.reshape(shape)
+
+
+class LinearTrainee(Trainee):
+    """What linear models do alike, whether their examples lie in memory or come block by block."""
+
+    average: SettlingAverage | None
+
+    def change(self) -> float:
+        if self.average is None:
+            self.average = SettlingAverage(self.learner.weights)
+            return np.inf
+        return self.average.change()
+
+
+class LinearFit(LinearTrainee):
+    """train, held_out: which examples to learn from (None: all), and which to score `combine` on, if any."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        examples: Examples,
+        method: Method,
+        combine: str,
+        train: np.ndarray | None,
+        held_out: np.ndarray | None,
+    ):
+        self.learner, self.examples, self.method, self.combine = learner, examples, method, combine
+        self.held_out = held_out
+        self.judged_on = np.arange(len(examples.y)) if train is None else train
+        self.taken = np.full(len(examples.y) if learner.votes else 0, -1)  # for voting: which support example a row is
+        duels = examples.problems is not None and examples.problems.duels
+        learner.weights.arrange(examples.rows, by_row=duels and len(self.judged_on) >= MANY_EXAMPLES)
+        self.piece = piece_size(examples, learner.weights, PIECE, method.batch)
+        self.average: SettlingAverage | None = None
+
+    def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        weights, votes, method = self.learner.weights, self.learner.votes, self.method
+        for part in pieces(order, self.piece):
+            counts = learn(
+                weights, self.examples, part, method, judged_on=self.judged_on, votes=votes, taken=self.taken
+            )
+            yield counts
+            check_overflow(counts, method, weights.dtype)
+
+    def end_epoch(self) -> None:
+        judge_last(self.learner.weights, self.examples, self.judged_on, self.method.zero_score)
+
+    def settled(self, row: dict[str, Any]) -> str:
+        return at_rest(row, self.method, self.contradicted)
+
+    def contradicted(self) -> bool:
+        """Do the last weights, by which learning judges, answer a training example wrongly?"""
+        return self.learner.wrong(self.examples, self.judged_on, "last", self.method.zero_score) > 0
+
+    def accuracy(self) -> float:
+        weight, held_out = self.examples.weight, self.held_out
+        assert held_out is not None
+        total = float(len(held_out) if weight is None else weight[held_out].sum())
+        self.learner.changed()
+        return 1.0 - self.learner.wrong(self.examples, held_out, self.combine, self.method.zero_score) / total

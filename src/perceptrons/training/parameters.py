@@ -1,11 +1,15 @@
-"""Parameter domains as data, and one check that reads them."""
+"""The parameters of `Perceptron`: what each may be, which do not go together and why, and the rule they make."""
 
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
+
+from perceptrons.training.labels import Target
+from perceptrons.training.rule import LARGEST_DEMAND, Method, cost_matrix
 
 
 @dataclass(frozen=True)
@@ -90,3 +94,151 @@ def check_parameters(estimator: Any, domains: Mapping[str, tuple[Domain, ...]]) 
         if not any(domain.fits(value) for domain in choices):
             allowed = " or ".join(str(domain) for domain in choices)
             raise ValueError(f"{type(estimator).__name__}({name}={value!r}): {name} must be {allowed}.")
+
+
+LIMITLESS = float("inf")
+RANDOM_STATE = Kind((np.random.RandomState,), "a RandomState")
+DOMAINS: dict[str, tuple[Domain, ...]] = {
+    "combine": (Words(("average", "last", "vote", "pocket")),),
+    "step": (Words(("constant", "pa", "pa1", "pa2", "arow")),),
+    "eta0": (Number(1e-12, 1e9),),
+    "C": (Number(1e-12, 1e12),),
+    "margin": (Number(0, LARGEST_DEMAND), NONE),
+    "cost": (ANYTHING,),  # checked where the classes are known
+    "shrink": (Number(0, 1, below=True),),
+    "batch_size": (Number(1, LIMITLESS, whole=True), Words(("all",))),
+    "multiclass": (Words(("joint", "ovr", "ovo")),),
+    "max_iter": (Number(1, LIMITLESS, whole=True),),
+    "tol": (Number(0, LIMITLESS), NONE),
+    "shuffle": (Flag(),),
+    "random_state": (Number(0, LIMITLESS, whole=True), RANDOM_STATE, NONE),
+    "fit_intercept": (Flag(),),
+    "init": (Words(("zeros", "ones", "random")),),
+    "zero_score": (Words(("mistake", "correct", "positive", "negative")),),
+    "early_stopping": (Flag(),),
+    "validation_fraction": (Number(0, 1, open=True),),
+    "n_iter_no_change": (Number(1, LIMITLESS, whole=True),),
+    "max_seconds": (Number(0, LIMITLESS, open=True), NONE),
+    "class_weight": (Words(("balanced",)), MAPPING, NONE),
+    "warm_start": (Flag(),),
+    "verbose": (Flag(), Number(0, LIMITLESS, whole=True)),
+    "n_jobs": (ANYTHING,),
+}
+
+# what learning and predicting one example depends on; compared before each, so that a change is noticed
+OF_ONE_EXAMPLE = attrgetter(
+    "combine", "zero_score", "fit_intercept", "step", "eta0", "C", "margin", "shrink", "batch_size", "multiclass",
+)  # fmt: skip
+
+
+def check_choices(estimator: Any) -> None:
+    """Raise ValueError for a parameter outside its domain, or for two that do not go together."""
+    check_parameters(estimator, DOMAINS)
+    e, wrapped = estimator, estimator.multiclass != "joint"
+    for clash, names, reason in (
+        (
+            e.step != "constant" and e.eta0 != 1,
+            ("step", "eta0"),
+            "this step follows from the loss, and eta0 has no part in it: leave eta0=1, and set C",
+        ),
+        (
+            e.step != "constant" and e.margin is not None and e.margin == 0,
+            ("step", "margin"),
+            "this step is as long as the loss, and without a margin that is 0 at the zero start: nothing is learned",
+        ),
+        (
+            e.step != "constant" and e.batch_size != 1,
+            ("step", "batch_size"),
+            "this step is what one example needs by itself, and a sum of such steps overshoots: use step='constant'",
+        ),
+        (
+            e.step == "arow" and e.shrink > 0,
+            ("step", "shrink"),
+            "AROW learns ever less of features it knows, and so could not win back what shrinking takes",
+        ),
+        (
+            e.step == "arow" and e.combine == "vote",
+            ("step", "combine"),
+            "votes are kept as multiples of examples, and AROW's steps are none: use combine='average'",
+        ),
+        (
+            wrapped and e.cost is not None,
+            ("multiclass", "cost"),
+            "a cost is between two classes, and a problem apart knows one: use multiclass='joint'",
+        ),
+        (
+            wrapped and e.combine in ("vote", "pocket"),
+            ("multiclass", "combine"),
+            "votes and a pocket are kept for one model, not for many: use multiclass='joint' or combine='average', or "
+            "scikit-learn's OneVsRestClassifier around a Perceptron",
+        ),
+    ):
+        if clash:
+            both = ", ".join(f"{name}={getattr(estimator, name)!r}" for name in names)
+            raise ValueError(f"{type(estimator).__name__}({both}) does not work: {reason}.")
+
+
+def check_several(estimator: Any) -> None:
+    """Raise ValueError for parameters that do not go with several labels an example."""
+    if estimator.cost is not None:
+        raise ValueError("cost does not work with several labels: each is a problem apart. Use class_weight.")
+    if estimator.class_weight is not None and estimator.batch_size != 1:
+        raise ValueError(
+            "class_weight and batch_size do not work together with several labels: repetitions fill a batch, and every "
+            "label would have other batches. Use sample_weight."
+        )
+    if estimator.combine in ("vote", "pocket"):
+        raise ValueError(
+            f"combine={estimator.combine!r} does not work with several labels: use combine='average', or "
+            "scikit-learn's OneVsRestClassifier around a Perceptron."
+        )
+
+
+def check_unchanged(estimator: Any, target: Target) -> None:
+    """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
+    learner = estimator._learner
+    learner.check_holds(estimator.combine)
+    learner.check_form(target.form, len(target.classes))
+    if bool(estimator.fit_intercept) != (learner.weights.one > 0):
+        raise ValueError("fit_intercept was changed after the model was begun: fit it anew, with warm_start=False.")
+    if learner.scheme == "labels":
+        check_several(estimator)
+    elif learner.scheme != estimator.multiclass:
+        raise ValueError(
+            f"The model was begun with multiclass={learner.scheme!r}, now it is {estimator.multiclass!r}: fit it anew."
+        )
+    if (estimator.step == "arow") != learner.weights.has_sigma:
+        raise ValueError("step was changed to or from 'arow' after the model was begun: fit it anew.")
+
+
+def check_start(estimator: Any, target: Target, intercept_init: Any) -> None:
+    """Raise ValueError if no model can be begun with these labels."""
+    e, classes = estimator, target.classes
+    if not len(classes):
+        raise ValueError("y has no label at all: every label set is empty.")
+    if target.several:
+        check_several(e)
+    elif len(classes) == 1 and (e.init != "zeros" or e.zero_score in ("positive", "negative")):
+        raise ValueError(
+            f"With init={e.init!r} and zero_score={e.zero_score!r} it matters from the first example on "
+            f"which class is positive, and so far there is only {classes.tolist()[0]!r}: call partial_fit with "
+            "classes=[...] first."
+        )
+    if not e.fit_intercept and intercept_init is not None and np.any(intercept_init):
+        raise ValueError("fit_intercept=False means an intercept of 0, but intercept_init is not 0: drop one of them.")
+
+
+def method_of(estimator: Any, classes: np.ndarray, stream: bool) -> Method:
+    """How to learn, by the estimator's parameters, for these classes."""
+    e = estimator
+    margin = (0.0 if e.step == "constant" else 1.0) if e.margin is None else float(e.margin)
+    return Method(
+        zero_score=e.zero_score,
+        eta=float(e.eta0),
+        step=e.step,
+        C=float(e.C),
+        margin=margin,
+        cost=cost_matrix(e.cost, classes, stream),
+        shrink=float(e.shrink),
+        batch=0 if isinstance(e.batch_size, str) else min(int(e.batch_size), 2**62),
+    )

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from perceptrons.passes.log import LOG_COLUMNS
 from perceptrons.passes.voting import binary_votes, multiclass_votes
 from perceptrons.rows import Rows, Sparse
+from perceptrons.training.matrices import widened
 
 MEMORY = 2**24  # numbers of each kind held at once while predicting
 MANY = 256  # blocks of one row, which weigh more than what they hold, become one
@@ -58,7 +59,7 @@ class Votes:
         """The support examples as one matrix of n_features columns."""
         if len(self.support) > 1:
             self.support = [_joined(self.support, n_features)]
-        return _widened(self.support[0], n_features) if self.support else sp.csr_matrix((0, n_features))
+        return widened(self.support[0], n_features) if self.support else sp.csr_matrix((0, n_features))
 
     def counts(self, t: float) -> np.ndarray:
         """How many examples, of t, each weight vector survived: the start first, then the one after each update."""
@@ -125,19 +126,9 @@ def _gather(blocks: list[Any], join: Callable[[list[Any]], Any]) -> None:
 
 def _joined(blocks: list[Any], n_features: int) -> Any:
     sparse = any(sp.issparse(block) for block in blocks)
-    blocks = [_widened(sp.csr_matrix(block) if sparse else block, n_features) for block in blocks]
+    blocks = [widened(sp.csr_matrix(block) if sparse else block, n_features) for block in blocks]
     return sp.vstack(blocks, format="csr") if sparse else np.concatenate(blocks)
 
 
 def _dense(product: Any) -> np.ndarray:
     return product.toarray() if sp.issparse(product) else np.asarray(product)
-
-
-def _widened(block: Any, n_features: int) -> Any:
-    """The block with zero columns for features that came later."""
-    missing = n_features - block.shape[1]
-    if missing == 0:
-        return block
-    if sp.issparse(block):
-        return sp.csr_matrix((block.data, block.indices, block.indptr), shape=(block.shape[0], n_features), copy=False)
-    return np.hstack([block, np.zeros((len(block), missing), block.dtype)])

@@ -9,7 +9,26 @@ from perceptrons.passes.average import MASS, SCALE, SEEN, Linear, move_average
 from perceptrons.passes.one_example import score_row
 from perceptrons.passes.pocket import BEST_MISTAKES, JUDGED, KEPT, UNJUDGED, Pocket
 from perceptrons.rows import Rows, Sparse
-from perceptrons.training.owning import Owning
+
+
+class Owning:
+    """Unpickled, the object has arrays of its own."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({name: own(value) for name, value in state.items()})
+
+
+def own(value: Any) -> Any:
+    """Arrays that can be written, whether alone, in a dict or in a tuple; all else as it is."""
+    if isinstance(value, np.ndarray) and not value.flags.writeable:
+        return np.array(value, order="K")
+    if isinstance(value, dict):
+        return {key: own(item) for key, item in value.items()} if type(value) is dict else value
+    if isinstance(value, tuple):
+        items = [own(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return value
+
 
 MATRICES = ("w", "late_w", "pocket_w", "start_w", "sigma_w")
 VECTORS = ("b", "late_b", "pocket_b", "start_b", "sigma_b")
@@ -19,7 +38,7 @@ FIRST_CLOCK = np.array([[1.0, 1.0, 1.0, 1.0, 0.0, 0.0]])  # one example seen
 
 
 class Weights(Owning):
-    """Arrays by name; how many rows there are is the scheme's to say, see problems.py.
+    """Arrays by name; how many rows there are is the scheme's to say, see schemes.py.
 
     Always there: `w`, `b` (the last weights, up to their scale), `late_w`, `late_b`, `clock`, `t` (their average, see
     passes/average.py). With a pocket also `pocket_w`, `pocket_b`, `tally`; for voting `start_w`, `start_b`; for AROW
@@ -309,3 +328,25 @@ def first_weights(
     if not intercept:
         b[:] = 0
     return w, b
+
+
+def untouched(learner: Any) -> np.ndarray:
+    """For every feature of a linear model: are all its weights what they were at the start?
+
+    The average remembers updates that the last weights took back, so both are asked; updates that cancel in both, which
+    takes an accident of times and values, cannot be told from none. A weight that the user gave to
+    start from (`coef_init`) is not known here, and its feature counts as reached; so does one whose random start was
+    drawn after the model had begun, or that shrinking has moved.
+    """
+    weights = learner.weights
+    w, _, late, *_ = weights.linear()
+    if learner.votes is not None:
+        start = weights.start()[0]
+    elif learner.init == "zeros":
+        start = np.zeros(1, w.dtype)
+    else:
+        start, _ = first_weights(w.shape, w.dtype, learner.init, learner.seed, weights.one > 0)
+    reached = ((w != start) | (late != 0)).any(axis=0)
+    if weights.has_sigma:  # AROW: certainty of a weight never comes back
+        reached |= (weights.arrays["sigma_w"][:, : weights.n_features] != 1).any(axis=0)
+    return ~reached

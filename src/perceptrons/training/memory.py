@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from perceptrons.inspection.wording import count
-from perceptrons.training.problems import n_rows, table_size
+from perceptrons.training.schemes import n_rows, table_size
 
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
 SHARE = 0.9  # of the memory that weights may take: the data and the program need some too
@@ -35,7 +35,7 @@ def memory() -> int:
 class Size(NamedTuple):
     """What decides how much memory a linear model takes. weight_size: bytes of a weight, its average included."""
 
-    scheme: str  # see problems.py
+    scheme: str  # see schemes.py
     n_classes: int
     n_features: int
     weight_size: int

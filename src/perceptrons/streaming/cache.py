@@ -8,14 +8,21 @@ import mmap
 import os
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import scipy.sparse as sp
 
-from perceptrons.training.exclusive import create
+from perceptrons.streaming.blocks import TrainingBlock
+from perceptrons.streaming.locks import create
+from perceptrons.streaming.threads import DEPTH, ahead
+from perceptrons.training.inputs import Growth, check_sound
+from perceptrons.training.labels import FORMS, Target, check_labels
+from perceptrons.training.matrices import sound_csr
 
 MAGIC = b"perceptrons cache 1\n"
 ALIGNED = 64
@@ -200,3 +207,129 @@ class ArrayFile:
 def _at(file: BinaryIO, offset: int, size: int) -> bytes:
     file.seek(offset)
     return file.read(size)
+
+
+class Cache:
+    """Blocks in an ArrayFile: read once as text, then as often as there are epochs."""
+
+    def __init__(self, file: ArrayFile, n_blocks: int = 0):
+        self.file, self.n_blocks = file, n_blocks
+        self.widths = range(2**63)  # that blocks may have
+        self._textual: bool | None = None  # are labels strings?
+        self._sound: set[int] = set()
+
+    @classmethod
+    def reopen(cls, path: Path, about: Any) -> tuple["Cache", dict[str, Any], dict[str, np.ndarray]] | None:
+        """A kept cache of just these files read in just this way, with what its reader had learned; None if it is not.
+
+        A file that is no cache at all is an error: it is not ours to replace. One without blocks is of no use.
+        """
+        if not path.exists():
+            return None
+        file, notes = ArrayFile.open(path)
+        if notes.get("about") != about or len(file) < 2:
+            file.close()
+            return None
+        try:
+            with sound(file.name):
+                return cls(file, len(file) - 1), dict(notes["learned"]), file.read(len(file) - 1)
+        except ArrayFileError:
+            file.close()
+            raise
+
+    def writing(self, blocks: Iterable[TrainingBlock]) -> Generator[TrainingBlock, None, None]:
+        """The same blocks, each written down before it is passed on."""
+        for block in blocks:
+            self.append(block)
+            yield block
+
+    def append(self, block: TrainingBlock) -> None:
+        """Write a block down."""
+        self.file.append(*_record(block))
+        self.n_blocks += 1
+
+    def reading(self, order: np.ndarray) -> Generator[TrainingBlock, None, None]:
+        """The blocks in this order, each mapped and checked while the last one is learned."""
+        return ahead(self._mapped(order))
+
+    def _mapped(self, order: np.ndarray) -> Generator[TrainingBlock, None, None]:
+        used: deque[TrainingBlock] = deque(
+            maxlen=DEPTH + 3
+        )  # so that memory is given back by this thread, not by the learner
+        for number in order.tolist():
+            used.append(self._read(number))
+            yield used[-1]
+
+    def _read(self, number: int) -> TrainingBlock:
+        """A block. A kept file may be anybody's: the first time, what it says is checked."""
+        with sound(self.file.name):
+            block = _block(self.file.read(number), self.file.facts(number))
+            if number not in self._sound:
+                _check(block)
+                self._check_alike(block)
+                self._sound.add(number)
+            return block
+
+    def _check_alike(self, block: TrainingBlock) -> None:
+        """Raise ValueError for a block that is not of one stream with the others."""
+        textual = block.target.classes.dtype.kind == "U"
+        if block.X.shape[1] not in self.widths or textual is not (textual if self._textual is None else self._textual):
+            raise ValueError("expected rows as wide as the reader knows, with labels that are all strings or numbers")
+        self._textual = textual
+
+    def keep(self, about: Any, learned: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """All blocks are written. about: what they were read from, and how."""
+        self.file.append(arrays)
+        self.file.keep({"about": about, "learned": learned})
+
+
+def _record(block: TrainingBlock) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """A block as small arrays: numbers that are all 1 are left out, float64 that are float32 take half the room."""
+    X, target = block.X, block.target
+    classes = target.classes if target.classes.dtype.kind != "O" else np.array(target.classes.tolist(), dtype=str)
+    arrays = {"classes": classes, "codes": target.codes}
+    facts: dict[str, Any] = {"form": target.form, "shape": list(X.shape), "dtype": X.dtype.str}
+    if target.indicator is not None:
+        arrays["indicator"] = target.indicator
+    if block.weight is not None:
+        arrays["weight"] = np.asarray(block.weight, np.float64)
+    if sp.issparse(X):
+        X = sound_csr(X)
+        arrays |= {"columns": X.indices, "starts": X.indptr}
+        values = X.data
+        if values.size and values.dtype.kind == "f" and (values == 1).all():
+            return arrays, facts
+    else:
+        values = np.asarray(X)
+    if values.dtype == np.float64:
+        with np.errstate(over="ignore"):
+            small = values.astype(np.float32)
+        if np.array_equal(small, values):
+            values = small
+    return arrays | {"values": values}, facts
+
+
+def _block(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> TrainingBlock:
+    target = Target(facts["form"], arrays["classes"], arrays["codes"], arrays.get("indicator"))
+    dtype, weight = np.dtype(facts["dtype"]), arrays.get("weight")
+    if "columns" not in arrays:
+        return TrainingBlock(arrays["values"].astype(dtype, copy=False), target, weight, checked=True)
+    columns = arrays["columns"]
+    values = arrays["values"].astype(dtype, copy=False) if "values" in arrays else np.ones(len(columns), dtype)
+    X = sp.csr_matrix((values, columns, arrays["starts"]), shape=tuple(facts["shape"]), copy=False)
+    return TrainingBlock(X, target, weight, checked=True)
+
+
+def _check(block: TrainingBlock) -> None:
+    """Raise ValueError for a block that would lead the learner astray."""
+    X, target, weight = block.X, block.target, block.weight
+    n, k = X.shape[0], len(target.classes)
+    fit = X.ndim == 2 and X.dtype in (np.float32, np.float64) and target.codes.shape == (n,) and k > 0
+    fit = fit and target.codes.dtype == np.int32 and target.codes.min(initial=0) >= 0
+    fit = fit and target.codes.max(initial=0) < k and target.form in FORMS
+    fit = fit and (target.indicator is None or (target.indicator.shape, target.indicator.dtype) == ((n, k), bool))
+    fit = fit and (weight is None or (weight.shape == (n,) and weight.dtype == np.float64))
+    if not fit:
+        raise ValueError("expected labels that go with its rows")
+    check_labels(target.classes)
+    check_sound(X, Growth())

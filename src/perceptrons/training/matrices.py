@@ -1,4 +1,7 @@
-"""Sparse matrices of any format as CSR whose parts fit together: compiled loops, SciPy's too, follow every index."""
+"""Sparse matrices of any format as CSR whose parts fit together: compiled loops, SciPy's too, follow every index.
+
+And matrices made as wide as those that came later.
+"""
 
 from itertools import chain
 from typing import Any
@@ -29,6 +32,16 @@ def check_csr(X: Any, name: str = "X") -> None:
     """Raise ValueError for a CSR matrix whose parts do not fit together, or are of types that loops do not take."""
     if _checked(X, name) is not X:
         raise _corrupt(name, "its index arrays must be of one type, int32 or int64, and as long as its values")
+
+
+def widened(X: Any, n_features: int) -> Any:
+    """A block that came before others had more columns, as wide as they are."""
+    missing = n_features - X.shape[1]
+    if missing <= 0:
+        return X
+    if sp.issparse(X):
+        return sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features), copy=False)
+    return np.pad(np.asarray(X), ((0, 0), (0, missing)))
 
 
 def _checked(X: Any, name: str) -> Any:

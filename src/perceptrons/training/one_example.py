@@ -17,10 +17,12 @@ import numpy as np
 
 from perceptrons.passes.one_example import MISTAKE, OVERFLOWED, UPDATE, binary_one, multiclass_one
 from perceptrons.rows import Dense
-from perceptrons.training.choices import OF_ONE_EXAMPLE
+from perceptrons.training.epochs import Counts
 from perceptrons.training.inputs import entries, known_part, largest
-from perceptrons.training.learning import MANY_CLASSES, Counts, check_overflow
-from perceptrons.training.method import Method
+from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.one_pass import MANY_CLASSES, check_overflow
+from perceptrons.training.parameters import OF_ONE_EXAMPLE
+from perceptrons.training.rule import Method
 
 LABELS = frozenset((str, int, bool, np.str_, np.bool_, np.int64, np.int32))  # types of labels that need no other look
 ROWS = frozenset((list, tuple, np.ndarray))
@@ -59,7 +61,7 @@ class Ready:
     def __init__(self, estimator: Any) -> None:
         learner = estimator._learner
         self.choices, self.cost = OF_ONE_EXAMPLE(estimator), estimator.cost
-        self.columns, self.classes = estimator.__dict__.get("_columns"), learner.classes
+        self.columns, self.classes = getattr(estimator, "_columns", None), learner.classes
         self._dtype, self._pack_values = learner.dtype, PACK_VALUES[learner.dtype]
         self._limit = largest(learner.dtype, estimator._growth())
 
@@ -72,7 +74,7 @@ class Ready:
             OF_ONE_EXAMPLE(estimator) == self.choices
             and estimator.cost is self.cost
             and learner.classes is self.classes
-            and estimator.__dict__.get("_columns") is self.columns
+            and getattr(estimator, "_columns", None) is self.columns
         )
 
     def __reduce__(self) -> Any:
@@ -161,7 +163,7 @@ class ReadyToLearn(Ready):
             a["w"], a["b"], a["late_w"], a["late_b"], a["clock"], a["t"], *sigma, weights.one,
         )  # fmt: skip
         if done:
-            check_overflow(Counts(0, 0, 0.0, done == OVERFLOWED), self._method, self._dtype)
+            check_overflow(Counts(overflowed=done == OVERFLOWED), self._method, self._dtype)
             learner.mistakes += int(done & MISTAKE)  # plain numbers, though nothing be compiled
             learner.updates += int(done // UPDATE)
         return True
@@ -197,3 +199,28 @@ class ReadyToPredict(Ready):
         if score != score:
             return None
         return self._answers[s.argmax() if len(s) > 1 else score >= 0 if self._positive else score > 0]
+
+
+def learn_any(estimator: Any, x: Any, y: Any) -> None:
+    """Learn from one example of any kind, and prepare the short way for the next."""
+    estimator._check_again()
+    estimator._refuse_balanced()
+    if estimator.batch_size != 1:
+        raise ValueError(
+            f"learn_one learns from one example, not from batch_size={estimator.batch_size!r}: use partial_fit."
+        )
+    first = not hasattr(estimator, "_learner")
+    target = estimator._one_target(y)
+    weight, by_label = target.weights(None, estimator.class_weight, stream=True)
+    method = estimator._method_for(target.classes)
+    rows, new = estimator._one_row(x, learning=True)
+    with Uninterrupted(first or bool(new)):
+        if first:
+            estimator._begin(target, rows, len(new) if isinstance(x, Mapping) else np.shape(x)[-1])
+            estimator.n_features_in_ = estimator._learner.weights.n_features
+        estimator._name_features(x, new)
+    learner = estimator._learner
+    learner.meet_classes(target.classes)
+    learner.learn_block(learner.examples(estimator._once(rows), target, weight, by_label), method)
+    if learner.ready_to_learn is None or not learner.ready_to_learn.fits(estimator, learner):
+        learner.ready_to_learn = ReadyToLearn(estimator, estimator._method_for(learner.classes))

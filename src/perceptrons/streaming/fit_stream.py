@@ -3,101 +3,47 @@
 import json
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing, nullcontext
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from perceptrons.passes.order import shuffled
-from perceptrons.training.arrayfile import ArrayFile, sound
-from perceptrons.training.blocks import Block, Cache, blocks_of, widened
-from perceptrons.training.choices import method_of
+from perceptrons.streaming.blocks import TrainingBlock, blocks_of, held_out_rows
+from perceptrons.streaming.cache import ArrayFile, Cache, sound
+from perceptrons.streaming.resuming import Keeper, check_place, difference
+from perceptrons.streaming.threads import ahead
+from perceptrons.training.base import put_back
 from perceptrons.training.epochs import AT_REST, Counts, Outcome
-from perceptrons.training.fitting import LinearTrainee
 from perceptrons.training.interrupts import Uninterrupted, interruptible
-from perceptrons.training.learning import PIECE, at_rest, piece_size, pieces
-from perceptrons.training.places import check_place, difference
-from perceptrons.training.split import held_out_rows
-from perceptrons.training.threads import ahead
+from perceptrons.training.learner import LinearTrainee
+from perceptrons.training.matrices import widened
+from perceptrons.training.one_pass import PIECE, at_rest, piece_size, pieces
+from perceptrons.training.parameters import method_of
 from perceptrons.training.weights import SettlingAverage
 
 Watch = Callable[[dict[str, Any]], None]
 
 
-class Keeper(Protocol):
-    """Where checkpoints go: `perceptrons.Checkpoint`."""
-
-    def alone(self) -> AbstractContextManager[None]:
-        """While the block runs, no other run may write checkpoints there."""
-
-    def begin(self, model: Any) -> dict[str, Any] | None:
-        """If there is a checkpoint to go on from, make the model what it was, and return the place."""
-
-    def due(self) -> bool:
-        """Is it time for another?"""
-
-    def write(self, model: Any, place: dict[str, Any]) -> None:
-        """Write the model and how far it has come; whole or not at all."""
-
-
-class Streaming:
-    """The estimator's `fit_stream`."""
-
-    early_stopping: bool
-
-    def fit_stream(self, reader, epochs=1, *, classes=None, cache=None, checkpoint=None, watch=None):
-        """Learn from blocks of examples, as many as there are: from files larger than memory, from pipes.
-
-        In the first epoch blocks are learned in the order they come, while the next ones are read; later epochs read
-        a compact cache, blocks in random order. With `shuffle` the rows of a block are visited in random order. With
-        shuffle=False the weights are those of `fit` on all rows at once, for as many epochs with tol=None, if the
-        first block has all classes or they are named. `early_stopping` holds examples out by a hash of each.
-
-        Parameters
-        ----------
-        reader : perceptrons.data.stream(...), or an iterable of (X, y) or (X, y, weight)
-            Later blocks may have more columns.
-        epochs : int or None, default=1
-            Number of passes over the data; a pass that triggers no update is the last. None: `max_iter` and `tol` say
-            when to stop, as in `fit`.
-        classes : array, optional
-            All classes that may come. Otherwise a class that a later block brings is learned from there on.
-        cache : path, False or None, default=None
-            For several epochs, what was read is kept in a binary file: a temporary one (None), one that later fits
-            from the same files use again (a path), or none (False: the files are read anew for every epoch).
-        checkpoint : perceptrons.Checkpoint, optional
-            Where the state is saved now and then, so that a run that was killed can go on.
-        watch : function, optional
-            Is called with a dict after every block, and at 1, 2, 4, 8, ... examples with mark=True: epoch, blocks,
-            examples, mistakes, updates of the epoch so far, seconds; decisions is the number of binary problems that
-            an example is in, else 1.
-
-        Returns
-        -------
-        self
-            `progress_` has (examples, mistakes) at 1, 2, 4, 8, ... examples of the first epoch and at its end: every
-            example was predicted before it was learned from, so that this is an honest test (spec 10). With batches
-            the marks are at the ends of batches; one-vs-rest, one-vs-one and with several labels the mistakes are
-            those of all the binary problems.
-
-        Examples
-        --------
-        >>> from perceptrons import Perceptron
-        >>> blocks = [([[0.0], [1.0]], ["no", "yes"]), ([[0.2], [0.9]], ["no", "yes"])]
-        >>> model = Perceptron(shuffle=False).fit_stream(blocks, epochs=3)
-        >>> model.predict([[0.95]]).tolist(), model.progress_
-        (['yes'], [(1, 1), (2, 2), (4, 4)])
-        """
-        if epochs is not None and (not isinstance(epochs, Integral) or isinstance(epochs, bool) or epochs < 1):
-            raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1, or None for `max_iter` and `tol`.")
-        if self.early_stopping and checkpoint is not None:
-            raise ValueError("early_stopping does not go with a checkpoint: it would have to hold the best epoch too.")
-        if checkpoint is not None and not hasattr(checkpoint, "begin"):
-            raise TypeError(f"checkpoint={checkpoint!r}: give a perceptrons.Checkpoint(path).")
-        StreamFit(self, reader, None if epochs is None else int(epochs), classes, cache, checkpoint, watch).run()
-        return self
+def fit_stream(
+    model: Any,
+    reader: Iterable[Any],
+    epochs: Any,
+    classes: Any,
+    cache: Any,
+    checkpoint: Keeper | None,
+    watch: Watch | None,
+) -> None:
+    """`Perceptron.fit_stream`, where the parameters are described."""
+    if epochs is not None and (not isinstance(epochs, Integral) or isinstance(epochs, bool) or epochs < 1):
+        raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1, or None for `max_iter` and `tol`.")
+    if model.early_stopping and checkpoint is not None:
+        raise ValueError("early_stopping does not go with a checkpoint: it would have to hold the best epoch too.")
+    if checkpoint is not None and not hasattr(checkpoint, "begin"):
+        raise TypeError(f"checkpoint={checkpoint!r}: give a perceptrons.Checkpoint(path).")
+    StreamFit(model, reader, None if epochs is None else int(epochs), classes, cache, checkpoint, watch).run()
 
 
 class StreamFit(LinearTrainee):
@@ -155,7 +101,7 @@ class StreamFit(LinearTrainee):
             self._run()
 
     def _run(self) -> None:
-        before = dict(self.model.__dict__)
+        before = dict(vars(self.model))
         resumed = None if self.checkpoint is None else self.checkpoint.begin(self.model)
         try:
             over = False
@@ -168,8 +114,7 @@ class StreamFit(LinearTrainee):
                 self._train()
         except BaseException:
             if not self.outcome.history:  # nothing was learned: the model is what it was
-                self.model.__dict__.clear()
-                self.model.__dict__.update(before)
+                put_back(self.model, before)
             raise
         finally:
             with Uninterrupted():
@@ -219,7 +164,7 @@ class StreamFit(LinearTrainee):
                     self._write()
         self.complete = True
 
-    def _learn(self, block: Block) -> Iterator[Counts]:
+    def _learn(self, block: TrainingBlock) -> Iterator[Counts]:
         """Learn from a block; counts are given at its end, and before it only of very large ones."""
         place, row, first = self.place, self.row, self.place["epoch"] == 1
         X = block.X if first else widened(block.X, self.learner.n_features)
@@ -235,7 +180,7 @@ class StreamFit(LinearTrainee):
             parts = _cut_at_marks(parts, row["examples"], method.batch)
         seen = Counts()  # what the row does not have yet
         for part, counts in learner.learning_block(examples, method, parts):
-            seen = seen.plus(len(part), counts.mistakes, counts.updates, counts.loss)
+            seen = seen.plus(counts)
             if method.zero_score == "correct" and not row["updates"] + seen.updates:
                 place["wrong"] = place["wrong"] or learner.wrong(examples, part, "last", method.zero_score) > 0
             n_seen = row["examples"] + seen.examples
@@ -249,7 +194,7 @@ class StreamFit(LinearTrainee):
         self.within = False
         yield seen
 
-    def _rows_to_learn(self, block: Block, n: int) -> np.ndarray:
+    def _rows_to_learn(self, block: TrainingBlock, n: int) -> np.ndarray:
         """All rows of a block but those that are held out, which are set aside when they are met first."""
         if not self.model.early_stopping:
             return np.arange(n)
@@ -309,7 +254,7 @@ class StreamFit(LinearTrainee):
 
     # ---- where blocks come from
 
-    def _blocks(self) -> Generator[Block, None, None]:
+    def _blocks(self) -> Generator[TrainingBlock, None, None]:
         place = self.place
         if place["epoch"] == 1 or self.cache is None:
             if self.cache is not None and self.cache.n_blocks:
@@ -324,7 +269,7 @@ class StreamFit(LinearTrainee):
             raise ValueError(what)
         return self.cache.reading(order[place["blocks"] :])
 
-    def _first_reading(self, skipped: int) -> Generator[Block, None, None]:
+    def _first_reading(self, skipped: int) -> Generator[TrainingBlock, None, None]:
         """The reader's blocks, but the first ones that were learned before a checkpoint; into the cache go all."""
         self.read = True
         form = self.learner.form if hasattr(self.model, "_learner") else ""

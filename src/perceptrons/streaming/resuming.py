@@ -1,11 +1,28 @@
 """Where a run stopped, as its checkpoint says it: anybody may have written it, so it is checked before it is used."""
 
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 import numpy as np
 
 COUNTED = 2**62  # no count is as large, and so many more have room in 64 bits
 MIXINGS = ("mistakes", "uniform")  # how shards of a cluster are mixed
+
+
+class Keeper(Protocol):
+    """Where checkpoints go: `perceptrons.Checkpoint`."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """While the block runs, no other run may write checkpoints there."""
+
+    def begin(self, model: Any) -> dict[str, Any] | None:
+        """If there is a checkpoint to go on from, make the model what it was, and return the place."""
+
+    def due(self) -> bool:
+        """Is it time for another?"""
+
+    def write(self, model: Any, place: dict[str, Any]) -> None:
+        """Write the model and how far it has come; whole or not at all."""
 
 
 def nowhere(path: str) -> ValueError:

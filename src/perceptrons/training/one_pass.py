@@ -16,8 +16,9 @@ from perceptrons.passes.one_vs import Problems, duels_pass, labels_pass, togethe
 from perceptrons.passes.perceptron import joint_perceptron, perceptron
 from perceptrons.passes.pocket import BEST_MISTAKES, JUDGED, UNJUDGED, judge
 from perceptrons.rows import Dense, Rows
-from perceptrons.training.method import ZERO_WHEN_LEARNING, Method
-from perceptrons.training.problems import TWO_CLASSES
+from perceptrons.training.epochs import Counts
+from perceptrons.training.rule import ZERO_WHEN_LEARNING, Method
+from perceptrons.training.schemes import TWO_CLASSES
 from perceptrons.training.votes import Votes
 from perceptrons.training.weights import Weights
 
@@ -35,13 +36,6 @@ class Examples(NamedTuple):
     weight: np.ndarray | None
     problems: Problems | None = None  # where classes or labels are binary problems
     by_label: np.ndarray | None = None  # (labels, 2): weights of the examples without and with each label
-
-
-class Counts(NamedTuple):
-    mistakes: int
-    updates: int
-    loss: float
-    overflowed: bool  # the pass ended at an example whose step would overflow
 
 
 def learn(
@@ -95,7 +89,7 @@ def learn(
     if votes is not None and log is not None and updates:
         votes.record(rows, weights.n_features, log[:updates], np.full(len(y), -1) if taken is None else taken)
     overflowed = not loss < np.inf
-    return Counts(int(mistakes), int(updates), 0.0 if overflowed else float(loss), overflowed)
+    return Counts(len(order), int(mistakes), int(updates), 0.0 if overflowed else float(loss), overflowed)
 
 
 def at_rest(row: dict[str, Any], method: Method, contradicted: Callable[[], bool]) -> str:

@@ -1,4 +1,4 @@
-"""What every estimator does around learning: checks that cannot fail halfway, one example as a row, how it went."""
+"""What the estimators share: `Estimator` is the base of all, `Classifier` of those that learn labels of rows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -7,23 +7,39 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
+from perceptrons.inspection.html import how_it_went
 from perceptrons.rows import Rows
 from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs
-from perceptrons.training.inputs import Growth, as_learned, as_rows, check_sound, dict_row, plain_row
+from perceptrons.training.inputs import (
+    Growth,
+    as_learned,
+    as_rows,
+    check_matrix,
+    check_sound,
+    dict_row,
+    known_part,
+    once_each,
+    plain_row,
+)
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import merge
-from perceptrons.training.reading import LabelledReading, Reading
-from perceptrons.training.targets import Target, numbered, read_target
+from perceptrons.training.labels import Target, merge, numbered, read_target
+from perceptrons.training.matrices import sound_csr
 
 MIXED = ("n_shards_", "mixing_", "mixing_bound_")  # how a model was trained on a cluster
 TUNED = "recipe_"  # how perceptrons.selection found its settings and tested it
 
 
-class Training(Reading, ABC):
-    """The steps of every estimator: when to stop, how it went, which parameters were checked."""
+class Estimator(BaseEstimator, ABC):
+    """When to stop, how training went, which parameters were checked; and what every fitted model shows.
+
+    What was learned is in `_learner`, which is there once there is a model: training/learner.py, kernel/learner.py,
+    sequence/learner.py, structured/learner.py. Arrays that are shown are copies: writing to them changes nothing.
+    """
 
     combine: str
     max_iter: int
@@ -33,6 +49,12 @@ class Training(Reading, ABC):
     max_seconds: float | None
     verbose: bool | int
     random_state: Any
+    history_: list[dict[str, Any]]
+    _learner: Any
+    _checked: Any = None  # the parameters that were checked last
+    _watch: Callable[[dict[str, Any]], None] | None = None  # is told the row of every epoch
+
+    # ---- training
 
     def _plan(self) -> Plan:
         return Plan(
@@ -66,7 +88,7 @@ class Training(Reading, ABC):
                 train=train,
                 held_out=held_out,
                 outcome=outcome,
-                watch=self.__dict__.get("_watch"),
+                watch=self._watch,
                 row=outcome.history[-1] if resumed else None,
             )
         except BaseException as error:
@@ -91,25 +113,28 @@ class Training(Reading, ABC):
                 self._learner.changed()
             watch(row)
 
-        self.__dict__["_watch"] = after
+        self._watch = after
         try:
             yield
         finally:
-            self.__dict__.pop("_watch", None)
+            self._drop("_watch")
 
     def _tell(self, outcome: Outcome | None) -> None:
         """Set the attributes that say how training went; of a model that only met blocks they say nothing yet."""
-        for name in (*MIXED, TUNED):  # perceptrons.distributed and perceptrons.selection set them anew
-            self.__dict__.pop(name, None)
+        self._drop(*MIXED, TUNED)  # perceptrons.distributed and perceptrons.selection set them anew
         self.history_ = [] if outcome is None else outcome.history
         self.n_iter_ = len(self.history_)
         self.stop_reason_ = None if outcome is None else outcome.stop_reason
         self.converged_ = self.stop_reason_ == "converged"
 
+    def _drop(self, *names: str) -> None:
+        """Lose these attributes, as far as they are there."""
+        for name in set(names) & vars(self).keys():
+            delattr(self, name)
+
     def _forget(self) -> None:
         """Be as before the first example."""
-        for name in [name for name in self.__dict__ if name.endswith("_") or name in ("_learner", "_columns")]:
-            del self.__dict__[name]
+        self._drop("_learner", "_columns", *(name for name in vars(self) if name.endswith("_")))
 
     def _read_from(self, source: Any, columns: Any) -> None:
         """Remember how the files were read that it learned from, and which columns the features have there."""
@@ -117,8 +142,7 @@ class Training(Reading, ABC):
 
     def _forget_files(self) -> None:
         """Forget how files were read: now it learns from something else."""
-        for name in ("source_", "columns_", "progress_"):
-            self.__dict__.pop(name, None)
+        self._drop("source_", "columns_", "progress_")
 
     def _seed(self) -> int:
         """random_state as a whole number; drawn once where it is not one."""
@@ -129,9 +153,9 @@ class Training(Reading, ABC):
     def _check_again(self) -> None:
         """Check parameters that learning or predicting one example uses, if they are not those checked last."""
         now = self._choices_now()
-        if self.__dict__.get("_checked") != now:
+        if self._checked != now:
             self._check_choices()
-            self.__dict__["_checked"] = now
+            self._checked = now
 
     @abstractmethod
     def _choices_now(self) -> Any:
@@ -141,12 +165,55 @@ class Training(Reading, ABC):
     def _check_choices(self) -> None:
         """Raise ValueError for parameters that make no sense."""
 
+    # ---- what a fitted model shows
 
-class Estimating(Training, LabelledReading):
-    """The steps of fit, partial_fit and learn_one of an estimator for labelled rows."""
+    @property
+    def n_updates_(self):
+        return self._fitted().updates
+
+    @property
+    def n_mistakes_(self):
+        return self._fitted().mistakes
+
+    @property
+    def t_(self):
+        return self._fitted().t
+
+    @property
+    def mistakes_(self):
+        self._fitted()
+        return np.array([row["mistakes"] for row in self.history_], dtype=np.int64)
+
+    def _fitted(self):
+        if not hasattr(self, "_learner"):
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet: call fit, partial_fit or learn_one first."
+            )
+        return self._learner
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_learner")
+
+    def _repr_html_inner(self) -> str:
+        """How training went, below what scikit-learn shows; a model that is not fitted shows that alone."""
+        return super()._repr_html_inner() + how_it_went(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += how_it_went(self)
+        return bundle
+
+
+class Classifier(ClassifierMixin, Estimator):
+    """The steps of fit, partial_fit and learn_one of an estimator for labelled rows, and what it shows."""
 
     class_weight: Any
+    decision_function: Any
+    _columns: dict[str, int]  # of a model that knows the names of its features
     columns_: Any  # of a model that learned from files
+
+    # ---- the small steps of learning
 
     def _growth(self) -> Growth:
         return Growth()
@@ -165,7 +232,7 @@ class Estimating(Training, LabelledReading):
 
     def _one_target(self, y: Any) -> Target:
         """The label or labels of one example, which the model can go on with; at no cost if the class is known."""
-        if "_learner" not in self.__dict__:
+        if not hasattr(self, "_learner"):
             return read_target([y], 1)
         learner = self._learner
         plain = type(y) in (str, int, bool) or isinstance(y, np.integer)
@@ -187,7 +254,7 @@ class Estimating(Training, LabelledReading):
 
         learning: a model that learned from files gets to know the names itself.
         """
-        learner = self.__dict__.get("_learner")
+        learner = getattr(self, "_learner", None)
         own = getattr(x, "dtype", None)
         dtype = np.dtype(learner.dtype if learner else np.float32 if own == np.float32 else np.float64)
         if isinstance(x, Mapping | str | bytes) and getattr(self, "columns_", None) is not None:
@@ -197,12 +264,12 @@ class Estimating(Training, LabelledReading):
         if not isinstance(x, Mapping):
             n_features = None if learner is None else learner.n_features
             return plain_row(x, n_features, dtype, self._growth()), []
-        if "_columns" not in self.__dict__ and learner is not None:
+        if not hasattr(self, "_columns") and learner is not None:
             raise ValueError(
                 "The model was trained on columns without names, so a dict of features says nothing to it: "
                 "give a row of numbers, or train on a frame or on dicts."
             )
-        return dict_row(x, self.__dict__.get("_columns", {}), dtype, self._growth())
+        return dict_row(x, getattr(self, "_columns", {}), dtype, self._growth())
 
     def _name_features(self, x: Any, new: list[str]) -> None:
         """Make room for the features of a dict that came for the first time, then name them."""
@@ -211,11 +278,74 @@ class Estimating(Training, LabelledReading):
                 self._learner.meet_features(self.columns_.n_columns)
                 self.n_features_in_ = self.columns_.n_columns
         elif isinstance(x, Mapping):
-            names = self.__dict__.get("_columns", {})
+            names = getattr(self, "_columns", {})
             n_features = len(names) + len(new)
             self._learner.meet_features(n_features)
             names.update((name, place) for place, name in enumerate(new, len(names)))
             self._columns, self.n_features_in_ = names, n_features
+
+    # ---- what a fitted model shows
+
+    @property
+    def classes_(self):
+        return self._fitted().classes.copy()
+
+    @property
+    def feature_names_in_(self):
+        if not hasattr(self, "_columns"):
+            raise AttributeError("The model was trained on columns without names.")
+        return np.array(list(self._columns), dtype=object)
+
+    @feature_names_in_.setter
+    def feature_names_in_(self, names):
+        self._columns = {name: place for place, name in enumerate(names)}
+
+    @feature_names_in_.deleter
+    def feature_names_in_(self):
+        del self._columns
+
+    @property
+    def predict_proba(self):
+        """Not there: scores are no probabilities, and calibration makes some of them."""
+        name = type(self).__name__
+        raise AttributeError(
+            f"{name} has no predict_proba: its scores say which class wins and how clearly, but are not probabilities. "
+            f"Calibrate them: sklearn.calibration.CalibratedClassifierCV({name}()).fit(X, y).predict_proba(X). "
+            "Shares of votes, which are no probabilities either: combine='vote' and vote_shares(X)."
+        )
+
+    predict_log_proba = predict_proba
+
+    def _example(self, x: Any) -> tuple[Any, list[str]]:
+        """One example as rows, and the names in it that the model does not know."""
+        if len(getattr(x, "shape", ())) == 2 and x.shape[0] != 1:
+            raise ValueError(f"One example is one row, not {x.shape[0]}: explain them one by one.")
+        if hasattr(x, "to_dict") and hasattr(x, "index") and np.ndim(x) == 1 and self._knows_names():
+            x = x.to_dict()  # a row of a frame
+        elif hasattr(x, "columns"):
+            x = check_matrix(self, x, reset=False, dtype=self._fitted().dtype)
+        elif sp.issparse(x):
+            x = sound_csr(x, "The example", row=True)
+            check_sound(x.astype(self._fitted().dtype), Growth())
+        rows, unknown = self._one_row(x)
+        return once_each(known_part(rows, unknown)), unknown
+
+    def _knows_names(self) -> bool:
+        return hasattr(self, "_columns") or getattr(self, "columns_", None) is not None
+
+    def _winners(self, scores: np.ndarray) -> np.ndarray:
+        """The numbers of the classes that win by the scores of `decision_function`; for several labels flags."""
+        return self._fitted().winners(scores)
+
+    def _votes(self, X: Any) -> Any:
+        """The scores of a model that votes."""
+        self._fitted()
+        if self.combine != "vote":
+            raise ValueError(
+                f"Shares of votes are there where votes are counted: fit the model with combine='vote', not "
+                f"{self.combine!r}. For probabilities calibrate it with scikit-learn's CalibratedClassifierCV."
+            )
+        return self.decision_function(X)
 
 
 @contextmanager
@@ -223,11 +353,16 @@ def unchanged_on_error(
     estimator: BaseEstimator, unless: Callable[[], bool] = lambda: False, before: dict[str, Any] | None = None
 ) -> Iterator[None]:
     """If the block fails, the estimator has the attributes it had (those of `before`), unless it has learned."""
-    before = dict(estimator.__dict__) if before is None else before
+    before = dict(vars(estimator)) if before is None else before
     try:
         yield
     except BaseException:  # Ctrl-C too
         if not unless():
-            estimator.__dict__.clear()
-            estimator.__dict__.update(before)
+            put_back(estimator, before)
         raise
+
+
+def put_back(estimator: BaseEstimator, attributes: dict[str, Any]) -> None:
+    """Give an estimator the attributes that it had before, and no others."""
+    vars(estimator).clear()
+    vars(estimator).update(attributes)
