@@ -163,7 +163,8 @@ class ReadyToLearn(Ready):
             a["w"], a["b"], a["late_w"], a["late_b"], a["clock"], a["t"], *sigma, weights.one,
         )  # fmt: skip
         if done:
-            check_overflow(Counts(overflowed=done == OVERFLOWED), self._method, self._dtype)
+            if done == OVERFLOWED:
+                check_overflow(Counts(overflowed=True), self._method, self._dtype)
             learner.mistakes += int(done & MISTAKE)  # plain numbers, though nothing be compiled
             learner.updates += int(done // UPDATE)
         return True
