@@ -429,7 +429,7 @@ def _on_cluster(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     from perceptrons.cli import cluster
     from perceptrons.cli.progress import MixingWatch, SpokenCheckpoint
     from perceptrons.cli.run import Run
-    from perceptrons.distributed.rows import check as check_model
+    from perceptrons.distributed.linear_shards import check as check_model
 
     cluster.check(files, asked)
     _need_classes(model, asked)
