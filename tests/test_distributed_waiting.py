@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from perceptrons import Perceptron
-from perceptrons.distributed import ClusterError, ClusterWarning, fit, shards
-from perceptrons.distributed import clients as cluster
+from perceptrons.distributed import ClusterError, ClusterWarning, clients, fit, shards
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -155,7 +154,7 @@ def test_it_says_so_every_ten_seconds_and_gives_up_after_ten_minutes():
             workers.look()
         said.extend((seconds, str(one.message)) for one in caught)
 
-    workers = cluster.Workers(client, clock=lambda: now[0])
+    workers = clients.Workers(client, clock=lambda: now[0])
     client.workers = 2
     at(0)
     assert said == []

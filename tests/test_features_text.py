@@ -19,10 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks, get_tags, murmurhash3_32
 
 from perceptrons import Perceptron
-from perceptrons.features import HashedFeatures, HashedText
-from perceptrons.features import hashed as naming
-from perceptrons.features import named_rows as local
-from perceptrons.features import text as reading
+from perceptrons.features import HashedFeatures, HashedText, hashed, named_rows
+from perceptrons.features import text as text_file
 from perceptrons.features.named_rows import Workspace, cut_text
 from perceptrons.scan.words import LIMIT, folded
 from tests.reference import text as reference
@@ -177,15 +175,15 @@ def test_a_feature_that_comes_more_than_255_times_has_its_logarithm_exactly():
 
 
 def test_tables_grow_in_the_middle_of_a_row(monkeypatch):
-    monkeypatch.setattr(local, "FEWEST", 4)
-    monkeypatch.setattr(local, "USUAL", 4)
+    monkeypatch.setattr(named_rows, "FEWEST", 4)
+    monkeypatch.setattr(named_rows, "USUAL", 4)
     rows = [" ".join(f"{'word' * (i % 5)}{i * i % 97}" for i in range(first, first + 300)) for first in (0, 150, 10)]
     options = {"words": (1, 2), "chars": (2, 5)}
     assert_rows(HashedText(**options).transform(rows), reference.transformed(rows, **options))
 
 
 def test_a_workspace_serves_piece_after_piece_and_gives_memory_back(monkeypatch):
-    monkeypatch.setattr(local, "LARGE", 2**10)
+    monkeypatch.setattr(named_rows, "LARGE", 2**10)
     workspace, rule = Workspace(), HashedText().rule()
     for rows in (["a b c"], [" ".join(map(str, range(3000)))], [], ["", ""], ["c a a"], ["x" * 9000]):
         content = np.frombuffer("".join(rows).encode(), np.uint8)
@@ -207,8 +205,13 @@ def test_neither_threads_nor_pieces_change_anything(threads, piece, monkeypatch)
     rows = [text * (i % 3) for i, text in enumerate(TEXTS * 9)]
     expected = [HashedText(bits=bits, words=(1, 2)).fit(rows) for bits in (12, None)]
     matrices = [text.transform(rows) for text in expected]
+<<<<<<< HEAD
     monkeypatch.setattr(reading, "PIECE", piece)
     monkeypatch.setattr("perceptrons.streaming.threads.cores", lambda: threads)
+=======
+    monkeypatch.setattr(text_file, "PIECE", piece)
+    monkeypatch.setattr("perceptrons.training.threads.cores", lambda: threads)
+>>>>>>> work-n
     for whole, X in zip(expected, matrices, strict=True):
         text = clone(whole)
         assert_rows(text.fit_transform(rows), rows_of(X))
@@ -218,8 +221,13 @@ def test_neither_threads_nor_pieces_change_anything(threads, piece, monkeypatch)
 
 
 def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
+<<<<<<< HEAD
     monkeypatch.setattr(reading, "PIECE", 8)
     monkeypatch.setattr("perceptrons.streaming.threads.cores", lambda: 3)
+=======
+    monkeypatch.setattr(text_file, "PIECE", 8)
+    monkeypatch.setattr("perceptrons.training.threads.cores", lambda: 3)
+>>>>>>> work-n
 
     def failing(*arguments):
         raise RuntimeError("in a thread")
@@ -390,4 +398,4 @@ def test_texts_outside_their_content_are_refused():
 
 
 def test_stacking_needs_no_rows_at_all():
-    assert naming._stacked([], 5).shape == (0, 5)
+    assert hashed._stacked([], 5).shape == (0, 5)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from perceptrons.modelfile import whole_files as writing
+from perceptrons.modelfile import whole_files
 from perceptrons.modelfile.whole_files import PREFIX, write_whole
 from tests.conftest import ROOT
 
@@ -60,9 +60,9 @@ def test_what_a_killed_process_left_is_removed_by_the_next_that_writes(tmp_path)
     script = """
 import os, sys
 from pathlib import Path
-from perceptrons.modelfile import writing
+from perceptrons.modelfile import whole_files
 os.fsync = lambda handle: os.kill(os.getpid(), 9)
-writing.write_whole(Path(sys.argv[1]), b"part")
+whole_files.write_whole(Path(sys.argv[1]), b"part")
 """
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-c", script, str(tmp_path / "model")]
@@ -96,7 +96,7 @@ def test_files_that_are_being_written_or_are_not_ours_are_left_alone(tmp_path, m
     writer.start()
     assert written.wait(60)
     before = set(os.listdir(tmp_path))
-    writing.remove_stale(tmp_path)
+    whole_files.remove_stale(tmp_path)
     assert set(os.listdir(tmp_path)) == before
     go_on.set()
     writer.join()

@@ -16,8 +16,7 @@ from perceptrons.passes.corral import corral_for, enter
 from perceptrons.report import boundary_section as in_report
 from perceptrons.report import report
 from perceptrons.selection import compare
-from perceptrons.theory import examples as inputs
-from perceptrons.theory import hulls, separability
+from perceptrons.theory import examples, hulls, separability
 from perceptrons.theory.examples import check_examples
 from perceptrons.theory.hulls import Demands
 from perceptrons.theory.verification import Total
@@ -40,7 +39,7 @@ class StandingClock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = StandingClock()
-    for module in (inputs, in_report):
+    for module in (examples, in_report):
         monkeypatch.setattr(module, "time", clock)
     return clock
 
@@ -56,7 +55,7 @@ def test_exact_elimination_is_begun_only_if_there_is_time_for_it(seconds, begun,
     called = []
     monkeypatch.setattr(search, "null_weights", lambda M: called.append(M.shape))
     X, y = overlapping(rng)
-    one = search.Prover(check_examples(X, y), True, inputs.Clock(seconds))
+    one = search.Prover(check_examples(X, y), True, examples.Clock(seconds))
     one._cancelling(Demands(np.arange(240), (1 - y).astype(np.int32)))
     assert len(called) == begun
 
@@ -75,7 +74,7 @@ def test_too_many_dimensions_for_exact_arithmetic_are_known_before_any_equation_
 
     monkeypatch.setattr(search, "equations", written)
     X, y = overlapping(rng)
-    one = search.Prover(check_examples(X, y), True, inputs.Clock(None))
+    one = search.Prover(check_examples(X, y), True, examples.Clock(None))
     assert one._exactly(None) is None
     assert "too many dimensions" in one.undecided
 
@@ -118,11 +117,11 @@ def test_points_tried_in_vain_do_not_keep_the_search_for_ever(rng, monkeypatch):
 
 
 def test_time_is_left_for_the_proof_of_what_the_search_found(clock):
-    limit = inputs.Clock(10.0)
+    limit = examples.Clock(10.0)
     clock.now += 8.9
     limit.tick()
     clock.now += 0.2
-    with pytest.raises(inputs.TimeUp):
+    with pytest.raises(examples.TimeUp):
         limit.tick()
 
 

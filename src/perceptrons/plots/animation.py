@@ -15,8 +15,7 @@ from PIL import Image
 from perceptrons.inspection.html import escaped
 from perceptrons.inspection.wording import count
 from perceptrons.linear import Perceptron
-from perceptrons.plots import layout as space
-from perceptrons.plots import style
+from perceptrons.plots import layout, style
 from perceptrons.plots.animation_page import page
 from perceptrons.plots.model_facts import as_dense, feature_names, rows_of
 from perceptrons.plots.plane import around
@@ -229,9 +228,9 @@ class BoundaryAnimation:
         ax.set_ylim(*self.box[1])
         if 0.5 <= np.ptp(self.box[0]) / np.ptp(self.box[1]) <= 2:
             ax.set_aspect("equal")
-        space.label_below(ax, style.shorten(self.names[0], 40))
+        layout.label_below(ax, style.shorten(self.names[0], 40))
         ax.set_ylabel(style.shorten(self.names[1], 40))
-        space.legend_beside(ax, handles, [handle.get_label() for handle in handles])
+        layout.legend_beside(ax, handles, [handle.get_label() for handle in handles])
         return areas, ring, ax.set_title("")
 
     def _move(self, stage: tuple[Any, Any, Any], frame: Frame) -> None:
@@ -243,7 +242,7 @@ class BoundaryAnimation:
         note = f"; {self.note()}" if self.note() else ""
         said = frame.text(self.updates, [style.shorten(label, 12) for label in self.labels])
         mistakes = count(frame.mistakes, "mistake")
-        title.set_text(space.wrapped(title.axes, f"{said}\n{mistakes} so far{note}"))
+        title.set_text(layout.wrapped(title.axes, f"{said}\n{mistakes} so far{note}"))
 
 
 def _palette(image: Any) -> Any:

@@ -8,8 +8,7 @@ from scipy.ndimage import distance_transform_edt
 
 from perceptrons.inspection.wording import count
 from perceptrons.kernel.arrays import to_host
-from perceptrons.plots import layout as space
-from perceptrons.plots import style
+from perceptrons.plots import layout, style
 from perceptrons.plots.model_facts import feature_names, fitted_classes, leads, nameless, rows_of, scores_of
 from perceptrons.plots.plane import Plane, choose_features, plane_of
 from perceptrons.theory import margins
@@ -156,16 +155,16 @@ class BoundaryDisplay:
             handles = self._boundary(margin)
             handles = self._points(mistakes, support) + handles
             ax = self.ax_
-            space.label_below(ax, style.shorten(self.names[0], 40))
+            layout.label_below(ax, style.shorten(self.names[0], 40))
             ax.set_ylabel(style.shorten(self.names[1], 40))
             ax.set_xlim(self.grid_x[0], self.grid_x[-1])
             ax.set_ylim(self.grid_y[0], self.grid_y[-1])
             ratio = np.ptp(self.grid_x) / np.ptp(self.grid_y)
             if 0.5 <= ratio <= 2 and not self.note:
                 ax.set_aspect("equal")  # so that a margin is drawn at right angles to its boundary
-            space.title(ax, self._title())
+            layout.title(ax, self._title())
             if legend:
-                space.legend_beside(ax, handles, [handle.get_label() for handle in handles], 14)
+                layout.legend_beside(ax, handles, [handle.get_label() for handle in handles], 14)
             if labels:
                 self._label_regions()
         return self
@@ -259,7 +258,7 @@ class BoundaryDisplay:
             row, column = np.clip(row, 0, len(winner) - 1), np.clip(column, 0, winner.shape[1] - 1)
             return float((winner[row, column] == ids[first[i]]).mean())
 
-        space.place_labels(self.ax_, [names[i] for i in first], [candidates[i] for i in first], share, **font)
+        layout.place_labels(self.ax_, [names[i] for i in first], [candidates[i] for i in first], share, **font)
 
 
 def _numbers(labels: Any, places: dict[Any, int]) -> np.ndarray:

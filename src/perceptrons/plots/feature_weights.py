@@ -6,8 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.plots import layout as space
-from perceptrons.plots import style
+from perceptrons.plots import layout, style
 from perceptrons.plots.model_facts import split_pipeline
 
 CHANNELS = "RdBu_r"  # white at 0; red and blue are told apart by all but the very few who see no colour at all
@@ -144,7 +143,7 @@ class WeightsDisplay:
         if rows == 1:
             self.figure_, self.ax_ = style.figure_and_axes(ax, (6.4, 1.3 + 0.26 * max(tallest, 3)))
             self.axes_ = np.array([self.ax_])
-            letters = space.letters_across(self.ax_, 9.0)
+            letters = layout.letters_across(self.ax_, 9.0)
             self._panel(self.ax_, 0, top, int(np.clip(0.4 * letters, 8, 30)))
             first, second = (
                 style.shorten(label, int(np.clip(0.14 * letters, 5, 22))) for label in self.classes.tolist()
@@ -158,7 +157,7 @@ class WeightsDisplay:
         self._grid(ax, lines, columns, size)
         reach = 1.05 * (np.abs(self.coef).max() or 1.0)
         for row, panel in enumerate(self.axes_):
-            self._panel(panel, row, top, int(np.clip(0.45 * space.letters_across(panel, 7.5), 6, 16)))
+            self._panel(panel, row, top, int(np.clip(0.45 * layout.letters_across(panel, 7.5), 6, 16)))
             panel.set_title(labels[row], fontsize=9.5)
             panel.tick_params(labelsize=7.5)
             panel.set_xlim(-reach, reach)

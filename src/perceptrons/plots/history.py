@@ -8,8 +8,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.inspection.wording import count
-from perceptrons.plots import layout as space
-from perceptrons.plots import style
+from perceptrons.plots import layout, style
 from perceptrons.plots.model_facts import nameless, split_pipeline
 from perceptrons.theory import Bound, check_bound
 
@@ -142,13 +141,13 @@ class HistoryDisplay:
                 draw(panel)
             bottom = self.axes_[-1]
             bottom.set_xlabel("epoch")
-            wide = space.width_of(bottom) > 4 * self.figure_.dpi
+            wide = layout.width_of(bottom) > 4 * self.figure_.dpi
             bottom.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8 if wide else 4, min_n_ticks=1))
             first, last = self.epochs[0], self.epochs[-1]
             room = 0.6 if last - first < FEW else 0.02 * (last - first)
             bottom.set_xlim(first - room, last + room)
             self.figure_.align_ylabels(list(self.axes_))
-            space.title(self.ax_, self._title())
+            layout.title(self.ax_, self._title())
         return self
 
     def _title(self) -> str:
@@ -166,7 +165,7 @@ class HistoryDisplay:
             ax.plot(self.epochs, self.mistakes, drawstyle="steps-mid", color=style.COLOURS[0], lw=1, label="mistakes")
         if (self.updates != self.mistakes).any():
             self._line(ax, self.updates, 1, "s", "updates")
-            space.legend_beside(ax, *ax.get_legend_handles_labels())
+            layout.legend_beside(ax, *ax.get_legend_handles_labels())
         _counts(ax, [*self.mistakes.tolist(), *self.updates.tolist()])
         ax.set_ylabel("mistakes")
 
@@ -184,7 +183,7 @@ class HistoryDisplay:
                     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
             else:
                 ax.set_ylim(0, 1.12 * max(self.bound, float(total[-1])))
-            space.legend_beside(ax, *ax.get_legend_handles_labels())
+            layout.legend_beside(ax, *ax.get_legend_handles_labels())
         else:
             _counts(ax, total.tolist(), from_zero=True)
         if ax.get_yscale() == "linear":
@@ -209,7 +208,7 @@ class HistoryDisplay:
         at = f"best: {self.accuracy[best]:.1%}\n(epoch {self.epochs[best]:,})"
         ax.plot([self.epochs[best]], [self.accuracy[best]], label=at, **where)
         handles, labels = ax.get_legend_handles_labels()
-        space.legend_beside(ax, handles[1:], labels[1:])
+        layout.legend_beside(ax, handles[1:], labels[1:])
         low, high = np.nanmin(self.accuracy), np.nanmax(self.accuracy)
         room = max(0.15 * (high - low), 0.01)
         ax.set_ylim(low - room, high + room)

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.losses import ALL, Loss
-from perceptrons.plots import layout as space
-from perceptrons.plots import style
+from perceptrons.plots import layout, style
 
 SHOWN = {"zero_one": "zero-one"}
 
@@ -105,5 +104,5 @@ class LossesDisplay:
                 ax.plot(self.margins, value, lw=2.4 - 0.15 * k, label=SHOWN.get(name, name), **look)
             ax.set_xlabel("margin y·s")
             ax.set_ylabel("loss")
-            space.legend_beside(ax, *ax.get_legend_handles_labels())
+            layout.legend_beside(ax, *ax.get_legend_handles_labels())
         return self

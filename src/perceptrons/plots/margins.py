@@ -7,8 +7,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from perceptrons.inspection.wording import count
-from perceptrons.plots import layout as space
-from perceptrons.plots import style
+from perceptrons.plots import layout, style
 from perceptrons.plots.model_facts import fitted_classes, nameless, scores_of, split_pipeline
 from perceptrons.theory import margins as theory_margins
 from perceptrons.theory.examples import codes_among
@@ -134,9 +133,9 @@ class MarginsDisplay:
             self._histogram(self.axes_[0], bins)
             self._cumulative(self.axes_[1])
             kind = "margin (distance to the boundary)" if self.geometric else "margin (lead of the true class's score)"
-            space.label_below(self.axes_[1], kind)
+            layout.label_below(self.axes_[1], kind)
             n, wrong = len(self.margins), int((self.margins <= 0).sum())
-            space.title(
+            layout.title(
                 self.ax_,
                 f"{count(n, 'example')}, {wrong:,} not right ({wrong / n:.1%})\n"
                 f"median margin {style.number(float(np.median(self.margins)))}",
@@ -173,7 +172,7 @@ class MarginsDisplay:
         ax.axvline(0, color=style.INK, lw=1.0)
         ax.set_ylabel("examples")
         ax.set_ylim(0, 1.08 * counts.max())
-        space.legend_beside(ax, handles, [handle.get_label() for handle in handles])
+        layout.legend_beside(ax, handles, [handle.get_label() for handle in handles])
         ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 

@@ -7,8 +7,7 @@ from matplotlib.ticker import MaxNLocator
 
 from perceptrons.inspection.wording import count
 from perceptrons.linear import Perceptron
-from perceptrons.plots import layout as space
-from perceptrons.plots import style
+from perceptrons.plots import layout, style
 from perceptrons.plots.updates import Updates, fitted_to
 from perceptrons.theory import mistake_bound
 from perceptrons.theory.model_bound import falling_distance, join, refuse_parameters
@@ -146,14 +145,14 @@ class PathDisplay:
                 self._plane(self.ax_)
             else:
                 self._curves(ax)
-            space.title(self.ax_, count(len(self.weights) - 1, "update"))
+            layout.title(self.ax_, count(len(self.weights) - 1, "update"))
         return self
 
     def plot_curves(self, ax: Any = None) -> "PathDisplay":
         """Draw length, angle and distance by update, also where there is a plane; otherwise as `plot`."""
         with style.context(ax):
             self._curves(ax)
-            space.title(self.ax_, count(len(self.weights) - 1, "update"))
+            layout.title(self.ax_, count(len(self.weights) - 1, "update"))
         return self
 
     def _plane(self, ax: Any) -> None:
@@ -176,11 +175,11 @@ class PathDisplay:
         ax.plot(*w[-1], marker="*", ms=15, mfc=style.COLOURS[0], label="last weights", **ends)
         ax.plot(*mean[-1], marker="D", ms=8, mfc=style.COLOURS[1], label="last average", **ends)
         assert self.names is not None
-        space.label_below(ax, style.shorten(self.names[0], 40))
+        layout.label_below(ax, style.shorten(self.names[0], 40))
         ax.set_ylabel(style.shorten(self.names[1], 40))
         ax.margins(0.1)
         handles, labels = ax.get_legend_handles_labels()
-        space.legend_beside(ax, handles, labels)
+        layout.legend_beside(ax, handles, labels)
 
     def _ray(self, ax: Any, w: np.ndarray) -> None:
         assert self.solution is not None
@@ -212,7 +211,7 @@ class PathDisplay:
             self.axes_[2].plot(k, self.distances, color=style.COLOURS[2], lw=1.5, marker="^" * mark, ms=4)
             self.axes_[2].set_ylabel("|w − ρw*|²")
         self.figure_.align_ylabels(list(self.axes_))
-        space.legend_beside(self.ax_, *self.ax_.get_legend_handles_labels())
+        layout.legend_beside(self.ax_, *self.ax_.get_legend_handles_labels())
         self.axes_[-1].set_xlabel("update")
         self.axes_[-1].xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
 

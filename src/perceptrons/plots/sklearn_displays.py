@@ -8,8 +8,7 @@ from sklearn.calibration import CalibrationDisplay
 from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 
 from perceptrons.inspection.wording import count
-from perceptrons.plots import layout as space
-from perceptrons.plots import style
+from perceptrons.plots import layout, style
 from perceptrons.plots.model_facts import fitted_classes, nameless
 from perceptrons.theory.examples import codes_among
 
@@ -184,8 +183,8 @@ def calibration(
             )
         handles, labels = ax.get_legend_handles_labels()
         unique = dict(zip(labels, handles, strict=True))
-        space.legend_beside(ax, list(unique.values()), list(unique))
+        layout.legend_beside(ax, list(unique.values()), list(unique))
         ax.set_xlabel("probability that the model gives")
         ax.set_ylabel("share that was so")
-        space.title(ax, count(len(codes), "example") + ("" if len(classes) > 2 else f", class {name}"))
+        layout.title(ax, count(len(codes), "example") + ("" if len(classes) > 2 else f", class {name}"))
     return displays
