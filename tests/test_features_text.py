@@ -205,13 +205,8 @@ def test_neither_threads_nor_pieces_change_anything(threads, piece, monkeypatch)
     rows = [text * (i % 3) for i, text in enumerate(TEXTS * 9)]
     expected = [HashedText(bits=bits, words=(1, 2)).fit(rows) for bits in (12, None)]
     matrices = [text.transform(rows) for text in expected]
-<<<<<<< HEAD
-    monkeypatch.setattr(reading, "PIECE", piece)
-    monkeypatch.setattr("perceptrons.streaming.threads.cores", lambda: threads)
-=======
     monkeypatch.setattr(text_file, "PIECE", piece)
-    monkeypatch.setattr("perceptrons.training.threads.cores", lambda: threads)
->>>>>>> work-n
+    monkeypatch.setattr("perceptrons.streaming.threads.cores", lambda: threads)
     for whole, X in zip(expected, matrices, strict=True):
         text = clone(whole)
         assert_rows(text.fit_transform(rows), rows_of(X))
@@ -221,13 +216,8 @@ def test_neither_threads_nor_pieces_change_anything(threads, piece, monkeypatch)
 
 
 def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
-<<<<<<< HEAD
-    monkeypatch.setattr(reading, "PIECE", 8)
-    monkeypatch.setattr("perceptrons.streaming.threads.cores", lambda: 3)
-=======
     monkeypatch.setattr(text_file, "PIECE", 8)
-    monkeypatch.setattr("perceptrons.training.threads.cores", lambda: 3)
->>>>>>> work-n
+    monkeypatch.setattr("perceptrons.streaming.threads.cores", lambda: 3)
 
     def failing(*arguments):
         raise RuntimeError("in a thread")

@@ -111,7 +111,8 @@ def test_a_cache_with_labels_of_two_kinds_is_refused_by_the_command(other, tmp_p
     monkeypatch.setattr("perceptrons.data.source.PIECE", 300)
     data, cache = tmp_path / "data", tmp_path / "cache"
     data.write_text(TABLE)
-    command = ("train", data, "--format", "jsonl", "--cache", cache, "--epochs", 2, "-o", tmp_path / "m", "--quiet")
+    options = ("--format", "jsonl", "--in-memory", 0, "--cache", cache, "--epochs", 2)
+    command = ("train", data, *options, "-o", tmp_path / "m", "--quiet")
     assert run(*command)[0] == 0
 
     def change(content):

@@ -487,13 +487,14 @@ def test_a_model_of_text_reads_text_after_loading(path, tmp_path):
     assert loaded.predict(X).tolist() == ["spam", "ham", "spam", "ham"]
 
 
-def test_a_model_that_read_no_file_says_nothing_of_files(path):
+def test_a_model_that_read_no_file_says_nothing_of_files_and_reads_tables_by_position(path, tmp_path):
     model = KernelPerceptron().fit([[0.0], [1.0], [2.0]], ["a", "b", "a"])
     perceptrons.save(model, path)
     _, header = modelfile.load_with_header(path)
     assert not {"source", "columns", "progress"} & header.keys()
-    with pytest.raises(ValueError, match="does not know how files are read"):
-        stream("a.csv", like=perceptrons.load(path))
+    (tmp_path / "a.csv").write_text("x,label\n2,a\n1,b\n")
+    (block,) = stream(tmp_path / "a.csv", like=perceptrons.load(path))
+    assert model.predict(block.X).tolist() == ["a", "b"] == list(block.y)
 
 
 HOSTILE_FILES = {

@@ -18,13 +18,11 @@ LONG_FILES = {
     "linear.py": "a third of it describes the parameters and attributes of the estimator",
     "kernel/estimator.py": "a third of it describes the parameters and attributes of the estimator",
     "cli/train.py": "the options of the command are its signature",
-    "training/streaming.py": "not yet divided into the stream and its epochs",
 }
 LONG_FUNCTIONS = {
     "scan/csv.py scan_rows": "a byte loop: a call for every cell would cost as much as reading it",
     "scan/svmlight.py scan_svmlight": "a byte loop: a call for every pair would cost as much as reading it",
     "cli/tag/train.py train": "the options of the command are its signature",
-    "training/epochs.py run_epochs": "the loop over epochs, whose state is its local variables",
 }
 OPTIONAL = "weight, log or pocket may be None, and numba leaves code out only for an argument that is None by itself"
 PLAIN = "called for every example of a stream: unpacking a named tuple would take longer than learning"
@@ -65,6 +63,7 @@ SHARED_NAMES = {
     "train": TAGGING,
     "columns": "columns of a table: their names, what a command says of them, and those of tokens",
     "inputs": "what estimators are given, and what commands are given",
+    "one_example": "the pass for one example, and its short way from learn_one",
     "progress": "of training, and how the command shows it",
     "weights": "while they are learned, and as the command lists them",
 }
