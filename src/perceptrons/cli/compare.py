@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import as_json, bar, grid, heading, percent, plain, say, screen
-from perceptrons.cli.selecting import (
+from perceptrons.cli.tune import (
+    SPLITTING,
     check_split,
     in_words,
     ledger_file,
@@ -14,7 +15,6 @@ from perceptrons.cli.selecting import (
     read_examples,
     refusing_what_is_wrong,
 )
-from perceptrons.cli.tune import SPLITTING
 
 if TYPE_CHECKING:
     from rich.console import Console

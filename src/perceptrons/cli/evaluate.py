@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.files import load_model, several_labels
+from perceptrons.cli.files import load_model
 from perceptrons.cli.inputs import blocks_of, for_machines, opened, say_skipped
 from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import as_json, count, grid, heading, listed, percent, plain, screen
 from perceptrons.cli.train import measured_blocks
-from perceptrons.inspection.evaluation import Quality, beside
+from perceptrons.inspection.evaluation import Quality, beside, several_labels
 
 if TYPE_CHECKING:
     from rich.console import Console
