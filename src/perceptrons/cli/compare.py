@@ -4,6 +4,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError
+from perceptrons.cli.inputs import check_seconds
 from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import as_json, bar, grid, heading, percent, plain, say, screen
 from perceptrons.cli.tune import (
@@ -43,8 +44,7 @@ def compare(asked: Any) -> None:
     if not asked.data:
         raise BadInputError("Nothing to compare on: give DATA, or --demo too-correct or copied-features.")
     check_split(asked, dev=(None, asked.dev_share), test=(asked.test, asked.test_share))
-    if asked.max_seconds is not None and not asked.max_seconds > 0:
-        raise BadInputError(f"--max-seconds {asked.max_seconds:g}: give a number above 0.")
+    check_seconds(asked.max_seconds)
     from perceptrons.selection import compare as compared
 
     names = _names(asked.learner)

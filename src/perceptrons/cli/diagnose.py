@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import BadInputError, refusing, refusing_data
+from perceptrons.cli.errors import refusing, refusing_data
 from perceptrons.cli.files import check_output, save_text
-from perceptrons.cli.inputs import for_machines, name_of, opened, whole
+from perceptrons.cli.inputs import check_seconds, for_machines, name_of, opened, whole
 from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import Waiting, as_json, count, grid, heading, percent, plain, screen
 
@@ -33,8 +33,7 @@ def diagnose(asked: Any) -> None:
     from perceptrons.inspection.names import names_of_table
 
     certificate, max_seconds = asked.certificate, asked.max_seconds
-    if not max_seconds > 0:
-        raise BadInputError(f"--max-seconds {max_seconds:g}: give a number above 0.")
+    check_seconds(max_seconds)
     check_output(certificate, *asked.files)
     with Waiting("Reading ...", shown=not asked.json) as waiting:
         table = whole(opened(asked.files, asked))

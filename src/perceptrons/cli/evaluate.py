@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import load_model
-from perceptrons.cli.inputs import blocks_of, for_machines, opened, say_skipped
+from perceptrons.cli.inputs import for_machines, measured_blocks, no_example, opened, say_skipped
 from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import as_json, count, grid, heading, listed, percent, plain, screen
-from perceptrons.cli.train import measured_blocks
 from perceptrons.inspection.evaluation import Quality, beside, several_labels
 
 if TYPE_CHECKING:
@@ -31,35 +30,38 @@ def evaluate(asked: Any) -> None:
             "evaluate it in Python, with score or scikit-learn's metrics."
         )
     reader = opened(data, asked, like=model)
-    quality = measured_blocks(model, blocks_of(reader))
+    quality = measured_blocks(model, reader)
     say_skipped(reader)
     if quality is None:
-        raise BadInputError(f"{reader.files[0]}: there is no example in it: give a line for each.")
-    unknown = quality.labels[quality.known :]
-    strange = int(quality.confusion[quality.known :].sum())
-    if strange == quality.total:
-        raise BadInputError(
-            f"{name}: none of its labels ({listed(unknown, 3)}) is a class of the model "
-            f"({listed(quality.labels[: quality.known], 3)}): name the right column with --label-column."
-        )
+        raise no_example(reader.files[0])
+    refuse_strange(quality, name, "class of the model", "--label-column")
     if asked.json:
         content = {
             "model": str(asked.model), "data": for_machines(data),
             "examples": quality.total, "right": quality.right,
             "accuracy": quality.accuracy, "commonest_class_share": quality.commonest[1], "by_class": quality.by_class(),
-            "labels": quality.labels, "unknown_labels": unknown, "confusion": quality.confusion.tolist(),
+            "labels": quality.labels, "unknown_labels": quality.unknown, "confusion": quality.confusion.tolist(),
             "skipped": reader.skipped, "complaints": reader.complaints, "notices": reader.notices,
         }  # fmt: skip
         print(as_json(content), end="")
         return
     console = screen()
     console.print(f"Accuracy {percent(quality.accuracy)} ({beside(quality)})", markup=False)
-    if strange:
-        console.print(
-            f"{count(strange, 'example')} with labels that the model does not know: {listed(unknown, 5)}", markup=False
-        )
+    if quality.n_unknown:
+        strange = f"{count(quality.n_unknown, 'example')} with labels that the model does not know"
+        console.print(f"{strange}: {listed(quality.unknown, 5)}", markup=False)
     show_classes(quality, console)
     show_confusion(quality, console)
+
+
+def refuse_strange(quality: Quality, about: object, thing: str, option: str) -> None:
+    """Refuse data none of whose labels the model knows: it would be the wrong column."""
+    if quality.n_unknown == quality.total:
+        known = listed(quality.labels[: quality.known], 3)
+        raise BadInputError(
+            f"{about}: none of its labels ({listed(quality.unknown, 3)}) is a {thing} ({known}): "
+            f"name the right column with {option}."
+        )
 
 
 def show_classes(quality: Quality, console: "Console", thing: str = "class") -> None:

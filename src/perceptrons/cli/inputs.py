@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError, refusing_data, refusing_to_open
 from perceptrons.cli.screen import count, plain, say
+from perceptrons.inspection.evaluation import Quality, measure_blocks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,15 +70,10 @@ def check_files(files: Sequence[Path]) -> None:
                 raise PermissionError(errno.EACCES, "permission denied")
 
 
-def blocks_of(reader: "Reader") -> Iterator["Block"]:
-    """The reader's blocks; errors become refusals."""
-    blocks = iter(reader)
-    while True:
-        with refusing_data():
-            block = next(blocks, None)
-        if block is None:
-            return
-        yield block
+def measured_blocks(model: "AnyModel", blocks: Iterable["Block"]) -> Quality | None:
+    """How good a model is on what is read block by block; None if there is nothing."""
+    with refusing_data():
+        return measure_blocks(model, blocks)
 
 
 def whole(reader: "Reader", **more: Any) -> "Table":
@@ -94,10 +90,26 @@ def read_within(reader: "Reader", limit: int | None, said: bool = True) -> "Tabl
     if table is None:
         return None
     if not table.X.shape[0]:
-        raise BadInputError(f"{name_of(reader)}: there is no example in it: give a line for each.")
+        raise no_example(name_of(reader))
     if said:
         say_skipped(reader)
     return table
+
+
+def no_example(about: object) -> BadInputError:
+    return BadInputError(f"{about}: there is no example in it: give a line for each.")
+
+
+def check_seconds(seconds: float | None) -> None:
+    """Refuse a time limit of nothing."""
+    if seconds is not None and not seconds > 0:
+        raise BadInputError(f"--max-seconds {seconds:g}: give a number above 0.")
+
+
+def check_test(asked: Any) -> None:
+    """Refuse two test sets."""
+    if asked.test is not None and asked.test_share is not None:
+        raise BadInputError("--test and --test-share exclude each other: give a test file, or a share to hold out.")
 
 
 def name_of(reader: "Reader | Table") -> str:

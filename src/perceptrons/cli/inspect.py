@@ -7,7 +7,7 @@ import numpy as np
 
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data
 from perceptrons.cli.files import is_kernel, is_tagger, load_any
-from perceptrons.cli.inputs import opened
+from perceptrons.cli.inputs import no_example, opened
 from perceptrons.cli.options import READING, given, takes, typed
 from perceptrons.cli.screen import (
     as_json,
@@ -23,17 +23,11 @@ from perceptrons.cli.screen import (
     show_rows,
     signed,
 )
-from perceptrons.inspection.audit import (
-    hashing_audit,
-    hashing_in_words,
-    never_in_words,
-    never_updated,
-    shared_in_words,
-)
+from perceptrons.inspection.audit import hashing_audit
 from perceptrons.inspection.evaluation import BINS, columns_matched, histogram, several_labels
-from perceptrons.inspection.names import ColumnNames, listed_names, name_of, names_in_files
-from perceptrons.inspection.weights import ScaledWeights, rows_of, top_by_row
-from perceptrons.inspection.wording import NOT_PROBABILITIES, apart, settings, tested, why_it_stopped
+from perceptrons.inspection.names import ColumnNames, name_of, names_in_files
+from perceptrons.inspection.weights import ScaledWeights, rows_of
+from perceptrons.inspection.wording import NOT_PROBABILITIES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,7 +42,6 @@ SHOWN_ROWS = 20
 SHARING = 5  # features of a shared column
 SAMPLE = 2**16  # examples of --data that are looked at
 MORE = " (--class, --json)"
-SAID = ("form", "label_column", "text_column", "categories", "ignore", "zero_based")  # of how files were read
 CALIBRATE = """For probabilities, in Python, with examples that it has not learned from:
     CalibratedClassifierCV(FrozenEstimator(perceptrons.load(MODEL))).fit(X, y)"""
 
@@ -75,14 +68,17 @@ def inspect(asked: Any) -> None:
         raise BadInputError(
             f"{asked.model}: its features are not hashed, so none share a column: leave --collisions out."
         )
+    from perceptrons.modelfile.summary import facts, facts_in_words, most_important
+
     found = None if not asked.data else on_data(model, asked)
     if asked.json:
         seen = {} if found is None else {"on_data": found.to_dict(top)}
-        content = {"model": str(asked.model), **_facts(model), "hashing": hashing, **_inside(model, rows, top), **seen}
+        inside = {**facts(model), "hashing": hashing, **most_important(model, rows, top)}
+        content = {"model": str(asked.model), **inside, **seen}
         print(as_json(content), end="")
         return
     console = screen()
-    console.print(facts_grid(_facts_in_words(model, hashing, rows)))
+    console.print(facts_grid(facts_in_words(model, hashing, rows)))
     if asked.collisions:
         assert hashing is not None
         _show_collisions(hashing, console)
@@ -105,84 +101,6 @@ def _check_data(model: "AnyModel | SequencePerceptron", asked: Any) -> None:
 
 
 # ---- what is in the model
-
-
-def _inside(model: "AnyModel", rows: list["Row"], top: int) -> dict[str, Any]:
-    from perceptrons.kernel.summary import top_support
-
-    if is_kernel(model):
-        return {"support": top_support(model, rows, top)}
-    return {"weights": top_by_row(model, rows, top)}
-
-
-def _facts(model: "AnyModel") -> dict[str, Any]:
-    from perceptrons.kernel.summary import kernel_facts
-
-    return {
-        "kind": type(model).__name__,
-        "parameters": model.get_params(),
-        **(kernel_facts(model) if is_kernel(model) else {}),
-        "classes": model.classes_.tolist(),
-        "several_labels": several_labels(model),
-        "n_features": model.n_features_in_,
-        "feature_names": listed_names(model),
-        "source": getattr(model, "source_", None),
-        "examples_seen": model.t_,
-        "updates": model.n_updates_,
-        "n_mistakes": model.n_mistakes_,
-        "epochs": model.n_iter_,
-        "mistakes": model.mistakes_.tolist(),
-        "stop_reason": model.stop_reason_ or None,
-        "why": why_it_stopped(model),
-        "recipe": getattr(model, "recipe_", None),
-        "never_updated": never_updated(model),
-    }
-
-
-def _facts_in_words(model: "AnyModel", hashing: dict[str, Any] | None, rows: list["Row"]) -> list[tuple[str, str]]:
-    from perceptrons.kernel.summary import kernel_in_words, support_in_words
-
-    labels, names, features = model.classes_.tolist(), listed_names(model), f"{model.n_features_in_:,}"
-    if names:
-        some = names if len(names) <= 5 else [*names[:3], "...", names[-1]]
-        features += ": " + "; ".join(plain(name) for name in some)
-    several = ", several labels an example" if several_labels(model) else ""
-    facts = [("kind", f"{type(model).__name__}, combine={model.combine!r}{several}")]
-    if is_kernel(model):
-        facts += [("kernel", kernel_in_words(model)), ("keeps", support_in_words(model))]
-    facts += [
-        ("settings", settings(model) or "all as by default"),
-        ("classes", f"{len(labels)}: {listed(labels, 12)}"),
-        ("features", features),
-    ]
-    never = never_updated(model)
-    if never is not None and never["count"]:
-        facts.append(("never updated", never_in_words(never)))
-    if source := getattr(model, "source_", None):
-        facts.append(("reads", _source_in_words(source)))
-    if hashing is not None:
-        facts += [("hashing", hashing_in_words(hashing)), ("shared", shared_in_words(hashing, rows))]
-    mistakes = "" if model.n_mistakes_ == model.n_updates_ else f"{count(model.n_mistakes_, 'mistake')}, "
-    seen = f"{count(round(model.t_), 'example')} seen"
-    learned = f"{count(model.n_iter_, 'epoch')}, {mistakes}{count(model.n_updates_, 'update')}{apart(model)}, {seen}"
-    facts += [("learned", learned), ("stopped", why_it_stopped(model))]
-    return facts + ([("tested", tested(model))] if hasattr(model, "recipe_") else [])
-
-
-def _source_in_words(source: dict[str, Any]) -> str:
-    """text: words 1-2, lowercase False: how files were read, as far as it is not as usual."""
-    from perceptrons.features import HashedText
-
-    parts = {name: source[name] for name in SAID if source.get(name)}
-    usual = HashedText().get_params() | {"bits": None, "words": None}
-    for name, value in (source.get("text") or {}).items():
-        if name in ("words", "chars") and value is not None:
-            parts[name] = "-".join(str(size) for size in dict.fromkeys(value))
-        elif name != "bits" and value != usual[name]:
-            parts[name] = value
-    said = [f"{name.replace('_', ' ')} {listed(value) if isinstance(value, list) else plain(value)}"
-            for name, value in parts.items()]  # fmt: skip
-    return ": ".join([str(source["format"]), *([", ".join(said)] if said else [])])
 
 
 def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Console") -> None:
@@ -264,7 +182,7 @@ def on_data(model: "AnyModel", asked: Any) -> Found:
     with refusing_data():
         sample = first_examples(reader, model.n_features_in_, SAMPLE, asked.example)
     if sample is None:
-        raise BadInputError(f"{reader.files[0]}: there is no example in it: give a line for each.")
+        raise no_example(reader.files[0])
     if asked.example is not None and sample.one is None:
         raise BadInputError(f"--example {asked.example}: {reader.files[0]} has only {count(sample.seen, 'example')}.")
     X, shares, explanation = sample.X, None, None
@@ -348,7 +266,14 @@ def _show_votes(shares: np.ndarray, console: "Console") -> None:
 
 def inspect_tagger(tagger: "SequencePerceptron", asked: Any) -> None:
     """Print what is in a tagger: --top features and transitions of each label, or of --class."""
-    from perceptrons.sequence.summary import facts, feature_names, heaviest_features, label_rows, transitions
+    from perceptrons.sequence.summary import (
+        facts,
+        facts_in_words,
+        feature_names,
+        heaviest_features,
+        label_rows,
+        transitions,
+    )
 
     label, n = asked.label, asked.top
     rows = label_rows(tagger, label)
@@ -361,7 +286,7 @@ def inspect_tagger(tagger: "SequencePerceptron", asked: Any) -> None:
         print(as_json({"model": str(asked.model), **facts(tagger), **inside}), end="")
         return
     console = screen()
-    console.print(facts_grid(_tagger_in_words(tagger)))
+    console.print(facts_grid(facts_in_words(tagger)))
     kind = f"{tagger.combine} weights"
     of_one = (
         f" for {plain(label)} ({kind})" if label is not None else f" of each label ({kind}); all of one: --class LABEL"
@@ -375,21 +300,3 @@ def inspect_tagger(tagger: "SequencePerceptron", asked: Any) -> None:
             table.row(plain(before), plain(after), signed(weight))
         console.print(table)
     console.print(f"\n{NOT_PROBABILITIES.replace('class', 'label')}")
-
-
-def _tagger_in_words(tagger: "SequencePerceptron") -> list[tuple[str, str]]:
-    labels, words = tagger.classes_.tolist(), tagger.known_words()
-    sees = "features made in Python"
-    if tagger.templates is not None:
-        templates, columns = tagger.templates.parsed()
-        sees = f"{listed(columns)}, through {count(len(templates), 'template')}"
-    return [
-        ("kind", f"{type(tagger).__name__}, combine={tagger.combine!r}"),
-        ("sees", sees),
-        ("settings", settings(tagger) or "all as by default"),
-        ("labels", f"{len(labels)}: {listed(labels, 12)}"),
-        ("features", f"{tagger.n_features_in_:,}" + ("" if words is None else f", from {count(len(words), 'word')}")),
-        ("learned", f"{count(tagger.n_iter_, 'epoch')}, {count(tagger.n_mistakes_, 'mistake')}, "
-                    f"{count(tagger.n_updates_, 'update')}, {count(round(tagger.t_), 'sentence')} seen"),
-        ("stopped", why_it_stopped(tagger)),
-    ]  # fmt: skip

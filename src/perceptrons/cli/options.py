@@ -163,12 +163,8 @@ def command_text(begin: Iterable[Any], asked: Any, names: Iterable[str], without
         for one in told if isinstance(told, list) else [told]:
             words.append(OPTIONS[name].flags[-1])
             if one is not True:
-                words += map(_word, one if type(one) is tuple else (one,))
+                words += map(str, one if type(one) is tuple else (one,))
     return shlex.join(words)
-
-
-def _word(value: Any) -> str:
-    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 Format = one_of("Format", "csv", "tsv", "svmlight", "libsvm", "npz", "vw", "text", "jsonl", "parquet", "arrow")

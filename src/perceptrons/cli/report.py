@@ -7,7 +7,7 @@ from typing import Any
 
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data, refusing_to_open
 from perceptrons.cli.files import check_output, load_model, save_text
-from perceptrons.cli.inputs import STDIN, opened, say_skipped
+from perceptrons.cli.inputs import STDIN, check_seconds, no_example, opened, say_skipped
 from perceptrons.cli.options import READING, command_text, takes
 from perceptrons.cli.screen import Waiting, visible
 from perceptrons.inspection.evaluation import several_labels
@@ -25,8 +25,7 @@ def report(asked: Any) -> None:
     The page is one HTML file with everything inside. Best give data that the model has not learned from.
     """
     model, data, output = asked.model, asked.files, asked.output
-    if not asked.max_seconds > 0:
-        raise BadInputError(f"--max-seconds {asked.max_seconds:g}: give a number above 0.")
+    check_seconds(asked.max_seconds)
     check_output(output, model, *data)
     fitted = load_model(model, instead="evaluate")
     if several_labels(fitted):
@@ -48,7 +47,7 @@ def report(asked: Any) -> None:
             read = first_examples(reader, fitted.n_features_in_, asked.max_examples)
         say_skipped(reader)
         if read is None:
-            raise BadInputError(f"{reader.files[0]}: there is no example in it: give a line for each.")
+            raise no_example(reader.files[0])
         names = [("data", str(path), checksum(path)) for path in reader.files[:20]]
         again = command_text(["perceptrons", "report", model, *data], asked, AGAIN)
         again = f"{again} -o {shlex.quote(str(output))}"

@@ -16,9 +16,10 @@ from perceptrons.data.bundled import SIDE
 from perceptrons.inspection.audit import hashing_audit, hashing_in_words
 from perceptrons.inspection.evaluation import Quality, beside
 from perceptrons.inspection.names import names_in_files
-from perceptrons.inspection.weights import rows_of, top_by_row
+from perceptrons.inspection.weights import rows_of
 from perceptrons.inspection.wording import apart, settings, shown_epochs, why_it_stopped
-from perceptrons.kernel.summary import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
+from perceptrons.kernel.summary import kernel_facts, kernel_in_words, support_in_words, support_names
+from perceptrons.modelfile.summary import most_important
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,9 +50,9 @@ class Run:
     data: Any
     how: str
     why: str
-    split: str
     seconds: float
     reader: Any
+    split: str = ""
     train: Quality | None = None
     test: Quality | None = None
     test_reader: Any = None
@@ -75,10 +76,7 @@ def summary(run: Run) -> dict[str, Any]:
     """Everything as JSON knows it."""
     model, progress = run.model, run.progress
     rows = rows_of(model)
-    if is_kernel(model):
-        inside = {**kernel_facts(model), "support": top_support(model, rows, 10, run.lines)}
-    else:
-        inside = {"hashing": hashing_audit(model, rows, 10), "weights": top_by_row(model, rows, 10)}
+    inside = kernel_facts(model) if is_kernel(model) else {"hashing": hashing_audit(model, rows, 10)}
     test_skipped = 0 if run.test_reader is None else run.test_reader.skipped
     return {
         "data": run.data,
@@ -108,6 +106,7 @@ def summary(run: Run) -> dict[str, Any]:
         "train_accuracy": None if run.train is None else run.train.accuracy,
         "test_accuracy": None if run.test is None else run.test.accuracy,
         **inside,
+        **most_important(model, rows, 10, run.lines),
         **run.cluster,
         "seconds": run.seconds,
     }

@@ -11,10 +11,11 @@ from perceptrons.cli.errors import BadInputError, refusing, refusing_data
 from perceptrons.cli.files import check_output, is_kernel, save_model
 from perceptrons.cli.inputs import (
     SHARE,
-    blocks_of,
     check_files,
+    check_test,
     for_machines,
     like_table,
+    measured_blocks,
     name_of,
     opened,
     read_within,
@@ -22,7 +23,7 @@ from perceptrons.cli.inputs import (
 from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
 from perceptrons.cli.parameters import check_kernel, file_of, name_classes, named_classes, need_classes, new_model
 from perceptrons.cli.screen import Waiting, as_json, screen
-from perceptrons.inspection.evaluation import Quality, answers, measure, measure_blocks
+from perceptrons.inspection.evaluation import Quality, answers, measure
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
@@ -68,8 +69,7 @@ def train(asked: Any) -> None:
 
 def _check(asked: Any, files: list[Path]) -> None:
     """Refuse options that do not go together, and files that cannot be written, before any work is done."""
-    if asked.test is not None and asked.test_share is not None:
-        raise BadInputError("--test and --test-share exclude each other: give a test file, or a share to hold out.")
+    check_test(asked)
     if asked.test_share is not None and not 0 <= asked.test_share <= 0.9:
         raise BadInputError(f"--test-share {asked.test_share:g}: give a share from 0 to 0.9.")
     if asked.epochs is not None:
@@ -102,16 +102,15 @@ def _check(asked: Any, files: list[Path]) -> None:
 # ---- what all ways to train share
 
 
-def _finished(model: "AnyModel", asked: Any, reader: Any, how: str, why: str, seconds: float, **more: Any) -> "Run":
+def _finished(model: "AnyModel", asked: Any, reader: Any, **more: Any) -> "Run":
     from perceptrons.cli.run import Run
 
+    example = None if asked.example is None else asked.example.value
     begin = ["perceptrons", "train", *(asked.data or [])]
-    data = for_machines(asked.data) if asked.data else "digits" if asked.example is None else asked.example.value
     return Run(
-        model, how=how, why=why, seconds=seconds, reader=reader, data=data, output=asked.output,
-        example=None if asked.example is None else asked.example.value,
-        again=lambda *without: options.command_text(begin, asked, AGAIN, without),
-        **{"name": name_of(reader), "split": "", **more},
+        model, reader=reader, data=for_machines(asked.data) if asked.data else example or "digits",
+        output=asked.output, example=example,
+        again=lambda *without: options.command_text(begin, asked, AGAIN, without), **more,
     )  # fmt: skip
 
 
@@ -132,12 +131,7 @@ def _watching(kind: Any, model: "AnyModel", asked: Any, title: list[str]) -> Any
 def _tested_on_file(model: "AnyModel", asked: Any) -> dict[str, Any]:
     """The test on another file, read block by block."""
     reader = opened([asked.test], SimpleNamespace(on_error=asked.on_error), like=model)
-    return {"test": measured_blocks(model, blocks_of(reader)), "test_reader": reader}
-
-
-def measured_blocks(model: "AnyModel", blocks: Any) -> Quality | None:
-    with refusing(ValueError):
-        return measure_blocks(model, blocks)
+    return {"test": measured_blocks(model, reader), "test_reader": reader}
 
 
 # ---- data in memory
@@ -198,8 +192,8 @@ def _on_table(
         save_model(model, asked.output)
     slow = model.combine == "vote" and parts.test is not None
     return _finished(
-        model, asked, table, "whole", f"{table.n_bytes / 1e6:,.1f} MB of parsed data", seconds, split=parts.said,
-        name=name_of(table) if asked.data else DIGITS if asked.example is None else SMS_NAME,
+        model, asked, table, how="whole", why=f"{table.n_bytes / 1e6:,.1f} MB of parsed data", split=parts.said,
+        seconds=seconds, name=name_of(table) if asked.data else DIGITS if asked.example is None else SMS_NAME,
         train=None if slow else _measured(model, parts.train), test=_measured(model, parts.test),
         test_reader=test_reader, lines=parts.train.lines, scaler=scaler_for(parts.train.X, model),
         checkpoint=checkpoint,
@@ -281,7 +275,10 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
                 tested = _tested_on_file(model, asked)
             elif share:
                 tested = {"test": measured_blocks(model, source.test(model.n_features_in_))}
-    return _finished(model, asked, reader, "stream", why, seconds, checkpoint=checkpoint, **tested)
+    return _finished(
+        model, asked, reader, how="stream", why=why, name=name_of(reader), seconds=seconds, checkpoint=checkpoint,
+        **tested,
+    )  # fmt: skip
 
 
 # ---- clusters
@@ -313,6 +310,6 @@ def _on_cluster(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     read.skipped, read.complaints = watching.skipped, list(watching.complaints)
     tested = {} if asked.test is None else _tested_on_file(model, asked)
     return _finished(
-        model, asked, read, "cluster", "asked by --dask or --workers", seconds, checkpoint=checkpoint, cluster=told,
-        **tested,
+        model, asked, read, how="cluster", why="asked by --dask or --workers", name=name_of(read), seconds=seconds,
+        checkpoint=checkpoint, cluster=told, **tested,
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """Sentences of a file as a tagger takes them, with their labels, and where a label stands that is not allowed there."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
@@ -8,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data.columnfile import CONLLU, ColumnFile
-from perceptrons.inspection.wording import short
+from perceptrons.inspection.wording import count, short
 from perceptrons.sequence.allowed import barriers
+from perceptrons.training.epochs import hold_out
 
 NEVER_EMPTY = ("upos", "head", "deprel")  # _ says there that nothing is known; elsewhere it is a value
 
@@ -77,3 +79,54 @@ class Corpus:
                     return first + at, f"{short(label, 28)} {where}"
             first += len(labels)
         return None
+
+
+def split_corpus(corpus: Corpus, test: Corpus | None, share: float, seed: int) -> tuple[Corpus, Corpus | None, str]:
+    """What to learn from, what to test on, and a sentence about it."""
+    n = len(corpus.sentences)
+    all_of_it = f"{count(n, 'sentence')} ({count(corpus.n_tokens, 'token')}) to learn from"
+    if test is not None:
+        there = f"{count(len(test.sentences), 'sentence')} ({count(test.n_tokens, 'token')})"
+        return corpus, test, f"{all_of_it}; {there} in {test.file.path} to test on"
+    if share == 0:
+        return corpus, None, f"{all_of_it}, none held out"
+    if n * share < 1 or n == 1:
+        return corpus, None, f"{all_of_it}: too few to hold {share:.0%} out as a test"
+    train, rest = (corpus.part(which) for which in hold_out(np.zeros(n, np.intp), None, share, seed))
+    said = (
+        f"{count(len(train.sentences), 'sentence')} ({count(train.n_tokens, 'token')}) to learn from; "
+        f"{len(rest.sentences):,} ({count(rest.n_tokens, 'token')}) held out as a test ({share:.0%}, seed {seed})"
+    )
+    return train, rest, said
+
+
+def column_names(file: ColumnFile, places: list[int]) -> list[str]:
+    """What templates call these columns: by the names of CoNLL-U, elsewhere by where they are.
+
+    word is the first, pos the second behind it, column3 the third.
+    """
+    if file.format == "conllu":
+        return [CONLLU[place] for place in places]
+    return [
+        "word" if place == 0 else "pos" if (place, at) == (1, 1) else f"column{place + 1}"
+        for at, place in enumerate(places)
+    ]
+
+
+def column_places(file: ColumnFile, names: list[str]) -> list[int] | None:
+    """Where the columns of these names are, or all columns if there are no others; None if the file has not all."""
+    if file.format == "conllu":
+        known = ["form"] if names == ["word"] else names
+        return [CONLLU.index(name) for name in known] if set(known) <= set(CONLLU) else None
+    if file.n_columns == len(names):
+        return list(range(len(names)))
+    numbers = [_number(name) for name in names]
+    places = [number - 1 for number in numbers if number is not None]
+    if len(places) < len(names):
+        places = list(range(len(names)))
+    return places if max(places) < file.n_columns else None
+
+
+def _number(name: str) -> int | None:
+    found = re.fullmatch(r"column([1-9]\d{0,8})", name, re.ASCII)
+    return int(found[1]) if found else {"word": 1, "pos": 2}.get(name)

@@ -42,6 +42,16 @@ class Quality:
         counts = self.confusion.sum(axis=1)
         return self.labels[int(counts.argmax())], float(counts.max() / self.total)
 
+    @property
+    def unknown(self) -> list[Any]:
+        """Labels that the model does not know."""
+        return self.labels[self.known :]
+
+    @property
+    def n_unknown(self) -> int:
+        """How many examples have such labels: they count as mistakes."""
+        return int(self.confusion[self.known :].sum())
+
     def by_class(self) -> list[dict[str, Any]]:
         """Precision, recall and F1 are None where they are 0/0."""
         rows = []

@@ -41,15 +41,6 @@ class TaggerQuality:
     new_words: Share | None
     phrases: PhraseScores | None
 
-    @property
-    def unknown_labels(self) -> list[str]:
-        return self.quality.labels[self.quality.known :]
-
-    @property
-    def n_unknown_labels(self) -> int:
-        """Tokens with labels that the tagger does not know: they count as mistakes."""
-        return int(self.quality.confusion[self.quality.known :].sum())
-
     def as_json(self) -> dict[str, Any]:
         quality, phrases = self.quality, self.phrases
         return {
@@ -63,7 +54,7 @@ class TaggerQuality:
                 **_phrase_json(phrases), "by_type": {kind: _phrase_json(of) for kind, of in phrases.by_type.items()},
             },
             "by_label": [{"label": row.pop("class"), **row} for row in quality.by_class()],
-            "unknown_labels": self.unknown_labels,
+            "unknown_labels": quality.unknown,
             "labels": quality.labels,
             "confusion": quality.confusion.tolist(),
         }  # fmt: skip

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perceptrons.inspection.weights import Row, top
-from perceptrons.inspection.wording import why_it_stopped
+from perceptrons.inspection.wording import count, listed, settings, why_it_stopped
 
 if TYPE_CHECKING:
     from perceptrons.sequence import SequencePerceptron
@@ -79,3 +79,22 @@ def facts(tagger: "SequencePerceptron") -> dict[str, Any]:
         "stop_reason": tagger.stop_reason_ or None,
         "why": why_it_stopped(tagger),
     }
+
+
+def facts_in_words(tagger: "SequencePerceptron") -> list[tuple[str, str]]:
+    """The same by name, in the order in which people want to know it."""
+    labels, words = tagger.classes_.tolist(), tagger.known_words()
+    sees = "features made in Python"
+    if tagger.templates is not None:
+        templates, columns = tagger.templates.parsed()
+        sees = f"{listed(columns)}, through {count(len(templates), 'template')}"
+    return [
+        ("kind", f"{type(tagger).__name__}, combine={tagger.combine!r}"),
+        ("sees", sees),
+        ("settings", settings(tagger) or "all as by default"),
+        ("labels", f"{len(labels)}: {listed(labels, 12)}"),
+        ("features", f"{tagger.n_features_in_:,}" + ("" if words is None else f", from {count(len(words), 'word')}")),
+        ("learned", f"{count(tagger.n_iter_, 'epoch')}, {count(tagger.n_mistakes_, 'mistake')}, "
+                    f"{count(tagger.n_updates_, 'update')}, {count(round(tagger.t_), 'sentence')} seen"),
+        ("stopped", why_it_stopped(tagger)),
+    ]  # fmt: skip

@@ -1,10 +1,5 @@
-"""Sentences of a file as the options ask for them: which columns a tagger sees, and which one holds the label.
+"""Sentences of a file as the options ask for them: which columns a tagger sees, and which one holds the label."""
 
-A tagger knows its columns by name only. In CoNLL-U they have names. In other files the names say where the columns
-were: word is the first, pos the second behind it, column3 the third.
-"""
-
-import re
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -43,10 +38,12 @@ def column_file(path: Path, asked: Any) -> "ColumnFile":
 
 def corpus_to_begin(path: Path, asked: Any) -> "Corpus":
     """What a new tagger is to learn from."""
+    from perceptrons.data.corpus import column_names
+
     file = column_file(path, asked)
     where = label_place(file, asked.label)
     places = seen_places(file, asked.columns, where)
-    return _corpus(file, places, names_for_templates(file, places), where)
+    return _corpus(file, places, column_names(file, places), where)
 
 
 def corpus_for(tagger: "SequencePerceptron", path: Path, asked: Any) -> "Corpus":
@@ -172,18 +169,6 @@ def seen_places(file: "ColumnFile", asked: str | None, label: int) -> list[int]:
     return places
 
 
-def names_for_templates(file: "ColumnFile", places: list[int]) -> list[str]:
-    """What templates call these columns."""
-    from perceptrons.data.columnfile import CONLLU
-
-    if file.format == "conllu":
-        return [CONLLU[place] for place in places]
-    return [
-        "word" if place == 0 else "pos" if (place, at) == (1, 1) else f"column{place + 1}"
-        for at, place in enumerate(places)
-    ]
-
-
 def places_for(file: "ColumnFile", names: list[str], asked: str | None, label: int | None = None) -> list[int]:
     """Where the columns are that a tagger knows by these names; label: where the label is, which it must not see."""
     places = _found(file, names) if asked is None else _asked_places(file, asked)
@@ -226,32 +211,21 @@ def _asked_places(file: "ColumnFile", asked: str) -> list[int]:
 
 
 def _found(file: "ColumnFile", names: list[str]) -> list[int]:
-    """By name in CoNLL-U, else by the number that a name stands for; all columns if there are no others."""
-    from perceptrons.data.columnfile import CONLLU
+    """Where a tagger's columns are by their names, or else a refusal."""
+    from perceptrons.data.corpus import column_places
 
+    places = column_places(file, names)
+    if places is not None:
+        return places
     if file.format == "conllu":
-        known = ["form"] if names == ["word"] else names
-        if set(known) <= set(CONLLU):
-            return [CONLLU.index(name) for name in known]
         raise BadInputError(
             f"{file.path}: the tagger sees the columns {listed(names)}, which CoNLL-U does not have: say with "
             "--columns which to take, for instance --columns form,xpos."
         )
-    if file.n_columns == len(names):
-        return list(range(len(names)))
-    numbered = {name: found for name in names if (found := _number(name)) is not None}
-    places = [numbered[name] - 1 for name in names] if len(numbered) == len(names) else list(range(len(names)))
-    if max(places) >= file.n_columns:
-        raise BadInputError(
-            f"{file.path}: {count(file.n_columns, 'column')} there, but the tagger sees {len(names)} ({listed(names)}):"
-            " give the file that has them, or say with --columns where they are."
-        )
-    return places
-
-
-def _number(name: str) -> int | None:
-    found = re.fullmatch(r"column([1-9]\d{0,8})", name, re.ASCII)
-    return int(found[1]) if found else {"word": 1, "pos": 2}.get(name)
+    raise BadInputError(
+        f"{file.path}: {count(file.n_columns, 'column')} there, but the tagger sees {len(names)} ({listed(names)}):"
+        " give the file that has them, or say with --columns where they are."
+    )
 
 
 def _refuse_seen_label(file: "ColumnFile", places: list[int], label: int) -> None:

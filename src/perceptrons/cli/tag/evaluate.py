@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from perceptrons.cli.errors import BadInputError
+from perceptrons.cli.evaluate import refuse_strange
 from perceptrons.cli.files import load_tagger
 from perceptrons.cli.options import OF_FILE, takes
-from perceptrons.cli.screen import as_json, listed, screen
+from perceptrons.cli.screen import as_json, screen
 from perceptrons.cli.tag.corpus import corpus_for
 
 
@@ -20,12 +20,7 @@ def evaluate(asked: Any) -> None:
     tagger = load_tagger(asked.model, instead="evaluate")
     corpus = corpus_for(tagger, asked.file, asked)
     found = measured(tagger, corpus)
-    quality = found.quality
-    if found.n_unknown_labels == quality.total:  # it would be the wrong column
-        raise BadInputError(
-            f"{corpus.file.path}: none of its labels ({listed(found.unknown_labels, 3)}) is a label of the tagger "
-            f"({listed(quality.labels[: quality.known], 3)}): name the right column with --label."
-        )
+    refuse_strange(found.quality, corpus.file.path, "label of the tagger", "--label")
     if asked.json:
         print(as_json({"model": str(asked.model), "data": str(asked.file), **found.as_json()}), end="")
     else:

@@ -144,12 +144,9 @@ def show_quality(found: TaggerQuality, console: "Console", title: str = "Accurac
     if found.new_words is not None and found.new_words.total:
         console.print(f"Words not seen in training {found.new_words.in_words('tokens')}", markup=False)
     console.print(f"Sentences without a mistake {found.sentences.in_words('sentences')}", markup=False)
-    if found.n_unknown_labels:
-        console.print(
-            f"{count(found.n_unknown_labels, 'token')} with labels that the tagger does not know, counted as mistakes: "
-            f"{listed(found.unknown_labels, 5)}",
-            markup=False,
-        )
+    if found.quality.n_unknown:
+        strange = f"{count(found.quality.n_unknown, 'token')} with labels that the tagger does not know"
+        console.print(f"{strange}, counted as mistakes: {listed(found.quality.unknown, 5)}", markup=False)
     if found.phrases is not None:
         _show_phrases(found.phrases, console)
     elif full:

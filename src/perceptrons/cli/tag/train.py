@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, load_tagger, save_model
+from perceptrons.cli.inputs import check_test
 from perceptrons.cli.options import OF_FILE, TAGGER_RULE, given, takes, typed
-from perceptrons.cli.screen import Waiting, as_json, count, screen
+from perceptrons.cli.screen import Waiting, as_json, screen
 from perceptrons.cli.tag.corpus import (
     check_labels,
     corpus_for,
@@ -34,11 +35,11 @@ def train(asked: Any) -> None:
 
     FILE: CoNLL-2000, CoNLL-2003, CoNLL-U, WNUT and their like. The label is in the last column, or as --label says.
     """
-    if asked.test is not None and asked.test_share is not None:
-        raise BadInputError("--test and --test-share exclude each other: give a test file, or a share to hold out.")
+    check_test(asked)
     templates = templates_file(asked.templates)
     check_output(asked.output, asked.file, asked.test, templates)  # not the one to resume: it may be written again
     from perceptrons.cli.tag.run import Run, show, summary
+    from perceptrons.data.corpus import split_corpus
 
     seed = asked.seed or 0
     if asked.resume is None:
@@ -52,7 +53,7 @@ def train(asked: Any) -> None:
         seed = tagger._learner.seed if asked.seed is None else asked.seed
     corpus, healed = heal_labels(corpus, tagger.allowed, asked.on_bad_label.value)
     test = None if asked.test is None else corpus_like(corpus, asked.test, asked)
-    part, held_out, said = split(corpus, test, SHARE if asked.test_share is None else asked.test_share, seed)
+    part, held_out, said = split_corpus(corpus, test, SHARE if asked.test_share is None else asked.test_share, seed)
     learn(tagger, part, asked)
     if asked.output is not None:
         save_model(tagger, asked.output)
@@ -93,29 +94,6 @@ def resumed(asked: Any) -> "SequencePerceptron":
     with refusing(ValueError):
         check_choices(tagger)
     return tagger
-
-
-def split(corpus: "Corpus", test: "Corpus | None", share: float, seed: int) -> tuple["Corpus", "Corpus | None", str]:
-    """What to learn from, what to test on, and a sentence about it."""
-    import numpy as np
-
-    from perceptrons.training.epochs import hold_out
-
-    n = len(corpus.sentences)
-    all_of_it = f"{count(n, 'sentence')} ({count(corpus.n_tokens, 'token')}) to learn from"
-    if test is not None:
-        there = f"{count(len(test.sentences), 'sentence')} ({count(test.n_tokens, 'token')})"
-        return corpus, test, f"{all_of_it}; {there} in {test.file.path} to test on"
-    if share == 0:
-        return corpus, None, f"{all_of_it}, none held out"
-    if n * share < 1 or n == 1:
-        return corpus, None, f"{all_of_it}: too few to hold {share:.0%} out as a test"
-    train, rest = (corpus.part(which) for which in hold_out(np.zeros(n, np.intp), None, share, seed))
-    said = (
-        f"{count(len(train.sentences), 'sentence')} ({count(train.n_tokens, 'token')}) to learn from; "
-        f"{len(rest.sentences):,} ({count(rest.n_tokens, 'token')}) held out as a test ({share:.0%}, seed {seed})"
-    )
-    return train, rest, said
 
 
 def learn(tagger: "SequencePerceptron", corpus: "Corpus", asked: Any) -> None:
