@@ -63,7 +63,7 @@ def inspect(asked: Any) -> None:
     if not rows:
         known = listed(model.classes_.tolist())
         raise BadInputError(f"--class {label}: the model has no such class, only {known}.")
-    hashing = None if is_kernel(model) else hashing_audit(model, rows, top)
+    hashing = hashing_audit(model, rows, top)
     if asked.collisions and hashing is None:
         raise BadInputError(
             f"{asked.model}: its features are not hashed, so none share a column: leave --collisions out."

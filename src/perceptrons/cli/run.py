@@ -18,8 +18,8 @@ from perceptrons.inspection.evaluation import Quality, beside
 from perceptrons.inspection.names import names_in_files
 from perceptrons.inspection.weights import rows_of
 from perceptrons.inspection.wording import apart, settings, shown_epochs, why_it_stopped
-from perceptrons.kernel.summary import kernel_facts, kernel_in_words, support_in_words, support_names
-from perceptrons.modelfile.summary import most_important
+from perceptrons.kernel.summary import kernel_in_words, support_in_words, support_names
+from perceptrons.modelfile.summary import most_important, training_facts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,7 +76,7 @@ def summary(run: Run) -> dict[str, Any]:
     """Everything as JSON knows it."""
     model, progress = run.model, run.progress
     rows = rows_of(model)
-    inside = kernel_facts(model) if is_kernel(model) else {"hashing": hashing_audit(model, rows, 10)}
+    hashing = {} if is_kernel(model) else {"hashing": hashing_audit(model, rows, 10)}
     test_skipped = 0 if run.test_reader is None else run.test_reader.skipped
     return {
         "data": run.data,
@@ -85,18 +85,10 @@ def summary(run: Run) -> dict[str, Any]:
         "model": None if run.output is None else str(run.output),
         "checkpoint": None if run.checkpoint is None else str(run.checkpoint.path),
         "resumed": run.checkpoint is not None and run.checkpoint.resumed,
-        "source": getattr(model, "source_", None),
-        "parameters": model.get_params(),
-        "classes": model.classes_.tolist(),
-        "n_features": model.n_features_in_,
+        **training_facts(model),
         "examples": model.history_[0]["examples"],
         "test_examples": 0 if run.test is None else run.test.total,
-        "epochs": model.n_iter_,
-        "updates": model.n_updates_,
-        "mistakes": model.mistakes_.tolist(),
         "history": model.history_,
-        "stop_reason": model.stop_reason_,
-        "why": why_it_stopped(model),
         "progressive": progress,
         "progressive_error": progress[-1]["error"],
         "skipped": run.reader.skipped,
@@ -105,7 +97,7 @@ def summary(run: Run) -> dict[str, Any]:
         "test_skipped": test_skipped,
         "train_accuracy": None if run.train is None else run.train.accuracy,
         "test_accuracy": None if run.test is None else run.test.accuracy,
-        **inside,
+        **hashing,
         **most_important(model, rows, 10, run.lines),
         **run.cluster,
         "seconds": run.seconds,
@@ -125,8 +117,7 @@ def show(run: Run, console: "Console") -> None:
         console.print(f"Kernel: {kernel_in_words(model)}", markup=False)
     if run.how == "whole" or (run.how == "stream" and model.n_iter_ > 1):
         console.print(heading(f"Mistakes while learning{apart(model)}"), mistakes(model, console))
-    stopped = f"Stopped after {count(model.n_iter_, 'epoch')} in {run.seconds:.2f} s."
-    console.print(f"\n{stopped} {why_it_stopped(model)}", markup=False)
+    console.print(f"\n{stopped(model, run.seconds)}", markup=False)
     if run.cluster:
         _show_cluster(run, console)
     if is_kernel(model):
@@ -150,6 +141,11 @@ def show(run: Run, console: "Console") -> None:
     show_suggestions(suggestions(run), console)
 
 
+def stopped(model: "AnyModel | SequencePerceptron", seconds: float) -> str:
+    """After how long, and why."""
+    return f"Stopped after {count(model.n_iter_, 'epoch')} in {seconds:.2f} s. {why_it_stopped(model)}"
+
+
 def _show_cluster(run: Run, console: "Console") -> None:
     told = run.cluster
     shards = "1 shard"
@@ -162,7 +158,7 @@ def _show_cluster(run: Run, console: "Console") -> None:
 
 def _show_features(run: Run, console: "Console") -> None:
     model = run.model
-    hashing = None if is_kernel(model) else hashing_audit(model, rows_of(model, mirrored=False), 10)
+    hashing = hashing_audit(model, rows_of(model, mirrored=False), 10)
     if run.how == "whole" and hashing is None:
         return
     features = count(model.n_features_in_, "feature") if hashing is None else hashing_in_words(hashing)
@@ -271,7 +267,7 @@ def suggestions(run: Run) -> list[tuple[str, str]]:
 
 def _better_settings(run: Run) -> list[tuple[str, str]]:
     model, train, test = run.model, run.train, run.test
-    hashing = None if is_kernel(model) else hashing_audit(model, rows_of(model, mirrored=False), 10)
+    hashing = hashing_audit(model, rows_of(model, mirrored=False), 10)
     if hashing and hashing["features_sharing"] > CROWDED * hashing["features"]:
         more = min(31, hashing["bits"] + 2)
         return [(f"{run.again('hash_bits')} --hash-bits {more}", "many features share a column: give them more")]

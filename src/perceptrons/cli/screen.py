@@ -5,7 +5,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console
@@ -55,9 +54,7 @@ class Waiting:
             self._status.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._status is not None:
             self._status.stop()
 
@@ -77,6 +74,11 @@ def bar(share: float, width: int, console: Console) -> str:
         return "#" * max(round(share * width), int(share > 0))
     eighths = max(round(share * width * 8), int(share > 0))
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
+
+
+def bar_between(value: float, low: float, high: float, width: int, console: Console, least: float = 0.1) -> str:
+    """A bar for a value among others, so that the lowest still has a share."""
+    return bar(1.0 if high == low else least + (1 - least) * (value - low) / (high - low), width, console)
 
 
 def visible(text: str) -> str:

@@ -14,7 +14,7 @@ from perceptrons.cli.parameters import grid_of, model_to_tune
 from perceptrons.cli.screen import (
     Waiting,
     as_json,
-    bar,
+    bar_between,
     count,
     grid,
     heading,
@@ -97,7 +97,6 @@ def summary(found: "Recipe") -> dict[str, Any]:
 
 def show(found: "Recipe", table: "Table", output: Path | None, console: "Console") -> None:
     """The report for people."""
-    from perceptrons.selection.seal import RERUN
     from perceptrons.selection.search import named
     from perceptrons.theory.scales import scaler_for
 
@@ -113,30 +112,8 @@ def show(found: "Recipe", table: "Table", output: Path | None, console: "Console
         console.print(heading(f"The best setting, epoch by epoch: {named(found.best)}"), _curve(found, console))
     again = "train and development examples together" if found.retrained else "the train examples"
     console.print(f"\nLearned with it from {again}.", markup=False)
-    if found.test_score is None:
-        console.print("There was no test: the development figure is of the best of several, and flatters.")
-    else:
-        assert found.test_interval is not None
-        low, high, level, _ = found.test_interval
-        score, least, most = (_figure(value, found.metric) for value in (found.test_score, low, high))
-        opened = ", opened once" * (found.looks == 1)
-        console.print(
-            f"Test {found.metric} {score}, with {level:.0%} confidence from {least} to {most} "
-            f"({count(sizes['test'], 'example')}{opened})",
-            markup=False,
-            style="bold",
-        )
-    if found.twice:
-        console.print(
-            f"{found.twice:,} of the test examples are also among those learned from or chosen by.", style="yellow"
-        )
-    if found.rerun:
-        console.print(RERUN)
-    if found.looks > 1:
-        console.print(
-            f"Forced: these test examples were looked at {found.looks} times by now, so that the figure may flatter. "
-            "The model says so too.", style="yellow",
-        )  # fmt: skip
+    for line, style in _outcome(found):
+        console.print(line, markup=False, style=style)
     if scaler_for(table.X, found.model) is not None:
         console.print(
             "The features differ widely in scale: scaling them may help, more than any setting.", style="yellow"
@@ -147,6 +124,27 @@ def show(found: "Recipe", table: "Table", output: Path | None, console: "Console
         show_suggestions([(again, "what the model looks at")], console)
 
 
+def _outcome(found: "Recipe") -> Iterator[tuple[str, str | None]]:
+    """What the test says, and what weakens it."""
+    from perceptrons.selection.seal import RERUN
+
+    if found.test_score is None or found.test_interval is None:
+        yield "There was no test: the development figure is of the best of several, and flatters.", None
+    else:
+        low, high, level, _ = found.test_interval
+        score, least, most = (_figure(value, found.metric) for value in (found.test_score, low, high))
+        tested = f"{count(found.sizes['test'], 'example')}{', opened once' * (found.looks == 1)}"
+        sure = f"with {level:.0%} confidence from {least} to {most}"
+        yield f"Test {found.metric} {score}, {sure} ({tested})", "bold"
+    if found.twice:
+        yield f"{found.twice:,} of the test examples are also among those learned from or chosen by.", "yellow"
+    if found.rerun:
+        yield RERUN, None
+    if found.looks > 1:
+        forced = f"Forced: these test examples were looked at {found.looks} times by now"
+        yield f"{forced}, so that the figure may flatter. The model says so too.", "yellow"
+
+
 def _settings(found: "Recipe", console: "Console") -> Any:
     from perceptrons.selection.search import named
 
@@ -154,10 +152,10 @@ def _settings(found: "Recipe", console: "Console") -> Any:
     low, high = rows[-1].score, rows[0].score
     table = grid(("", "left"), (found.metric, "right"), ("", "left"), ("seconds", "right"))
     for setting in rows[:SHOWN]:
-        share = 1.0 if high == low else 0.1 + 0.9 * (setting.score - low) / (high - low)
         name = plain(named(setting), max(12, min(44, console.width - 36)))
-        cells = [name, _figure(setting.score, found.metric, 2), bar(share, WIDEST // 2, console)]
-        table.row(*cells, f"{setting.seconds:.2f}", style="bold" if setting is found.best else None)
+        length = bar_between(setting.score, low, high, WIDEST // 2, console)
+        cells = [name, _figure(setting.score, found.metric, 2), length, f"{setting.seconds:.2f}"]
+        table.row(*cells, style="bold" if setting is found.best else None)
     if len(rows) > SHOWN:
         table.row(f"and {len(rows) - SHOWN} more (--json has all)", "", "", "")
     return table
@@ -168,13 +166,9 @@ def _curve(found: "Recipe", console: "Console") -> Any:
     low, high = min(curve), max(curve)
     table = grid(("epoch", "right"), (found.metric, "right"), ("", "left"))
     for place in sorted({*shown_epochs(len(curve)), min(best, len(curve) - 1)}):
-        share = 1.0 if high == low else 0.05 + 0.95 * (curve[place] - low) / (high - low)
-        table.row(
-            f"{place + 1}",
-            _figure(curve[place], found.metric, 2),
-            bar(share, WIDEST, console),
-            style="bold" if place == best else None,
-        )
+        length = bar_between(curve[place], low, high, WIDEST, console, least=0.05)
+        cells = [f"{place + 1}", _figure(curve[place], found.metric, 2), length]
+        table.row(*cells, style="bold" if place == best else None)
     return table
 
 

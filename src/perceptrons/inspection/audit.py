@@ -13,9 +13,9 @@ SHOWN = 20  # features that were never updated, by name
 
 
 def hashing_audit(model: Any, rows: list[Row], top: int) -> dict[str, Any] | None:
-    """How features share columns, and the heaviest columns that are shared; None if columns are not hashed."""
+    """How features share columns, and the heaviest columns that are shared; None if no weights are of hashed ones."""
     columns = getattr(model, "columns_", None)
-    if columns is None or columns.bits is None:
+    if columns is None or columns.bits is None or hasattr(model, "kernel"):
         return None
     weights = np.array([row.weights for row in rows])
     found = {"bits": columns.bits, "signed": columns.signed, **columns.audit(weights, top)}

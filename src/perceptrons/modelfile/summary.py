@@ -21,22 +21,29 @@ def facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
     """What a model is and has seen."""
     return {
         "kind": type(model).__name__,
+        **training_facts(model),
+        "several_labels": several_labels(model),
+        "feature_names": listed_names(model),
+        "examples_seen": model.t_,
+        "n_mistakes": model.n_mistakes_,
+        "recipe": getattr(model, "recipe_", None),
+        "never_updated": never_updated(model),
+    }
+
+
+def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
+    """What a model learned from, with which settings, and why it stopped."""
+    return {
+        "source": getattr(model, "source_", None),
         "parameters": model.get_params(),
         **(kernel_facts(model) if isinstance(model, KernelPerceptron) else {}),
         "classes": model.classes_.tolist(),
-        "several_labels": several_labels(model),
         "n_features": model.n_features_in_,
-        "feature_names": listed_names(model),
-        "source": getattr(model, "source_", None),
-        "examples_seen": model.t_,
-        "updates": model.n_updates_,
-        "n_mistakes": model.n_mistakes_,
         "epochs": model.n_iter_,
+        "updates": model.n_updates_,
         "mistakes": model.mistakes_.tolist(),
         "stop_reason": model.stop_reason_ or None,
         "why": why_it_stopped(model),
-        "recipe": getattr(model, "recipe_", None),
-        "never_updated": never_updated(model),
     }
 
 

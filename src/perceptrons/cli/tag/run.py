@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.cli.errors import refusing
 from perceptrons.cli.evaluate import MANY, show_classes, show_confusion, show_confusions
 from perceptrons.cli.options import TAGGER_RULE, command_text
-from perceptrons.cli.run import mistakes
+from perceptrons.cli.run import mistakes, stopped
 from perceptrons.cli.screen import count, grid, heading, listed, percent, plain, show_suggestions
 from perceptrons.inspection.evaluation import beside
-from perceptrons.inspection.wording import settings, why_it_stopped
+from perceptrons.inspection.wording import settings
 from perceptrons.sequence.phrases import PhraseCounts, PhraseScores
 from perceptrons.sequence.quality import TaggerQuality, measure_tagger
 from perceptrons.sequence.summary import facts
@@ -73,7 +73,7 @@ def show(run: Run, console: "Console") -> None:
     tagger, labels = run.tagger, run.tagger.classes_.tolist()
     console.print(f"{run.corpus.file.path}\n{run.split}", markup=False)
     if run.healed is not None:
-        console.print(what_was_done(run.healed), markup=False)
+        console.print(run.healed.in_words(), markup=False)
     console.print(
         f"It sees {listed(run.corpus.names)} ({count(tagger.n_features_in_, 'feature')}) and learns "
         f"{run.corpus.label_name}: {count(len(labels), 'label')} ({listed(labels, 4)})",
@@ -85,24 +85,13 @@ def show(run: Run, console: "Console") -> None:
         console.print(f"Settings: {changed}", markup=False)
     console.print(heading("Sentences with a mistake while learning"), mistakes(tagger, console))
     seconds = sum(row["seconds"] for row in tagger.history_)
-    console.print(
-        f"\nStopped after {count(tagger.n_iter_, 'epoch')} in {seconds:.2f} s. {why_it_stopped(tagger)}", markup=False
-    )
+    console.print(f"\n{stopped(tagger, seconds)}", markup=False)
     console.print(f"Training accuracy {percent(run.training.quality.accuracy, 2)}", markup=False)
     if run.test is not None:
         show_quality(run.test, console, title="Test accuracy")
     if run.asked.output is not None:
         console.print(f"\nSaved as {run.asked.output}", markup=False, soft_wrap=True)
     show_suggestions(suggestions(run), console)
-
-
-def what_was_done(healed: "Healed") -> str:
-    """About labels that are not allowed where they stand."""
-    if healed.skipped:
-        return f"Skipped {count(healed.skipped, 'sentence')}, labels not allowed in that order"
-    if healed.repaired:
-        return f"Repaired {count(healed.repaired, 'label')}, not allowed in that order"
-    return "All labels are allowed in their order: nothing to skip or repair"
 
 
 def suggestions(run: Run) -> list[tuple[str, str]]:
