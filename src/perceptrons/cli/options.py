@@ -182,7 +182,7 @@ TaggerCombine = one_of("TaggerCombine", "average", "last")
 TaggerStep = one_of("TaggerStep", "constant", "pa1")
 TaggerCost = one_of("TaggerCost", "hamming")
 Scheme = one_of("Scheme", "bio", "bioes")
-OnBadLabel = one_of("OnBadLabel", "raise", "skip", "repair")
+OnBadLabel = StrEnum("OnBadLabel", {"refuse": "raise", "skip": "skip", "repair": "repair"})
 Demo = one_of("Demo", "too-correct", "copied-features")
 
 OPTIONS: dict[str, Option] = {
