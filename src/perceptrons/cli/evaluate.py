@@ -7,10 +7,11 @@ from perceptrons.cli.files import load_model
 from perceptrons.cli.inputs import for_machines, measured_blocks, no_example, opened, say_skipped
 from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import as_json, count, grid, heading, listed, percent, plain, screen
-from perceptrons.inspection.evaluation import Quality, beside, several_labels
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from perceptrons.inspection.evaluation import Quality
 
 MANY = 20  # classes; above this many the tables show the worst
 
@@ -21,6 +22,8 @@ def evaluate(asked: Any) -> None:
 
     Data of any size are read block by block, in the way the model learned.
     """
+    from perceptrons.inspection.evaluation import beside, several_labels
+
     data = asked.files
     model = load_model(asked.model, instead="evaluate")
     name = ", ".join(str(path) for path in data[:3]) + ", ..." * (len(data) > 3)
@@ -54,7 +57,7 @@ def evaluate(asked: Any) -> None:
     show_confusion(quality, console)
 
 
-def refuse_strange(quality: Quality, about: object, thing: str, option: str) -> None:
+def refuse_strange(quality: "Quality", about: object, thing: str, option: str) -> None:
     """Refuse data none of whose labels the model knows: it would be the wrong column."""
     if quality.n_unknown == quality.total:
         known = listed(quality.labels[: quality.known], 3)
@@ -64,7 +67,7 @@ def refuse_strange(quality: Quality, about: object, thing: str, option: str) -> 
         )
 
 
-def show_classes(quality: Quality, console: "Console", thing: str = "class") -> None:
+def show_classes(quality: "Quality", console: "Console", thing: str = "class") -> None:
     """Precision, recall, F1 and count; of very many classes those with the lowest F1. thing: how to call a class."""
     rows = quality.by_class()
     title = f"By {thing}"
@@ -79,7 +82,7 @@ def show_classes(quality: Quality, console: "Console", thing: str = "class") -> 
     console.print(heading(title), table)
 
 
-def show_confusion(quality: Quality, console: "Console", thing: str = "class") -> None:
+def show_confusion(quality: "Quality", console: "Console", thing: str = "class") -> None:
     """The confusion matrix if it fits, else the most frequent confusions."""
     none = "." if console.options.ascii_only else "·"
     cells = [[f"{number:,}" if number else none for number in row] for row in quality.confusion.tolist()]
@@ -93,7 +96,7 @@ def show_confusion(quality: Quality, console: "Console", thing: str = "class") -
     show_confusions(quality, console)
 
 
-def show_confusions(quality: Quality, console: "Console", at_most: int = 10) -> None:
+def show_confusions(quality: "Quality", console: "Console", at_most: int = 10) -> None:
     """The most frequent confusions."""
     pairs = quality.confusions()
     table = grid(("true", "left"), ("taken for", "left"), ("times", "right"))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError, refusing_data, refusing_to_open
 from perceptrons.cli.screen import count, plain, say
-from perceptrons.inspection.evaluation import Quality, measure_blocks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from perceptrons.data import Table
     from perceptrons.data.block import Block
     from perceptrons.data.reader import Reader
+    from perceptrons.inspection.evaluation import Quality
 
 STDIN = Path("-")
 SHARE = 0.2  # of the examples, held out as a test set
@@ -70,8 +70,10 @@ def check_files(files: Sequence[Path]) -> None:
                 raise PermissionError(errno.EACCES, "permission denied")
 
 
-def measured_blocks(model: "AnyModel", blocks: Iterable["Block"]) -> Quality | None:
+def measured_blocks(model: "AnyModel", blocks: Iterable["Block"]) -> "Quality | None":
     """How good a model is on what is read block by block; None if there is nothing."""
+    from perceptrons.inspection.evaluation import measure_blocks
+
     with refusing_data():
         return measure_blocks(model, blocks)
 

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data
 from perceptrons.cli.files import is_kernel, is_tagger, load_any
 from perceptrons.cli.inputs import no_example, opened
@@ -23,20 +21,17 @@ from perceptrons.cli.screen import (
     show_rows,
     signed,
 )
-from perceptrons.inspection.audit import hashing_audit
-from perceptrons.inspection.evaluation import BINS, columns_matched, histogram, several_labels
-from perceptrons.inspection.names import ColumnNames, name_of, names_in_files
-from perceptrons.inspection.weights import ScaledWeights, rows_of
 from perceptrons.inspection.wording import NOT_PROBABILITIES
 
 if TYPE_CHECKING:
+    import numpy as np
     from rich.console import Console
 
     from perceptrons import SequencePerceptron
     from perceptrons.cli.files import AnyModel
     from perceptrons.data.sample import Sample
     from perceptrons.inspection.explanation import Explanation
-    from perceptrons.inspection.weights import Row
+    from perceptrons.inspection.weights import Row, ScaledWeights
 
 SHOWN_ROWS = 20
 SHARING = 5  # features of a shared column
@@ -53,6 +48,10 @@ def inspect(asked: Any) -> None:
     Of a model with a kernel, its support examples with the largest coefficients; of a tagger, also its transitions.
     With data: whether weights can be compared, how undivided votes are, and why one example is answered as it is.
     """
+    from perceptrons.inspection.audit import hashing_audit
+    from perceptrons.inspection.evaluation import several_labels
+    from perceptrons.inspection.weights import rows_of
+
     model, top, label = load_any(asked.model), asked.top, asked.label
     _check_data(model, asked)
     if is_tagger(model):
@@ -104,6 +103,8 @@ def _check_data(model: "AnyModel | SequencePerceptron", asked: Any) -> None:
 
 
 def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Console") -> None:
+    from perceptrons.inspection.names import names_in_files
+
     kind = "averaged weights, which stand for the votes here" if model.combine == "vote" else f"{model.combine} weights"
     if len(rows) == 1:
         console.print(heading(f"Most telling for {rows[0].title()} ({kind}; bias {rows[0].bias:+.3g})"))
@@ -155,12 +156,14 @@ class Found(NamedTuple):
 
     asked: Any
     sample: "Sample"
-    scales: ScaledWeights
-    shares: np.ndarray | None  # of every example the share of the votes that its winner has
+    scales: "ScaledWeights"
+    shares: "np.ndarray | None"  # of every example the share of the votes that its winner has
     example: "Explanation | None"
 
     def to_dict(self, n: int) -> dict[str, Any]:
         """For JSON."""
+        from perceptrons.inspection.evaluation import histogram
+
         example, votes = None, None
         if self.example is not None:
             example = {"number": self.asked.example, "line": self.sample.one[1], **self.example.to_dict()}
@@ -176,6 +179,9 @@ class Found(NamedTuple):
 def on_data(model: "AnyModel", asked: Any) -> Found:
     """Read data and ask what they say."""
     from perceptrons.data.sample import first_examples
+    from perceptrons.inspection.evaluation import columns_matched
+    from perceptrons.inspection.names import names_in_files
+    from perceptrons.inspection.weights import ScaledWeights, rows_of
     from perceptrons.theory.scales import largest_values, scaler_for, scales
 
     reader = opened(asked.data, asked, like=model, need_labels=False)
@@ -199,6 +205,7 @@ def on_data(model: "AnyModel", asked: Any) -> Found:
 
 def _named(model: "AnyModel", explanation: "Explanation") -> "Explanation":
     """Features, or support examples, called as commands do: by numbers from 1 where they have no names."""
+    from perceptrons.inspection.names import ColumnNames, name_of, names_in_files
     from perceptrons.kernel.summary import support_names
 
     names = support_names(model) if is_kernel(model) else names_in_files(model)
@@ -220,7 +227,7 @@ def _show_found(found: Found, model: "AnyModel", n: int, console: "Console") -> 
         console.print(str(found.example), markup=False, soft_wrap=True)
 
 
-def _show_scales(scales: ScaledWeights, model: "AnyModel", n: int, console: "Console") -> None:
+def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "Console") -> None:
     """Whether weights can be compared, and those that can."""
     ends = scales.extremes()
     if scales.scaler is not None and getattr(model, "kernel", "") != "cosine":
@@ -249,8 +256,10 @@ def _show_scales(scales: ScaledWeights, model: "AnyModel", n: int, console: "Con
     console.print("The product says what a usual change of the feature does: it can be compared.", style="dim")
 
 
-def _show_votes(shares: np.ndarray, console: "Console") -> None:
+def _show_votes(shares: "np.ndarray", console: "Console") -> None:
     """How undivided the votes are."""
+    from perceptrons.inspection.evaluation import BINS, histogram
+
     console.print(heading(f"Share of the votes that the winner has: {percent(float(shares.mean()))} in the mean"))
     counts = histogram(shares).tolist()
     table = grid(("share", "right"), ("examples", "right"), ("", "left"))

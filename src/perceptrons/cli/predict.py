@@ -12,7 +12,6 @@ from perceptrons.cli.files import check_output, load_model
 from perceptrons.cli.inputs import STDIN, opened, say_skipped
 from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import label_word
-from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
@@ -72,6 +71,8 @@ def write_answers(model: "AnyModel", records: Iterable[Any], out: IO[str], score
 
     A record that was skipped has an empty label, in JSON its line and the reason.
     """
+    from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
+
     classes = model.classes_.tolist()
     words = [label_word(label) for label in classes]
     several = several_labels(model)

@@ -10,8 +10,6 @@ from perceptrons.cli.files import check_output, load_model, save_text
 from perceptrons.cli.inputs import STDIN, check_seconds, no_example, opened, say_skipped
 from perceptrons.cli.options import READING, command_text, takes
 from perceptrons.cli.screen import Waiting, visible
-from perceptrons.inspection.evaluation import several_labels
-from perceptrons.inspection.names import names_as_files
 
 AGAIN = (
     *READING, "features", "image_shape", "no_images", "title", "max_seconds:page", "max_examples",
@@ -24,6 +22,9 @@ def report(asked: Any) -> None:
 
     The page is one HTML file with everything inside. Best give data that the model has not learned from.
     """
+    from perceptrons.inspection.evaluation import several_labels
+    from perceptrons.inspection.names import names_as_files
+
     model, data, output = asked.model, asked.files, asked.output
     check_seconds(asked.max_seconds)
     check_output(output, model, *data)

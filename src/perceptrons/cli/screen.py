@@ -5,19 +5,21 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from perceptrons.inspection.names import Names
-from perceptrons.inspection.weights import Row, Weight, top
 from perceptrons.inspection.wording import count as count
 from perceptrons.inspection.wording import in_percent as percent
 from perceptrons.inspection.wording import listed as listed
 from perceptrons.inspection.wording import short
+
+if TYPE_CHECKING:
+    from perceptrons.inspection.names import Names
+    from perceptrons.inspection.weights import Row, Weight
 
 __all__ = ["count", "listed", "percent"]
 
@@ -164,10 +166,12 @@ def grid(*columns: tuple[str, str]) -> Grid:
 
 
 def show_rows(
-    rows: list[Row], names: Names, n: int, at_most: int, console: Console,
+    rows: list["Row"], names: "Names", n: int, at_most: int, console: Console,
     titles: tuple[str, str] = ("feature", "weight"), where_more: str = "",
 ) -> None:  # fmt: skip
     """The top weights for people: of one row with bars, of several a line for each. names: what they are of."""
+    from perceptrons.inspection.weights import top
+
     tops = [top(row, names, n) for row in rows[:at_most]]
     console.print(_bars(rows[0], tops[0], titles, console) if len(rows) == 1 else _lines(rows, tops, console))
     if len(rows) > at_most:
@@ -176,7 +180,7 @@ def show_rows(
         console.print(f"and {more} more{where_more}", style="dim")
 
 
-def _bars(row: Row, weights: list[Weight], titles: tuple[str, str], console: Console) -> Table:
+def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console: Console) -> Table:
     """A line per weight with a bar and a word on which class it speaks for."""
     positive = plain(row.classes[-1])
     negative = f"against {positive}" if row.other is None else f"for {plain(row.other)}"
@@ -188,7 +192,7 @@ def _bars(row: Row, weights: list[Weight], titles: tuple[str, str], console: Con
     return table
 
 
-def _lines(rows: list[Row], tops: list[list[Weight]], console: Console) -> Table:
+def _lines(rows: list["Row"], tops: list[list["Weight"]], console: Console) -> Table:
     """A line per row: its top weights, as many as fit."""
     lines = [(row.title(16), weights) for row, weights in zip(rows, tops, strict=False)]  # rows beyond are left out
     room = console.width - max(len(title) for title, _ in lines)

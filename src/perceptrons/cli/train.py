@@ -23,7 +23,6 @@ from perceptrons.cli.inputs import (
 from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
 from perceptrons.cli.parameters import check_kernel, file_of, name_classes, named_classes, need_classes, new_model
 from perceptrons.cli.screen import Waiting, as_json, screen
-from perceptrons.inspection.evaluation import Quality, answers, measure
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from perceptrons.data import Table
     from perceptrons.data.held_out import Split
     from perceptrons.data.reader import Reader
+    from perceptrons.inspection.evaluation import Quality
 
 AGAIN = ("example", "format", "test", "test_share", *READING, *RULE, *OF_KERNELS, *STOPPING, "classes", *CLUSTERS,
          "in_memory", "no_shuffle", "no_intercept", "seed")  # fmt: skip
@@ -228,9 +228,11 @@ def _fit_resumably(model: "AnyModel", table: "Table", asked: Any, reader: "Reade
     return checkpoint
 
 
-def _measured(model: "AnyModel", table: "Table | None") -> Quality | None:
+def _measured(model: "AnyModel", table: "Table | None") -> "Quality | None":
     if table is None:
         return None
+    from perceptrons.inspection.evaluation import answers, measure
+
     with refusing(ValueError):
         return measure(model.classes_, table.y, answers(model, table.X))
 
