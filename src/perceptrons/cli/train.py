@@ -289,7 +289,7 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
 def _on_cluster(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     from perceptrons.cli import cluster
     from perceptrons.cli.progress import MixingWatch, SpokenCheckpoint
-    from perceptrons.distributed.rows import check as check_model
+    from perceptrons.distributed.linear_shards import check as check_model
 
     cluster.check(files, asked)
     need_classes(model, asked)
