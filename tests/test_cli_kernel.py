@@ -11,7 +11,7 @@ import perceptrons
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.cli import main
 from perceptrons.cli.options import Kernel, OnFull
-from perceptrons.cli.train import LINEAR_ONLY
+from perceptrons.cli.parameters import LINEAR_ONLY
 from perceptrons.kernel.choices import DOMAINS
 from perceptrons.kernel.kernels import NAMES as KERNELS
 from perceptrons.training.parameters import Words

@@ -9,9 +9,9 @@ import pytest
 import perceptrons
 from perceptrons import Perceptron
 from perceptrons.cli import main
-from perceptrons.cli.weights import heaviest
 from perceptrons.data import stream
 from perceptrons.features import Columns, HashedText
+from perceptrons.inspection.weights import heaviest
 from tests.streams import write_files
 
 MODELS = {

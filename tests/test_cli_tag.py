@@ -14,10 +14,9 @@ import pytest
 
 import perceptrons
 from perceptrons import FeatureTemplates, SequencePerceptron
-from perceptrons.cli.tag.corpus import MANY
-from perceptrons.cli.tag.options import ColumnFormat
-from perceptrons.cli.tag.templates import SETS
-from perceptrons.cli.tag.train import OF_A_NEW_ONE, Combine, Cost, Scheme, Step
+from perceptrons.cli.options import ColumnFormat, Scheme, TaggerCombine, TaggerCost, TaggerStep
+from perceptrons.cli.tag.corpus import MANY, SETS
+from perceptrons.cli.tag.train import OF_A_NEW_ONE
 from perceptrons.data.conll import FORMATS
 from perceptrons.sequence.choices import DOMAINS
 from perceptrons.training.epochs import hold_out
@@ -80,7 +79,7 @@ def test_options_give_the_weights_that_python_gives(run, folder, made, tmp_path,
 
 
 def test_words_that_options_know_are_those_of_the_library():
-    for name, kind in {"combine": Combine, "step": Step, "allowed": Scheme, "cost": Cost}.items():
+    for name, kind in {"combine": TaggerCombine, "step": TaggerStep, "allowed": Scheme, "cost": TaggerCost}.items():
         assert Words(tuple(kind)) in DOMAINS[name]
     assert tuple(ColumnFormat) == FORMATS
     assert set(OF_A_NEW_ONE) <= DOMAINS.keys()

@@ -17,9 +17,9 @@ from sklearn.datasets import dump_svmlight_file, load_iris
 
 from perceptrons import theory
 from perceptrons.cli import main
-from perceptrons.cli.diagnose import above, times
 from perceptrons.theory.bounds import mistake_bound
 from perceptrons.theory.certificate import Certificate
+from perceptrons.theory.diagnosis_in_words import rounded_up, times
 
 PROGRAM = [sys.executable, "-c", "import sys; from perceptrons.cli import main; sys.exit(main())"]
 CHECKER = Path(__file__).parent.parent / "tools" / "check_certificate.py"
@@ -438,7 +438,7 @@ def test_labels_that_are_no_markup_and_no_control_characters_reach_the_screen(to
 
 
 def test_large_bounds_are_rounded_up_and_never_too_large_to_be_shown():
-    assert [above(number) for number in (7, 999_999_999, 10**9, 10**9 + 1, 9995 * 10**20, 10**900 + 1)] == [
+    assert [rounded_up(number) for number in (7, 999_999_999, 10**9, 10**9 + 1, 9995 * 10**20, 10**900 + 1)] == [
         "7", "999,999,999", "1.00e9", "1.01e9", "1.00e24", "1.01e900",
     ]  # fmt: skip
     assert [times(ratio) for ratio in (1.52, 12.4, 58_488.3, Fraction(10**700, 3))] == [

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 import perceptrons
 from perceptrons.cli import main
-from perceptrons.cli.inputs import held_out
 from perceptrons.data import stream
+from perceptrons.data.held_out import held_out
 from perceptrons.report.reproduce_section import as_command
 from perceptrons.training.matrices import widened
 from tests.doors import accuracies, check_doors, records, rows_of, scores_by_command, trained, write

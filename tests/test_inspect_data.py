@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -127,7 +128,7 @@ def test_columns_without_names_are_called_by_their_numbers(run, folder, model, f
 
 
 def test_examples_beyond_the_sample_are_found_all_the_same(run, folder, monkeypatch):
-    monkeypatch.setattr("perceptrons.cli.ondata.SAMPLE", 10)
+    monkeypatch.setattr(sys.modules["perceptrons.cli.inspect"], "SAMPLE", 10)
     found = on_data(run, folder, "points.model", "part-0.svm", "--example", 15)
     assert (found["examples"], found["more_examples"], found["example"]["number"]) == (10, True, 15)
     out = run("inspect", folder / "points.model", "--data", folder / "part-0.svm")[1]

@@ -4,9 +4,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError
+from perceptrons.cli.inputs import check_seconds
 from perceptrons.cli.options import READING, takes
-from perceptrons.cli.screen import as_json, bar, grid, heading, percent, plain, say, screen
-from perceptrons.cli.selecting import (
+from perceptrons.cli.screen import as_json, bar_between, grid, heading, percent, plain, say, screen
+from perceptrons.cli.tune import (
+    SPLITTING,
     check_split,
     in_words,
     ledger_file,
@@ -14,7 +16,6 @@ from perceptrons.cli.selecting import (
     read_examples,
     refusing_what_is_wrong,
 )
-from perceptrons.cli.tune import SPLITTING
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,8 +44,7 @@ def compare(asked: Any) -> None:
     if not asked.data:
         raise BadInputError("Nothing to compare on: give DATA, or --demo too-correct or copied-features.")
     check_split(asked, dev=(None, asked.dev_share), test=(asked.test, asked.test_share))
-    if asked.max_seconds is not None and not asked.max_seconds > 0:
-        raise BadInputError(f"--max-seconds {asked.max_seconds:g}: give a number above 0.")
+    check_seconds(asked.max_seconds)
     from perceptrons.selection import compare as compared
 
     names = _names(asked.learner)
@@ -97,10 +97,10 @@ def show(found: "Compared", table: "Table", console: "Console") -> None:
     )  # fmt: skip
     low, high = found.rows[-1].score, found.best.score
     for row in found.rows:
-        share = 1.0 if high == low else 0.1 + 0.9 * (row.score - low) / (high - low)
+        length = bar_between(row.score, low, high, WIDEST, console)
         interval = f"{percent(row.interval.low)} to {percent(row.interval.high)}"
         lines.row(
-            plain(row.what, 24), percent(row.score, 2), bar(share, WIDEST, console), interval, found.p_in_words(row),
+            plain(row.what, 24), percent(row.score, 2), length, interval, found.p_in_words(row),
             "yes" if row.probabilistic else "no", style=None if row.family == "perceptron" else "dim",
         )  # fmt: skip
     console.print(lines)

@@ -3,15 +3,15 @@
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.files import load_model, several_labels
-from perceptrons.cli.inputs import blocks_of, for_machines, opened, say_skipped
+from perceptrons.cli.files import load_model
+from perceptrons.cli.inputs import for_machines, measured_blocks, no_example, opened, say_skipped
 from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import as_json, count, grid, heading, listed, percent, plain, screen
-from perceptrons.cli.train import measured_blocks
-from perceptrons.inspection.evaluation import Quality, beside
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from perceptrons.inspection.evaluation import Quality
 
 MANY = 20  # classes; above this many the tables show the worst
 
@@ -22,6 +22,8 @@ def evaluate(asked: Any) -> None:
 
     Data of any size are read block by block, in the way the model learned.
     """
+    from perceptrons.inspection.evaluation import beside, several_labels
+
     data = asked.files
     model = load_model(asked.model, instead="evaluate")
     name = ", ".join(str(path) for path in data[:3]) + ", ..." * (len(data) > 3)
@@ -31,38 +33,41 @@ def evaluate(asked: Any) -> None:
             "evaluate it in Python, with score or scikit-learn's metrics."
         )
     reader = opened(data, asked, like=model)
-    quality = measured_blocks(model, blocks_of(reader))
+    quality = measured_blocks(model, reader)
     say_skipped(reader)
     if quality is None:
-        raise BadInputError(f"{reader.files[0]}: there is no example in it: give a line for each.")
-    unknown = quality.labels[quality.known :]
-    strange = int(quality.confusion[quality.known :].sum())
-    if strange == quality.total:
-        raise BadInputError(
-            f"{name}: none of its labels ({listed(unknown, 3)}) is a class of the model "
-            f"({listed(quality.labels[: quality.known], 3)}): name the right column with --label-column."
-        )
+        raise no_example(reader.files[0])
+    refuse_strange(quality, name, "class of the model", "--label-column")
     if asked.json:
         content = {
             "model": str(asked.model), "data": for_machines(data),
             "examples": quality.total, "right": quality.right,
             "accuracy": quality.accuracy, "commonest_class_share": quality.commonest[1], "by_class": quality.by_class(),
-            "labels": quality.labels, "unknown_labels": unknown, "confusion": quality.confusion.tolist(),
+            "labels": quality.labels, "unknown_labels": quality.unknown, "confusion": quality.confusion.tolist(),
             "skipped": reader.skipped, "complaints": reader.complaints, "notices": reader.notices,
         }  # fmt: skip
         print(as_json(content), end="")
         return
     console = screen()
     console.print(f"Accuracy {percent(quality.accuracy)} ({beside(quality)})", markup=False)
-    if strange:
-        console.print(
-            f"{count(strange, 'example')} with labels that the model does not know: {listed(unknown, 5)}", markup=False
-        )
+    if quality.n_unknown:
+        strange = f"{count(quality.n_unknown, 'example')} with labels that the model does not know"
+        console.print(f"{strange}: {listed(quality.unknown, 5)}", markup=False)
     show_classes(quality, console)
     show_confusion(quality, console)
 
 
-def show_classes(quality: Quality, console: "Console", thing: str = "class") -> None:
+def refuse_strange(quality: "Quality", about: object, thing: str, option: str) -> None:
+    """Refuse data none of whose labels the model knows: it would be the wrong column."""
+    if quality.n_unknown == quality.total:
+        known = listed(quality.labels[: quality.known], 3)
+        raise BadInputError(
+            f"{about}: none of its labels ({listed(quality.unknown, 3)}) is a {thing} ({known}): "
+            f"name the right column with {option}."
+        )
+
+
+def show_classes(quality: "Quality", console: "Console", thing: str = "class") -> None:
     """Precision, recall, F1 and count; of very many classes those with the lowest F1. thing: how to call a class."""
     rows = quality.by_class()
     title = f"By {thing}"
@@ -77,7 +82,7 @@ def show_classes(quality: Quality, console: "Console", thing: str = "class") -> 
     console.print(heading(title), table)
 
 
-def show_confusion(quality: Quality, console: "Console", thing: str = "class") -> None:
+def show_confusion(quality: "Quality", console: "Console", thing: str = "class") -> None:
     """The confusion matrix if it fits, else the most frequent confusions."""
     none = "." if console.options.ascii_only else "·"
     cells = [[f"{number:,}" if number else none for number in row] for row in quality.confusion.tolist()]
@@ -91,7 +96,7 @@ def show_confusion(quality: Quality, console: "Console", thing: str = "class") -
     show_confusions(quality, console)
 
 
-def show_confusions(quality: Quality, console: "Console", at_most: int = 10) -> None:
+def show_confusions(quality: "Quality", console: "Console", at_most: int = 10) -> None:
     """The most frequent confusions."""
     pairs = quality.confusions()
     table = grid(("true", "left"), ("taken for", "left"), ("times", "right"))

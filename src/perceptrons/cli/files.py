@@ -3,16 +3,12 @@
 import glob
 import os
 import tempfile
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perceptrons.cli.errors import BadInputError, refusing, refusing_to_open
 
 if TYPE_CHECKING:
-    import numpy as np
     from typing_extensions import TypeIs
 
     from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
@@ -56,6 +52,16 @@ def load_tagger(path: Path, instead: str) -> "SequencePerceptron":
     return model
 
 
+def is_kernel(model: "AnyModel | SequencePerceptron") -> "TypeIs[KernelPerceptron]":
+    """Does the model learn in the space of a kernel?"""
+    return hasattr(model, "kernel")
+
+
+def is_tagger(model: "AnyModel | SequencePerceptron") -> "TypeIs[SequencePerceptron]":
+    """Does the model label the tokens of sentences?"""
+    return hasattr(model, "templates")
+
+
 def save_model(model: "AnyModel | SequencePerceptron", path: Path) -> None:
     from perceptrons import save
 
@@ -73,44 +79,6 @@ def save_bytes(content: bytes, path: Path) -> None:
 
     with refusing_to_open(path):
         write_whole(Path(os.path.realpath(path)), content)
-
-
-def feature_names(model: "AnyModel") -> list[str] | None:
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else list(names)
-
-
-@contextmanager
-def columns_matched() -> Iterator[None]:
-    """Predict without scikit-learn's warning that X has no names: the reader has matched the columns with the model."""
-    with warnings.catch_warnings(), refusing(ValueError):
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        yield
-
-
-def is_kernel(model: "AnyModel | SequencePerceptron") -> "TypeIs[KernelPerceptron]":
-    """Does the model learn in the space of a kernel?"""
-    return hasattr(model, "kernel")
-
-
-def is_tagger(model: "AnyModel | SequencePerceptron") -> "TypeIs[SequencePerceptron]":
-    """Does the model label the tokens of sentences?"""
-    return hasattr(model, "templates")
-
-
-def several_labels(model: "AnyModel") -> bool:
-    """May the model give an example any number of labels?"""
-    return model._learner.form != "single"
-
-
-def scored(model: "AnyModel", X: Any) -> "np.ndarray":
-    with columns_matched():
-        return model.decision_function(X)
-
-
-def winners(model: "AnyModel", scores: "np.ndarray") -> "np.ndarray":
-    """For every example the number of the class that the model predicts; for several labels a flag for each."""
-    return model._winners(scores)
 
 
 def check_output(path: Path | None, *inputs: Path | None) -> None:

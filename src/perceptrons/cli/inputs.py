@@ -2,16 +2,16 @@
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError, refusing_data, refusing_to_open
-from perceptrons.cli.screen import count, percent, plain, say
+from perceptrons.cli.screen import count, plain, say
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perceptrons.data import Table
     from perceptrons.data.reader import Reader
     from perceptrons.data.table import Block
-    from perceptrons.streaming.cache import Cache
+    from perceptrons.inspection.evaluation import Quality
 
 STDIN = Path("-")
 SHARE = 0.2  # of the examples, held out as a test set
@@ -70,15 +70,12 @@ def check_files(files: Sequence[Path]) -> None:
                 raise PermissionError(errno.EACCES, "permission denied")
 
 
-def blocks_of(reader: "Reader") -> Iterator["Block"]:
-    """The reader's blocks; errors become refusals."""
-    blocks = iter(reader)
-    while True:
-        with refusing_data():
-            block = next(blocks, None)
-        if block is None:
-            return
-        yield block
+def measured_blocks(model: "AnyModel", blocks: Iterable["Block"]) -> "Quality | None":
+    """How good a model is on what is read block by block; None if there is nothing."""
+    from perceptrons.inspection.evaluation import measure_blocks
+
+    with refusing_data():
+        return measure_blocks(model, blocks)
 
 
 def whole(reader: "Reader", **more: Any) -> "Table":
@@ -95,10 +92,26 @@ def read_within(reader: "Reader", limit: int | None, said: bool = True) -> "Tabl
     if table is None:
         return None
     if not table.X.shape[0]:
-        raise BadInputError(f"{name_of(reader)}: there is no example in it: give a line for each.")
+        raise no_example(name_of(reader))
     if said:
         say_skipped(reader)
     return table
+
+
+def no_example(about: object) -> BadInputError:
+    return BadInputError(f"{about}: there is no example in it: give a line for each.")
+
+
+def check_seconds(seconds: float | None) -> None:
+    """Refuse a time limit of nothing."""
+    if seconds is not None and not seconds > 0:
+        raise BadInputError(f"--max-seconds {seconds:g}: give a number above 0.")
+
+
+def check_test(asked: Any) -> None:
+    """Refuse two test sets."""
+    if asked.test is not None and asked.test_share is not None:
+        raise BadInputError("--test and --test-share exclude each other: give a test file, or a share to hold out.")
 
 
 def name_of(reader: "Reader | Table") -> str:
@@ -124,113 +137,6 @@ def say_skipped(reader: Any) -> None:
         say(f"{reader.files[0]}: {notice}")
     if reader.skipped:
         say(skipped_in_words(reader))
-
-
-# ---- what is held out as a test set
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What to learn from, what to test on (None: nothing), and a sentence about it."""
-
-    train: Any
-    test: Any
-    said: str
-
-
-def split_whole(table: "Table", share: float, seed: int) -> Parts:
-    """A table, cut by a hash of every example: the same parts as of a stream of the same examples."""
-    import numpy as np
-
-    n = table.X.shape[0]
-    if share == 0:
-        return Parts(table, None, f"All {n:,} to learn from, none held out")
-    aside = held_out(table.X, table.y, share, seed)
-    classes, codes = np.unique(np.asarray(table.y), return_inverse=True)
-    learned = np.bincount(codes[~aside], minlength=len(classes))
-    if not aside.any() or not learned.all():
-        return Parts(table, None, f"All {n:,} to learn from: too few to hold {percent(share, 0)} out as a test")
-    said = f"{n - aside.sum():,} to learn from; {aside.sum():,} held out as a test ({percent(share, 0)}, seed {seed})"
-    return Parts(table.part(np.flatnonzero(~aside)), table.part(np.flatnonzero(aside)), said)
-
-
-def held_out(X: Any, y: Any, share: float, seed: int) -> "np.ndarray":
-    """Which examples are for the test."""
-    from perceptrons.streaming.blocks import held_out_rows
-    from perceptrons.training.labels import read_target
-
-    return held_out_rows(X, read_target(y, X.shape[0]), share, seed)
-
-
-class WithoutTest:
-    """A reader without the examples of the test set, which go to a temporary file as they come: they may be many."""
-
-    def __init__(self, reader: "Reader", share: float, seed: int):
-        self._reader, self._share, self._seed = reader, share, seed
-        self._aside: Cache | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._reader, name)
-
-    def fingerprint(self) -> list[Any]:
-        *files, asked = self._reader.fingerprint()
-        return [*files, [self._share, self._seed], asked]
-
-    def __iter__(self) -> Iterator["Block"]:
-        from perceptrons.streaming.blocks import TrainingBlock as Kept
-        from perceptrons.streaming.cache import ArrayFile, Cache
-        from perceptrons.training.labels import read_target
-
-        self.close()
-        self._aside = Cache(ArrayFile.create())
-        for block in self._reader:
-            aside = held_out(block.X, block.y, self._share, self._seed)
-            if aside.any():
-                part = part_of(block, aside)
-                self._aside.append(Kept(part.X, read_target(part.y, part.X.shape[0]), None))
-            if not aside.all():
-                yield part_of(block, ~aside) if aside.any() else block
-
-    def close(self) -> None:
-        """The temporary file is gone."""
-        if self._aside is not None:
-            self._aside.file.close()
-
-    def test(self, n_features: int) -> Iterator["Block"]:
-        """The examples that were kept aside; read again, if what was learned from came from a cache.
-
-        n_features: of all blocks; the first ones knew fewer.
-        """
-        import numpy as np
-
-        from perceptrons.data.table import Block
-        from perceptrons.training.matrices import widened
-
-        if self._aside is None:
-            for _ in self:
-                pass
-        assert self._aside is not None
-        for kept in self._aside.reading(np.arange(self._aside.n_blocks)):
-            X = widened(kept.X, n_features)
-            yield Block(X, kept.target.codes, kept.target.classes, None, self.files[0], None)
-
-
-@contextmanager
-def without_test(reader: "Reader", share: float, seed: int) -> Iterator[Any]:
-    """The reader, without the examples of the test set if there is to be one."""
-    if not share:
-        yield reader
-        return
-    with closing(WithoutTest(reader, share, seed)) as rest:
-        yield rest
-
-
-def part_of(block: "Block", rows: "np.ndarray") -> "Block":
-    """Only these rows of a block."""
-    X, codes, weight, lines = (
-        None if part is None else part[rows] for part in (block.X, block.codes, block.weight, block.lines)
-    )
-    return block._replace(X=X, codes=codes, weight=weight, lines=lines)
 
 
 # ---- groups

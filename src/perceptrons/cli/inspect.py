@@ -1,78 +1,90 @@
-"""`perceptrons inspect`: what is in a model file, and which weights, or support examples, tell most."""
+"""`perceptrons inspect`: what is in a model file, the weights or support vectors that matter most, and why."""
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perceptrons.cli.columns import (
-    audit,
-    hashing_in_words,
-    listed_names,
-    names_of,
-    shared_in_words,
-    show_collisions,
-    source_in_words,
-)
-from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.files import is_kernel, is_tagger, load_any, several_labels
-from perceptrons.cli.never import never_in_words, never_updated
-from perceptrons.cli.ondata import look_at, show_found
+from perceptrons.cli.errors import BadInputError, refusing, refusing_data
+from perceptrons.cli.files import is_kernel, is_tagger, load_any
+from perceptrons.cli.inputs import no_example, opened
 from perceptrons.cli.options import READING, given, takes, typed
-from perceptrons.cli.screen import as_json, count, grid, heading, listed, plain, screen
-from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
-from perceptrons.cli.tag.inside import inspect_tagger
-from perceptrons.cli.weights import rows_of, show_rows, top_by_row
-from perceptrons.inspection.wording import NOT_PROBABILITIES, apart, settings, tested, why_it_stopped
+from perceptrons.cli.screen import (
+    as_json,
+    bar,
+    count,
+    facts_grid,
+    grid,
+    heading,
+    listed,
+    percent,
+    plain,
+    screen,
+    show_rows,
+    signed,
+)
+from perceptrons.inspection.wording import NOT_PROBABILITIES
 
 if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import Console
+
     from perceptrons import SequencePerceptron
     from perceptrons.cli.files import AnyModel
-    from perceptrons.cli.weights import Row
+    from perceptrons.data.sample import Sample
+    from perceptrons.inspection.explanation import Explanation
+    from perceptrons.inspection.weights import Row, ScaledWeights
 
 SHOWN_ROWS = 20
+SHARING = 5  # features of a shared column
+SAMPLE = 2**16  # examples of --data that are looked at
 MORE = " (--class, --json)"
 CALIBRATE = """For probabilities, in Python, with examples that it has not learned from:
     CalibratedClassifierCV(FrozenEstimator(perceptrons.load(MODEL))).fit(X, y)"""
 
 
-@takes(
-    "model", "top", "label", "data:inspected", "example:number", *READING, "collisions", "json",
-)  # fmt: skip
+@takes("model", "top", "label", "data:inspected", "example:number", *READING, "collisions", "json")
 def inspect(asked: Any) -> None:
     """Show what a model was trained with, what it has seen, why it stopped, and its most telling weights.
 
     Of a model with a kernel, its support examples with the largest coefficients; of a tagger, also its transitions.
     With data: whether weights can be compared, how undivided votes are, and why one example is answered as it is.
     """
+    from perceptrons.inspection.audit import hashing_audit
+    from perceptrons.inspection.evaluation import several_labels
+    from perceptrons.inspection.weights import rows_of
+
     model, top, label = load_any(asked.model), asked.top, asked.label
     _check_data(model, asked)
     if is_tagger(model):
-        inspect_tagger(model, asked.model, top, label, asked.json)
+        inspect_tagger(model, asked)
         return
     mirrored = asked.json or label is not None
     rows = [row for row in rows_of(model, mirrored=mirrored) if label is None or row.is_about(label)]
     if not rows:
         known = listed(model.classes_.tolist())
         raise BadInputError(f"--class {label}: the model has no such class, only {known}.")
-    hashing = None if is_kernel(model) else audit(model, rows, top)
+    hashing = hashing_audit(model, rows, top)
     if asked.collisions and hashing is None:
         raise BadInputError(
             f"{asked.model}: its features are not hashed, so none share a column: leave --collisions out."
         )
-    found = None if not asked.data else look_at(model, asked.data, asked)
+    from perceptrons.modelfile.summary import facts, facts_in_words, most_important
+
+    found = None if not asked.data else on_data(model, asked)
     if asked.json:
-        inside = {"support": top_support(model, rows, top)} if is_kernel(model) else {
-            "weights": top_by_row(model, rows, top)}  # fmt: skip
-        seen = {} if found is None else {"on_data": found.as_json(top)}
-        print(as_json({"model": str(asked.model), **_facts(model), "hashing": hashing, **inside, **seen}), end="")
+        seen = {} if found is None else {"on_data": found.to_dict(top)}
+        inside = {**facts(model), "hashing": hashing, **most_important(model, rows, top)}
+        content = {"model": str(asked.model), **inside, **seen}
+        print(as_json(content), end="")
         return
     console = screen()
-    _show_facts(model, hashing, rows, console)
+    console.print(facts_grid(facts_in_words(model, hashing, rows)))
     if asked.collisions:
         assert hashing is not None
-        show_collisions(hashing, console)
+        _show_collisions(hashing, console)
         return
     (_show_support if is_kernel(model) else _show_weights)(model, rows, top, console)
     if found is not None:
-        show_found(found, model, top, console)
+        _show_found(found, model, top, console)
     console.print(f"\n{NOT_PROBABILITIES}")
     if not several_labels(model):
         console.print(CALIBRATE, style="dim", markup=False, soft_wrap=True)
@@ -87,7 +99,12 @@ def _check_data(model: "AnyModel | SequencePerceptron", asked: Any) -> None:
         raise BadInputError(f"{asked.model}: is a tagger: explain a sentence in Python, with model.explain(tokens).")
 
 
-def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: Any) -> None:
+# ---- what is in the model
+
+
+def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Console") -> None:
+    from perceptrons.inspection.names import names_in_files
+
     kind = "averaged weights, which stand for the votes here" if model.combine == "vote" else f"{model.combine} weights"
     if len(rows) == 1:
         console.print(heading(f"Most telling for {rows[0].title()} ({kind}; bias {rows[0].bias:+.3g})"))
@@ -95,10 +112,12 @@ def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: Any) 
         console.print(heading(f"Most telling of each class ({kind}); all of one: --class LABEL"))
     else:
         console.print(heading(f"Most telling of A vs B ({kind}; + for B); all of one: --class 'A vs B'"))
-    show_rows(rows, names_of(model), top, SHOWN_ROWS, console, where_more=MORE)
+    show_rows(rows, names_in_files(model), top, SHOWN_ROWS, console, where_more=MORE)
 
 
-def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: Any) -> None:
+def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: "Console") -> None:
+    from perceptrons.kernel.summary import support_names
+
     assert is_kernel(model)
     kind = "averaged, which stand for the votes here" if model.combine == "vote" else model.combine
     of_one = f" for {rows[0].title()}" if len(rows) == 1 else ""
@@ -110,61 +129,183 @@ def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: Any) 
     show_rows(rows, support_names(model), top, SHOWN_ROWS, console, ("example", "coefficient"), MORE)
 
 
-def _facts(model: "AnyModel") -> dict[str, Any]:
-    return {
-        "kind": type(model).__name__,
-        "parameters": model.get_params(),
-        **(kernel_facts(model) if is_kernel(model) else {}),
-        "classes": model.classes_.tolist(),
-        "several_labels": several_labels(model),
-        "n_features": model.n_features_in_,
-        "feature_names": listed_names(model),
-        "source": getattr(model, "source_", None),
-        "examples_seen": model.t_,
-        "updates": model.n_updates_,
-        "n_mistakes": model.n_mistakes_,
-        "epochs": model.n_iter_,
-        "mistakes": model.mistakes_.tolist(),
-        "stop_reason": model.stop_reason_ or None,
-        "why": why_it_stopped(model),
-        "recipe": getattr(model, "recipe_", None),
-        "never_updated": never_updated(model),
-    }
-
-
-def _show_facts(model: "AnyModel", hashing: dict[str, Any] | None, rows: list["Row"], console: Any) -> None:
-    labels = model.classes_.tolist()
-    names = listed_names(model)
-    features = f"{model.n_features_in_:,}"
-    if names:
-        some = names if len(names) <= 5 else [*names[:3], "...", names[-1]]
-        features += ": " + "; ".join(plain(name) for name in some)
-    several = ", several labels an example" if several_labels(model) else ""
-    mistakes = "" if model.n_mistakes_ == model.n_updates_ else f"{count(model.n_mistakes_, 'mistake')}, "
-    kernel = []
-    if is_kernel(model):
-        kernel = [("kernel", kernel_in_words(model)), ("keeps", support_in_words(model))]
-    source = getattr(model, "source_", None)
-    read = [("reads", source_in_words(source))] if source else []
-    if hashing is not None:
-        read += [("hashing", hashing_in_words(hashing)), ("shared", shared_in_words(hashing, rows))]
-    never = never_updated(model) or {"count": 0}
-    idle = [("never updated", never_in_words(never))] if never["count"] else []
-    table = grid(("", "left"), ("", "left"))
-    table.columns[0].style = "dim"
-    table.columns[1].no_wrap = False
-    for name, value in (
-        ("kind", f"{type(model).__name__}, combine={model.combine!r}{several}"),
-        *kernel,
-        ("settings", settings(model) or "all as by default"),
-        ("classes", f"{len(labels)}: {listed(labels, 12)}"),
-        ("features", features),
-        *idle,
-        *read,
-        ("learned", f"{count(model.n_iter_, 'epoch')}, {mistakes}{count(model.n_updates_, 'update')}{apart(model)}, "
-                    f"{count(round(model.t_), 'example')} seen"),
-        ("stopped", why_it_stopped(model)),
-        *([("tested", tested(model))] if hasattr(model, "recipe_") else []),
-    ):  # fmt: skip
-        table.row(name, value)
+def _show_collisions(found: dict[str, Any], console: "Console") -> None:
+    """Shared columns that carry weight, with their features and the signs by which these count."""
+    entries = found["heaviest"]
+    if not entries:
+        console.print(heading("No column that features share carries weight"))
+        return
+    console.print(heading(f"Shared columns that carry weight, the heaviest {len(entries)}"))
+    table = grid(("column", "right"), ("weight", "right"), ("features, the most frequent first", "left"))
+    table.columns[2].no_wrap = False
+    for entry in entries:
+        signs = ["" if sign > 0 else "-" for sign in entry["signs"]]
+        names = [f"{sign}{plain(name, 24)}" for sign, name in zip(signs, entry["names"], strict=True)]
+        more = f" and {len(names) - SHARING} more" if len(names) > SHARING else ""
+        table.row(f"{entry['column'] + 1:,}", signed(entry["weight"]), ", ".join(names[:SHARING]) + more)
     console.print(table)
+    if found["signed"]:
+        console.print("A feature with - before it counts negatively: its own weight is the opposite.", style="dim")
+
+
+# ---- what data say about it
+
+
+class Found(NamedTuple):
+    """What data say: parts are None where they do not belong to the model, or were not asked for."""
+
+    asked: Any
+    sample: "Sample"
+    scales: "ScaledWeights"
+    shares: "np.ndarray | None"  # of every example the share of the votes that its winner has
+    example: "Explanation | None"
+
+    def to_dict(self, n: int) -> dict[str, Any]:
+        """For JSON."""
+        from perceptrons.inspection.evaluation import histogram
+
+        example, votes = None, None
+        if self.example is not None:
+            example = {"number": self.asked.example, "line": self.sample.one[1], **self.example.to_dict()}
+        if self.shares is not None:
+            mean = float(self.shares.mean())
+            votes = {"mean_of_winner": mean, "histogram_of_winner": histogram(self.shares).tolist()}
+        return {
+            "data": str(self.asked.data[0]), "examples": self.sample.X.shape[0], "more_examples": self.sample.more,
+            "scales": self.scales.to_dict(n), "votes": votes, "example": example,
+        }  # fmt: skip
+
+
+def on_data(model: "AnyModel", asked: Any) -> Found:
+    """Read data and ask what they say."""
+    from perceptrons.data.sample import first_examples
+    from perceptrons.inspection.evaluation import columns_matched
+    from perceptrons.inspection.names import names_in_files
+    from perceptrons.inspection.weights import ScaledWeights, rows_of
+    from perceptrons.theory.scales import largest_values, scaler_for, scales
+
+    reader = opened(asked.data, asked, like=model, need_labels=False)
+    with refusing_data():
+        sample = first_examples(reader, model.n_features_in_, SAMPLE, asked.example)
+    if sample is None:
+        raise no_example(reader.files[0])
+    if asked.example is not None and sample.one is None:
+        raise BadInputError(f"--example {asked.example}: {reader.files[0]} has only {count(sample.seen, 'example')}.")
+    X, shares, explanation = sample.X, None, None
+    with refusing(ValueError), columns_matched():
+        scaler, deviations = scaler_for(X, model), scales(X).deviations
+        if model.combine == "vote":
+            shares = model.vote_shares(X).max(axis=1)
+        if sample.one is not None:
+            explanation = _named(model, model.explain(sample.one[0]))
+    rows = [] if is_kernel(model) else rows_of(model, mirrored=False)
+    found = ScaledWeights(scaler, largest_values(X), deviations, rows, names_in_files(model))
+    return Found(asked, sample, found, shares, explanation)
+
+
+def _named(model: "AnyModel", explanation: "Explanation") -> "Explanation":
+    """Features, or support examples, called as commands do: by numbers from 1 where they have no names."""
+    from perceptrons.inspection.names import ColumnNames, name_of, names_in_files
+    from perceptrons.kernel.summary import support_names
+
+    names = support_names(model) if is_kernel(model) else names_in_files(model)
+    if isinstance(names, ColumnNames):
+        return explanation
+    return replace(explanation, features=tuple(name_of(names, column) for column in explanation.columns.tolist()))
+
+
+def _show_found(found: Found, model: "AnyModel", n: int, console: "Console") -> None:
+    sample = found.sample
+    first = "the first " if sample.more else ""
+    console.print(heading(f"On {first}{count(sample.X.shape[0], 'example')} of {found.asked.data[0]}"))
+    _show_scales(found.scales, model, n, console)
+    if found.shares is not None:
+        _show_votes(found.shares, console)
+    if found.example is not None:
+        where = "" if sample.one[1] is None else f" (line {sample.one[1]:,})"
+        console.print(heading(f"Example {found.asked.example:,}{where}"))
+        console.print(str(found.example), markup=False, soft_wrap=True)
+
+
+def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "Console") -> None:
+    """Whether weights can be compared, and those that can."""
+    ends = scales.extremes()
+    if scales.scaler is not None and getattr(model, "kernel", "") != "cosine":
+        (large, most), (small, least) = ends
+        so = "the kernel hears the largest only" if is_kernel(model) else "their weights cannot be compared"
+        console.print(
+            f"The features differ widely in scale, so {so}: {plain(large)} reaches {most:.4g}, {plain(small)} "
+            f"{least:.4g}. Scale them before training, for instance with scikit-learn's {scales.scaler}.",
+            style="yellow", markup=False,
+        )  # fmt: skip
+    elif ends:
+        console.print("The features have scales of one size.", style="dim")
+    heavy = scales.heaviest(n)
+    if not heavy:
+        return
+    several = len(scales.rows) > 1
+    thing = [(scales.rows[0].thing, "left")] if several else []
+    table = grid(("feature", "left"), *thing, ("weight", "right"), ("deviation", "right"), ("product", "right"))
+    for one in heavy:
+        of_row = one.get("class", one.get("pair"))
+        title = " vs ".join(map(plain, of_row)) if isinstance(of_row, list) else plain(of_row)
+        cells: list[Any] = [plain(title, 16)] if several else []
+        cells += [signed(one["weight"]), f"{one['deviation']:.3g}", signed(one["weight_times_deviation"])]
+        table.row(plain(one["feature"], 32), *cells)
+    console.print(table)
+    console.print("The product says what a usual change of the feature does: it can be compared.", style="dim")
+
+
+def _show_votes(shares: "np.ndarray", console: "Console") -> None:
+    """How undivided the votes are."""
+    from perceptrons.inspection.evaluation import BINS, histogram
+
+    console.print(heading(f"Share of the votes that the winner has: {percent(float(shares.mean()))} in the mean"))
+    counts = histogram(shares).tolist()
+    table = grid(("share", "right"), ("examples", "right"), ("", "left"))
+    first = next(place for place, number in enumerate(counts) if number)
+    for place, number in list(enumerate(counts))[first:]:
+        of_most = bar(number / max(counts), 32, console)
+        table.row(f"{100 * place // BINS}-{100 * (place + 1) // BINS}%", f"{number:,}", of_most)
+    console.print(table)
+
+
+# ---- taggers
+
+
+def inspect_tagger(tagger: "SequencePerceptron", asked: Any) -> None:
+    """Print what is in a tagger: --top features and transitions of each label, or of --class."""
+    from perceptrons.sequence.summary import (
+        facts,
+        facts_in_words,
+        feature_names,
+        heaviest_features,
+        label_rows,
+        transitions,
+    )
+
+    label, n = asked.label, asked.top
+    rows = label_rows(tagger, label)
+    if not rows:
+        raise BadInputError(f"--class {label}: the tagger has no such label, only {listed(tagger.classes_.tolist())}.")
+    steps = transitions(tagger, n, label)
+    if asked.json:
+        arcs = [{"from": before, "to": after, "weight": weight} for before, after, weight in steps]
+        inside = {"weights": heaviest_features(tagger, n, label), "transitions": arcs}
+        print(as_json({"model": str(asked.model), **facts(tagger), **inside}), end="")
+        return
+    console = screen()
+    console.print(facts_grid(facts_in_words(tagger)))
+    kind = f"{tagger.combine} weights"
+    of_one = (
+        f" for {plain(label)} ({kind})" if label is not None else f" of each label ({kind}); all of one: --class LABEL"
+    )
+    console.print(heading(f"Most telling features{of_one}"))
+    show_rows(rows, feature_names(tagger), n, SHOWN_ROWS, console, where_more=MORE)
+    if steps:
+        console.print(heading(f"Heaviest transitions{'' if label is None else f' from and to {plain(label)}'}"))
+        table = grid(("from", "left"), ("to", "left"), ("weight", "right"))
+        for before, after, weight in steps:
+            table.row(plain(before), plain(after), signed(weight))
+        console.print(table)
+    console.print(f"\n{NOT_PROBABILITIES.replace('class', 'label')}")

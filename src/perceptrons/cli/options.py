@@ -5,6 +5,7 @@ Parameters of estimators have their domains where they are checked: `training/pa
 
 import inspect
 import re
+import shlex
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from functools import wraps
@@ -17,6 +18,7 @@ import typer
 from perceptrons.cli.screen import plain
 
 LEARN, STOP, READ = "How to learn", "When to stop", "How to read the data"
+COLUMNS = "What is in FILE"
 KERNELS, RUN, CLUSTER, SPLIT = "Kernels", "Long runs", "Clusters: many workers, by Dask", "Splitting and testing"
 BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -102,6 +104,11 @@ class Option(NamedTuple):
         kind: Any = Annotated[self.kind, made]
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=self.default, annotation=kind)
 
+    def usual(self) -> Any:
+        """The default, as a command gets it."""
+        parse = (self.more or {}).get("parser")
+        return self.default if parse is None or self.default is None else parse(self.default)
+
 
 def _of_paths(kind: Any) -> bool:
     return kind is Path or any(map(_of_paths, get_args(kind)))
@@ -146,6 +153,20 @@ def typed(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def command_text(begin: Iterable[Any], asked: Any, names: Iterable[str], without: Iterable[str] = ()) -> str:
+    """The command that was given, to be typed again: without some options, and those at their defaults."""
+    words = [str(word) for word in begin]
+    for name in dict.fromkeys(names):
+        told = given(asked, [name]).get(_python(name))
+        if told is None or told == OPTIONS[name].usual() or _python(name) in without:
+            continue
+        for one in told if isinstance(told, list) else [told]:
+            words.append(OPTIONS[name].flags[-1])
+            if one is not True:
+                words += map(str, one if type(one) is tuple else (one,))
+    return shlex.join(words)
+
+
 Format = one_of("Format", "csv", "tsv", "svmlight", "libsvm", "npz", "vw", "text", "jsonl", "parquet", "arrow")
 OnError = one_of("OnError", "raise", "skip")
 Combine = one_of("Combine", "average", "last", "vote", "pocket")
@@ -156,6 +177,12 @@ OnFull = one_of("OnFull", "remove_random", "forget_oldest", "project")
 Mixing = one_of("Mixing", "mistakes", "uniform")
 Example = one_of("Example", "sms")
 Metric = one_of("Metric", "accuracy", "balanced_accuracy", "f1_macro", "f1_micro", "f1_weighted", "matthews")
+ColumnFormat = one_of("ColumnFormat", "columns", "conllu")
+TaggerCombine = one_of("TaggerCombine", "average", "last")
+TaggerStep = one_of("TaggerStep", "constant", "pa1")
+TaggerCost = one_of("TaggerCost", "hamming")
+Scheme = one_of("Scheme", "bio", "bioes")
+OnBadLabel = StrEnum("OnBadLabel", {"refuse": "raise", "skip": "skip", "repair": "repair"})
 Demo = one_of("Demo", "too-correct", "copied-features")
 
 OPTIONS: dict[str, Option] = {
@@ -238,6 +265,35 @@ OPTIONS: dict[str, Option] = {
     "workers": Option(("--workers",), int | None, "Train on N processes of this machine.", CLUSTER, "N", more={"min": 1, "max": 1024}),
     "shards": Option(("--shards",), int | None, "Number of parts of DATA that are learned at the same time (default: one per thread of the workers).", CLUSTER, "S", more={"min": 1}),
     "mixing": Option(("--mixing",), Mixing | None, "Weight of the shards: by their mistakes, or uniform (default: mistakes).", CLUSTER, "HOW"),
+    # taggers
+    "model:tagger": Option((), Path, "A tagger written by tag train -o.", metavar="MODEL", default=REQUIRED),
+    "file": Option((), Path, "A token a line, its columns side by side, blank lines between sentences; also .gz, .xz, .bz2; -: stdin.", metavar="FILE", default=REQUIRED),
+    "output:tagger": Option(("-o", "--output"), Path | None, "Save the tagger here.", metavar="MODEL"),
+    "output:tagged": Option(("-o", "--output"), Path | None, "Write to this file, not to stdout.", metavar="OUTPUT"),
+    "into": Option(("--into",), str | None, "Write labels into this column, by number or name (default: a new last one; in CoNLL-U upos).", metavar="COLUMN"),
+    "resume:tagger": Option(("--resume",), Path | None, "Go on with this tagger, on the same FILE or another.", metavar="MODEL"),
+    "test_share:tagger": Option(("--test-share",), float | None, "Hold this share of the sentences out as a test (default: 0.1).", metavar="SHARE", more={"min": 0, "max": 0.9}),
+    "seed:tagger": Option(("--seed",), int | None, "Seed of the split and of the orders (default: 0).", metavar="N", more={"min": 0}),
+    "label:column": Option(("--label",), str | None, "The column with the label: a number from 1, -1 for the last, or a name in CoNLL-U (default: the last; upos in CoNLL-U).", COLUMNS, "COLUMN"),
+    "columns": Option(("--columns",), str | None, "The columns that the tagger sees, as 1,2 or form,xpos (default: those left of the label; form in CoNLL-U).", COLUMNS, "COLUMNS"),
+    "columns:there": Option(("--columns",), str | None, "Where the columns are that the tagger sees, as 1,2 or form,xpos.", COLUMNS, "COLUMNS"),
+    "format:columns": Option(("--format",), ColumnFormat | None, "columns or conllu (default: detected).", COLUMNS, "FORMAT"),
+    "separator": Option(("--separator",), str | None, "What stands between columns: tab, space, whitespace (any run of them), or any text (default: detected).", COLUMNS, "TEXT"),
+    "encoding": Option(("--encoding",), str, "The encoding, such as latin-1 (default: utf-8).", COLUMNS, "NAME", "utf-8"),
+    "comments": flag("--comments", "Lines that start with # are comments, as in CoNLL-U.", COLUMNS),
+    "templates": Option(("--templates",), str | None, "Features of a token: words, chunking, or a file with a template a line, as word[-1]|word[0] (default: a rich set for the columns there are).", LEARN, "WHICH"),
+    "allowed": Option(("--allowed",), Scheme | None, "Labels follow each other as in bio or bioes only.", LEARN, "SCHEME"),
+    "on_bad_label": Option(("--on-bad-label",), OnBadLabel, "What to do with a label that --allowed forbids where it stands, such as I-NP after O: raise an error (default), skip its sentence, or repair it (I-NP becomes B-NP).", LEARN, "WHAT", OnBadLabel("raise")),
+    "combine:tagger": Option(("--combine",), TaggerCombine | None, "Weights that label: average or last (default: average).", LEARN, "WHICH"),
+    "step:tagger": Option(("--step",), TaggerStep | None, "Length of a step: constant, or by the loss: pa1 (default: constant).", LEARN, "RULE"),
+    "C:tagger": Option(("--C",), float | None, "Aggressiveness for step pa1 (default: 1).", LEARN, "C"),
+    "margin:tagger": Option(("--margin",), float | None, "By how much the true labels must lead (default: 0; 1 for pa1).", LEARN, "M"),
+    "cost:tagger": Option(("--cost",), TaggerCost | None, "hamming: lead by 1 more for every wrong label.", LEARN, "COST"),
+    "min_count": Option(("--min-count",), int | None, "Only features that come so often (default: 1).", LEARN, "N", more={"min": 1}),
+    "hash_bits:tagger": Option(("--hash-bits",), int | None, "Hash features into 2^B numbers: bounded memory, no names.", LEARN, "B"),
+    "max_iter:tagger": Option(("--max-iter",), int | None, "Maximum number of epochs, counted from here (default: 10).", STOP, "N", more={"min": 1}),
+    "tol:tagger": Option(("--tol",), float | None, "Stop when the average changes by less (default: never).", STOP, "T", more={"min": 0}),
+    "early_stopping:tagger": flag("--early-stopping", "Stop when held-out training sentences get no better.", STOP),
     # what is shown
     "example": Option(("--example",), Example | None, "sms: learn to recognize spam from text messages shipped with the package.", metavar="NAME"),
     "example:number": Option(("--example",), int | None, "Explain the prediction for the N-th example of DATA.", metavar="N", more={"min": 1}),
@@ -265,4 +321,8 @@ OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_
 STOPPING = ("epochs", "max_iter", "tol", "early_stopping", "max_seconds")
 LONG_RUNS = ("checkpoint", "every", "resume", "cache")
 CLUSTERS = ("dask", "workers", "shards", "mixing")
-Json = Annotated[bool, typer.Option("--json", help=OPTIONS["json"].help)]
+OF_FILE = ("format:columns", "separator", "encoding", "comments")
+TAGGER_RULE = (
+    "allowed", "combine:tagger", "step:tagger", "C:tagger", "margin:tagger", "cost:tagger", "min_count",
+    "hash_bits:tagger",
+)  # fmt: skip

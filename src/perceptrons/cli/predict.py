@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import BadInputError, refusing_data, refusing_to_open
-from perceptrons.cli.files import check_output, load_model, scored, several_labels, winners
+from perceptrons.cli.errors import BadInputError, refusing, refusing_data, refusing_to_open
+from perceptrons.cli.files import check_output, load_model
 from perceptrons.cli.inputs import STDIN, opened, say_skipped
 from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import label_word
@@ -71,6 +71,8 @@ def write_answers(model: "AnyModel", records: Iterable[Any], out: IO[str], score
 
     A record that was skipped has an empty label, in JSON its line and the reason.
     """
+    from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
+
     classes = model.classes_.tolist()
     words = [label_word(label) for label in classes]
     several = several_labels(model)
@@ -81,7 +83,8 @@ def write_answers(model: "AnyModel", records: Iterable[Any], out: IO[str], score
     for X, skipped in records:
         lines: list[str] = []
         if X is not None:
-            points = scored(model, X)
+            with columns_matched(), refusing(ValueError):
+                points = model.decision_function(X)
             won = winners(model, points)
             labels = [flags.nonzero()[0].tolist() for flags in won] if several else won.tolist()
             rows = points.reshape(len(labels), -1).tolist() if scores else []

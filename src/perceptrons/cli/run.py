@@ -6,18 +6,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.columns import audit, hashing_in_words, names_of
-from perceptrons.cli.digits import pictures
+import numpy as np
+from rich.text import Text
+
 from perceptrons.cli.files import is_kernel
 from perceptrons.cli.inputs import skipped_in_words
-from perceptrons.cli.screen import bar, count, grid, heading, listed, percent
-from perceptrons.cli.support import kernel_facts, kernel_in_words, support_in_words, support_names, top_support
-from perceptrons.cli.weights import rows_of, show_rows, top_by_row
+from perceptrons.cli.screen import bar, count, grid, heading, listed, percent, show_rows, show_suggestions
+from perceptrons.data.bundled import SIDE
+from perceptrons.inspection.audit import hashing_audit, hashing_in_words
 from perceptrons.inspection.evaluation import Quality, beside
+from perceptrons.inspection.names import names_in_files
+from perceptrons.inspection.weights import rows_of
 from perceptrons.inspection.wording import apart, settings, shown_epochs, why_it_stopped
+from perceptrons.kernel.summary import kernel_in_words, support_in_words, support_names
+from perceptrons.modelfile.summary import most_important, training_facts
 
 if TYPE_CHECKING:
-    import numpy as np
     from rich.console import Console
 
     from perceptrons import SequencePerceptron
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
 ROWS = 12  # lines at most of important weights
 COMPLAINTS = 3  # shown to people
 CROWDED = 0.1  # of the features; if more share a column, more columns may help
+SHADES = " ░▒▓█"
+DRAWN = (0, 3, 4, 6, 7, 2, 9, 5, 8, 1)  # the digits whose weights look most like them first
+GAP = 3  # between two pictures
 COUNTED = {"mistakes": "weighted by their mistakes", "uniform": "all the same"}
 
 
@@ -43,13 +50,13 @@ class Run:
     data: Any
     how: str
     why: str
-    split: str
     seconds: float
     reader: Any
+    split: str = ""
     train: Quality | None = None
     test: Quality | None = None
     test_reader: Any = None
-    lines: "np.ndarray | None" = None
+    lines: np.ndarray | None = None
     scaler: str | None = None
     output: Path | None = None
     checkpoint: Any = None
@@ -69,10 +76,7 @@ def summary(run: Run) -> dict[str, Any]:
     """Everything as JSON knows it."""
     model, progress = run.model, run.progress
     rows = rows_of(model)
-    if is_kernel(model):
-        inside = {**kernel_facts(model), "support": top_support(model, rows, 10, run.lines)}
-    else:
-        inside = {"hashing": audit(model, rows, 10), "weights": top_by_row(model, rows, 10)}
+    hashing = {} if is_kernel(model) else {"hashing": hashing_audit(model, rows, 10)}
     test_skipped = 0 if run.test_reader is None else run.test_reader.skipped
     return {
         "data": run.data,
@@ -81,18 +85,10 @@ def summary(run: Run) -> dict[str, Any]:
         "model": None if run.output is None else str(run.output),
         "checkpoint": None if run.checkpoint is None else str(run.checkpoint.path),
         "resumed": run.checkpoint is not None and run.checkpoint.resumed,
-        "source": getattr(model, "source_", None),
-        "parameters": model.get_params(),
-        "classes": model.classes_.tolist(),
-        "n_features": model.n_features_in_,
+        **training_facts(model),
         "examples": model.history_[0]["examples"],
         "test_examples": 0 if run.test is None else run.test.total,
-        "epochs": model.n_iter_,
-        "updates": model.n_updates_,
-        "mistakes": model.mistakes_.tolist(),
         "history": model.history_,
-        "stop_reason": model.stop_reason_,
-        "why": why_it_stopped(model),
         "progressive": progress,
         "progressive_error": progress[-1]["error"],
         "skipped": run.reader.skipped,
@@ -101,7 +97,8 @@ def summary(run: Run) -> dict[str, Any]:
         "test_skipped": test_skipped,
         "train_accuracy": None if run.train is None else run.train.accuracy,
         "test_accuracy": None if run.test is None else run.test.accuracy,
-        **inside,
+        **hashing,
+        **most_important(model, rows, 10, run.lines),
         **run.cluster,
         "seconds": run.seconds,
     }
@@ -120,8 +117,7 @@ def show(run: Run, console: "Console") -> None:
         console.print(f"Kernel: {kernel_in_words(model)}", markup=False)
     if run.how == "whole" or (run.how == "stream" and model.n_iter_ > 1):
         console.print(heading(f"Mistakes while learning{apart(model)}"), mistakes(model, console))
-    stopped = f"Stopped after {count(model.n_iter_, 'epoch')} in {run.seconds:.2f} s."
-    console.print(f"\n{stopped} {why_it_stopped(model)}", markup=False)
+    console.print(f"\n{stopped(model, run.seconds)}", markup=False)
     if run.cluster:
         _show_cluster(run, console)
     if is_kernel(model):
@@ -142,10 +138,12 @@ def show(run: Run, console: "Console") -> None:
     (_show_support if is_kernel(model) else _show_weights)(run, console)
     if run.output is not None:
         console.print(f"\nSaved as {run.output}", markup=False, soft_wrap=True)
-    console.print(heading("What to try next"))
-    for command, why in suggestions(run):
-        console.print(f"  {command}", markup=False, soft_wrap=True, style="cyan")
-        console.print(f"      {why}", markup=False, style="dim")
+    show_suggestions(suggestions(run), console)
+
+
+def stopped(model: "AnyModel | SequencePerceptron", seconds: float) -> str:
+    """After how long, and why."""
+    return f"Stopped after {count(model.n_iter_, 'epoch')} in {seconds:.2f} s. {why_it_stopped(model)}"
 
 
 def _show_cluster(run: Run, console: "Console") -> None:
@@ -160,7 +158,7 @@ def _show_cluster(run: Run, console: "Console") -> None:
 
 def _show_features(run: Run, console: "Console") -> None:
     model = run.model
-    hashing = None if is_kernel(model) else audit(model, rows_of(model, mirrored=False), 10)
+    hashing = hashing_audit(model, rows_of(model, mirrored=False), 10)
     if run.how == "whole" and hashing is None:
         return
     features = count(model.n_features_in_, "feature") if hashing is None else hashing_in_words(hashing)
@@ -200,7 +198,7 @@ def _show_weights(run: Run, console: "Console") -> None:
     rows = rows_of(model, mirrored=False)
     title = {"class": " of each class", "pair": " of each pair: those above 0 speak for its second"}[rows[0].thing]
     console.print(heading("Most important weights" + title * (len(rows) > 1)))
-    show_rows(rows, names_of(model), 6 if len(rows) == 1 else 3, ROWS, console)
+    show_rows(rows, names_in_files(model), 6 if len(rows) == 1 else 3, ROWS, console)
     picture = pictures(model, console) if run.data == "digits" else None
     if picture is not None:
         console.print(heading("Weights as pictures: shades speak for the digit, dots against it"))
@@ -210,6 +208,25 @@ def _show_weights(run: Run, console: "Console") -> None:
             "The features differ widely in scale, so their weights cannot be compared; scaling them may also help.",
             style="yellow",
         )
+
+
+def pictures(model: "AnyModel", console: "Console") -> Text | None:
+    """The weights of some digits as pictures, side by side; None where there are no shades, or no weights a class."""
+    rows = rows_of(model)
+    if console.options.ascii_only or rows[0].thing != "class":
+        return None
+    shown = sorted(DRAWN[: max(1, (console.width + GAP) // (2 * SIDE + GAP))])
+    text = Text((" " * GAP).join(f"{k:<{2 * SIDE}}" for k in shown).rstrip(), style="dim")
+    weights = np.array([row.weights for row in rows]).reshape(-1, SIDE, SIDE)
+    strength = weights / np.maximum(np.abs(weights).max(axis=(1, 2), keepdims=True), 1e-300)
+    for row in range(SIDE):
+        text.append("\n")
+        for k in shown:
+            for share in strength[k, row]:
+                mark = SHADES[int(np.ceil(4 * share))] if share > 0.1 else "·" if share < -0.1 else " "
+                text.append(mark * 2, style="green" if share > 0 else "red")
+            text.append(" " * GAP * (k != shown[-1]))
+    return text
 
 
 def _show_support(run: Run, console: "Console") -> None:
@@ -250,7 +267,7 @@ def suggestions(run: Run) -> list[tuple[str, str]]:
 
 def _better_settings(run: Run) -> list[tuple[str, str]]:
     model, train, test = run.model, run.train, run.test
-    hashing = None if is_kernel(model) else audit(model, rows_of(model, mirrored=False), 10)
+    hashing = hashing_audit(model, rows_of(model, mirrored=False), 10)
     if hashing and hashing["features_sharing"] > CROWDED * hashing["features"]:
         more = min(31, hashing["bits"] + 2)
         return [(f"{run.again('hash_bits')} --hash-bits {more}", "many features share a column: give them more")]

@@ -1,12 +1,11 @@
-"""How things look on a screen: consoles, spinners, bars, counts, labels; and JSON for machines."""
+"""How things look on a screen: consoles, spinners, bars, tables, labels, weights; and JSON for machines."""
 
 import json
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.segment import Segment
@@ -14,6 +13,15 @@ from rich.table import Table
 from rich.text import Text
 
 from perceptrons.inspection.wording import count as count
+from perceptrons.inspection.wording import in_percent as percent
+from perceptrons.inspection.wording import listed as listed
+from perceptrons.inspection.wording import short
+
+if TYPE_CHECKING:
+    from perceptrons.inspection.names import Names
+    from perceptrons.inspection.weights import Row, Weight
+
+__all__ = ["count", "listed", "percent"]
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -48,9 +56,7 @@ class Waiting:
             self._status.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._status is not None:
             self._status.stop()
 
@@ -72,8 +78,9 @@ def bar(share: float, width: int, console: Console) -> str:
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 
 
-def percent(share: float, digits: int = 1) -> str:
-    return f"{100 * share:.{digits}f}%"
+def bar_between(value: float, low: float, high: float, width: int, console: Console, least: float = 0.1) -> str:
+    """A bar for a value among others, so that the lowest still has a share."""
+    return bar(1.0 if high == low else least + (1 - least) * (value - low) / (high - low), width, console)
 
 
 def visible(text: str) -> str:
@@ -108,18 +115,12 @@ def saying_warnings(speak: Callable[[str], None] = say, quiet: bool = False) -> 
 
 def plain(label: Any, at_most: int = 28) -> str:
     """A label or name as a piece of one line: control characters escaped, cut if long."""
-    text = visible(str(label).replace("\n", "\\n"))
-    return text if len(text) <= at_most else text[: at_most - 3] + "..."
+    return short(str(label), at_most)
 
 
 def label_word(label: Any) -> str:
     """A label, or several with commas, whole, as a line for programs."""
     return ",".join(plain(one, at_most=sys.maxsize) for one in (label if isinstance(label, list) else [label]))
-
-
-def listed(labels: list[Any], at_most: int = 10) -> str:
-    """a, b, c, ..."""
-    return ", ".join([plain(label) for label in labels[:at_most]] + ["..."] * (len(labels) > at_most))
 
 
 def signed(weight: float) -> Text:
@@ -138,9 +139,76 @@ class Grid(Table):
         self.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells), style=style)
 
 
+def facts_grid(facts: Iterable[tuple[str, str]]) -> Grid:
+    """What there is to say of a thing, a line for each."""
+    table = grid(("", "left"), ("", "left"))
+    table.columns[0].style = "dim"
+    table.columns[1].no_wrap = False
+    for name, value in facts:
+        table.row(name, value)
+    return table
+
+
+def show_suggestions(found: list[tuple[str, str]], console: Console) -> None:
+    """Commands that make sense now, each with its reason."""
+    console.print(heading("What to try next"))
+    for command, why in found:
+        console.print(f"  {command}", markup=False, soft_wrap=True, style="cyan")
+        console.print(f"      {why}", markup=False, style="dim")
+
+
 def grid(*columns: tuple[str, str]) -> Grid:
     """An empty table; columns are (title, "left" or "right"). Without titles there is no heading row."""
     table = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(title for title, _ in columns))
     for title, side in columns:
         table.add_column(Text(title), justify=side, header_style="dim", no_wrap=True)  # type: ignore[arg-type]
+    return table
+
+
+def show_rows(
+    rows: list["Row"], names: "Names", n: int, at_most: int, console: Console,
+    titles: tuple[str, str] = ("feature", "weight"), where_more: str = "",
+) -> None:  # fmt: skip
+    """The top weights for people: of one row with bars, of several a line for each. names: what they are of."""
+    from perceptrons.inspection.weights import top
+
+    tops = [top(row, names, n) for row in rows[:at_most]]
+    console.print(_bars(rows[0], tops[0], titles, console) if len(rows) == 1 else _lines(rows, tops, console))
+    if len(rows) > at_most:
+        thing = rows[0].thing
+        more = count(len(rows) - at_most, thing, {"class": "classes"}.get(thing))
+        console.print(f"and {more} more{where_more}", style="dim")
+
+
+def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console: Console) -> Table:
+    """A line per weight with a bar and a word on which class it speaks for."""
+    positive = plain(row.classes[-1])
+    negative = f"against {positive}" if row.other is None else f"for {plain(row.other)}"
+    table = grid((titles[0], "left"), (titles[1], "right"), ("", "left"), ("speaks", "left"))
+    for weight in weights:
+        speaks = f"for {positive}" if weight.weight > 0 else negative
+        length = bar(abs(weight.weight / weights[0].weight), 16, console)
+        table.row(weight.shown(32), signed(weight.weight), length, speaks)
+    return table
+
+
+def _lines(rows: list["Row"], tops: list[list["Weight"]], console: Console) -> Table:
+    """A line per row: its top weights, as many as fit."""
+    lines = [(row.title(16), weights) for row, weights in zip(rows, tops, strict=False)]  # rows beyond are left out
+    room = console.width - max(len(title) for title, _ in lines)
+    fitting = 0
+    for place in range(max(len(weights) for weights in tops)):
+        # a column pair needs its longest name, its longest weight and the gaps before them
+        here = [weights[place] for weights in tops if place < len(weights)]
+        room -= 4 + max(len(weight.shown(24)) for weight in here)
+        room -= max(len(signed(weight.weight)) for weight in here)
+        if room < 0 and fitting:
+            break
+        fitting += 1
+    table = grid((rows[0].thing, "left"), *[("", "left"), ("", "right")] * fitting)
+    for title, weights in lines:
+        cells: list[Any] = []
+        for weight in weights[:fitting]:
+            cells += [weight.shown(24), signed(weight.weight)]
+        table.row(title, *cells)
     return table

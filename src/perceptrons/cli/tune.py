@@ -1,11 +1,41 @@
 """`perceptrons tune`: the recipe from data to a tested model, settings chosen on a validation set."""
 
-from typing import Any
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from perceptrons.cli.errors import BadInputError, refusing_data
 from perceptrons.cli.files import check_folder, check_output, save_model
+from perceptrons.cli.inputs import SHARE, like_table, name_of, opened, whole, with_groups
 from perceptrons.cli.options import READING, takes
-from perceptrons.cli.screen import Waiting, as_json, screen
+from perceptrons.cli.parameters import grid_of, model_to_tune
+from perceptrons.cli.screen import (
+    Waiting,
+    as_json,
+    bar_between,
+    count,
+    grid,
+    heading,
+    percent,
+    plain,
+    say,
+    screen,
+    show_suggestions,
+)
+from perceptrons.inspection.wording import shown_epochs
 
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import Console
+
+    from perceptrons.data import Table
+    from perceptrons.selection import Recipe
+
+UNREMEMBERED = "{path}: {why}. This use of the test set is not remembered; to remember it, use --ledger FILE."
+SHOWN = 12  # settings at most
+WIDEST = 24  # characters of a bar
 SPLITTING = ("dev_share", "test_share", "test", "group_column", "time_order", "seed", "metric", "force", "ledger")
 
 
@@ -20,8 +50,6 @@ def tune(asked: Any) -> None:
     sealed until the end. The number of epochs is found from one run of each setting. A second use of the same test set
     is refused, unless forced; then the report and the model say so. Running the same command again is allowed.
     """
-    from perceptrons.cli.selecting import check_split, ledger_file, part_of, read_examples, refusing_what_is_wrong
-    from perceptrons.cli.tuning import grid_of, new_model, show, summary
     from perceptrons.selection import recipe
     from perceptrons.selection.search import named
 
@@ -29,7 +57,7 @@ def tune(asked: Any) -> None:
     check_output(asked.output, *asked.files, asked.dev, asked.test)
     check_folder(asked.output)
     where = ledger_file(asked.ledger, asked.quiet)
-    model = new_model(asked.combine, asked.kernel, asked.max_iter, asked.seed)
+    model = model_to_tune(asked)
     settings = grid_of(asked.grid, model)
     waiting = Waiting("Trying settings ...", shown=not (asked.quiet or asked.json))
     table, groups = read_examples(asked)
@@ -52,3 +80,180 @@ def tune(asked: Any) -> None:
         print(as_json({"data": [str(path) for path in asked.files], "model": saved, **summary(found)}), end="")
     elif not asked.quiet:
         show(found, table, asked.output, screen())
+
+
+def summary(found: "Recipe") -> dict[str, Any]:
+    """Everything as JSON knows it."""
+    model = found.model
+    return {
+        **found.to_dict(),
+        "kind": type(model).__name__,
+        "classes": model.classes_.tolist(),
+        "n_features": model.n_features_in_,
+        "parameters": model.get_params(),
+        "stop_reason": model.stop_reason_,
+    }
+
+
+def show(found: "Recipe", table: "Table", output: Path | None, console: "Console") -> None:
+    """The report for people."""
+    from perceptrons.selection.search import named
+    from perceptrons.theory.scales import scaler_for
+
+    sizes = found.sizes
+    console.print(in_words(table), markup=False)
+    tested = f"{sizes['test']:,} to test on, once" if sizes["test"] else "none to test on"
+    console.print(
+        f"{sizes['train']:,} to learn from, {sizes['dev']:,} to choose by, {tested} (split {found.parts.how})",
+        markup=False,
+    )
+    console.print(heading(f"Settings tried, by {found.metric} on development data"), _settings(found, console))
+    if len(found.best.curve) > 1:
+        console.print(heading(f"The best setting, epoch by epoch: {named(found.best)}"), _curve(found, console))
+    again = "train and development examples together" if found.retrained else "the train examples"
+    console.print(f"\nLearned with it from {again}.", markup=False)
+    for line, style in _outcome(found):
+        console.print(line, markup=False, style=style)
+    if scaler_for(table.X, found.model) is not None:
+        console.print(
+            "The features differ widely in scale: scaling them may help, more than any setting.", style="yellow"
+        )
+    if output is not None:
+        console.print(f"\nSaved as {output}", markup=False, soft_wrap=True)
+        again = f"perceptrons inspect {shlex.quote(str(output))}"
+        show_suggestions([(again, "what the model looks at")], console)
+
+
+def _outcome(found: "Recipe") -> Iterator[tuple[str, str | None]]:
+    """What the test says, and what weakens it."""
+    from perceptrons.selection.seal import RERUN
+
+    if found.test_score is None or found.test_interval is None:
+        yield "There was no test: the development figure is of the best of several, and flatters.", None
+    else:
+        low, high, level, _ = found.test_interval
+        score, least, most = (_figure(value, found.metric) for value in (found.test_score, low, high))
+        tested = f"{count(found.sizes['test'], 'example')}{', opened once' * (found.looks == 1)}"
+        sure = f"with {level:.0%} confidence from {least} to {most}"
+        yield f"Test {found.metric} {score}, {sure} ({tested})", "bold"
+    if found.twice:
+        yield f"{found.twice:,} of the test examples are also among those learned from or chosen by.", "yellow"
+    if found.rerun:
+        yield RERUN, None
+    if found.looks > 1:
+        forced = f"Forced: these test examples were looked at {found.looks} times by now"
+        yield f"{forced}, so that the figure may flatter. The model says so too.", "yellow"
+
+
+def _settings(found: "Recipe", console: "Console") -> Any:
+    from perceptrons.selection.search import named
+
+    rows = sorted(found.settings, key=lambda setting: -setting.score)
+    low, high = rows[-1].score, rows[0].score
+    table = grid(("", "left"), (found.metric, "right"), ("", "left"), ("seconds", "right"))
+    for setting in rows[:SHOWN]:
+        name = plain(named(setting), max(12, min(44, console.width - 36)))
+        length = bar_between(setting.score, low, high, WIDEST // 2, console)
+        cells = [name, _figure(setting.score, found.metric, 2), length, f"{setting.seconds:.2f}"]
+        table.row(*cells, style="bold" if setting is found.best else None)
+    if len(rows) > SHOWN:
+        table.row(f"and {len(rows) - SHOWN} more (--json has all)", "", "", "")
+    return table
+
+
+def _curve(found: "Recipe", console: "Console") -> Any:
+    curve, best = found.best.curve, (found.best.epochs or 1) - 1
+    low, high = min(curve), max(curve)
+    table = grid(("epoch", "right"), (found.metric, "right"), ("", "left"))
+    for place in sorted({*shown_epochs(len(curve)), min(best, len(curve) - 1)}):
+        length = bar_between(curve[place], low, high, WIDEST, console, least=0.05)
+        cells = [f"{place + 1}", _figure(curve[place], found.metric, 2), length]
+        table.row(*cells, style="bold" if place == best else None)
+    return table
+
+
+def _figure(value: float, metric: str, digits: int = 1) -> str:
+    """Shares in percent; Matthews' coefficient is none."""
+    return f"{value:.{digits + 2}f}" if metric == "matthews" else percent(value, digits)
+
+
+# ---- what tune and compare share: examples with groups, splits, and the ledger of uses of test sets
+
+
+def check_split(asked: Any, **parts: tuple[Path | None, float | None]) -> None:
+    """Refuse what does not go together. parts: by name, the file and the share that were given for each."""
+    for name, (path, share) in parts.items():
+        if path is not None and share is not None:
+            raise BadInputError(f"--{name} and --{name}-share exclude each other: give a file, or a share to hold out.")
+        if share is not None and not 0 <= share < 1:
+            raise BadInputError(f"--{name}-share {share:g}: give a share from 0 to below 1.")
+    if asked.time_order and asked.group_column is not None:
+        raise BadInputError("--time-order and --group-column exclude each other: split by time, or by groups.")
+
+
+def read_examples(asked: Any) -> tuple["Table", "np.ndarray | None"]:
+    """All examples, and their groups if there are any."""
+    from perceptrons.data.table import check_classes
+
+    if asked.group_column is None:
+        table, groups = whole(opened(asked.files, asked)), None
+    else:
+        table, groups = with_groups(asked.files, asked, asked.group_column)
+    if table.weight is not None:
+        raise BadInputError(
+            f"{name_of(table)}: has weights of examples, which count only in perceptrons train: remove them."
+        )
+    with refusing_data():
+        check_classes(table, asked.many_classes)
+    return table, groups
+
+
+def part_of(path: Path | None, share: float | None, table: "Table", asked: Any) -> Any:
+    """A validation or test set as `recipe` takes it: the examples of a file, or a share."""
+    if path is None:
+        return SHARE if share is None else share
+    more = like_table(table, path, asked)
+    return more.X, more.y
+
+
+def in_words(table: "Table") -> str:
+    assert table.y is not None
+    n, d = table.X.shape
+    classes = count(len(set(table.y.tolist())), "class", "classes")
+    return f"{name_of(table)}: {count(n, 'example')}, {count(d, 'feature')}, {classes}"
+
+
+def ledger_file(asked: Path | None, quiet: bool = False) -> Path | None:
+    """Where uses of test sets are remembered: as asked, or in the user's folder for program state.
+
+    None, and a line on stderr, if there is no such folder and none can be made: they are not remembered then.
+    """
+    from perceptrons.selection.seal import usual_ledger
+
+    if asked is not None:
+        if (asked.exists() and not asked.is_file()) or not asked.parent.is_dir():
+            raise BadInputError(f"--ledger {asked}: is no ordinary file in a folder that is there: name one.")
+        return asked
+    path, why = usual_ledger()
+    if why is None:
+        return path
+    if not quiet:
+        say(UNREMEMBERED.format(path=path.parent, why=why))
+    return None
+
+
+@contextmanager
+def refusing_what_is_wrong(table: "Table") -> Iterator[None]:
+    """Turn what splitting, learning and the seal find wrong with the data into refusals, in the command's words."""
+    from perceptrons.selection import OpenedBeforeError
+
+    name = name_of(table)
+    try:
+        yield
+    except OpenedBeforeError as error:
+        again = OpenedBeforeError(error.n, error.looks, "test on others (--test FILE, --seed N), or give --force")
+        raise BadInputError(f"{name}: {again}") from error
+    except OSError as error:
+        raise BadInputError(f"{error.filename}: {error.strerror}") from error
+    except (ValueError, TypeError) as error:
+        raise BadInputError(f"{name}: {error}") from error

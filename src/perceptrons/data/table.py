@@ -12,6 +12,7 @@ from perceptrons.features import Columns
 from perceptrons.features.named_rows import Names
 from perceptrons.features.values import is_label, no_label, shown
 from perceptrons.inspection.evaluation import WHOLE
+from perceptrons.inspection.wording import short
 from perceptrons.training.matrices import widened
 
 FEW_CLASSES = 20  # so many are never too many
@@ -80,6 +81,12 @@ class Table:
         chosen = {name: values[rows] for name, values in of_each.items() if values is not None}
         return replace(self, X=self.X[rows], **chosen)
 
+    @property
+    def n_bytes(self) -> int:
+        """The memory that the features take."""
+        parts = (self.X.data, self.X.indices, self.X.indptr) if sp.issparse(self.X) else (self.X,)
+        return sum(part.nbytes for part in parts)
+
     def teach(self, model: Any) -> None:
         """Let a fitted model read other files as these were read, as after `fit_stream`."""
         if self.source:
@@ -104,6 +111,23 @@ def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> s
         f"{len(labels):,} different labels{where} among {n:,} examples, such as {some}, do not look like classes: "
         f"{name}{'or ' * bool(name)}allow them with many_classes=True (--many-classes)"
     )
+
+
+def check_classes(table: Table, many_classes: bool) -> None:
+    """Refuse labels that are not classes, such as prices or ids: nearly every row has its own."""
+    labels = np.unique(np.asarray(table.y)).tolist()
+    what = None if many_classes else not_classes(labels, table.X.shape[0], table.label_name)
+    if what is None and len(labels) < 2:
+        what = f"has only one class, {short(repr(labels[0]), 28)}: a classifier needs at least two."
+    if what is not None:
+        raise DataFileError(table.path, what)
+
+
+def named_lines(files: list[Path], of_file: np.ndarray | None, lines: np.ndarray | None) -> Any:
+    """The line of every example; of several files with the name of the file."""
+    if lines is None or of_file is None or len(files) == 1:
+        return lines
+    return [f"{files[number]}:{line}" for number, line in zip(of_file.tolist(), lines.tolist(), strict=True)]
 
 
 def as_labels(texts: list[str], keep_text: bool) -> np.ndarray:

@@ -1,6 +1,9 @@
 """How good predictions are: accuracy, precision, recall and F1 of every class, and which classes are confused."""
 
 import re
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +11,7 @@ import numpy as np
 
 from perceptrons.inspection.wording import short
 
+BINS = 10  # of the histogram of shares
 MOST_UNKNOWN = 1000  # labels; above this many they are no classes
 WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})(\.0*)?", re.ASCII)  # "007" stays text, or its zeros would be lost
 
@@ -37,6 +41,16 @@ class Quality:
         """The label that occurs most, and its share: the accuracy of always answering it."""
         counts = self.confusion.sum(axis=1)
         return self.labels[int(counts.argmax())], float(counts.max() / self.total)
+
+    @property
+    def unknown(self) -> list[Any]:
+        """Labels that the model does not know."""
+        return self.labels[self.known :]
+
+    @property
+    def n_unknown(self) -> int:
+        """How many examples have such labels: they count as mistakes."""
+        return int(self.confusion[self.known :].sum())
 
     def by_class(self) -> list[dict[str, Any]]:
         """Precision, recall and F1 are None where they are 0/0."""
@@ -104,6 +118,30 @@ class Tally:
         return Quality(self.labels, self.known, confusion)
 
 
+def several_labels(model: Any) -> bool:
+    """May the model give an example any number of labels?"""
+    return model._learner.form != "single"
+
+
+@contextmanager
+def columns_matched() -> Iterator[None]:
+    """Predict without scikit-learn's warnings that X has no names, or has some: the caller has matched the columns."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X (does not have valid|has) feature names")
+        yield
+
+
+def winners(model: Any, scores: np.ndarray) -> np.ndarray:
+    """For every example the number of the class that the model predicts; for several labels a flag for each."""
+    return model._winners(scores)
+
+
+def answers(model: Any, X: Any) -> np.ndarray:
+    """The same for examples that are not scored yet."""
+    with columns_matched():
+        return winners(model, model.decision_function(X))
+
+
 def measure(classes: np.ndarray, y: Any, predicted: np.ndarray) -> Quality:
     """Compare labels with the numbers of the predicted classes."""
     tally = Tally(classes)
@@ -111,8 +149,22 @@ def measure(classes: np.ndarray, y: Any, predicted: np.ndarray) -> Quality:
     return tally.quality()
 
 
+def measure_blocks(model: Any, blocks: Iterable[Any]) -> Quality | None:
+    """Compare a model's answers with the labels of blocks of examples; None if there is none."""
+    tally = Tally(model.classes_)
+    for block in blocks:
+        tally.add(block.classes, block.codes, answers(model, block.X))
+    quality = tally.quality()
+    return quality if quality.total else None
+
+
 def beside(quality: Quality) -> str:
     """What an accuracy has to be seen beside: how many, and what the laziest answer would get."""
     label, share = quality.commonest
     lazy = f"always answering {short(str(label), 16)} would give {100 * share:.1f}%"
     return f"{quality.right:,} of {quality.total:,}; {lazy}"
+
+
+def histogram(shares: np.ndarray) -> np.ndarray:
+    """How many shares there are in each tenth of 0 to 1."""
+    return np.bincount(np.minimum((shares * BINS + 1e-9).astype(np.intp), BINS - 1), minlength=BINS)

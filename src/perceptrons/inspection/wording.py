@@ -12,6 +12,15 @@ def count(number: int, thing: str, things: str | None = None) -> str:
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
+def in_percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f}%"
+
+
+def listed(labels: list[Any], at_most: int = 10) -> str:
+    """a, b, c, ..."""
+    return ", ".join([short(str(label), 28) for label in labels[:at_most]] + ["..."] * (len(labels) > at_most))
+
+
 def changed(model: Any) -> dict[str, Any]:
     """The parameters that are not at their defaults."""
     defaults, now = type(model)().get_params(), model.get_params(deep=False)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.inspection.html import Html, visible
 from perceptrons.inspection.wording import count, percent
 from perceptrons.plots import BoundaryDisplay, MarginsDisplay
@@ -25,7 +26,7 @@ from perceptrons.report.page import (
     table,
     user,
 )
-from perceptrons.report.subject import Subject, quietly
+from perceptrons.report.subject import Subject
 from perceptrons.theory import check_bound, separability
 from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.in_words import fraction, separates, why_separable
@@ -46,7 +47,7 @@ def boundary(subject: Subject, features: Any) -> Section | None:
     if chosen is not None and len(set(chosen)) != 2:
         raise ValueError(f"features={tuple(features)!r}: give two different features, by name or by number from 0.")
     shown = chosen or (0, 1)
-    with quietly():
+    with columns_matched():
         # names cut here, since a display would write control characters into its picture
         display = BoundaryDisplay.from_estimator(subject.model, X, y, features=chosen)
     display.names = (visible(subject.names.of(shown[0])), visible(subject.names.of(shown[1])))
@@ -153,7 +154,7 @@ def _bound(subject: Subject, X: Any, y: np.ndarray, in_time: bool) -> list[Html]
         return [soft(f"{about} some labels here are not known to the model. {made}")]
     begin, limit = time.monotonic(), (1 - PROOF) * subject.max_seconds
     try:
-        with quietly():
+        with columns_matched():
             found = check_bound(model, X, y, max_seconds=limit) if in_time else None
     except ValueError as error:
         return [soft(f"There is no bound for this model: {error}")]
@@ -184,7 +185,7 @@ class Margins(MarginsDisplay):
 
 def _margins(subject: Subject, X: Any, y: np.ndarray) -> list[Html]:
     try:
-        with quietly():
+        with columns_matched():
             found = MarginsDisplay.from_estimator(subject.model, X, y)
     except ValueError as error:  # all weights are 0
         return [soft(str(error))]

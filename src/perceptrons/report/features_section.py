@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.inspection.explanation import rows_of
 from perceptrons.inspection.html import Html, visible
 from perceptrons.inspection.wording import NOT_PROBABILITIES, count, percent
@@ -28,7 +29,7 @@ from perceptrons.report.page import (
     uri,
     user,
 )
-from perceptrons.report.subject import Subject, quietly
+from perceptrons.report.subject import Subject
 from perceptrons.theory.scales import comparable_weights, uneven
 
 TOP, ROWS, PICTURED, SUPPORT = 10, 20, 30, 8  # shown at most: weights, classes, classes as pictures, support examples
@@ -61,7 +62,7 @@ def _weights(subject: Subject) -> list[Html]:
         return [*parts, figure(picture, caption, caption), *_never(subject)]
     what = "weight"
     if not sp.issparse(subject.X) and uneven(subject.X):
-        with quietly():
+        with columns_matched():
             coef, what = comparable_weights(model, subject.X), "weight × deviation"
         parts.append(
             paragraph(

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.inspection.explanation import Explanation
 from perceptrons.inspection.html import Html, escaped
 from perceptrons.inspection.wording import count, percent
@@ -24,7 +25,7 @@ from perceptrons.report.page import (
     uri,
     user,
 )
-from perceptrons.report.subject import Subject, quietly
+from perceptrons.report.subject import Subject
 
 MANY = 20  # classes; above this many the worst are shown first
 PAIRS = 20  # confusions shown
@@ -176,7 +177,7 @@ def _legend(subject: Subject, has_texts: bool) -> Html:
 
 def _article(subject: Subject, row: int, text: str | None, lead: float) -> Html:
     true, said = (subject.labels[codes[row]] for codes in (subject.codes, subject.predicted))
-    with quietly():
+    with columns_matched():
         why = subject.model.explain(subject.X[[row]] if not subject.precomputed else subject.X[row])
     parts = [
         element("h3", user(true, 32), " taken for ", user(said, 32)),

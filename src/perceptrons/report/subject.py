@@ -1,8 +1,6 @@
 """What a report is about: a model, examples, its answers to them, and what everything is called."""
 
-import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +10,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.inspection.evaluation import WHOLE
+from perceptrons.inspection.evaluation import WHOLE, columns_matched
 from perceptrons.inspection.names import names_of
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
@@ -187,7 +185,7 @@ def subject_of(
     for name, given in (("examples", examples), ("lines", lines)):
         if given is not None and hasattr(given, "__len__") and len(given) != n:
             raise ValueError(f"There are {len(given):,} {name} for {n:,} rows of X: give one for each.")
-    with quietly():
+    with columns_matched():
         inside = X if before is None else before.transform(X)
         if not (isinstance(model, KernelPerceptron) and model.kernel == "precomputed"):
             inside = check_features(model, inside)
@@ -254,14 +252,6 @@ def read_labels(y: Any, n: int, classes: list[Any]) -> tuple[list[Any], np.ndarr
         labels += [label] * (place == len(labels))
         found.append(place)
     return labels, np.asarray(found, np.intp)[target.codes]
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Without scikit-learn's warnings that X has no names, or has some: what columns are called is settled here."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X (does not have valid|has) feature names")
-        yield
 
 
 def hashed_columns(model: Any, before: Any) -> int | None:

@@ -128,6 +128,22 @@ class Ledger:
         return looks, requests
 
 
+def usual_ledger() -> tuple[Path, str | None]:
+    """The ledger in the user's folder for program state, and why it cannot be kept there, if it cannot."""
+    base = os.environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(base):  # as its specification says
+        base = os.path.join(os.path.expanduser("~"), ".local", "state")
+    path = Path(base) / "perceptrons" / "looks.json"
+    if not path.is_absolute():  # a user without a home folder
+        return path, None if os.path.exists(path) else "no home folder"
+    try:
+        Ledger(path)
+    except OSError as error:
+        if not os.path.exists(path):  # else what it remembers must not be passed over
+            return path, str(error.strerror)
+    return path, None
+
+
 class SealedTest:
     """Test examples that can be opened once. Whether they were opened before is known before any work is done."""
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.inspection.wording import count
 from perceptrons.sequence.tokens import cut, flat, place, read_labels, target_of, tokens_of
 from perceptrons.training.labels import Target
 
@@ -94,6 +95,14 @@ class Healed(NamedTuple):
     kept: np.ndarray | None
     skipped: int  # sequences left out
     repaired: int  # labels changed
+
+    def in_words(self) -> str:
+        """What was done about labels that are not allowed where they stand."""
+        if self.skipped:
+            return f"Skipped {count(self.skipped, 'sentence')}, labels not allowed in that order"
+        if self.repaired:
+            return f"Repaired {count(self.repaired, 'label')}, not allowed in that order"
+        return "All labels are allowed in their order: nothing to skip or repair"
 
 
 def check_way(on_bad_label: Any, allowed: Any) -> None:

@@ -1,141 +1,88 @@
-"""Sentences of a file as a tagger takes them, with their labels; what is wrong with these is said with its line."""
+"""Sentences of a file as the options ask for them: which columns a tagger sees, and which one holds the label."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import BadInputError, refusing
-from perceptrons.cli.files import refusing_to_open
-from perceptrons.cli.screen import count, plain
-from perceptrons.cli.tag.columns import label_place, learned_place, names_of, places_for, seen_places
-from perceptrons.cli.tag.options import ColumnFormat, separator_named
+from perceptrons.cli.errors import BadInputError, refusing, refusing_to_open
+from perceptrons.cli.screen import count, listed, plain
 
 if TYPE_CHECKING:
-    from perceptrons import SequencePerceptron
+    from perceptrons import FeatureTemplates, SequencePerceptron
     from perceptrons.data.conll import ColumnFile
+    from perceptrons.data.corpus import Corpus
     from perceptrons.sequence.allowed import Healed
 
 MANY = 5000  # labels, with which a chain is hopeless
-NEVER_EMPTY = ("upos", "head", "deprel")  # _ says there that nothing is known; elsewhere it is a value
+SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "}  # as people can type them
+SETS = ("words", "chunking")  # of templates, by their names
+UNIVERSAL = frozenset((
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM",
+    "VERB", "X",
+))  # fmt: skip
 
 
-class Reading(NamedTuple):
-    """How to read files, as the options say it."""
-
-    separator: str | None
-    format: ColumnFormat | None
-    comments: bool
-    encoding: str
-
-    def file(self, path: Path) -> "ColumnFile":
-        from perceptrons.data.conll import read_conll
-
-        format = None if self.format is None else self.format.value
-        separator = None if self.separator is None else separator_named(self.separator)
-        with refusing(ValueError), refusing_to_open(path):
-            return read_conll(
-                path, separator, format=format, comments=self.comments or None, encoding=self.encoding
-            )  # fmt: skip
+# ---- corpora
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """names: of the columns that are seen. A token is a string, or a tuple of one a column. label: its place."""
+def column_file(path: Path, asked: Any) -> "ColumnFile":
+    """A file, read as the options say it."""
+    from perceptrons.data.conll import read_conll
 
-    file: "ColumnFile"
-    names: list[str]
-    sentences: list[list[Any]]
-    labels: list[list[str]]
-    label: int | None
-
-    @property
-    def n_tokens(self) -> int:
-        return sum(map(len, self.sentences))
-
-    @property
-    def words(self) -> Iterable[str]:
-        """What all tokens have in the first column."""
-        tokens = chain.from_iterable(self.sentences)
-        return tokens if len(self.names) == 1 else (token[0] for token in tokens)
-
-    @property
-    def label_name(self) -> str:
-        """What people call the column of the label."""
-        from perceptrons.data.columnfile import CONLLU
-
-        place = self.label or 0
-        return CONLLU[place] if self.file.format == "conllu" else f"column {place + 1}"
-
-    def part(self, which: Iterable[int]) -> "Corpus":
-        """Only these sentences."""
-        chosen = list(which)
-        return replace(
-            self,
-            sentences=[self.sentences[i] for i in chosen],
-            labels=[self.labels[i] for i in chosen],
-        )
-
-    def place(self, token: int) -> str:
-        """Where the label of a token stands. Only of a whole file."""
-        return f"{self.file.path}:{self.file.line(token)}:{(self.label or 0) + 1}"
+    format = None if asked.format is None else asked.format.value
+    separator = None if asked.separator is None else SEPARATORS.get(asked.separator, asked.separator)
+    with refusing(ValueError), refusing_to_open(path):
+        return read_conll(path, separator, format=format, comments=asked.comments or None, encoding=asked.encoding)
 
 
-def corpus_to_begin(path: Path, reading: Reading, columns: str | None, label: str | None) -> Corpus:
+def corpus_to_begin(path: Path, asked: Any) -> "Corpus":
     """What a new tagger is to learn from."""
-    file = reading.file(path)
-    where = label_place(file, label)
-    places = seen_places(file, columns, where)
-    return _corpus(file, places, names_of(file, places), where)
+    from perceptrons.data.corpus import column_names
+
+    file = column_file(path, asked)
+    where = label_place(file, asked.label)
+    places = seen_places(file, asked.columns, where)
+    return _corpus(file, places, column_names(file, places), where)
 
 
-def corpus_for(
-    tagger: "SequencePerceptron", path: Path, reading: Reading, columns: str | None, label: str | None
-) -> Corpus:
+def corpus_for(tagger: "SequencePerceptron", path: Path, asked: Any) -> "Corpus":
     """Labelled sentences for a tagger that there is."""
-    file = reading.file(path)
-    if label is None and file.format == "conllu":
+    file = column_file(path, asked)
+    if asked.label is None and file.format == "conllu":
         where = learned_place(file, [str(name) for name in tagger.classes_.tolist()], "--label")
     else:
-        where = label_place(file, label)
+        where = label_place(file, asked.label)
     names = tagger.templates.parsed()[1]
-    return _corpus(file, places_for(file, names, columns, where), names, where)
+    return _corpus(file, places_for(file, names, asked.columns, where), names, where)
 
 
-def corpus_like(corpus: Corpus, path: Path, reading: Reading, columns: str | None, label: str | None) -> Corpus:
+def corpus_like(corpus: "Corpus", path: Path, asked: Any) -> "Corpus":
     """Labelled sentences from another file, to test on."""
-    file = reading.file(path)
-    same = label is None and file.format == corpus.file.format == "conllu"
-    where = corpus.label if same and corpus.label is not None else label_place(file, label)
-    return _corpus(file, places_for(file, corpus.names, columns, where), corpus.names, where)
+    file = column_file(path, asked)
+    same = asked.label is None and file.format == corpus.file.format == "conllu"
+    where = corpus.label if same and corpus.label is not None else label_place(file, asked.label)
+    return _corpus(file, places_for(file, corpus.names, asked.columns, where), corpus.names, where)
 
 
-def corpus_to_tag(tagger: "SequencePerceptron", path: Path, reading: Reading, columns: str | None) -> Corpus:
+def corpus_to_tag(tagger: "SequencePerceptron", path: Path, asked: Any) -> "Corpus":
     """Sentences for a tagger, without labels."""
-    file, names = reading.file(path), tagger.templates.parsed()[1]
-    return _corpus(file, places_for(file, names, columns), names, None)
+    file, names = column_file(path, asked), tagger.templates.parsed()[1]
+    return _corpus(file, places_for(file, names, asked.columns), names, None)
 
 
-def _corpus(file: "ColumnFile", places: list[int], names: list[str], label: int | None) -> Corpus:
-    sentences: list[Any] = file.sentences(places[0] if len(places) == 1 else places)
-    corpus = Corpus(file, names, sentences, [] if label is None else file.sentences(label), label)
-    if label is not None:
-        _refuse_missing(corpus)
+def _corpus(file: "ColumnFile", places: list[int], names: list[str], label: int | None) -> "Corpus":
+    from perceptrons.data.corpus import Corpus
+
+    corpus = Corpus.of(file, places, names, label)
+    if label is not None and (token := corpus.first_missing()) is not None:
+        raise BadInputError(
+            f"{corpus.place(token)}: the label is missing: fill it in, or name the right column with --label."
+        )
     return corpus
 
 
-def _refuse_missing(corpus: Corpus) -> None:
-    """Refuse tokens without a label."""
-    missing = {"", "_"} if corpus.label_name in NEVER_EMPTY else {""}
-    for token, label in enumerate(chain.from_iterable(corpus.labels)):
-        if label in missing:
-            raise BadInputError(
-                f"{corpus.place(token)}: the label is missing: fill it in, or name the right column with --label."
-            )
-
-
-def check_labels(corpus: Corpus) -> None:
+def check_labels(corpus: "Corpus") -> None:
     """Refuse to learn what are no labels: all the same, or nearly all different."""
     labels = set(chain.from_iterable(corpus.labels))
     about, n = f"{corpus.file.path}: {corpus.label_name}", corpus.n_tokens
@@ -151,7 +98,7 @@ def check_labels(corpus: Corpus) -> None:
         )
 
 
-def heal_labels(corpus: Corpus, allowed: Any, on_bad_label: str) -> tuple[Corpus, "Healed | None"]:
+def heal_labels(corpus: "Corpus", allowed: Any, on_bad_label: str) -> tuple["Corpus", "Healed | None"]:
     """The corpus with labels in an order that --allowed allows only, by the way that --on-bad-label names."""
     from perceptrons.sequence.allowed import check_way, heal_lists
 
@@ -172,9 +119,9 @@ def heal_labels(corpus: Corpus, allowed: Any, on_bad_label: str) -> tuple[Corpus
     return replace(kept, labels=labels), healed
 
 
-def _refuse_broken(corpus: Corpus, allowed: Any) -> None:
+def _refuse_broken(corpus: "Corpus", allowed: Any) -> None:
     """Refuse labels that break what --allowed says, naming the line."""
-    broken = first_broken(corpus, allowed)
+    broken = corpus.first_broken(allowed)
     if broken is not None:
         token, what = broken
         rule = f"--allowed {allowed}" if isinstance(allowed, str) else "the tagger"
@@ -185,22 +132,147 @@ def _refuse_broken(corpus: Corpus, allowed: Any) -> None:
         )
 
 
-def first_broken(corpus: Corpus, scheme: Any) -> tuple[int, str] | None:
-    """The first token whose label a scheme forbids there, and what is wrong with it."""
-    import numpy as np
+# ---- columns
 
-    from perceptrons.sequence.allowed import barriers
 
-    classes = np.unique(list(set(chain.from_iterable(corpus.labels))))
-    ends = [*classes.tolist(), None]
-    forbidden = {(ends[i], ends[j]) for i, j in zip(*np.nonzero(barriers(scheme, classes, stream=True)), strict=True)}
-    first = 0
-    for labels in corpus.labels if forbidden else ():
-        for at, (before, label) in enumerate(pairwise([None, *labels, None])):
-            if (before, label) in forbidden:
-                if label is None:
-                    return first + at - 1, f"{plain(before)} at the end of a sentence"
-                where = "at the start of a sentence" if before is None else f"after {plain(before)}"
-                return first + at, f"{plain(label)} {where}"
-        first += len(labels)
-    return None
+def place_of(file: "ColumnFile", option: str, asked: str) -> int:
+    """The place, counted from 0, of the column that an option names."""
+    from perceptrons.data import DataFileError
+
+    with refusing(DataFileError, about=f"{option} {plain(asked)}"):
+        return file.column_number(asked)
+
+
+def label_place(file: "ColumnFile", asked: str | None) -> int:
+    """Where the label is: in the last column, or where CoNLL-U has universal parts of speech."""
+    if asked is None:
+        asked = "upos" if file.format == "conllu" else "-1"
+    return place_of(file, "--label", asked)
+
+
+def seen_places(file: "ColumnFile", asked: str | None, label: int) -> list[int]:
+    """Where the columns are that a new tagger is to see."""
+    if asked is not None:
+        places = _asked_places(file, asked)
+    else:
+        places = [file.column_number("form")] if file.format == "conllu" else list(range(label))
+    if not places:
+        if file.n_columns == 1:
+            raise BadInputError(
+                f"{file.path}: there is only one column, and a tagger learns from words and labels: give a file with "
+                "both, or say with --separator what stands between them."
+            )
+        raise BadInputError(
+            f"{file.path}: the label is column {label + 1}, and nothing is left of it: say with --columns what to see."
+        )
+    _refuse_seen_label(file, places, label)
+    return places
+
+
+def places_for(file: "ColumnFile", names: list[str], asked: str | None, label: int | None = None) -> list[int]:
+    """Where the columns are that a tagger knows by these names; label: where the label is, which it must not see."""
+    places = _found(file, names) if asked is None else _asked_places(file, asked)
+    if len(places) != len(names):
+        thing = count(len(places), "column")
+        raise BadInputError(f"--columns {plain(asked)}: {thing}, but the tagger sees {len(names)}: {listed(names)}.")
+    if label is not None:
+        _refuse_seen_label(file, places, label)
+    return places
+
+
+def place_to_write(file: "ColumnFile", labels: list[str], asked: str | None) -> int | None:
+    """Where predictions go; None: into a new column behind the last."""
+    if asked is not None:
+        new = file.format == "columns" and asked.strip() == str(file.n_columns + 1)
+        return None if new else place_of(file, "--into", asked)
+    if file.format == "columns":
+        return None
+    return learned_place(file, labels, "--into")
+
+
+def learned_place(file: "ColumnFile", labels: list[str], option: str) -> int:
+    """The column of a CoNLL-U file that a tagger has learned, as its labels tell."""
+    if UNIVERSAL.issuperset(labels):
+        return file.column_number("upos")
+    raise BadInputError(
+        f"{file.path}: which column are the tagger's labels ({listed(labels, 3)}) for? Say it with {option}, "
+        f"for instance {option} xpos."
+    )
+
+
+def _asked_places(file: "ColumnFile", asked: str) -> list[int]:
+    if not all(name.strip() for name in asked.split(",")):
+        raise BadInputError(f"--columns {plain(asked)}: a column is missing, give them as 1,2 or form,xpos.")
+    places = [place_of(file, "--columns", name) for name in asked.split(",")]
+    twice = next((place for place in places if places.count(place) > 1), None)
+    if twice is not None:
+        raise BadInputError(f"--columns {plain(asked)}: column {twice + 1} stands there twice.")
+    return places
+
+
+def _found(file: "ColumnFile", names: list[str]) -> list[int]:
+    """Where a tagger's columns are by their names, or else a refusal."""
+    from perceptrons.data.corpus import column_places
+
+    places = column_places(file, names)
+    if places is not None:
+        return places
+    if file.format == "conllu":
+        raise BadInputError(
+            f"{file.path}: the tagger sees the columns {listed(names)}, which CoNLL-U does not have: say with "
+            "--columns which to take, for instance --columns form,xpos."
+        )
+    raise BadInputError(
+        f"{file.path}: {count(file.n_columns, 'column')} there, but the tagger sees {len(names)} ({listed(names)}):"
+        " give the file that has them, or say with --columns where they are."
+    )
+
+
+def _refuse_seen_label(file: "ColumnFile", places: list[int], label: int) -> None:
+    if label in places:
+        raise BadInputError(
+            f"{file.path}: column {label + 1} is both the label and a column that the tagger sees, which would give "
+            "the answer away: say which is which with --label and --columns."
+        )
+
+
+# ---- templates
+
+
+def templates_file(given: str | None) -> Path | None:
+    """The file that the option names, if it is no set."""
+    return None if given is None or given in SETS else Path(given)
+
+
+def read_templates(given: str | None, columns: list[str]) -> "FeatureTemplates":
+    """The templates for these columns; none given: the rich set."""
+    from perceptrons import FeatureTemplates
+
+    path = templates_file(given)
+    texts = given if path is None else _texts(path, columns)
+    templates = FeatureTemplates(texts, columns=columns)
+    with refusing(ValueError, about=f"--templates {given}"):
+        templates.parsed()
+    return templates
+
+
+def _texts(path: Path, columns: list[str]) -> list[str]:
+    from perceptrons.sequence.template_grammar import parse
+
+    try:
+        lines = path.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        what = f"{error.strerror}".lower() if isinstance(error, OSError) else "not UTF-8 text"
+        raise BadInputError(
+            f"--templates {path}: {what}: give {', '.join(SETS)}, or a file with a template a line."
+        ) from error
+    texts = []
+    for number, line in enumerate(lines, 1):
+        text = line.partition("#")[0].strip()
+        if text:
+            with refusing(ValueError, about=f"{path}:{number}:1"):
+                parse(text, columns)
+            texts.append(text)
+    if not texts:
+        raise BadInputError(f"{path}: there is no template in it: give one a line, for instance word[-1]|word[0].")
+    return texts

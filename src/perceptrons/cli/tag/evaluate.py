@@ -1,44 +1,27 @@
 """`perceptrons tag evaluate`: how good a tagger is on labelled sentences."""
 
-from perceptrons.cli import options as all_options
-from perceptrons.cli.errors import BadInputError
+from typing import Any
+
+from perceptrons.cli.evaluate import refuse_strange
 from perceptrons.cli.files import load_tagger
-from perceptrons.cli.screen import as_json, listed, screen
-from perceptrons.cli.tag import options
-from perceptrons.cli.tag.corpus import Reading, corpus_for
-from perceptrons.cli.tag.marks import Marks, mark, show_marks
+from perceptrons.cli.options import OF_FILE, takes
+from perceptrons.cli.screen import as_json, screen
+from perceptrons.cli.tag.corpus import corpus_for
 
 
-def evaluate(
-    model: options.Model,
-    file: options.File,
-    label: options.Label = None,
-    columns: options.ColumnsThere = None,
-    format: options.Format = None,
-    separator: options.Separator = None,
-    encoding: options.Encoding = "utf-8",
-    comments: options.Comments = False,
-    json: all_options.Json = False,
-) -> None:
+@takes("model:tagger", "file", "label:column", "columns:there", *OF_FILE, "json")
+def evaluate(asked: Any) -> None:
     """Compare a tagger's labels with those of FILE: accuracy, also on new words; precision, recall and F1; confusions.
 
     Chunks and names, labelled as B-NP, I-NP, O, are counted as phrases, as conlleval does.
     """
-    tagger = load_tagger(model, instead="evaluate")
-    corpus = corpus_for(tagger, file, Reading(separator, format, comments, encoding), columns, label)
-    marks = mark(tagger, corpus)
-    refuse_strange(marks, corpus.file.path)
-    if json:
-        print(as_json({"model": str(model), "data": str(file), **marks.as_json()}), end="")
+    from perceptrons.cli.tag.run import measured, show_quality
+
+    tagger = load_tagger(asked.model, instead="evaluate")
+    corpus = corpus_for(tagger, asked.file, asked)
+    found = measured(tagger, corpus)
+    refuse_strange(found.quality, corpus.file.path, "label of the tagger", "--label")
+    if asked.json:
+        print(as_json({"model": str(asked.model), "data": str(asked.file), **found.as_json()}), end="")
     else:
-        show_marks(marks, screen(), full=True)
-
-
-def refuse_strange(marks: Marks, path: object) -> None:
-    """Refuse a file none of whose labels the tagger knows: it would be the wrong column."""
-    quality = marks.quality
-    if marks.n_unknown_labels == quality.total:
-        raise BadInputError(
-            f"{path}: none of its labels ({listed(marks.unknown_labels, 3)}) is a label of the tagger "
-            f"({listed(quality.labels[: quality.known], 3)}): name the right column with --label."
-        )
+        show_quality(found, screen(), full=True)

@@ -1,20 +1,19 @@
-"""The support examples of a kernel model, by the row or line they came from: large coefficients tell most."""
+"""A kernel model in words and for machines: its kernel, and the support vectors with the largest coefficients."""
 
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.screen import count, percent
-from perceptrons.cli.weights import Row, top
+import numpy as np
+
+from perceptrons.inspection.weights import Row, top
+from perceptrons.inspection.wording import count, in_percent
+from perceptrons.kernel.kernels import WITH_GAMMA
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from perceptrons import KernelPerceptron
+    from perceptrons.kernel import KernelPerceptron
 
 
 def kernel_facts(model: "KernelPerceptron") -> dict[str, Any]:
     """The kernel and what it kept, for machines; gamma is null where the kernel has none."""
-    from perceptrons.kernel.kernels import WITH_GAMMA
-
     gamma = float(model.gamma_) if model.kernel in WITH_GAMMA else None
     return {"kernel": model.kernel, "gamma": gamma, "n_support": model.n_support_}
 
@@ -37,11 +36,13 @@ def support_in_words(model: "KernelPerceptron", n_examples: int | None = None) -
     if model.budget is not None:
         return f"{words} (at most {model.budget:,})"
     return (
-        words if n_examples is None else f"{words}, {percent(model.n_support_ / n_examples)} of those it learned from"
+        words
+        if n_examples is None
+        else f"{words}, {in_percent(model.n_support_ / n_examples)} of those it learned from"
     )
 
 
-def support_names(model: "KernelPerceptron", lines: "np.ndarray | None" = None) -> list[str]:
+def support_names(model: "KernelPerceptron", lines: np.ndarray | None = None) -> list[str]:
     """How each is called: by its line, or its place among the examples learned from; else by its own number."""
     rows = model.support_.tolist()
     if lines is not None:
@@ -50,7 +51,7 @@ def support_names(model: "KernelPerceptron", lines: "np.ndarray | None" = None) 
 
 
 def top_support(
-    model: "KernelPerceptron", rows: list[Row], n: int, lines: "np.ndarray | None" = None
+    model: "KernelPerceptron", rows: list[Row], n: int, lines: np.ndarray | None = None
 ) -> list[dict[str, Any]]:
     """The top support examples of every row of coefficients, for machines: rows from 0, lines from 1, or null."""
     places = model.support_.tolist()

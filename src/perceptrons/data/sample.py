@@ -1,20 +1,69 @@
-"""Texts as they are written in their files, fetched again by line when a few of them are to be shown."""
+"""The first examples of files, to look at: their features, where they stand, and their texts as they are written."""
 
 import csv
 import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from perceptrons.data.compression import BOM
 from perceptrons.data.labelled import LABEL
 from perceptrons.data.source import opened
+from perceptrons.data.table import Block, joined, joined_rows
+from perceptrons.training.matrices import widened
+
+if TYPE_CHECKING:
+    from perceptrons.data.reader import Reader
 
 RECORD = 10_000  # lines at most of one record of a table
 MARKS = {"csv": ",;\t", "tsv": "\t,;"}
+AS_LINES = ("text", "vw")  # formats whose lines can be read by people as they are
+
+
+class Sample(NamedTuple):
+    """The first examples of a reader. y, lines: None where there are none; of_file: the number of the file of each."""
+
+    X: Any
+    y: np.ndarray | None
+    lines: np.ndarray | None
+    of_file: np.ndarray
+    seen: int  # examples that were read
+    more: bool  # are there more than these?
+    one: Any  # the features and the line of the example that was asked for by its number; None: there is none
+
+    def texts(self, reader: "Reader") -> "Originals | None":
+        """The examples as people can read them, if their files hold texts."""
+        source = reader.recipe()
+        if self.lines is None or not (source["format"] in AS_LINES or source.get("text_column")):
+            return None
+        return Originals(reader.files, self.of_file, self.lines, source)
+
+
+def first_examples(reader: "Reader", n_features: int, at_most: int, number: int | None = None) -> Sample | None:
+    """So many examples, and one by its number from 1, which may come later; None if there is no example at all."""
+    blocks: list[Block] = []
+    one, seen = None, 0
+    for block in reader:
+        X = widened(block.X, n_features)
+        if seen < at_most:
+            blocks.append(block._replace(X=X))
+        if number is not None and seen < number <= seen + X.shape[0]:
+            place = number - seen - 1
+            one = X[[place]], None if block.lines is None else int(block.lines[place])
+        seen += X.shape[0]
+        if seen > at_most and (number is None or one is not None):
+            break
+    if not blocks:
+        return None
+    files = {path: number for number, path in enumerate(reader.files)}
+    of_file = np.repeat([files[block.path] for block in blocks], [block.X.shape[0] for block in blocks])
+    y, lines = (joined([getattr(block, name) for block in blocks]) for name in ("y", "lines"))
+    X = joined_rows([block.X for block in blocks], n_features)[:at_most]
+    y, lines = (None if part is None else part[:at_most] for part in (y, lines))
+    return Sample(X, y, lines, of_file[:at_most], seen, seen > at_most, one)
 
 
 class Originals:

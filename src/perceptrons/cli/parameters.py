@@ -1,0 +1,180 @@
+"""The model that the options ask for: its parameters, costs and weights by class, and the settings to try."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perceptrons.cli.errors import BadInputError, refusing
+from perceptrons.cli.files import is_kernel
+from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, RULE, given, typed
+from perceptrons.cli.screen import plain
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from perceptrons.cli.files import AnyModel
+
+LINEAR_ONLY = ("step", "C", "margin", "shrink", "batch_size", "cost")
+SHAPES = {"--cost": '{"true class": {"answer": cost}}', "--class-weight": 'balanced, {"class": weight}'}
+
+
+def check_kernel(asked: Any) -> None:
+    """Refuse options for kernels without a kernel, and with one those that only the linear perceptron has."""
+    if asked.kernel is None:
+        for name in given(asked, OF_KERNELS):
+            raise BadInputError(f"{typed(name)} is for kernels: name one too, for instance --kernel rbf.")
+        return
+    strange = [typed(name) for name in given(asked, LINEAR_ONLY)]
+    strange += ["--no-intercept"] * asked.no_intercept
+    strange += [f"--{name} {word}" for name, word in (("multiclass", "ovo"), ("combine", "pocket"))
+                if getattr(asked, name) == word]  # fmt: skip
+    if strange:
+        raise BadInputError(f"{strange[0]} is for the linear perceptron: leave it out, or leave out --kernel.")
+    if asked.on_full is not None and asked.budget is None:
+        raise BadInputError("--on-full needs --budget: without one, the model is never full.")
+    for name in given(asked, (*LONG_RUNS, *CLUSTERS)):
+        raise BadInputError(f"{typed(name)} does not go with --kernel: kernels need all data in memory.")
+
+
+def new_model(asked: Any) -> "AnyModel":
+    """The model to train; parameters that it cannot have are refused."""
+    told = given(asked, (*RULE, *OF_KERNELS, "max_iter", "tol", "max_seconds"))
+    if asked.tol == 0:
+        told["tol"] = None
+    if asked.epochs is not None:
+        told |= {"max_iter": asked.epochs, "tol": None}
+    if asked.cost is not None:
+        told["cost"] = read_by_class("--cost", asked.cost)
+    if asked.class_weight not in (None, "balanced"):
+        told["class_weight"] = read_by_class("--class-weight", asked.class_weight)
+    told |= {"early_stopping": asked.early_stopping, "random_state": asked.seed, "shuffle": not asked.no_shuffle}
+    model: AnyModel
+    if asked.kernel is not None:
+        from perceptrons import KernelPerceptron
+        from perceptrons.kernel.choices import check_choices
+
+        model = KernelPerceptron(**told)
+    else:
+        from perceptrons import Perceptron
+        from perceptrons.training.parameters import check_choices
+
+        model = Perceptron(**told, fit_intercept=not asked.no_intercept)
+    with refusing(ValueError):
+        check_choices(model)
+    return model
+
+
+def model_to_tune(asked: Any) -> "AnyModel":
+    """The model whose settings are to be found."""
+    from perceptrons import KernelPerceptron, Perceptron
+
+    told = {**given(asked, ("combine", "kernel", "max_iter")), "random_state": asked.seed}
+    if asked.kernel is None:
+        return Perceptron(**told)
+    if told.get("combine") == "pocket":
+        raise BadInputError("--combine pocket does not go with --kernel: choose average, last or vote.")
+    return KernelPerceptron(**told)
+
+
+def grid_of(asked: str | None, model: "AnyModel") -> Any:
+    """The settings to try: the usual ones, or those of JSON, checked by name."""
+    if asked is None:
+        return "usual"
+    path = None if asked.lstrip()[:1] in ("{", "[") else file_of(asked)
+    try:
+        content = json.loads(asked if path is None else path.read_text("utf-8-sig"))
+    except OSError as error:
+        raise BadInputError(f"--grid {plain(asked, 60)}: {(error.strerror or str(error)).lower()}.") from error
+    except (ValueError, RecursionError) as error:
+        raise BadInputError(f'--grid {plain(asked, 60)}: not JSON ({error}): give {{"C": [0.1, 1]}}.') from error
+    grids = content if isinstance(content, list) else [content]
+    known = model.get_params()
+    for one in grids or [None]:
+        if not isinstance(one, dict) or not all(isinstance(values, list) and values for values in one.values()):
+            raise BadInputError(f'--grid {plain(asked, 60)}: give lists of values by parameter, {{"C": [0.1, 1]}}.')
+        for name in one:
+            if name not in known:
+                raise BadInputError(f"--grid: {plain(name)} is no parameter of {type(model).__name__}.")
+    return grids
+
+
+# ---- values by class, given as JSON: inline, or in a file. Its keys are strings; classes may be numbers
+
+
+def file_of(told: str | None) -> Path | None:
+    """The file that an option names, None if it is JSON itself."""
+    return None if told is None or told.lstrip().startswith("{") else Path(told)
+
+
+def read_by_class(option: str, told: str) -> dict[str, Any]:
+    """What an option says of the classes, still by the keys of JSON."""
+    path = file_of(told)
+    try:
+        text = told if path is None else path.read_text("utf-8-sig")
+        # whole numbers as floats: one of a thousand digits is infinite then, and refused as such
+        content = json.loads(text, parse_int=float, object_pairs_hook=_no_key_twice)
+        if isinstance(content, dict):
+            return content
+        what = "not a JSON object"
+    except json.JSONDecodeError as error:
+        what = f"line {error.lineno}, column {error.colno}: not JSON ({error.msg})"
+    except OSError as error:
+        what = (error.strerror or str(error)).lower()
+    except (ValueError, RecursionError) as error:
+        what = str(error)
+    raise BadInputError(f"{option} {plain(told, 60)}: {what}: give {SHAPES[option]}, or a file with it.")
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in content:
+            raise ValueError(f"{key!r} stands there twice")
+        content[key] = value
+    return content
+
+
+def name_classes(model: "AnyModel", labels: Any) -> None:
+    """Let the costs and class weights of a model speak of the classes among the labels, or refuse them."""
+    import numpy as np
+
+    from perceptrons.training.inputs import check_weights
+    from perceptrons.training.rule import cost_matrix
+
+    classes, codes = np.unique(np.asarray(labels), return_inverse=True)
+    known = {str(label): label for label in classes.tolist()}
+    if not is_kernel(model):
+        with refusing(ValueError, RecursionError, about="--cost"):
+            model.cost = _named(model.cost, known)
+            cost_matrix(model.cost, classes, stream=False)
+    with refusing(ValueError, RecursionError, about="--class-weight"):
+        model.class_weight = _named(model.class_weight, known)
+        check_weights(None, model.class_weight, classes, codes, stream=False)
+
+
+def _named(content: Any, known: dict[str, Any]) -> Any:
+    """The same by classes; keys that are none stay as they are."""
+    if not isinstance(content, dict):
+        return content
+    return {known.get(key, key): _named(value, known) for key, value in content.items()}
+
+
+def need_classes(model: Any, asked: Any) -> None:
+    """Refuse what is said of classes that are not known yet."""
+    for name, value in (("--cost", model.cost), ("--class-weight", model.class_weight)):
+        if value is not None and asked.classes is None:
+            raise BadInputError(f"{name} needs --classes here, since classes are known only as they are read.")
+
+
+def named_classes(model: "AnyModel", asked: Any) -> "np.ndarray | None":
+    """The classes that were named, as the reader will give them; costs and weights then speak of these."""
+    from perceptrons.data.table import as_labels
+
+    if asked.classes is None:
+        return None
+    texts = [text.strip() for text in asked.classes.split(",")]
+    if len(texts) < 2 or len(set(texts)) < len(texts) or not all(texts):
+        raise BadInputError(f"--classes {plain(asked.classes, 60)}: give two or more, each once, as in ham,spam.")
+    classes = as_labels(texts, asked.text_labels)
+    name_classes(model, classes)
+    return classes

@@ -1,0 +1,132 @@
+"""Sentences of a file as a tagger takes them, with their labels, and where a label stands that is not allowed there."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+
+from perceptrons.data.columnfile import CONLLU, ColumnFile
+from perceptrons.inspection.wording import count, short
+from perceptrons.sequence.allowed import barriers
+from perceptrons.training.epochs import hold_out
+
+NEVER_EMPTY = ("upos", "head", "deprel")  # _ says there that nothing is known; elsewhere it is a value
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """names: of the columns that are seen. A token is a string, or a tuple of one a column. label: its place."""
+
+    file: ColumnFile
+    names: list[str]
+    sentences: list[list[Any]]
+    labels: list[list[str]]
+    label: int | None
+
+    @classmethod
+    def of(cls, file: ColumnFile, places: list[int], names: list[str], label: int | None) -> "Corpus":
+        """The sentences of a file: the columns that are seen, and the one of the label, if any, by their places."""
+        sentences: list[Any] = file.sentences(places[0] if len(places) == 1 else places)
+        return cls(file, names, sentences, [] if label is None else file.sentences(label), label)
+
+    @property
+    def n_tokens(self) -> int:
+        return sum(map(len, self.sentences))
+
+    @property
+    def words(self) -> Iterable[str]:
+        """What all tokens have in the first column."""
+        tokens = chain.from_iterable(self.sentences)
+        return tokens if len(self.names) == 1 else (token[0] for token in tokens)
+
+    @property
+    def label_name(self) -> str:
+        """What people call the column of the label."""
+        place = self.label or 0
+        return CONLLU[place] if self.file.format == "conllu" else f"column {place + 1}"
+
+    def part(self, which: Iterable[int]) -> "Corpus":
+        """Only these sentences."""
+        chosen = list(which)
+        sentences, labels = ([of[i] for i in chosen] for of in (self.sentences, self.labels))
+        return replace(self, sentences=sentences, labels=labels)
+
+    def place(self, token: int) -> str:
+        """Where the label of a token stands. Only of a whole file."""
+        return f"{self.file.path}:{self.file.line(token)}:{(self.label or 0) + 1}"
+
+    def first_missing(self) -> int | None:
+        """The first token without a label."""
+        missing = {"", "_"} if self.label_name in NEVER_EMPTY else {""}
+        return next((k for k, label in enumerate(chain.from_iterable(self.labels)) if label in missing), None)
+
+    def first_broken(self, scheme: Any) -> tuple[int, str] | None:
+        """The first token whose label a scheme forbids there, and what is wrong with it."""
+        classes = np.unique(list(set(chain.from_iterable(self.labels))))
+        ends = [*classes.tolist(), None]
+        steps = zip(*np.nonzero(barriers(scheme, classes, stream=True)), strict=True)
+        forbidden = {(ends[i], ends[j]) for i, j in steps}
+        first = 0
+        for labels in self.labels if forbidden else ():
+            for at, (before, label) in enumerate(pairwise([None, *labels, None])):
+                if (before, label) in forbidden:
+                    if label is None:
+                        return first + at - 1, f"{short(str(before), 28)} at the end of a sentence"
+                    where = "at the start of a sentence" if before is None else f"after {short(before, 28)}"
+                    return first + at, f"{short(label, 28)} {where}"
+            first += len(labels)
+        return None
+
+
+def split_corpus(corpus: Corpus, test: Corpus | None, share: float, seed: int) -> tuple[Corpus, Corpus | None, str]:
+    """What to learn from, what to test on, and a sentence about it."""
+    n = len(corpus.sentences)
+    all_of_it = f"{count(n, 'sentence')} ({count(corpus.n_tokens, 'token')}) to learn from"
+    if test is not None:
+        there = f"{count(len(test.sentences), 'sentence')} ({count(test.n_tokens, 'token')})"
+        return corpus, test, f"{all_of_it}; {there} in {test.file.path} to test on"
+    if share == 0:
+        return corpus, None, f"{all_of_it}, none held out"
+    if n * share < 1 or n == 1:
+        return corpus, None, f"{all_of_it}: too few to hold {share:.0%} out as a test"
+    train, rest = (corpus.part(which) for which in hold_out(np.zeros(n, np.intp), None, share, seed))
+    said = (
+        f"{count(len(train.sentences), 'sentence')} ({count(train.n_tokens, 'token')}) to learn from; "
+        f"{len(rest.sentences):,} ({count(rest.n_tokens, 'token')}) held out as a test ({share:.0%}, seed {seed})"
+    )
+    return train, rest, said
+
+
+def column_names(file: ColumnFile, places: list[int]) -> list[str]:
+    """What templates call these columns: by the names of CoNLL-U, elsewhere by where they are.
+
+    word is the first, pos the second behind it, column3 the third.
+    """
+    if file.format == "conllu":
+        return [CONLLU[place] for place in places]
+    return [
+        "word" if place == 0 else "pos" if (place, at) == (1, 1) else f"column{place + 1}"
+        for at, place in enumerate(places)
+    ]
+
+
+def column_places(file: ColumnFile, names: list[str]) -> list[int] | None:
+    """Where the columns of these names are, or all columns if there are no others; None if the file has not all."""
+    if file.format == "conllu":
+        known = ["form"] if names == ["word"] else names
+        return [CONLLU.index(name) for name in known] if set(known) <= set(CONLLU) else None
+    if file.n_columns == len(names):
+        return list(range(len(names)))
+    numbers = [_number(name) for name in names]
+    places = [number - 1 for number in numbers if number is not None]
+    if len(places) < len(names):
+        places = list(range(len(names)))
+    return places if max(places) < file.n_columns else None
+
+
+def _number(name: str) -> int | None:
+    found = re.fullmatch(r"column([1-9]\d{0,8})", name, re.ASCII)
+    return int(found[1]) if found else {"word": 1, "pos": 2}.get(name)

@@ -1,0 +1,123 @@
+"""Examples that are held out as a test set: of a table, and of a stream, the same ones."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.data.table import Block, Table
+from perceptrons.inspection.wording import in_percent
+from perceptrons.streaming.blocks import TrainingBlock, held_out_rows
+from perceptrons.streaming.cache import ArrayFile, Cache
+from perceptrons.training.labels import read_target
+from perceptrons.training.matrices import widened
+
+if TYPE_CHECKING:
+    from perceptrons.data.reader import Reader
+
+
+class Split(NamedTuple):
+    """What to learn from, what to test on (None: nothing), and a sentence about it."""
+
+    train: Table
+    test: Table | None
+    said: str
+
+
+def held_out(X: Any, y: Any, share: float, seed: int) -> np.ndarray:
+    """Which examples are for the test."""
+    return held_out_rows(X, read_target(y, X.shape[0]), share, seed)
+
+
+def split_table(table: Table, share: float, seed: int) -> Split:
+    """A table, cut by a hash of every example: the same parts as of a stream of the same examples."""
+    n = table.X.shape[0]
+    if share == 0:
+        return Split(table, None, f"All {n:,} to learn from, none held out")
+    aside = held_out(table.X, table.y, share, seed)
+    classes, codes = np.unique(np.asarray(table.y), return_inverse=True)
+    learned = np.bincount(codes[~aside], minlength=len(classes))
+    of_all = in_percent(share, 0)
+    if not aside.any() or not learned.all():
+        return Split(table, None, f"All {n:,} to learn from: too few to hold {of_all} out as a test")
+    said = f"{n - aside.sum():,} to learn from; {aside.sum():,} held out as a test ({of_all}, seed {seed})"
+    return Split(table.part(np.flatnonzero(~aside)), table.part(np.flatnonzero(aside)), said)
+
+
+class WithoutTest:
+    """A reader without the examples of the test set, which go to a temporary file as they come: they may be many."""
+
+    def __init__(self, reader: "Reader", share: float, seed: int):
+        self._reader, self._share, self._seed = reader, share, seed
+        self._aside: Cache | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reader, name)
+
+    def fingerprint(self) -> list[Any]:
+        *files, asked = self._reader.fingerprint()
+        return [*files, [self._share, self._seed], asked]
+
+    def __iter__(self) -> Iterator[Block]:
+        self.close()
+        self._aside = Cache(ArrayFile.create())
+        for block in self._reader:
+            aside = held_out(block.X, block.y, self._share, self._seed)
+            if aside.any():
+                part = _part_of(block, aside)
+                self._aside.append(TrainingBlock(part.X, read_target(part.y, part.X.shape[0]), None))
+            if not aside.all():
+                yield _part_of(block, ~aside) if aside.any() else block
+
+    def close(self) -> None:
+        """The temporary file is gone."""
+        if self._aside is not None:
+            self._aside.file.close()
+
+    def test(self, n_features: int) -> Iterator[Block]:
+        """The examples that were kept aside; read again, if what was learned from came from a cache.
+
+        n_features: of all blocks; the first ones knew fewer.
+        """
+        if self._aside is None:
+            for _ in self:
+                pass
+        assert self._aside is not None
+        for kept in self._aside.reading(np.arange(self._aside.n_blocks)):
+            X = widened(kept.X, n_features)
+            yield Block(X, kept.target.codes, kept.target.classes, None, self.files[0], None)
+
+
+@contextmanager
+def without_test(reader: "Reader", share: float, seed: int) -> Iterator[Any]:
+    """The reader, without the examples of the test set if there is to be one."""
+    if not share:
+        yield reader
+        return
+    with closing(WithoutTest(reader, share, seed)) as rest:
+        yield rest
+
+
+def _part_of(block: Block, rows: np.ndarray) -> Block:
+    X, codes, weight, lines = (
+        None if part is None else part[rows] for part in (block.X, block.codes, block.weight, block.lines)
+    )
+    return block._replace(X=X, codes=codes, weight=weight, lines=lines)
+
+
+class InMemory:
+    """A table as a stream of one block, which a checkpoint can be resumed with: the weights are those of `fit`."""
+
+    def __init__(self, table: Table, reader: "Reader", *about: Any):
+        self._table, self._reader, self._about = table, reader, about
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self._table.X, self._table.y, self._table.weight
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reader, name)
+
+    def fingerprint(self) -> list[Any]:
+        *files, asked = self._reader.fingerprint()
+        return [*files, ["whole", *self._about], asked]

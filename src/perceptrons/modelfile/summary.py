@@ -1,0 +1,101 @@
+"""What is in a model of single examples, for people and for machines: settings, classes, features, training."""
+
+from typing import TYPE_CHECKING, Any
+
+from perceptrons.features import HashedText
+from perceptrons.inspection.audit import hashing_in_words, never_in_words, never_updated, shared_in_words
+from perceptrons.inspection.evaluation import several_labels
+from perceptrons.inspection.names import listed_names
+from perceptrons.inspection.weights import Row, top_by_row
+from perceptrons.inspection.wording import apart, count, listed, settings, short, tested, why_it_stopped
+from perceptrons.kernel import KernelPerceptron
+from perceptrons.kernel.summary import kernel_facts, kernel_in_words, support_in_words, top_support
+
+if TYPE_CHECKING:
+    from perceptrons.linear import Perceptron
+
+SAID = ("form", "label_column", "text_column", "categories", "ignore", "zero_based")  # of how files were read
+
+
+def facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
+    """What a model is and has seen."""
+    return {
+        "kind": type(model).__name__,
+        **training_facts(model),
+        "several_labels": several_labels(model),
+        "feature_names": listed_names(model),
+        "examples_seen": model.t_,
+        "n_mistakes": model.n_mistakes_,
+        "recipe": getattr(model, "recipe_", None),
+        "never_updated": never_updated(model),
+    }
+
+
+def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
+    """What a model learned from, with which settings, and why it stopped."""
+    return {
+        "source": getattr(model, "source_", None),
+        "parameters": model.get_params(),
+        **(kernel_facts(model) if isinstance(model, KernelPerceptron) else {}),
+        "classes": model.classes_.tolist(),
+        "n_features": model.n_features_in_,
+        "epochs": model.n_iter_,
+        "updates": model.n_updates_,
+        "mistakes": model.mistakes_.tolist(),
+        "stop_reason": model.stop_reason_ or None,
+        "why": why_it_stopped(model),
+    }
+
+
+def most_important(
+    model: "Perceptron | KernelPerceptron", rows: list[Row], n: int, lines: Any = None
+) -> dict[str, list[dict[str, Any]]]:
+    """The n largest weights, or support vectors, of every row. lines: of the examples that it learned from."""
+    if isinstance(model, KernelPerceptron):
+        return {"support": top_support(model, rows, n, lines)}
+    return {"weights": top_by_row(model, rows, n)}
+
+
+def facts_in_words(
+    model: "Perceptron | KernelPerceptron", hashing: dict[str, Any] | None, rows: list[Row]
+) -> list[tuple[str, str]]:
+    """The same by name, in the order in which people want to know it."""
+    labels, names, features = model.classes_.tolist(), listed_names(model), f"{model.n_features_in_:,}"
+    if names:
+        some = names if len(names) <= 5 else [*names[:3], "...", names[-1]]
+        features += ": " + "; ".join(short(name, 28) for name in some)
+    several = ", several labels an example" if several_labels(model) else ""
+    found = [("kind", f"{type(model).__name__}, combine={model.combine!r}{several}")]
+    if isinstance(model, KernelPerceptron):
+        found += [("kernel", kernel_in_words(model)), ("keeps", support_in_words(model))]
+    found += [
+        ("settings", settings(model) or "all as by default"),
+        ("classes", f"{len(labels)}: {listed(labels, 12)}"),
+        ("features", features),
+    ]
+    never = never_updated(model)
+    if never is not None and never["count"]:
+        found.append(("never updated", never_in_words(never)))
+    if source := getattr(model, "source_", None):
+        found.append(("reads", source_in_words(source)))
+    if hashing is not None:
+        found += [("hashing", hashing_in_words(hashing)), ("shared", shared_in_words(hashing, rows))]
+    mistakes = "" if model.n_mistakes_ == model.n_updates_ else f"{count(model.n_mistakes_, 'mistake')}, "
+    seen = f"{count(round(model.t_), 'example')} seen"
+    learned = f"{count(model.n_iter_, 'epoch')}, {mistakes}{count(model.n_updates_, 'update')}{apart(model)}, {seen}"
+    found += [("learned", learned), ("stopped", why_it_stopped(model))]
+    return found + ([("tested", tested(model))] if hasattr(model, "recipe_") else [])
+
+
+def source_in_words(source: dict[str, Any]) -> str:
+    """text: words 1-2, lowercase False: how files were read, as far as it is not as usual."""
+    parts = {name: source[name] for name in SAID if source.get(name)}
+    usual = HashedText().get_params() | {"bits": None, "words": None}
+    for name, value in (source.get("text") or {}).items():
+        if name in ("words", "chars") and value is not None:
+            parts[name] = "-".join(str(size) for size in dict.fromkeys(value))
+        elif name != "bits" and value != usual[name]:
+            parts[name] = value
+    said = [f"{name.replace('_', ' ')} {listed(value) if isinstance(value, list) else short(str(value), 28)}"
+            for name, value in parts.items()]  # fmt: skip
+    return ": ".join([str(source["format"]), *([", ".join(said)] if said else [])])
