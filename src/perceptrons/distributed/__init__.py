@@ -2,7 +2,7 @@
 
 from perceptrons.distributed.clients import ClusterError, ClusterWarning
 from perceptrons.distributed.cluster_fit import fit
-from perceptrons.distributed.mixing_bound import MixingBound, mixing_bound
+from perceptrons.distributed.mixing_theorem import MixingBound, mixing_bound
 from perceptrons.distributed.prediction import decision_function, predict, score
 
 __all__ = [

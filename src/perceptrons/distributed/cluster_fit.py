@@ -9,7 +9,7 @@ from perceptrons.distributed import linear_shards, sequence_shards
 from perceptrons.distributed.clients import check_installed, cluster_errors, connected
 from perceptrons.distributed.linear_shards import Begun
 from perceptrons.distributed.mixed_fit import MixedFit, Watch
-from perceptrons.distributed.mixing_bound import bound_of_run
+from perceptrons.distributed.mixing_theorem import bound_of_run
 from perceptrons.distributed.shards import Shards
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.checkpoint import Checkpoint
