@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perceptrons import Perceptron
-from perceptrons.distributed import ClusterError, ClusterWarning, clients, fit, shards
+from perceptrons.distributed import ClusterError, ClusterWarning, clients, fit, linear_shards
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -98,8 +98,8 @@ def test_workers_that_go_while_data_are_read_are_missed_too(place, data, monkeyp
         place.take_away()
         return before(client, asked)
 
-    before = shards.computed
-    monkeypatch.setattr(shards, "computed", computed)
+    before = linear_shards.computed
+    monkeypatch.setattr(linear_shards, "computed", computed)
     model = fit(Perceptron(**SETTINGS), *as_collections(*data), place.client, shards=2)
     assert np.array_equal(model.coef_, calm.coef_)
     assert "no workers" in place.said[0]
