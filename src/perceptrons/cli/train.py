@@ -114,6 +114,10 @@ def _finished(model: "AnyModel", asked: Any, reader: Any, **more: Any) -> "Run":
     )  # fmt: skip
 
 
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:,.1f} MB of parsed data" if n_bytes >= 10**5 else "less than 0.1 MB of parsed data"
+
+
 def _share(asked: Any) -> float:
     return SHARE if asked.test_share is None else asked.test_share
 
@@ -192,7 +196,7 @@ def _on_table(
         save_model(model, asked.output)
     slow = model.combine == "vote" and parts.test is not None
     return _finished(
-        model, asked, table, how="whole", why=f"{table.n_bytes / 1e6:,.1f} MB of parsed data", split=parts.said,
+        model, asked, table, how="whole", why=_size(table.n_bytes), split=parts.said,
         seconds=seconds, name=name_of(table) if asked.data else DIGITS if asked.example is None else SMS_NAME,
         train=None if slow else _measured(model, parts.train), test=_measured(model, parts.test),
         test_reader=test_reader, lines=parts.train.lines, scaler=scaler_for(parts.train.X, model),
