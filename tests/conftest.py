@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tests.compiler import compile_elsewhere
-from tests.limits import Limits
-from tests.tiers import (  # noqa: F401
+from tests.support.compiler import compile_elsewhere
+from tests.support.limits import Limits
+from tests.support.tiers import (  # noqa: F401
     pytest_addoption,
     pytest_collection_modifyitems,
     pytest_xdist_make_scheduler,

@@ -24,8 +24,8 @@ from perceptrons.data import stream
 from perceptrons.data.held_out import held_out
 from perceptrons.report.reproduce_section import as_command
 from perceptrons.training.matrices import widened
-from tests.doors import accuracies, check_doors, records, rows_of, scores_by_command, trained, write
-from tests.tiers import slow
+from tests.support.doors import accuracies, check_doors, records, rows_of, scores_by_command, trained, write
+from tests.support.tiers import slow
 
 WAYS_OF_TEXT = {
     "words": [],

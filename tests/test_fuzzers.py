@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from perceptrons.data import reader, source
-from tests.certificates import truth
+from tests.support.certificates import truth
 from tools.fuzz_certificates import DATA, false_claim
 from tools.fuzzing import Case, FoundError, attempt
 

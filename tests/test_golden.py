@@ -1,4 +1,4 @@
-"""Models, commands and public names are those that were recorded before the house was rebuilt: see tests/golden.py."""
+"""Models, commands and public names are those that were recorded before the house was rebuilt (see support/golden.py)."""
 
 import json
 import os
@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from tests import golden
 from tests.conftest import ROOT
+from tests.support import golden
 
 
 @pytest.fixture(scope="module")
@@ -19,9 +19,11 @@ def pair(tmp_path_factory):
     It runs without bounds checks, as the recording did: with them, other instructions round the last bits otherwise.
     """
     path = tmp_path_factory.mktemp("golden") / "now.json"
-    code = f"import json, tests.golden as g; open({str(path)!r}, 'w').write(json.dumps(g.recorded(), default=str))"
+    code = (
+        f"import json, tests.support.golden as g; open({str(path)!r}, 'w').write(json.dumps(g.recorded(), default=str))"
+    )
     environment = os.environ | {"PERCEPTRONS_BOUNDSCHECK": "0"}
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, timeout=900, env=environment)
+    subprocess.run([sys.executable, "-c", code, path], check=True, cwd=ROOT, timeout=900, env=environment)
     return json.loads(golden.FILE.read_text()), json.loads(path.read_text())
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.streams import Warm, as_svm, points, texts
+from tests.support.streams import Warm, as_svm, points, texts
 
 FILES, EPOCHS = 60, 8
 KINDS = {

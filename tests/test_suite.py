@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests import limits, tiers
 from tests.conftest import LAYOUTS, ROOT
+from tests.support import limits, tiers
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a system without alarms")
@@ -56,7 +56,7 @@ def test_memory_is_counted():
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_is_tested_where_it_is_ignored_as_in_the_background_of_a_script():
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    test = "tests/test_interrupts.py::test_an_interrupted_fit_is_consistent[average-1]"
+    test = "tests/training/test_interrupts.py::test_an_interrupted_fit_is_consistent[average-1]"
     command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *words, test]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout

@@ -11,8 +11,8 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 import perceptrons
 from perceptrons import Perceptron
 from tests.conftest import gaussian, whole_numbers
+from tests.linear.test_large_margin import N, assert_same, completed, orders, weights_for
 from tests.reference import wrappers
-from tests.test_large_margin import N, assert_same, completed, orders, weights_for
 
 OPTIONS = [
     {},

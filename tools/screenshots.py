@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.datasets import load  # noqa: E402 (from the repository, not from the package)
 from perceptrons.cli import main  # noqa: E402
-from tests.browser import browser  # noqa: E402
+from tests.support.browser import browser  # noqa: E402
 
 WHERE = ROOT / "docs" / "screenshots"
 DESK, PHONE = 1100, 360  # CSS pixels across

@@ -1,0 +1,67 @@
+"""What no test may take: all the time, or all the memory."""
+
+import ctypes
+import os
+import signal
+import sys
+
+import pytest
+
+from tests.support.compiler import megabytes
+
+SECONDS = 1800  # no test is near it, even on a busy machine
+CHECKED = os.environ.get("PERCEPTRONS_BOUNDSCHECK", "0") not in ("", "0")
+MEGABYTES = 3000 if CHECKED else 1500  # of one process that runs tests; machine code with bounds checks is larger
+GROWN = 10  # MB; from here on a look whether some of it is free is worth its time
+
+
+def overdue(number, frame):
+    raise TimeoutError(f"This test is still running after {SECONDS:,} seconds.")
+
+
+def give_back():
+    """Return free memory to the system: the allocators would keep it for later."""
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it
+        if trim is not None:
+            trim(0)
+
+
+class Limits:
+    """Ends a test that never would, and fails the one with which the process becomes too large."""
+
+    def __init__(self):
+        self._peak, self._size, self._grown = megabytes(), megabytes("VmRSS"), []
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self):
+        if not hasattr(signal, "setitimer"):  # Windows has none
+            return (yield)
+        before = signal.signal(signal.SIGALRM, overdue)
+        signal.setitimer(signal.ITIMER_REAL, SECONDS, 60)  # and again: what cleans up may hang as well
+        try:
+            return (yield)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item):
+        result = yield
+        before, self._peak = self._peak, megabytes()
+        self._grown.append((self._peak - before, item.nodeid))
+        if before <= MEGABYTES < self._peak:
+            pytest.fail(self.too_large())
+        if megabytes("VmRSS") > self._size + GROWN:
+            give_back()
+            self._size = megabytes("VmRSS")
+        return result
+
+    def too_large(self):
+        hungry = sorted(self._grown, reverse=True)[:10]
+        lines = [f"{grown:6,.0f} MB  {name}" for grown, name in hungry]
+        return "\n".join(
+            [f"The tests of this process took {self._peak:,.0f} MB; {MEGABYTES:,} are allowed. Most came with:", *lines]
+        )
