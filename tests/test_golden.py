@@ -1,4 +1,4 @@
-"""Models, commands and public names are those that were recorded before the house was rebuilt (see support/golden.py)."""
+"""Models, commands and public names are those recorded before the house was rebuilt (see support/golden.py)."""
 
 import json
 import os
