@@ -85,9 +85,9 @@ def calm(cluster, data, files, tmp_path_factory):
     return found
 
 
-def pids(client):
-    """The processes of both workers. One that was killed just now may still be listed: another one replaces it."""
-    while len(found := client.run(os.getpid, on_error="ignore")) < 2:
+def pids(client, workers):
+    """The processes of so many workers. One that was killed just now may still be listed: another one replaces it."""
+    while len(found := client.run(os.getpid, on_error="ignore")) < workers:
         time.sleep(0.05)
     return sorted(found.values())
 
@@ -98,7 +98,7 @@ def test_a_worker_killed_at_any_moment_changes_no_bit(run, client, calm, data, f
     rng = np.random.default_rng(run)
     name = list(INPUTS)[run % len(INPUTS)]
     expected, seconds = calm[name]
-    victim = pids(client)[rng.integers(2)]
+    victim = pids(client, 2)[rng.integers(2)]
     killer = threading.Timer(rng.uniform(0.05, 0.9) * seconds, os.kill, (victim, signal.SIGKILL))
     killer.start()
     model = fit(Perceptron(**SETTINGS), *INPUTS[name](data, files), client, shards=SHARDS)
@@ -185,9 +185,9 @@ def test_shards_larger_than_a_workers_memory_are_streamed():
         n_workers=1, threads_per_worker=1, processes=True, memory_limit="1GB", dashboard_address="127.0.0.1:0",
         silence_logs=60,
     ) as cluster, distributed.Client(cluster) as client:  # fmt: skip
-        before = pids(client)
+        before = pids(client, 1)
         model = fit(Perceptron(), X, y, client, shards=1, epochs=2)
-        assert pids(client) == before  # the nanny kills workers that take more than their limit
+        assert pids(client, 1) == before  # the nanny kills workers that take more than their limit
         assert model.t_ == 2 * 46 * 30_000
 
 
