@@ -1,6 +1,6 @@
 """Examples as rows, dense or sparse, and the few verbs every pass is written with.
 
-A pass says `dot(rows, i, w)` and numba compiles the loop that fits the type of `rows`. Read `passes/perceptron.py` next.
+A pass says `dot(rows, i, w)` and numba compiles the loop that fits the type of `rows`. Next: `passes/perceptron.py`.
 """
 
 from typing import Any, NamedTuple
