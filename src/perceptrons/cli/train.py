@@ -115,7 +115,7 @@ def _finished(model: "AnyModel", asked: Any, reader: Any, **more: Any) -> "Run":
 
 
 def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:,.1f} MB of parsed data" if n_bytes >= 10**5 else "less than 0.1 MB of parsed data"
+    return f"{n_bytes / 1e6:,.1f} MB of parsed data" if n_bytes >= 50_000 else "less than 0.1 MB of parsed data"
 
 
 def _share(asked: Any) -> float:
