@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from perceptrons.data import DataFileError, reader, source, stream
 
-TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow") if find_spec("pyarrow") else ()
+TABLES = ("csv", "tsv", *(("jsonl", "parquet", "arrow") if find_spec("pyarrow") else ()))
 FORMATS = ("svmlight", "vw", "text", *TABLES)
 BITS = (None, 0, 3, 18)
 
