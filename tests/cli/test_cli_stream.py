@@ -261,7 +261,10 @@ REFUSED = [
     (["part-0.svm", "--epochs", "2", "--tol", "0"], "^--epochs and --tol exclude each other"),
     (["part-0.svm", "--epochs", "2", "--max-iter", "5"], "^--epochs and --max-iter exclude each other"),
     (["part-0.svm", "--test", "test.svm", "--test-share", "0.1"], "^--test and --test-share exclude each other"),
-    ([*STREAM, "part-0.svm", "--kernel", "rbf"], "^--kernel needs all data in memory, .*: raise --in-memory"),
+    (
+        [*STREAM, "part-0.svm", "--kernel", "rbf"],
+        "^--kernel needs .* memory, which --in-memory 0 rules out: raise",
+    ),
     ([*STREAM, "part-0.svm", "--class-weight", "balanced"], '^--class-weight balanced needs .*{"class": weight}'),
     (["part-0.svm", "--in-memory", "much"], "--in-memory.*much is no size such as 2GiB"),
     (["part-0.svm", "--every", "5m"], "^--every needs --checkpoint"),

@@ -251,11 +251,12 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
 
     limit = f"{asked.in_memory / 2**30:.3g} GiB (--in-memory)"
     why = f"more than {limit} of parsed data" if asked.in_memory else "asked by --in-memory 0"
+    unmet = f"and there are {why}" if asked.in_memory else "which --in-memory 0 rules out"
+    needed = f"needs all data in memory, {unmet}"
     if is_kernel(model):
-        raise BadInputError(f"--kernel needs all data in memory, and there are {why}: raise --in-memory.")
+        raise BadInputError(f"--kernel {needed}: raise --in-memory.")
     if asked.class_weight == "balanced":
-        what = f"--class-weight balanced needs all data in memory, and there are {why}"
-        raise BadInputError(f'{what}: name the weights, {{"class": weight}}.')
+        raise BadInputError(f'--class-weight balanced {needed}: name the weights, {{"class": weight}}.')
     need_classes(model, asked)
     share = _share(asked) if asked.test is None else 0.0
     read = "they are read" if len(reader.files) > 1 else "it is read"
