@@ -91,6 +91,7 @@ def cases(draw):
 
 @settings(max_examples=200, deadline=None)
 @given(cases())
+@example((("word",), [[(("shape", "word"), 0)]], [[("Ⅷⅷ",)]], []))  # lower case, but neither letters nor digits
 @example((("word",), [[(("suffix", "word", 1), 1)], "bias"], [[("",)], [("",), ("b",)], []], [[("a",), ("",)]]))
 def test_the_compiled_features_are_those_of_the_reference(case):
     columns, templates, sentences, new = case

@@ -101,9 +101,11 @@ def make_room_for(rows, y, a, n, y_hat, model):
     K = model.arcs.shape[0] - 1
     for t in range(n):
         if y[a + t] != y_hat[t]:
-            for k in (y[a + t], y_hat[t]):
-                if not make_room(rows, a + t, model.table, model.w, model.late_w, k, K):
-                    return False
+            if not make_room(rows, a + t, model.table, model.w, model.late_w, y[a + t], K):
+                return False
+            lists = len(model.table.labels) > 0  # else a feature that has one weight has all
+            if lists and not make_room(rows, a + t, model.table, model.w, model.late_w, y_hat[t], K):
+                return False
     return True
 
 

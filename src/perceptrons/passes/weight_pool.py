@@ -80,9 +80,12 @@ def sqnorm_of_pool(table, w, K):
     total, row = 0.0, np.zeros(K, w.dtype)
     for f in range(len(table.begin)):
         n, begin = np.int64(table.size[f]), begin_of(table, f, K)
-        if n > 0:
+        if n == K:
             for at in range(begin, begin + n):
-                row[at - begin if n == K else table.labels[at]] = w[at]
+                total += np.float64(w[at]) * w[at]
+        elif n > 0:
+            for at in range(begin, begin + n):
+                row[table.labels[at]] = w[at]
             for k in range(K):
                 total += np.float64(row[k]) * row[k]
                 row[k] = 0

@@ -134,7 +134,7 @@ class _Kinds(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         c = chr(code)
-        kind = self[code] = "X" if c.isupper() else "x" if c.isalpha() else "9" if c.isdigit() else c
+        kind = self[code] = "X" if c.isupper() else "x" if c.isalpha() or c.islower() else "9" if c.isdigit() else c
         return kind
 
 
