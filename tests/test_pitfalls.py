@@ -13,6 +13,7 @@ from sklearn.linear_model import Perceptron as SklearnPerceptron
 from perceptrons import Perceptron
 from perceptrons.passes.order import GROUP, RUN, shuffled
 from tests.conftest import as_csr, gaussian, whole_numbers
+from tests.support.lecture import rosenblatt
 
 
 def test_the_average_is_used_for_predicting(rng):
@@ -39,11 +40,11 @@ def test_reading_the_average_does_not_disturb_learning(rng):
 
 def test_the_average_is_over_examples_not_over_updates_or_epochs():
     X, y = np.array([[1.0], [1.0], [1.0], [-1.0]]), np.array([1, 1, 1, 0])
-    model = Perceptron(fit_intercept=False, shuffle=False, max_iter=1, tol=None).fit(X, y)
+    model = rosenblatt(fit_intercept=False, shuffle=False, max_iter=1, tol=None).fit(X, y)
     assert model.n_updates_ == 1
     assert model.coef_average_[0, 0] == 1.0
     y = np.array([1, 1, 0, 0])
-    model = Perceptron(fit_intercept=False, shuffle=False, max_iter=1, tol=None).fit(X, y)
+    model = rosenblatt(fit_intercept=False, shuffle=False, max_iter=1, tol=None).fit(X, y)
     assert model.coef_average_[0, 0] == np.mean(
         [1, 1, 0, 1]
     )  # after each example: 1, 1, 1 - 1, and 0 is a mistake again
@@ -224,13 +225,13 @@ def test_random_state_none_differs_from_run_to_run(rng):
 
 def test_updates_are_counted_not_epochs_times_examples(rng):
     X, y = gaussian(rng, 100, 3, 2)
-    model = Perceptron(max_iter=4, tol=None).fit(X, y)
+    model = rosenblatt(max_iter=4, tol=None).fit(X, y)
     assert model.n_updates_ == model.mistakes_.sum() < 400
     assert model.t_ == 400
 
 
 def test_the_update_counts_the_feature_value_not_its_presence():
-    model = Perceptron(combine="last", max_iter=1, shuffle=False, tol=None).fit([[2.5], [-1.0]], [1, 0])
+    model = rosenblatt(combine="last", max_iter=1, shuffle=False, tol=None).fit([[2.5], [-1.0]], [1, 0])
     assert model.coef_[0, 0] == 2.5
 
 

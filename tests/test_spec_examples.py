@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from perceptrons import Perceptron
+from tests.support.lecture import rosenblatt
 
 WORDS = ["not", "funny", "painful", "ok", "overall", "story", "good", "jokes"]
 POS, NEG, NEU = 2, 0, 1  # classes_ is sorted: NEG, NEU, POS
 
 
 def test_binary_worked_example():
-    model = Perceptron(combine="last", eta0=0.1, shuffle=False, max_iter=1, tol=None)
+    model = rosenblatt(combine="last", eta0=0.1, shuffle=False, max_iter=1, tol=None)
     X, y = np.array([[1.0, 1.0], [2.0, 1.0], [1.5, -40.0]]), [-1, 1, 1]
     model.fit(X[:2], y[:2], coef_init=[0.2, 0.0], intercept_init=-0.1)
     assert model.mistakes_.tolist() == [2]
@@ -24,7 +24,7 @@ def test_binary_worked_example():
 
 
 def test_first_step_of_the_binary_worked_example():
-    model = Perceptron(combine="last", eta0=0.1)
+    model = rosenblatt(combine="last", eta0=0.1)
     model.fit([[1.0, 1.0], [9.0, 9.0]], [-1, 1], [[0.2, 0.0]], [-0.1], sample_weight=[1, 0])
     assert model.n_updates_ == 1
     np.testing.assert_allclose(model.coef_, [[0.1, -0.1]], atol=1e-15)
@@ -39,7 +39,7 @@ def bag(text):
 def test_multiclass_worked_example(online):
     X = np.array([bag("not funny at all"), bag("painful, not funny"), bag(""), bag("")])
     y = np.array(["NEG", "NEG", "POS", "NEU"])
-    model = Perceptron(combine="last", shuffle=False, max_iter=1, tol=None)
+    model = rosenblatt(combine="last", shuffle=False, max_iter=1, tol=None)
     start, bias = np.zeros((3, 8)), np.array([0.0, 0.0, 1.0])
     model.fit(X, y, start, bias, sample_weight=[1, online == "fit", 0, 0])
     if online == "partial_fit":

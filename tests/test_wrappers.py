@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 
 import perceptrons
-from perceptrons import Perceptron
 from tests.conftest import gaussian, whole_numbers
 from tests.linear.test_large_margin import N, assert_same, completed, orders, weights_for
 from tests.reference import wrappers
+from tests.support.lecture import rosenblatt
 
 OPTIONS = [
     {},
@@ -55,7 +55,7 @@ def test_wrappers_equal_a_binary_perceptron_for_every_problem(form, scheme, k, w
     X, y = gaussian(rng, N, 6, k)
     X[rng.random(X.shape) < 0.3] = 0
     weights = weights_for(options.get("step", ""), rng) if weighted else None
-    model = Perceptron(multiclass=scheme, max_iter=3, tol=None, **options).fit(form(X), y, sample_weight=weights)
+    model = rosenblatt(multiclass=scheme, max_iter=3, tol=None, **options).fit(form(X), y, sample_weight=weights)
     run = SCHEMES[scheme](X, y, orders(epochs=model.n_iter_), k, weights=weights, **as_reference(options))
     check(model, run)
     assert model.coef_.shape == (1 if k == 2 else k if scheme == "ovr" else k * (k - 1) // 2, 6)
@@ -75,8 +75,8 @@ def test_wrappers_equal_scikit_learns_around_our_binary_perceptron(layout, schem
     X, y = gaussian(rng, 150, 5, 4)
     outer = {"ovr": OneVsRestClassifier, "ovo": OneVsOneClassifier}[scheme]
     rows = layout(X)
-    theirs = outer(Perceptron(shuffle=False, max_iter=4, tol=None)).fit(rows, y)
-    ours = Perceptron(multiclass=scheme, shuffle=False, max_iter=4, tol=None).fit(rows, y)
+    theirs = outer(rosenblatt(shuffle=False, max_iter=4, tol=None)).fit(rows, y)
+    ours = rosenblatt(multiclass=scheme, shuffle=False, max_iter=4, tol=None).fit(rows, y)
     assert_allclose(ours.coef_, np.concatenate([inner.coef_ for inner in theirs.estimators_]), rtol=1e-12, atol=1e-12)
     assert_allclose(ours.decision_function(rows), theirs.decision_function(rows), rtol=1e-9)
     assert np.array_equal(ours.predict(rows), theirs.predict(rows))
@@ -94,8 +94,8 @@ def test_fit_and_streams_learn_the_same(form, scheme, how, options, rng, tmp_pat
         options = options | {"multiclass": "joint"}
     else:
         options = options | {"multiclass": scheme}
-    whole = Perceptron(shuffle=False, max_iter=1, tol=None, **options).fit(rows, y)
-    model = Perceptron(**options)
+    whole = rosenblatt(shuffle=False, max_iter=1, tol=None, **options).fit(rows, y)
+    model = rosenblatt(**options)
     for start, end in itertools.pairwise(range(51) if how == "one by one" else (0, 1, 3, 30, 50)):
         if how == "one by one" and start:
             model.learn_one(rows[start], y[start])
@@ -116,7 +116,7 @@ def test_classes_may_come_later(form, scheme, options, rng):
     X, y = whole_numbers(rng, 400, 6, 4)
     names = np.array(["m", "c", "x", "a"])[y]  # the later ones sort before, between and behind
     X, names = X[np.argsort(y, kind="stable")], names[np.argsort(y, kind="stable")]
-    model = Perceptron(multiclass=scheme, **options)
+    model = rosenblatt(multiclass=scheme, **options)
     if options.get("init") == "ones":
         model.partial_fit(form(X[:1]), names[:1], classes=["c", "m"])
     for part in np.array_split(np.arange(400), 23):
@@ -148,7 +148,7 @@ def test_several_labels_equal_a_binary_perceptron_for_every_label(form, class_we
     Y[:16, 1], Y[16:, 1] = 1, 0  # a quarter: balanced weights are exact
     Y[:32, 2], Y[32:, 2] = 0, 1
     Y[:, 0], Y[:, 3] = Y[:, 1], Y[:, 2]
-    model = Perceptron(max_iter=3, tol=None, class_weight=class_weight, **options).fit(form(X), Y)
+    model = rosenblatt(max_iter=3, tol=None, class_weight=class_weight, **options).fit(form(X), Y)
     run = wrappers.several_labels(X, Y, orders(64, model.n_iter_), class_weight=class_weight, **as_reference(options))
     check(model, run)
     predicted = model.set_params(combine="last").predict(X)
@@ -178,9 +178,9 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_several_labels_come_back_in_the_form_they_were_given(form, rng, tmp_path):
     X, Y = label_data(rng)
-    expected = Perceptron().fit(X, Y)
+    expected = rosenblatt().fit(X, Y)
     y = FORMS[form](Y)
-    model = Perceptron().fit(X, y)
+    model = rosenblatt().fit(X, y)
     perceptrons.save(model, tmp_path / "model")
     for trained in (model, perceptrons.load(tmp_path / "model")):
         assert np.array_equal(trained.coef_, expected.coef_)
@@ -208,7 +208,7 @@ def _first(predicted):
 def test_labels_never_seen_before_are_learned(rng):
     X, Y = label_data(rng)
     sets = FORMS["sets"](Y)
-    model = Perceptron(shrink=0.001)
+    model = rosenblatt(shrink=0.001)
     for x, labels in zip(X[:60], sets[:60], strict=True):
         model.learn_one(x, labels if labels else {"b"})
     model.partial_fit(X[60:], [labels | {"0 new"} for labels in sets[60:]])
@@ -223,7 +223,7 @@ def test_labels_never_seen_before_are_learned(rng):
 def test_a_label_that_all_or_none_have_is_learned_as_such(rng):
     X, Y = label_data(rng)
     Y[:, 0], Y[:, 1] = 0, 1
-    predicted = Perceptron().fit(X, Y).predict(X)
+    predicted = rosenblatt().fit(X, Y).predict(X)
     assert not predicted[:, 0].any()
     assert predicted[:, 1].all()
 
@@ -234,7 +234,7 @@ def test_early_stopping_scores_the_weights_it_returns(scheme, rng):
     if scheme == "labels":
         y = np.column_stack([y == 1, y > 1, X[:, 0] > 0]).astype(int)
     kind = {} if scheme == "labels" else {"multiclass": scheme}
-    model = Perceptron(early_stopping=True, max_iter=30, **kind).fit(X, y)
+    model = rosenblatt(early_stopping=True, max_iter=30, **kind).fit(X, y)
     best = max(row["validation_accuracy"] for row in model.history_)
     codes = np.zeros(400, int) if scheme == "labels" else y
     from perceptrons.training.epochs import hold_out
@@ -250,10 +250,10 @@ def test_whole_number_weights_equal_repeating_on_the_spot(form, scheme, options,
     weights = rng.integers(0, 4, 40)
     weights[:3] = 1
     by_class = {0: 1, 1: 2, 2: 3}
-    model = Perceptron(multiclass=scheme, shuffle=False, max_iter=3, tol=None, class_weight=by_class, **options)
+    model = rosenblatt(multiclass=scheme, shuffle=False, max_iter=3, tol=None, class_weight=by_class, **options)
     model.fit(form(X), y, sample_weight=weights)
     times = weights * (y + 1)
-    repeated = Perceptron(multiclass=scheme, shuffle=False, max_iter=3, tol=None, **options)
+    repeated = rosenblatt(multiclass=scheme, shuffle=False, max_iter=3, tol=None, **options)
     repeated.fit(form(np.repeat(X, times, axis=0)), np.repeat(y, times))
     assert_allclose(model.coef_last_, repeated.coef_last_, rtol=1e-12, atol=1e-13)
     assert_allclose(model.coef_average_, repeated.coef_average_, rtol=1e-12, atol=1e-13)

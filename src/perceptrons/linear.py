@@ -18,8 +18,11 @@ from perceptrons.training.parameters import (
     check_choices,
     check_start,
     check_unchanged,
+    margin_of,
     method_of,
+    scaling_of,
 )
+from perceptrons.training.units import Units, moments
 from perceptrons.training.votes import class_shares
 from perceptrons.training.weights import untouched
 
@@ -45,15 +48,21 @@ class Perceptron(Classifier):
         needs ("pa"), at most `C` ("pa1"), or softened by `C` ("pa2"); AROW, which steps less along features that it
         has often seen: the strongest in a single pass.
     eta0 : float, default=1.0
-        Learning rate of the constant step. From a zero start, without margin and shrinking, it only scales the weights.
+        Learning rate of the constant step. From a zero start it only scales the weights, unless the margin is a
+        number above 0.
     C : float, default=1.0
         Aggressiveness of "pa1", "pa2" and "arow": the smaller, the more careful.
-    margin : float or None, default=None
+    margin : float, "auto" or None, default="auto"
         Learn also from right answers that are too close: with two classes if y * score <= margin, with more if the
-        true class leads by less. None: 0, for the steps other than constant 1.
+        true class leads by less. 0 is Rosenblatt's rule. "auto": 6 times `eta0` times the spread of the examples, the
+        mean of their squared distances from their mean, so that the scale of the data does not matter; 1 for the
+        steps other than constant. The spread is that of the data of the first `fit`, the first block of a stream, or
+        the first example of `learn_one`. None: 0, for the steps other than constant 1.
     cost : matrix, dict of dicts or None, default=None
         What it costs to answer one class (column, inner key) where another is true (row, outer key); added to the
-        margin that the true class must keep from it, while learning only. A matrix is in the order of `classes_`.
+        margin that the true class must keep from it, while learning only. A matrix is in the order of `classes_`. With
+        margin="auto" and constant steps it is a multiple of that margin, and takes its place: a cost of 1 for all is
+        that margin.
     shrink : float, default=0.0
         Multiply the weights by 1 - shrink at every example, in [0, 1): the past fades. Costs next to nothing.
     batch_size : int or "all", default=1
@@ -73,7 +82,10 @@ class Perceptron(Classifier):
     random_state : int, RandomState or None, default=0
         Seed of the orders, of the random start and of the examples held out. Same seed, same data: same weights.
     fit_intercept : bool, default=True
-        Learn a bias: the weight of a constant feature 1.
+        Learn a bias: the weight of a constant feature.
+    intercept_scaling : float or "auto", default="auto"
+        The value of that constant feature. "auto": the root mean square of the values of X that are not 0, so that
+        the bias learns as fast as the other weights whatever the scale of the data. 1 is the lecture's.
     init : {"zeros", "ones", "random"}, default="zeros"
         Start of all weights; "random" is standard normal.
     zero_score : {"mistake", "correct", "positive", "negative"}, default="mistake"
@@ -111,6 +123,8 @@ class Perceptron(Classifier):
         The final and the averaged weights, both there whatever `combine` is.
     never_updated_ : array of bool of shape (n_features,)
         Features none of whose weights an update has ever changed.
+    margin_ : float
+        The margin that learning demands, in units of scores: `margin`, or what "auto" makes of the data.
     classes_ : array of shape (n_classes,)
     n_features_in_, feature_names_in_ : int, array of str (if X had names)
     n_iter_ : int
@@ -150,10 +164,10 @@ class Perceptron(Classifier):
     _method = None  # the method of learning made last, of which classes and parameters
 
     def __init__(
-        self, *, combine="average", step="constant", eta0=1.0, C=1.0, margin=None, cost=None, shrink=0.0, batch_size=1,
-        multiclass="joint", max_iter=1000, tol=5e-3, shuffle=True, random_state=0, fit_intercept=True, init="zeros",
-        zero_score="mistake", early_stopping=False, validation_fraction=0.1, n_iter_no_change=5, max_seconds=None,
-        class_weight=None, warm_start=False, verbose=0, n_jobs=None,
+        self, *, combine="average", step="constant", eta0=1.0, C=1.0, margin="auto", cost=None, shrink=0.0,
+        batch_size=1, multiclass="joint", max_iter=1000, tol=5e-3, shuffle=True, random_state=0, fit_intercept=True,
+        intercept_scaling="auto", init="zeros", zero_score="mistake", early_stopping=False, validation_fraction=0.1,
+        n_iter_no_change=5, max_seconds=None, class_weight=None, warm_start=False, verbose=0, n_jobs=None,
     ):  # fmt: skip
         self.combine = combine
         self.step = step
@@ -169,6 +183,7 @@ class Perceptron(Classifier):
         self.shuffle = shuffle
         self.random_state = random_state
         self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.init = init
         self.zero_score = zero_score
         self.early_stopping = early_stopping
@@ -215,11 +230,12 @@ class Perceptron(Classifier):
                 self._check_can_go_on(target)
                 target = target.among(merge(self._learner.classes, target.classes))
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=False)
-            method = method_of(self, target.classes, stream=False)
             if not warm:
                 self._forget_files()
-                self._begin(target, as_rows(X), X.shape[1], coef_init, intercept_init)
+                start = {"coef": coef_init, "bias": intercept_init}
+                self._begin(target, as_rows(X), X.shape[1], self._units(as_rows(X), sample_weight), **start)
             learner, train, held_out = self._learner, None, None
+            method = method_of(self, learner, target.classes, stream=False)
             if self.early_stopping:
                 train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
         learner.meet_classes(target.classes)
@@ -386,6 +402,11 @@ class Perceptron(Classifier):
     intercept_average_ = property(lambda self: self._fitted().average()[1].copy())
 
     @property
+    def margin_(self):
+        """The margin that learning demands, in units of scores."""
+        return margin_of(self, self._fitted().spread)
+
+    @property
     def never_updated_(self):
         """For every feature: has no update ever changed one of its weights?"""
         return untouched(self._fitted())
@@ -409,11 +430,11 @@ class Perceptron(Classifier):
         >>> print(model.explain([2.0, 1.0]))
         Predicted: 'yes', before 'no'.
         <BLANKLINE>
-        feature   value   weight  contribution
-        x0            2       +3            +6
-        x1            1  -0.8333       -0.8333
-        (bias)                         +0.1667
-        together                        +5.333
+        feature   value  weight  contribution
+        x0            2  +7.583        +15.17
+        x1            1  -1.833        -1.833
+        (bias)                         -3.333
+        together                          +10
         <BLANKLINE>
         Above 0 speaks for 'yes', below 0 for 'no'.
         Scores are not probabilities.
@@ -465,9 +486,9 @@ class Perceptron(Classifier):
                 self._check_can_go_on(target)
             target = self._among(target, classes)
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=True)
-            method = self._method_for(target.classes)
             if first:
-                self._begin(target, as_rows(X), X.shape[1])
+                self._begin(target, as_rows(X), X.shape[1], self._units(as_rows(X), sample_weight))
+            method = self._method_for(target.classes)
         self._learner.meet_classes(target.classes)
         self._learner.meet_features(X.shape[1])
         self.n_features_in_ = self._learner.n_features
@@ -481,10 +502,10 @@ class Perceptron(Classifier):
 
     def _method_for(self, classes):
         """How to learn; made again only if parameters or classes changed."""
-        made, now = self._method, self._checked
-        if made is None or made[0] is not classes or made[1] is not now:
-            made = self._method = classes, now, method_of(self, classes, stream=True)
-        return made[2]
+        made, now = self._method, (classes, self._checked, self._learner)
+        if made is None or any(was is not one for was, one in zip(made, now, strict=False)):
+            made = self._method = *now, method_of(self, self._learner, classes, stream=True)
+        return made[-1]
 
     def _choices_now(self):
         return OF_ONE_EXAMPLE(self), id(self.cost)
@@ -492,8 +513,14 @@ class Perceptron(Classifier):
     _check_choices = check_choices
     _check_can_go_on = check_unchanged
 
-    def _begin(self, target, rows, n_features, coef_init=None, intercept_init=None):
-        check_start(self, target, intercept_init)
+    def _units(self, rows, weight=None):
+        """Of the data that the model begins with, where parameters depend on them."""
+        if self.margin != "auto" and self.intercept_scaling != "auto":
+            return Units(1.0, 1.0)
+        return moments(rows, weight).units()
+
+    def _begin(self, target, rows, n_features, units, coef=None, bias=None):
+        check_start(self, target, bias)
         self._learner = Learner.begin(
             target.classes,
             n_features,
@@ -505,8 +532,10 @@ class Perceptron(Classifier):
             init=self.init,
             seed=self._seed(),
             intercept=bool(self.fit_intercept),
+            scaling=scaling_of(self),
+            units=units,
             sparse=isinstance(rows, Sparse),
-            coef=coef_init,
-            bias=intercept_init,
+            coef=coef,
+            bias=bias,
         )
         self._tell(None)

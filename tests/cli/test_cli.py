@@ -175,7 +175,8 @@ def test_the_report_shows_settings_and_updates_where_they_are_not_as_usual(run, 
     assert any(row["updates"] > row["mistakes"] for row in history)
     out = run("train", folder / "animals.csv")[1]
     assert "Settings" not in out
-    assert "updates" not in out
+    assert "updates" in out
+    assert "updates" not in run("train", folder / "animals.csv", "--margin", 0)[1]  # they are the mistakes
 
 
 def test_suggested_commands_keep_the_rule(run, folder):
@@ -437,7 +438,7 @@ def test_inspect_tells_what_is_in_a_model(run, folder):
     assert "Perceptron, combine='average'" in words
     assert "3: cat, dog, emu" in words
     assert "3: length; width; height" in words
-    assert re.search(r"[\d,]+ epochs?, [\d,]+ updates?, [\d,]+ examples? seen", words)
+    assert re.search(r"[\d,]+ epochs?, [\d,]+ mistakes?, [\d,]+ updates?, [\d,]+ examples? seen", words)
     assert "not probabilities" in words
     assert "averaged weights settled" in words or "without a mistake" in words
 
@@ -885,3 +886,29 @@ def test_a_closed_stdout_is_nobody_reading(tmp_path):
 def test_a_number_of_epochs_beyond_all_bounds_is_a_number_of_epochs(run, tmp_path):
     (tmp_path / "two.csv").write_text("a,b,kind\n1,2,x\n2,1,y\n1,3,x\n3,1,y\n")
     assert run("train", tmp_path / "two.csv", "--max-iter", "1" + 40 * "0", "--json")[0] == 0
+
+
+def test_where_more_epochs_cannot_help_a_proof_and_a_kernel_are_advised(run, tmp_path):
+    (tmp_path / "xor.csv").write_text("a,b,label\n0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n")
+    for margin in ("auto", 0):
+        out = run("train", tmp_path / "xor.csv", "--test-share", 0, "--margin", margin, "--label-column", "label")[1]
+        assert f"perceptrons diagnose {tmp_path}/xor.csv --label-column label\n" in out
+        assert re.search(rf"perceptrons train {tmp_path}/xor.csv .*--label-column label --kernel rbf\n", out)
+        assert "more epochs\n" not in out.replace("give it more epochs", "more epochs")
+    out = run("train", tmp_path / "xor.csv", "--test-share", 0, "--max-iter", 3)[1]
+    assert "--max-iter 6\n" in out
+    assert run("diagnose", tmp_path / "xor.csv", "--label-column", "label")[0] == 0
+    assert run("train", tmp_path / "xor.csv", "--test-share", 0, "--label-column", "label", "--kernel", "rbf")[0] == 0
+
+
+@pytest.mark.parametrize("option", ["--margin", "--intercept-scaling"])
+def test_a_margin_and_a_bias_feature_are_numbers_or_auto(run, folder, option, tmp_path):
+    assert "is neither a number nor auto" in run("train", folder / "animals.csv", option, "x")[2]
+    run("train", folder / "animals.csv", option, 2.5, "-o", tmp_path / "m")
+    model = perceptrons.load(tmp_path / "m")
+    assert model.get_params()[option[2:].replace("-", "_")] == 2.5
+    words = run("inspect", tmp_path / "m")[1]
+    assert re.search(rf"margin +{model.margin_:g}", words)
+    assert json.loads(run("inspect", tmp_path / "m", "--json")[1])["margin"] == model.margin_
+    run("train", folder / "animals.csv", option, "auto", "-o", tmp_path / "auto")
+    assert perceptrons.load(tmp_path / "auto").get_params() == Perceptron().get_params()

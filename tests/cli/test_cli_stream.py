@@ -184,7 +184,7 @@ def test_the_report_says_how_it_went_what_tells_and_what_to_try(run, folder, tmp
     table = perceptrons.data.read(folder / "test.svm")
     how = "Learned while they are read (asked by --in-memory 0)"
     assert f"3 files: {folder}/part-0.svm ... {folder}/part-2.svm {how} {folder}/test.svm to test on" in words
-    assert f"epoch mistakes 1 {model.mistakes_[0]} " in words
+    assert f"epoch mistakes updates 1 {model.mistakes_[0]} " in words
     assert "All 2 epochs asked for are done" in words
     assert f"5 features; 3 classes: 1, 2, 3 Progressive error {model.mistakes_[0] / 12:.2f}%" in words
     assert f"Test accuracy {100 * model.score(table.X, table.y):.1f}% (" in words
@@ -474,7 +474,7 @@ def test_the_example_shows_raw_text_to_readable_weights(run, tmp_path):
     above = out.split("Saved as")[0]
     assert max(map(len, above.splitlines())) <= 80
     model = perceptrons.load(tmp_path / "sms.model")
-    assert model.stop_reason_ == "converged"
+    assert model.stop_reason_ == "tol"
     assert model.t_ == model.n_iter_ * 3902
 
 

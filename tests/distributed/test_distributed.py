@@ -352,3 +352,32 @@ def test_nothing_but_the_cluster_imports_dask():
     program = f"import sys, perceptrons.cli, perceptrons.distributed; {known}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.split() == ["False", "False"]
+
+
+# ---- the units of the data
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("k", [-20, 20])
+def test_multiplying_all_features_by_a_power_of_two_changes_nothing_on_two_shards(client, data, sparse, k):
+    X, y = sp.csr_matrix(data[0]) if sparse else data[0], data[1]
+    before, after = (fit(Perceptron(max_iter=5), rows, y, client, shards=2) for rows in (X, X * 2.0**k))
+    assert (before.n_mistakes_, before.n_updates_, before.margin_ * 4.0**k) == (
+        after.n_mistakes_,
+        after.n_updates_,
+        after.margin_,
+    )
+    assert before.predict(X).tolist() == after.predict(X * 2.0**k).tolist()
+    np.testing.assert_array_equal(before.coef_ * 2.0**k, after.coef_)
+
+
+def test_one_shard_has_the_units_of_a_fit_here(client, data, tmp_path):
+    X, y = data
+    local = Perceptron(max_iter=3).fit(X, y)
+    shard = fit(Perceptron(max_iter=3), X, y, client, shards=1)
+    assert (shard.margin_, shard._learner.weights.one) == (local.margin_, local._learner.weights.one)
+    path = tmp_path / "data.csv"
+    pd.DataFrame(X, columns=list("abcd")).assign(label=y).to_csv(path, index=False)
+    read = fit(Perceptron(max_iter=3), str(path), None, client, shards=1)
+    streamed = Perceptron(max_iter=3).fit_stream(stream(str(path)))
+    assert (read.margin_, read._learner.weights.one) == (streamed.margin_, streamed._learner.weights.one)

@@ -12,13 +12,14 @@ import scipy.sparse as sp
 from dask.distributed import Client
 from numpy.testing import assert_allclose
 
-from perceptrons import FeatureTemplates, Perceptron, SequencePerceptron, distributed
+from perceptrons import FeatureTemplates, SequencePerceptron, distributed
 from perceptrons.data import stream
 from perceptrons.passes.order import shuffled
 from tests.conftest import LAYOUTS, gaussian
 from tests.reference import mixing as reference
 from tests.reference import multiclass, theory
 from tests.support.blocks import COUNTERS, as_svmlight, blocks_of, same_weights, without_seconds
+from tests.support.lecture import rosenblatt
 from tests.support.sequences import (
     as_dicts,
     assert_same_bits,
@@ -69,7 +70,7 @@ def with_cost(options, k):
 
 
 def estimator(k=2, **options):
-    return Perceptron(**({"tol": None, "max_iter": EPOCHS} | with_cost(options, k)))
+    return rosenblatt(**({"tol": None, "max_iter": EPOCHS} | with_cost(options, k)))
 
 
 def chunked(sizes, X, *others, layout="dense"):
@@ -328,7 +329,7 @@ def test_classes_that_are_named_have_rows_though_nobody_has_them(client, rng):
 def test_all_shards_begin_at_the_start(init, k, client, rng):
     X, y = gaussian(rng, N, 4, k)
     model = distributed.fit(estimator(init=init), *chunked(SIZES, X, y), client, shards=3)
-    near = Perceptron(init=init, eta0=1e-12).partial_fit(X[:1], y[:1], classes=range(k))
+    near = rosenblatt(init=init, eta0=1e-12).partial_fit(X[:1], y[:1], classes=range(k))
     start = [reference.rows(near.coef_last_, near.intercept_last_)]
     assert init == "random" or np.allclose(start[0], 1)
     run = mixed_reference(cut(SIZES, X, y), orders_of(SIZES, EPOCHS), k, start=start)
@@ -354,13 +355,13 @@ def test_shards_that_let_zeros_pass_are_stuck_and_not_converged(client, rng):
         assert (model.stop_reason_, model.converged_, model.n_iter_) == ("stuck", False, 1)
     separable = np.sign(X[:, 0] + 0.1)
     options = {"zero_score": "correct", "init": "ones", "combine": "last", "max_iter": 500, "tol": None}
-    model = distributed.fit(Perceptron(**options), *chunked(SIZES, X, separable), client, shards=3)
+    model = distributed.fit(rosenblatt(**options), *chunked(SIZES, X, separable), client, shards=3)
     assert (model.stop_reason_, model.score(X, separable)) == ("converged", 1.0)
 
 
 def test_epochs_named_count_alone(client, rng):
     X, y = gaussian(rng, N, 4, 2)
-    model = distributed.fit(Perceptron(max_iter=2, tol=0.5), *chunked(SIZES, X, y), client, shards=3, epochs=9)
+    model = distributed.fit(rosenblatt(max_iter=2, tol=0.5), *chunked(SIZES, X, y), client, shards=3, epochs=9)
     run = mixed_reference(cut(SIZES, X, y), orders_of(SIZES, 9), 2)
     assert model.n_iter_ == len(run.mixes) == 9
     assert_allclose(model.coef_average_, run.average[:, :-1], rtol=1e-9)
@@ -369,7 +370,7 @@ def test_epochs_named_count_alone(client, rng):
 def test_an_average_that_settles_ends_it(client, rng):
     X, y = gaussian(rng, N, 4, 2)
     tol = 0.03
-    model = distributed.fit(Perceptron(max_iter=200, tol=tol), *chunked(SIZES, X, y), client, shards=3)
+    model = distributed.fit(rosenblatt(max_iter=200, tol=tol), *chunked(SIZES, X, y), client, shards=3)
     run = mixed_reference(cut(SIZES, X, y), orders_of(SIZES, model.n_iter_), 2)
     assert model.stop_reason_ == "tol"
     averages = [average[0] for average in run.averages]
@@ -447,10 +448,10 @@ def test_partitions_of_a_shard_are_its_blocks(options, mixing, client, rng):
 )
 def test_one_shard_of_several_partitions_is_a_stream_of_them(options, layout, client, rng):
     X, y = gaussian(rng, N, 4, 3)
-    local = Perceptron(**options).fit_stream(
+    local = rosenblatt(**options).fit_stream(
         blocks_of(LAYOUTS[layout](X), y, np.cumsum(SIZES)[:-1].tolist()), epochs=EPOCHS, classes=[0, 1, 2]
     )
-    model = Perceptron(**options)
+    model = rosenblatt(**options)
     distributed.fit(model, *chunked(SIZES, X, y, layout=layout), client, shards=1, epochs=EPOCHS, classes=[0, 1, 2])
     same_as_local(model, local, X)
 
@@ -459,9 +460,9 @@ def test_a_stream_of_weighted_examples_too(client, rng):
     X, y = gaussian(rng, N, 4, 2)
     weights = rng.choice([0, 0.5, 1, 2, 3.25], N)
     blocks = blocks_of(X, y, np.cumsum(SIZES)[:-1].tolist(), weights)
-    local = Perceptron().fit_stream(blocks, epochs=EPOCHS, classes=[0, 1])
+    local = rosenblatt().fit_stream(blocks, epochs=EPOCHS, classes=[0, 1])
     rows, labels, shares = chunked(SIZES, X, y, weights)
-    model = Perceptron()
+    model = rosenblatt()
     distributed.fit(model, rows, labels, client, shards=1, epochs=EPOCHS, classes=[0, 1], sample_weight=shares)
     same_as_local(model, local, X)
 
@@ -471,8 +472,8 @@ def test_an_empty_partition_is_no_block(sizes, client, rng):
     X, y = gaussian(rng, N, 4, 3)
     for shuffle in (False, True):
         blocks = blocks_of(X, y, np.cumsum(sizes)[:-1].tolist())
-        local = Perceptron(shuffle=shuffle).fit_stream(blocks, epochs=EPOCHS, classes=[0, 1, 2])
-        model = Perceptron(shuffle=shuffle)
+        local = rosenblatt(shuffle=shuffle).fit_stream(blocks, epochs=EPOCHS, classes=[0, 1, 2])
+        model = rosenblatt(shuffle=shuffle)
         distributed.fit(model, *chunked(sizes, X, y), client, shards=1, epochs=EPOCHS, classes=[0, 1, 2])
         same_weights(model, local, X)
 
@@ -489,20 +490,20 @@ def files(tmp_path, rng):
 def test_one_shard_of_files_is_a_stream_of_them(files, client):
     paths, X, _ = files
     for options in ({}, {"shuffle": False, "margin": 0.5}):
-        local = Perceptron(**options).fit_stream(stream(*paths), epochs=EPOCHS, classes=[0, 1, 2])
+        local = rosenblatt(**options).fit_stream(stream(*paths), epochs=EPOCHS, classes=[0, 1, 2])
         for given in (paths, paths[0].replace("part-0", "part-*")):
-            model = Perceptron(**options)
+            model = rosenblatt(**options)
             distributed.fit(model, given, client=client, shards=1, epochs=EPOCHS, classes=[0, 1, 2])
             same_as_local(model, local, X)
-    local = Perceptron().fit_stream(stream(paths[0]), epochs=EPOCHS, classes=[0, 1, 2])
-    model = distributed.fit(Perceptron(), paths[0], client=client, shards=1, epochs=EPOCHS, classes=[0, 1, 2])
+    local = rosenblatt().fit_stream(stream(paths[0]), epochs=EPOCHS, classes=[0, 1, 2])
+    model = distributed.fit(rosenblatt(), paths[0], client=client, shards=1, epochs=EPOCHS, classes=[0, 1, 2])
     same_as_local(model, local, X)
 
 
 @mixings
 def test_files_on_several_shards_are_mixed_as_in_the_reference(files, mixing, client):
     paths, X, y = files
-    model = Perceptron()
+    model = rosenblatt()
     distributed.fit(model, paths, None, client, mixing, shards=4, epochs=EPOCHS, format="svmlight")
     run = mixed_reference(cut([15] * 4, X, y), orders_of([15] * 4, EPOCHS), 3, mixing)
     assert_same_mix(model, run, [15] * 4, mixing)
@@ -587,9 +588,9 @@ def test_one_shard_of_weighted_examples_is_local_training(options, client, rng):
 def test_one_shard_that_converges_is_local_training(client, rng):
     X = rng.standard_normal((N, 3))
     y = np.where(X @ [1, -2, 1] > 0, "right", "left")
-    local = Perceptron(combine="last", tol=None).fit(X, y)
+    local = rosenblatt(combine="last", tol=None).fit(X, y)
     assert local.converged_
-    model = distributed.fit(Perceptron(combine="last", tol=None), X, y, client, shards=1)
+    model = distributed.fit(rosenblatt(combine="last", tol=None), X, y, client, shards=1)
     same_as_local(model, local, X)
     assert model.mixing_bound_.holds
     R = theory.radius(theory.with_ones(X))
@@ -678,7 +679,7 @@ def test_early_stopping_on_several_shards_returns_to_the_best_epoch(client):
     rng = np.random.default_rng(21)
     X, y = gaussian(rng, 200, 4, 2)
     sizes = (50, 80, 70)
-    model = Perceptron(early_stopping=True, validation_fraction=0.2, n_iter_no_change=2, max_iter=30, tol=None)
+    model = rosenblatt(early_stopping=True, validation_fraction=0.2, n_iter_no_change=2, max_iter=30, tol=None)
     distributed.fit(model, *chunked(sizes, X, y), client, shards=3)
     accuracies = [row["validation_accuracy"] for row in model.history_]
     best = int(np.argmax(accuracies))
@@ -687,7 +688,7 @@ def test_early_stopping_on_several_shards_returns_to_the_best_epoch(client):
     assert_allclose(np.array(accuracies) * 40, np.round(np.array(accuracies) * 40), atol=1e-9)
     assert model.t_ == 160 * (best + 1)
     assert model.n_updates_ == sum(row["updates"] for row in model.history_[: best + 1])
-    again = Perceptron(early_stopping=True, validation_fraction=0.2, max_iter=best + 1, n_iter_no_change=50, tol=None)
+    again = rosenblatt(early_stopping=True, validation_fraction=0.2, max_iter=best + 1, n_iter_no_change=50, tol=None)
     distributed.fit(again, *chunked(sizes, X, y), client, shards=3)
     same_weights(again, model, X)
 
@@ -762,7 +763,7 @@ REFUSED = {
 def test_what_is_not_possible_is_refused_and_nothing_is_changed(case, client, rng):
     options, keywords = REFUSED[case]
     X, y = gaussian(rng, N, 4, 2)
-    fresh, fitted = Perceptron(**options), Perceptron().fit(X, y).set_params(**options)
+    fresh, fitted = rosenblatt(**options), rosenblatt().fit(X, y).set_params(**options)
     for model in (fresh, fitted):
         before = state(model)
         with pytest.raises(ValueError):
@@ -795,7 +796,7 @@ def bad_data(rng):
 def test_bad_data_are_refused_and_nothing_is_changed(case, client, rng):
     given, keywords = bad_data(rng)[case]
     X, y = gaussian(rng, N, 4, 2)
-    for model in (Perceptron(), Perceptron().fit(X, y)):
+    for model in (rosenblatt(), rosenblatt().fit(X, y)):
         before = state(model)
         with pytest.raises(ValueError):
             distributed.fit(model, *given, **{"client": client, "shards": 3, **keywords})
@@ -819,7 +820,7 @@ def test_the_cluster_goes_on_after_an_error(client, rng):
 def test_answers_are_lazy_and_those_of_the_model(k, layout, client, rng):
     X, y = gaussian(rng, N, 4, k)
     weights = rng.choice([0.5, 1, 2], N)
-    model = Perceptron(tol=None, max_iter=3).fit(X, y)
+    model = rosenblatt(tol=None, max_iter=3).fit(X, y)
     rows, labels, shares = chunked(SIZES, X, y, weights, layout=layout)
     predicted, scores = distributed.predict(model, rows), distributed.decision_function(model, rows)
     assert isinstance(predicted, da.Array)

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from dask.distributed import Client
 
-from perceptrons import Perceptron, distributed
+from perceptrons import distributed
 from perceptrons.theory import mistake_bound
 from tests.reference import binary, mixing, theory
+from tests.support.lecture import rosenblatt
 from tests.support.tiers import slow
 
 MIXINGS = ("mistakes", "uniform")
@@ -72,7 +73,7 @@ class Case:
         return self.at_most(self.radius, self.margin) * (1 if mixing == "mistakes" else self.shards)
 
     def estimator(self, **more):
-        return Perceptron(combine="last", tol=None, max_iter=100_000, **self.options, **more)
+        return rosenblatt(combine="last", tol=None, max_iter=100_000, **self.options, **more)
 
     def dealt(self):
         """The rows of every shard."""
@@ -213,7 +214,7 @@ def test_mixing_every_epoch_separates_it(name, client):
 
     X = da.from_array(np.vstack([X for X, _ in APART]), chunks=(2, -1))
     y = da.from_array(np.concatenate([y for _, y in APART]), chunks=2)
-    model = Perceptron(combine="last", shuffle=False, fit_intercept=False, tol=None, max_iter=100)
+    model = rosenblatt(combine="last", shuffle=False, fit_intercept=False, tol=None, max_iter=100)
     distributed.fit(model, X, y, client, name, shards=2)
     assert model.stop_reason_ == "converged"
     np.testing.assert_allclose(model.coef_last_, run.last[:, :-1], rtol=1e-12)

@@ -19,8 +19,9 @@ from matplotlib.text import Text
 from PIL import Image
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from perceptrons import KernelPerceptron, Perceptron
+from perceptrons import KernelPerceptron
 from perceptrons import plots as p
+from tests.support.lecture import rosenblatt
 
 FOLDER = Path(__file__).parent
 DPI = 60
@@ -52,7 +53,7 @@ def ring() -> tuple[np.ndarray, np.ndarray]:
 def boundary(k: int, spread: float) -> Any:
     X, y = clusters(k, 40 if k < 6 else 12, spread)
     names = np.array([f"class {label}" for label in range(k)])
-    model = Perceptron(combine="last", max_iter=20).fit(X, names[y])
+    model = rosenblatt(combine="last", max_iter=20).fit(X, names[y])
     return p.BoundaryDisplay.from_estimator(model, X, names[y], resolution=120).plot().figure_
 
 
@@ -63,12 +64,12 @@ def kernel() -> Any:
 
 def history(**parameters: Any) -> Any:
     X, y = clusters(2, 60, 4.0)
-    return p.HistoryDisplay.from_estimator(Perceptron(tol=None, **parameters).fit(X, y)).plot().figure_
+    return p.HistoryDisplay.from_estimator(rosenblatt(tol=None, **parameters).fit(X, y)).plot().figure_
 
 
 def bounded() -> Any:
     X, y = clusters(3, 40, 2.0)
-    return p.HistoryDisplay.from_estimator(Perceptron(tol=None).fit(X, y), X, y).plot().figure_
+    return p.HistoryDisplay.from_estimator(rosenblatt(tol=None).fit(X, y), X, y).plot().figure_
 
 
 def weights(k: int, d: int, **how: Any) -> Any:
@@ -79,7 +80,7 @@ def weights(k: int, d: int, **how: Any) -> Any:
 
 def margins(k: int, spread: float) -> Any:
     X, y = clusters(k, 60, spread)
-    return p.MarginsDisplay.from_estimator(Perceptron(max_iter=10).fit(X, y), X, y).plot().figure_
+    return p.MarginsDisplay.from_estimator(rosenblatt(max_iter=10).fit(X, y), X, y).plot().figure_
 
 
 def path(curves: bool) -> Any:
@@ -91,14 +92,14 @@ def path(curves: bool) -> Any:
 def confusion(k: int) -> Any:
     X, y = clusters(k, 60, 3.0)
     names = np.array([f"class {label}" for label in range(k)])
-    return p.confusion(Perceptron(max_iter=5).fit(X, names[y]), X, names[y]).figure_
+    return p.confusion(rosenblatt(max_iter=5).fit(X, names[y]), X, names[y]).figure_
 
 
 class Softmax(ClassifierMixin, BaseEstimator):
     """Probabilities that are quick to find: the scores of a perceptron made positive, and to add up to 1."""
 
     def fit(self, X: Any, y: Any) -> Any:
-        self.model_ = Perceptron(max_iter=5).fit(X, y)
+        self.model_ = rosenblatt(max_iter=5).fit(X, y)
         self.classes_ = self.model_.classes_
         return self
 

@@ -17,6 +17,7 @@ from perceptrons.data import stream
 from perceptrons.theory.scales import comparable_weights, uneven
 from perceptrons.training.schemes import class_scores
 from tests.conftest import whole_numbers
+from tests.support.lecture import rosenblatt
 
 LINEAR = {
     "two": (2, {}),
@@ -36,7 +37,7 @@ LINEAR = {
 def test_contributions_and_bias_add_up_to_the_scores(case, number_type, form, rng):
     k, options = LINEAR[case]
     X, y = whole_numbers(rng, 60, 7, k)
-    model = Perceptron(max_iter=7, **options).fit(form(X.astype(number_type)), y)
+    model = rosenblatt(max_iter=7, **options).fit(form(X.astype(number_type)), y)
     for x in X[:10].astype(number_type):
         why = model.explain(form(x[None]) if form(X) is not X else x)
         tolerance = 1e-6 * (1 + np.abs(why.contributions).sum())
@@ -51,7 +52,7 @@ def test_contributions_and_bias_add_up_to_the_scores(case, number_type, form, rn
 def test_one_vs_one_rows_are_pairs_whose_scores_make_the_answers(rng):
     X, y = whole_numbers(rng, 80, 6, 4)
     names = np.array(["a", "b", "c", "d"])[y]
-    model = Perceptron(multiclass="ovo", max_iter=5).fit(X, names)
+    model = rosenblatt(multiclass="ovo", max_iter=5).fit(X, names)
     for x in X[:10]:
         why = model.explain(x)
         assert why.rows[:2] == (("a", "b"), ("a", "c"))
@@ -68,7 +69,7 @@ def test_one_vs_one_rows_are_pairs_whose_scores_make_the_answers(rng):
 
 def test_several_labels_are_explained_one_by_one(rng):
     X, y = whole_numbers(rng, 60, 5, 3)
-    model = Perceptron(max_iter=5).fit(X, [{"even"} if label == 0 else {"odd", "<big>"} for label in y])
+    model = rosenblatt(max_iter=5).fit(X, [{"even"} if label == 0 else {"odd", "<big>"} for label in y])
     for x in X[:5]:
         why = model.explain(x)
         assert why.runner_up is None
@@ -80,7 +81,7 @@ def test_several_labels_are_explained_one_by_one(rng):
 
 def test_what_decided_is_the_difference_of_two_classes(rng):
     X, y = whole_numbers(rng, 60, 6, 3)
-    model = Perceptron(max_iter=5).fit(X, y)
+    model = rosenblatt(max_iter=5).fit(X, y)
     why = model.explain(X[0])
     scores = model.decision_function(X[:1])[0]
     order = np.argsort(-scores)
@@ -101,7 +102,7 @@ def test_what_decided_is_the_difference_of_two_classes(rng):
 
 def test_of_two_classes_what_speaks_for_one_speaks_against_the_other(rng):
     X, y = whole_numbers(rng, 40, 5, 2)
-    why = Perceptron(max_iter=5).fit(X, np.array(["no", "yes"])[y]).explain(X[3])
+    why = rosenblatt(max_iter=5).fit(X, np.array(["no", "yes"])[y]).explain(X[3])
     ours = {part.feature: part.contribution for part in why.top(label="yes")}
     assert ours == {part.feature: -part.contribution for part in why.top(label="no")}
     assert {why.prediction, why.runner_up} == {"no", "yes"}
@@ -110,7 +111,7 @@ def test_of_two_classes_what_speaks_for_one_speaks_against_the_other(rng):
 def test_one_example_may_come_in_any_form(rng):
     X, y = whole_numbers(rng, 30, 4, 2)
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
-    model = Perceptron(max_iter=5).fit(frame, y)
+    model = rosenblatt(max_iter=5).fit(frame, y)
     x = X[7]
     forms = [
         x,
@@ -131,7 +132,7 @@ def test_one_example_may_come_in_any_form(rng):
 
 
 def test_unknown_features_of_a_dict_are_listed_and_count_nothing():
-    model = Perceptron()
+    model = rosenblatt()
     for text, label in [("free cash now", "spam"), ("see you now", "ham"), ("free prize", "spam")]:
         model.learn_one(dict.fromkeys(text.split(), 1), label)
     why = model.explain({"free": 2, "<script>": 3, "colour": "red"})
@@ -148,7 +149,7 @@ def test_unknown_features_of_a_dict_are_listed_and_count_nothing():
 
 
 def test_a_feature_that_a_dict_names_twice_counts_once_with_both_values():
-    model = Perceptron().learn_one({"a": "b", "c": 1}, 1).learn_one({"c": 1}, 0)
+    model = rosenblatt().learn_one({"a": "b", "c": 1}, 1).learn_one({"c": 1}, 0)
     why = model.explain({"a": "b", "a=b": 2})
     assert why.features == ("a=b",)
     assert why.values.tolist() == [3.0]
@@ -157,7 +158,7 @@ def test_a_feature_that_a_dict_names_twice_counts_once_with_both_values():
 def test_hashed_columns_get_their_names_back(tmp_path):
     path = tmp_path / "mail.tsv"
     path.write_text("spam\tfree cash now\nham\tsee you now\nspam\tfree prize now\nham\tlunch at home\n" * 5)
-    model = Perceptron(max_iter=3).fit_stream(stream(path, format="text"))
+    model = rosenblatt(max_iter=3).fit_stream(stream(path, format="text"))
     block = next(iter(stream(path, format="text", like=model)))
     why = model.explain(block.X[[0]])
     assert set(why.features) == {"free", "cash", "now"}
@@ -168,14 +169,14 @@ def test_hashed_columns_get_their_names_back(tmp_path):
 
 def test_voting_is_explained_by_the_average_and_says_so(rng):
     X, y = whole_numbers(rng, 60, 5, 3)
-    model = Perceptron(combine="vote", max_iter=5).fit(X, y)
+    model = rosenblatt(combine="vote", max_iter=5).fit(X, y)
     why = model.explain(X[0])
     np.testing.assert_allclose(why.weights, model.coef_average_[:, why.columns])
     np.testing.assert_allclose(why.decision, model.decision_function(X[:1])[0])
     assert why.prediction == model.predict(X[:1])[0]
     assert "averaged weights, shown here, stand for them" in str(why)
     told = [str(model.explain(x)) for x in X]
-    averaged = Perceptron(max_iter=5).fit(X, y)
+    averaged = rosenblatt(max_iter=5).fit(X, y)
     other = averaged.predict(X) != model.predict(X)
     assert other.any()
     pairs = [averaged.decision_function(x[None])[0] for x in X]
@@ -253,7 +254,7 @@ def test_forbidden_labels_are_no_runner_up_of_a_token():
 
 def test_an_explanation_is_plain_json(rng):
     X, y = whole_numbers(rng, 30, 4, 3)
-    for model in (Perceptron(max_iter=3), Perceptron(max_iter=3, multiclass="ovo"), KernelPerceptron(max_iter=3)):
+    for model in (rosenblatt(max_iter=3), rosenblatt(max_iter=3, multiclass="ovo"), KernelPerceptron(max_iter=3)):
         content = json.loads(json.dumps(model.fit(X, y).explain(X[0]).to_dict(), allow_nan=False))
         sums = np.array(content["contributions"]).sum(axis=1) + content["bias"]
         np.testing.assert_allclose(sums, content["scores"])
@@ -284,7 +285,7 @@ def test_bad_examples_are_refused_in_words(Model, rng):
 
 
 def test_a_lone_class_is_explained_too():
-    model = Perceptron().learn_one({"a": 1}, "only")
+    model = rosenblatt().learn_one({"a": 1}, "only")
     why = model.explain({"a": 1})
     assert (why.prediction, why.runner_up) == ("only", None)
     assert "the only class that was met" in str(why)
@@ -292,7 +293,7 @@ def test_a_lone_class_is_explained_too():
 
 def test_a_hundred_thousand_features_are_explained_by_the_largest_of_them(rng):
     x = rng.standard_normal(100_000)
-    model = Perceptron(max_iter=2).fit(np.stack([x, -x]), [0, 1])
+    model = rosenblatt(max_iter=2).fit(np.stack([x, -x]), [0, 1])
     why = model.explain(x)
     assert len(why.columns) == 100_000
     assert "99,990 others" in str(why)
@@ -319,7 +320,7 @@ def test_shares_of_votes_add_up_to_one_and_agree_with_predictions(Model, k, form
 
 def test_shares_of_votes_are_what_the_weight_vectors_that_ever_were_say(rng):
     X, y = whole_numbers(rng, 25, 3, 2)
-    model = Perceptron(combine="vote", max_iter=1, shuffle=False).fit(X, y)
+    model = rosenblatt(combine="vote", max_iter=1, shuffle=False).fit(X, y)
     w, b, votes = np.zeros(3), 0.0, np.zeros(25)
     for x, sign in zip(X, np.where(y == 1, 1, -1), strict=True):
         if sign * (w @ x + b) <= 0:
@@ -389,7 +390,7 @@ def test_features_that_no_update_reached_are_known(options, form, rng):
     X[:, 2] = 0
     X[1:, 5] = 0
     X[0, 5], y[0], y[2] = 1.0, 2, 0  # a feature of the first example alone, which is a mistake from a zero start
-    model = Perceptron(max_iter=4, shuffle=False, **options).fit(form(X), y)
+    model = rosenblatt(max_iter=4, shuffle=False, **options).fit(form(X), y)
     never = model.never_updated_
     assert never.dtype == bool
     assert never[2]
@@ -403,30 +404,30 @@ def test_features_that_no_update_reached_are_known(options, form, rng):
 def test_the_features_of_the_examples_that_made_updates_are_the_updated_ones(rng):
     X, y = whole_numbers(rng, 40, 300, 3)
     X *= rng.random(X.shape) < 0.01
-    model = Perceptron(combine="vote", max_iter=1).fit(X, y)
+    model = rosenblatt(combine="vote", max_iter=1).fit(X, y)
     reached = np.asarray(model._learner.votes.matrix(300) != 0).any(axis=0)
     assert 0 < reached.sum() < 300
     assert (~model.never_updated_).tolist() == reached.tolist()
 
 
 def test_a_weight_that_came_back_to_zero_was_updated():
-    model = Perceptron(shuffle=False, max_iter=1, fit_intercept=False, combine="last")
+    model = rosenblatt(shuffle=False, max_iter=1, fit_intercept=False, combine="last")
     model.fit([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [1, 0])
     assert model.coef_.tolist() == [[0.0, -1.0, 0.0]]
     assert model.never_updated_.tolist() == [False, False, True]
 
 
 def test_features_that_came_while_learning_are_never_updated_until_they_are():
-    model = Perceptron().learn_one({"a": 1}, 1).learn_one({"b": 1}, 0).learn_one({"a": 1, "c": 1}, 1)
+    model = rosenblatt().learn_one({"a": 1}, 1).learn_one({"b": 1}, 0).learn_one({"a": 1, "c": 1}, 1)
     assert model.feature_names_in_[model.never_updated_].tolist() == ["c"]
     assert SequencePerceptron(max_iter=1).fit([[["x"], ["y"]]], [["A", "B"]]).never_updated_.shape == (2,)
     with pytest.raises(NotFittedError):
-        assert Perceptron().never_updated_ is None
+        assert rosenblatt().never_updated_ is None
 
 
 def test_weights_times_deviations_do_not_depend_on_units(form, rng):
     X, y = whole_numbers(rng, 60, 4, 2)
-    model = Perceptron(max_iter=5, combine="last", fit_intercept=False).fit(form(X), y)
+    model = rosenblatt(max_iter=5, combine="last", fit_intercept=False).fit(form(X), y)
     comparable = comparable_weights(model, form(X))
     np.testing.assert_allclose(comparable, model.coef_ * X.std(axis=0))
     model.combine = "vote"

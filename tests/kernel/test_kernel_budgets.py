@@ -6,7 +6,7 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from perceptrons import KernelPerceptron, Perceptron
+from perceptrons import KernelPerceptron
 from tests.conftest import as_csr, gaussian, whole_numbers
 from tests.reference import kernel as reference
 from tests.support.kernels import (
@@ -22,6 +22,7 @@ from tests.support.kernels import (
     run_of,
     sparse_gaussian,
 )
+from tests.support.lecture import rosenblatt
 
 rules = pytest.mark.parametrize("rule", RULES)
 policies = pytest.mark.parametrize("policy", ["forget_oldest", "project"])
@@ -167,7 +168,7 @@ def test_a_budget_that_is_never_reached_changes_nothing(rule, policy):
 def test_projection_of_a_linear_kernel_needs_no_more_examples_than_features(rule):
     X, y, _, _ = clear_case(rule, "linear", 80, 6, make=gaussian, bound=1e-6)
     keywords = {} if rule == "two" else {"multiclass": rule}
-    linear = Perceptron(fit_intercept=False, max_iter=3, tol=None, **keywords).fit(X, y)
+    linear = rosenblatt(fit_intercept=False, max_iter=3, tol=None, **keywords).fit(X, y)
     model = KernelPerceptron(kernel="linear", budget=50, on_full="project", max_iter=3, tol=None, **keywords).fit(X, y)
     assert model.n_support_ == 6
     assert model.mistakes_.tolist() == linear.mistakes_.tolist()

@@ -10,7 +10,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_sp
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from perceptrons import KernelPerceptron, Perceptron
+from perceptrons import KernelPerceptron
+from tests.support.lecture import rosenblatt
 
 GAMMA = 1e-3  # for grey levels from 0 to 16
 MAPS = {
@@ -35,7 +36,7 @@ def exact(digits):
 @pytest.mark.parametrize("kind", MAPS)
 def test_an_approximate_kernel_in_front_of_the_perceptron_comes_close_to_the_exact_one(kind, digits, exact):
     X, X_test, y, y_test = digits
-    model = make_pipeline(clone(MAPS[kind]), Perceptron(max_iter=10)).fit(X, y)
+    model = make_pipeline(clone(MAPS[kind]), rosenblatt(max_iter=10)).fit(X, y)
     assert model.predict(X_test).shape == y_test.shape
     assert exact > 0.97
     assert abs(model.score(X_test, y_test) - exact) <= 0.015
@@ -56,7 +57,7 @@ def test_nystroem_with_all_rows_is_the_exact_kernel(digits):
     options = {"max_iter": 3, "tol": None, "random_state": 0}
     exact = KernelPerceptron(gamma=GAMMA, **options).fit(X, y)
     features = Nystroem(gamma=GAMMA, n_components=150, random_state=0).fit(X)
-    linear = Perceptron(fit_intercept=False, **options).fit(features.transform(X), y)
+    linear = rosenblatt(fit_intercept=False, **options).fit(features.transform(X), y)
     assert linear.n_mistakes_ == exact.n_mistakes_
     scores = linear.decision_function(features.transform(X_test))
     np.testing.assert_allclose(scores, exact.decision_function(X_test), atol=1e-6)
@@ -65,7 +66,7 @@ def test_nystroem_with_all_rows_is_the_exact_kernel(digits):
 @pytest.mark.parametrize("kind", MAPS)
 def test_a_stream_goes_through_a_map_that_was_fitted_on_its_beginning(kind, digits, exact):
     X, X_test, y, y_test = digits
-    features, model = clone(MAPS[kind]).fit(X[:400]), Perceptron()
+    features, model = clone(MAPS[kind]).fit(X[:400]), rosenblatt()
     for _ in range(10):
         for begin in range(0, len(y), 100):
             model.partial_fit(features.transform(X[begin : begin + 100]), y[begin : begin + 100], classes=range(10))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from perceptrons import KernelPerceptron, Perceptron
+from perceptrons import KernelPerceptron
 from tests.conftest import as_csr, whole_numbers
 from tests.reference import kernel as reference
 from tests.support.kernels import (
@@ -26,6 +26,7 @@ from tests.support.kernels import (
     options,
     sparse_gaussian,
 )
+from tests.support.lecture import rosenblatt
 
 rules = pytest.mark.parametrize("rule", RULES)
 steady = settings(deadline=None, derandomize=True, max_examples=40)
@@ -123,7 +124,7 @@ def test_the_learning_rate_only_scales_the_function(data, power):
 def test_the_linear_kernel_is_the_perceptron_without_intercept(data, seed):
     rule, _, X, y = data
     keywords = {"max_iter": 5, "tol": None, "random_state": seed} | ({} if rule == "two" else {"multiclass": rule})
-    linear = Perceptron(fit_intercept=False, **keywords).fit(X, y)
+    linear = rosenblatt(fit_intercept=False, **keywords).fit(X, y)
     model = KernelPerceptron(kernel="linear", **keywords).fit(X, y)
     assert model.mistakes_.tolist() == linear.mistakes_.tolist()
     assert np.array_equal(model.dual_coef_last_ @ model.support_vectors_, linear.coef_last_)

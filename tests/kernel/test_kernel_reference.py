@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perceptrons import KernelPerceptron, Perceptron
+from perceptrons import KernelPerceptron
 from tests.conftest import LAYOUTS, as_csr, gaussian, whole_numbers
 from tests.reference import kernel as reference
 from tests.support.kernels import (
@@ -23,6 +23,7 @@ from tests.support.kernels import (
     run_of,
     sparse_gaussian,
 )
+from tests.support.lecture import rosenblatt
 
 rules = pytest.mark.parametrize("rule", RULES)
 
@@ -328,7 +329,7 @@ COMPARED = [(rule, name) for rule in RULES for name in LINEAR_OPTIONS if (rule, 
 def test_the_linear_kernel_is_the_perceptron_without_intercept_update_for_update(rule, name, form):
     X, y = whole_numbers(np.random.default_rng(8), 130, 6, RULES[rule][1])
     keywords = LINEAR_OPTIONS[name] | ({} if rule == "two" else {"multiclass": rule})
-    linear = Perceptron(fit_intercept=False, **keywords).fit(form(X), y)
+    linear = rosenblatt(fit_intercept=False, **keywords).fit(form(X), y)
     model = KernelPerceptron(kernel="linear", **keywords).fit(form(X), y)
     assert (model.stop_reason_, model.n_iter_, model.t_) == (linear.stop_reason_, linear.n_iter_, linear.t_)
     assert model.mistakes_.tolist() == linear.mistakes_.tolist()

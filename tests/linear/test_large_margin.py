@@ -9,10 +9,10 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
 
 import perceptrons
-from perceptrons import Perceptron
 from perceptrons.passes.order import shuffled
 from tests.conftest import LAYOUTS, gaussian
 from tests.reference import binary, large, multiclass
+from tests.support.lecture import rosenblatt
 from tests.support.tiers import slow
 
 N, EPOCHS = 60, 3
@@ -62,7 +62,7 @@ def reference(X, y, k, options, weights, visits, C=1.0, **more):
 
 
 def estimator(k, options, **more):
-    return Perceptron(**(options | {"cost": costs(k) if options["cost"] else None} | more))
+    return rosenblatt(**(options | {"cost": costs(k) if options["cost"] else None} | more))
 
 
 def assert_same(model, run, exact=1e-12):
@@ -174,7 +174,7 @@ def test_shrinking_stays_exact_over_many_examples(form, shrink, k, rng):
 @pytest.mark.parametrize("changes", [(0.1, 0.0, 1e-4), (0.0, 0.3, 0.0), (1e-4, 0.02, 0.5)])
 def test_the_shrinking_may_change_between_blocks(form, changes, rng):
     X, y = gaussian(rng, 300, 4, 2)
-    model, w, b, path = Perceptron(margin=0.4), np.zeros(4), 0.0, []
+    model, w, b, path = rosenblatt(margin=0.4), np.zeros(4), 0.0, []
     for part, shrink in zip(np.split(np.arange(300), 3), changes, strict=True):
         model.set_params(shrink=shrink).partial_fit(form(X[part]), y[part])
         run = large.train_binary(X[part], 2 * y[part] - 1, [range(100)], margin=0.4, shrink=shrink, w=w, b=b)
@@ -198,10 +198,10 @@ def test_float32_stays_float32_and_near_the_reference(form, k, options, rng):
 @pytest.mark.parametrize("combine", ["average", "last", "vote", "pocket"])
 def test_neutral_values_give_the_same_bits(form, k, combine, rng):
     X, y = gaussian(rng, 200, 6, k)
-    plain = Perceptron(combine=combine, max_iter=5, tol=None).fit(form(X), y)
+    plain = rosenblatt(combine=combine, max_iter=5, tol=None).fit(form(X), y)
     neutral = {"margin": 0, "cost": np.zeros((k, k)), "shrink": 0.0, "batch_size": 1, "step": "constant", "C": 7}
     for options in (neutral, {"margin": 0.0}, {"cost": {}}, {"shrink": 0}):
-        model = Perceptron(combine=combine, max_iter=5, tol=None, **options).fit(form(X), y)
+        model = rosenblatt(combine=combine, max_iter=5, tol=None, **options).fit(form(X), y)
         for name, array in plain._learner.weights.arrays.items():
             assert np.array_equal(model._learner.weights.arrays[name], array), name
         assert np.array_equal(model.predict(X), plain.predict(X))
@@ -221,10 +221,10 @@ def test_columns_that_stand_twice_count_once_in_the_norm(rng):
     twice.data = np.repeat(once.data / 2, 2)
     twice.indices, twice.indptr = np.repeat(once.indices, 2), once.indptr * 2
     for step in ("pa", "arow"):
-        models = [Perceptron(step=step, max_iter=2, tol=None).fit(rows, y) for rows in (once, twice)]
+        models = [rosenblatt(step=step, max_iter=2, tol=None).fit(rows, y) for rows in (once, twice)]
         assert_allclose(models[0].coef_, models[1].coef_, rtol=1e-12)
-    named = Perceptron(step="pa").learn_one({"c": 1.0, "a=b": 1.0}, "x").learn_one({"a": "b", "a=b": 1.0}, "y")
-    plain = Perceptron(step="pa").learn_one([1.0, 1.0], "x").learn_one([0.0, 2.0], "y")
+    named = rosenblatt(step="pa").learn_one({"c": 1.0, "a=b": 1.0}, "x").learn_one({"a": "b", "a=b": 1.0}, "y")
+    plain = rosenblatt(step="pa").learn_one([1.0, 1.0], "x").learn_one([0.0, 2.0], "y")
     assert_allclose(named.coef_last_, plain.coef_last_, rtol=1e-12)
 
 
@@ -232,7 +232,7 @@ def test_rows_without_anything_to_learn_from_are_passed_by():
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [-1.0, 1.0]])
     y = np.array([0, 1, 1, 0])
     for step in ("pa", "pa1", "arow"):
-        model = Perceptron(step=step, fit_intercept=False, max_iter=3, tol=None, shuffle=False).fit(X, y)
+        model = rosenblatt(step=step, fit_intercept=False, max_iter=3, tol=None, shuffle=False).fit(X, y)
         run = large.train_binary(X, 2 * y - 1, [range(4)] * 3, margin=1.0, step=step, fit_intercept=False)
         assert_same(model, run)
         assert model.mistakes_.tolist() == run.mistakes
@@ -247,7 +247,7 @@ def test_without_a_bias_passive_aggressive_steps_are_scikit_learns(form, rule, C
     theirs = SGDClassifier(
         loss="hinge", penalty=None, learning_rate=rule, eta0=C, fit_intercept=False, shuffle=False, max_iter=3, tol=None
     ).fit(X, y)
-    ours = Perceptron(step=rule, C=C, combine="last", fit_intercept=False, shuffle=False, max_iter=3, tol=None).fit(
+    ours = rosenblatt(step=rule, C=C, combine="last", fit_intercept=False, shuffle=False, max_iter=3, tol=None).fit(
         form(X), y
     )
     assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9)
@@ -256,7 +256,7 @@ def test_without_a_bias_passive_aggressive_steps_are_scikit_learns(form, rule, C
 def test_after_a_passive_aggressive_step_the_example_is_on_its_margin(form, rng):
     """The bias counts in the norm: with it left out, as in scikit-learn, the example would overshoot."""
     X, y = gaussian(rng, 60, 5, 2)
-    model, moved = Perceptron(step="pa", combine="last"), 0
+    model, moved = rosenblatt(step="pa", combine="last"), 0
     for i in range(60):
         before = model.n_updates_ if i else 0
         model.partial_fit(form(X[i : i + 1]), y[i : i + 1], classes=[0, 1])
@@ -271,7 +271,7 @@ def test_arow_is_better_than_the_perceptron_in_one_pass():
     order = np.random.default_rng(0).permutation(len(y))
     train, test = order[:1200], order[1200:]
     scores = {
-        step: Perceptron(step=step, max_iter=1, tol=None, combine=combine)
+        step: rosenblatt(step=step, max_iter=1, tol=None, combine=combine)
         .fit(X[train], y[train])
         .score(X[test], y[test])
         for step, combine in (("constant", "last"), ("arow", "average"))

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from perceptrons import Perceptron
 from perceptrons.online import progressive
 from perceptrons.training.epochs import hold_out
 from tests.conftest import whole_numbers
 from tests.reference import binary, multiclass
+from tests.support.lecture import rosenblatt
 
 
 def words(text):
@@ -18,7 +18,7 @@ def words(text):
 
 def test_dict_features_learn_the_same_weights_as_columns(rng):
     X, y = whole_numbers(rng, 60, 5, 2)
-    by_name, by_column = Perceptron(), Perceptron()
+    by_name, by_column = rosenblatt(), rosenblatt()
     for x, label in zip(X, y, strict=True):
         by_name.learn_one({f"f{j}": value for j, value in enumerate(x)}, label)
         by_column.learn_one(x, label)
@@ -29,7 +29,7 @@ def test_dict_features_learn_the_same_weights_as_columns(rng):
 
 
 def test_features_that_appear_later_are_averaged_as_zero_before():
-    model = Perceptron(fit_intercept=False)
+    model = rosenblatt(fit_intercept=False)
     model.learn_one({"a": 1}, "x").learn_one({"a": 1}, "y").learn_one({"b": 2}, "y")
     late = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
     run = binary.train(late, [-1, 1, 1], [range(3)], fit_intercept=False)
@@ -39,7 +39,7 @@ def test_features_that_appear_later_are_averaged_as_zero_before():
 
 
 def test_thousands_of_new_features_cost_little_memory_and_stay_right(rng):
-    model = Perceptron()
+    model = rosenblatt()
     for i in range(3000):
         model.learn_one({f"w{i}": 1.0, "common": 1.0}, "even" if i % 2 == 0 else "odd")
     assert model.coef_.shape == (1, 3001)
@@ -48,7 +48,7 @@ def test_thousands_of_new_features_cost_little_memory_and_stay_right(rng):
 
 
 def test_a_string_value_is_a_feature_of_its_own():
-    model = Perceptron().learn_one({"colour": "red"}, 1).learn_one({"colour": "blue"}, 0)
+    model = rosenblatt().learn_one({"colour": "red"}, 1).learn_one({"colour": "blue"}, 0)
     assert model.feature_names_in_.tolist() == ["colour=red", "colour=blue"]
     assert model.predict_one({"colour": "red"}) == 1
 
@@ -56,7 +56,7 @@ def test_a_string_value_is_a_feature_of_its_own():
 @pytest.mark.parametrize("combine", ["average", "last", "vote", "pocket"])
 def test_a_third_class_is_learned_when_it_comes(combine, rng):
     X, y = whole_numbers(rng, 60, 5, 2)
-    model = Perceptron(combine=combine).partial_fit(X, np.where(y, "b", "d"))
+    model = rosenblatt(combine=combine).partial_fit(X, np.where(y, "b", "d"))
     binary_scores = model.decision_function(X)
     centre = np.full((20, 5), 9.0) + rng.integers(0, 2, (20, 5))
     for x in centre:
@@ -69,7 +69,7 @@ def test_a_third_class_is_learned_when_it_comes(combine, rng):
 
 def test_a_binary_model_that_gets_a_third_class_goes_on_as_two_rows(rng):
     X, y = whole_numbers(rng, 60, 5, 2)
-    model = Perceptron(zero_score="negative").partial_fit(X, y, classes=[0, 1])
+    model = rosenblatt(zero_score="negative").partial_fit(X, y, classes=[0, 1])
     w, b = model.coef_last_, model.intercept_last_
     model.partial_fit(X, y, classes=[0, 1, 2])
     run = multiclass.train(X, y, [range(60)], 3, theta=np.vstack([-w, w, 0 * w]), b=np.array([-b[0], b[0], 0]))
@@ -79,7 +79,7 @@ def test_a_binary_model_that_gets_a_third_class_goes_on_as_two_rows(rng):
 
 def test_averages_and_votes_survive_a_new_class(rng):
     X, y = whole_numbers(rng, 50, 4, 2)
-    model = Perceptron(combine="vote").partial_fit(X, y)
+    model = rosenblatt(combine="vote").partial_fit(X, y)
     before = model.set_params(combine="average").coef_average_
     shares = model.set_params(combine="vote").decision_function(X)
     model._learner.meet_classes(np.array([0, 1, 2]))
@@ -91,7 +91,7 @@ def test_averages_and_votes_survive_a_new_class(rng):
 
 
 def test_a_stream_may_begin_with_one_class_and_answers_with_it():
-    model = Perceptron().learn_one({"a": 1}, "only")
+    model = rosenblatt().learn_one({"a": 1}, "only")
     assert model.predict_one({"b": 3}) == "only"
     assert model.classes_.tolist() == ["only"]
     model.learn_one({"b": 1}, "another")
@@ -99,7 +99,7 @@ def test_a_stream_may_begin_with_one_class_and_answers_with_it():
 
 
 def test_one_class_jumping_to_three_is_learned():
-    model = Perceptron(combine="last").partial_fit([[1.0, 0.0]] * 3, ["m"] * 3)
+    model = rosenblatt(combine="last").partial_fit([[1.0, 0.0]] * 3, ["m"] * 3)
     model.partial_fit([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]] * 20, ["a", "z", "m"] * 20)
     assert model.classes_.tolist() == ["a", "m", "z"]
     assert model.predict([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]).tolist() == ["a", "z", "m"]
@@ -107,16 +107,16 @@ def test_one_class_jumping_to_three_is_learned():
 
 def test_a_convention_that_depends_on_the_side_wants_the_classes_named():
     with pytest.raises(ValueError, match="classes="):
-        Perceptron(zero_score="positive").learn_one([1.0], "a")
+        rosenblatt(zero_score="positive").learn_one([1.0], "a")
     with pytest.raises(ValueError, match="classes="):
-        Perceptron(init="ones").partial_fit([[1.0]], ["a"])
-    Perceptron(zero_score="positive").partial_fit([[1.0]], ["a"], classes=["a", "b"])
+        rosenblatt(init="ones").partial_fit([[1.0]], ["a"])
+    rosenblatt(zero_score="positive").partial_fit([[1.0]], ["a"], classes=["a", "b"])
 
 
 @pytest.mark.parametrize("init", ["ones", "random"])
 def test_new_classes_and_features_start_as_init_says(init):
     frame = pd.DataFrame({"f": [0.0]})
-    model = Perceptron(init=init, combine="last").partial_fit(frame, ["a"], classes=["a", "b", "c"])
+    model = rosenblatt(init=init, combine="last").partial_fit(frame, ["a"], classes=["a", "b", "c"])
     model.learn_one({"f": 0.0, "g": 1e-9}, "d")
     assert model.coef_.shape == (4, 2)
     assert (np.abs(model.coef_) > 1e-3).all()
@@ -127,14 +127,14 @@ def test_new_classes_and_features_start_as_init_says(init):
 
 def test_labels_may_be_numbers_strings_or_booleans():
     for labels in ([3, 8], ["ham", "spam"], [False, True], [-1.0, 1.0], [np.int8(1), np.int8(2)]):
-        model = Perceptron().learn_one({"a": 1}, labels[1]).learn_one({"b": 1}, labels[0])
+        model = rosenblatt().learn_one({"a": 1}, labels[1]).learn_one({"b": 1}, labels[0])
         assert model.predict_one({"b": 1}) == labels[0]
         assert type(model.predict_one({"b": 1})) is type(np.array(labels).tolist()[0])
 
 
 def test_class_weights_count_in_learn_one(rng):
     X, y = whole_numbers(rng, 40, 4, 2)
-    single = Perceptron(class_weight={0: 2, 1: 0.5}).partial_fit(X[:1], y[:1], classes=[0, 1])
+    single = rosenblatt(class_weight={0: 2, 1: 0.5}).partial_fit(X[:1], y[:1], classes=[0, 1])
     for x, label in zip(X[1:], y[1:], strict=True):
         single.learn_one(x, label)
     run = binary.train(X, 2 * y - 1, [range(40)], weights=np.where(y, 0.5, 2.0))
@@ -142,7 +142,7 @@ def test_class_weights_count_in_learn_one(rng):
 
 
 def test_sparse_rows_and_lists_are_rows_too():
-    dense, sparse, plain = (Perceptron() for _ in range(3))
+    dense, sparse, plain = (rosenblatt() for _ in range(3))
     for x, label in (([1.0, 0.0, 2.0], 0), ([0.0, 1.0, 0.0], 1), ([1.0, 1.0, 0.0], 1)):
         dense.learn_one(np.array(x), label)
         sparse.learn_one(sp.csr_matrix([x]), label)
@@ -155,8 +155,8 @@ def test_sparse_rows_and_lists_are_rows_too():
 def test_learning_goes_on_by_name_after_a_fit_on_a_frame(rng):
     X, y = whole_numbers(rng, 40, 3, 2)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = Perceptron(max_iter=2, tol=None).fit(frame, y)
-    other = Perceptron(max_iter=2, tol=None).fit(X, y)
+    model = rosenblatt(max_iter=2, tol=None).fit(frame, y)
+    other = rosenblatt(max_iter=2, tol=None).fit(X, y)
     model.learn_one({"c": 3.0, "a": 1.0}, 1)
     other.learn_one([1.0, 0.0, 3.0], 1)
     assert np.array_equal(model.coef_, other.coef_)
@@ -169,7 +169,7 @@ def test_learning_goes_on_by_name_after_a_fit_on_a_frame(rng):
 def test_progressive_validation_predicts_every_example_before_it_is_learned(rng):
     X, y = whole_numbers(rng, 70, 4, 2)
     # with this convention the rule and predict agree at score 0, so that every mistake is an update
-    model = Perceptron(combine="last", zero_score="negative").partial_fit(X[:1], y[:1], classes=[0, 1])
+    model = rosenblatt(combine="last", zero_score="negative").partial_fit(X[:1], y[:1], classes=[0, 1])
     before = model.n_updates_
     progress = progressive(model, zip(X[1:], y[1:].tolist(), strict=True))
     run = binary.train(X, 2 * y - 1, [range(70)], zero_score="negative")
@@ -182,18 +182,18 @@ def test_progressive_validation_predicts_every_example_before_it_is_learned(rng)
 
 def test_regret_is_counted_against_a_fixed_model(rng):
     X, y = whole_numbers(rng, 70, 4, 3)
-    hindsight = Perceptron().fit(X, y)
+    hindsight = rosenblatt().fit(X, y)
     fixed = (hindsight.predict(X) != y).sum()
-    progress = progressive(Perceptron(), zip(X, y.tolist(), strict=True), comparator=hindsight)
+    progress = progressive(rosenblatt(), zip(X, y.tolist(), strict=True), comparator=hindsight)
     assert progress.comparator_mistakes == fixed
     assert progress.regret == progress.mistakes - fixed
     with pytest.raises(ValueError, match="comparator"):
-        _ = progressive(Perceptron(), []).regret
+        _ = progressive(rosenblatt(), []).regret
 
 
 @pytest.mark.parametrize("first", [{}, {"x": 0}])
 def test_a_stream_may_begin_with_an_empty_example(first):
-    model = Perceptron().learn_one(first, "a").learn_one({"x": 1}, "b").learn_one({"y": 1}, "a")
+    model = rosenblatt().learn_one(first, "a").learn_one({"x": 1}, "b").learn_one({"y": 1}, "a")
     assert model.feature_names_in_.tolist() == ["x", "y"]
     assert model.coef_last_.tolist() == [[1.0, -1.0]]
     assert model.intercept_last_.tolist() == [-1.0]
@@ -201,42 +201,42 @@ def test_a_stream_may_begin_with_an_empty_example(first):
 
 
 def test_class_weights_may_name_classes_that_come_later():
-    model = Perceptron(class_weight={"spam": 2, "ham": 1}).learn_one({"x": 1}, "spam").learn_one({"y": 1}, "ham")
+    model = rosenblatt(class_weight={"spam": 2, "ham": 1}).learn_one({"x": 1}, "spam").learn_one({"y": 1}, "ham")
     assert model.t_ == 3
-    quiet = Perceptron(class_weight={0: 0.0}).partial_fit([[1.0], [2.0]], [0, 1]).partial_fit([[1.0]], [0])
+    quiet = rosenblatt(class_weight={0: 0.0}).partial_fit([[1.0], [2.0]], [0, 1]).partial_fit([[1.0]], [0])
     assert quiet.t_ == 1
 
 
 def test_float32_rows_make_a_float32_model():
-    assert Perceptron().learn_one(np.ones(3, np.float32), 1).coef_.dtype == np.float32
+    assert rosenblatt().learn_one(np.ones(3, np.float32), 1).coef_.dtype == np.float32
 
 
 def test_whole_number_labels_stay_exact_or_are_refused():
-    model = Perceptron().learn_one([1.0], 2**62 + 1).learn_one([-1.0], 5)
+    model = rosenblatt().learn_one([1.0], 2**62 + 1).learn_one([-1.0], 5)
     assert model.predict_one([1.0]) == 2**62 + 1
-    model = Perceptron().fit([[1.0], [-1.0]], np.array([2**63 + 1, 2**63 + 3], np.uint64))
+    model = rosenblatt().fit([[1.0], [-1.0]], np.array([2**63 + 1, 2**63 + 3], np.uint64))
     assert model.predict_one([-1.0]) == 2**63 + 3
     with pytest.raises(ValueError, match="cannot be told apart"):
-        Perceptron().learn_one([1.0], 2**63 + 1).learn_one([-1.0], -5)
+        rosenblatt().learn_one([1.0], 2**63 + 1).learn_one([-1.0], -5)
     with pytest.raises(ValueError, match="cannot be told apart"):
-        Perceptron().partial_fit([[1.0], [-1.0]], [2**60 + 1, 2**60 + 3]).partial_fit([[5.0]], [1.0])
+        rosenblatt().partial_fit([[1.0], [-1.0]], [2**60 + 1, 2**60 + 3]).partial_fit([[5.0]], [1.0])
     with pytest.raises(ValueError, match="64 bits"):
-        Perceptron().fit([[1.0], [-1.0]], [2**70, 2**71])
-    assert Perceptron().fit([[1.0], [-1.0]], [1e300, 2e300]).classes_.tolist() == [1e300, 2e300]
-    assert Perceptron().fit([[1.0], [-1.0]], [1e19, -(2.0**63)]).classes_.tolist() == [-(2.0**63), 1e19]
+        rosenblatt().fit([[1.0], [-1.0]], [2**70, 2**71])
+    assert rosenblatt().fit([[1.0], [-1.0]], [1e300, 2e300]).classes_.tolist() == [1e300, 2e300]
+    assert rosenblatt().fit([[1.0], [-1.0]], [1e19, -(2.0**63)]).classes_.tolist() == [-(2.0**63), 1e19]
 
 
 def test_labels_of_pandas_nullable_types_stay_what_they_are():
     y = pd.Series([2**60 + 1, 2**60 + 3, 5], dtype="Int64")
-    model = Perceptron().fit([[1.0], [-1.0], [2.0]], y)
+    model = rosenblatt().fit([[1.0], [-1.0], [2.0]], y)
     assert model.classes_.tolist() == [5, 2**60 + 1, 2**60 + 3]
     with pytest.raises(ValueError, match=r"missing label.*row 1"):
-        Perceptron().fit([[1.0], [-1.0], [2.0]], pd.Series(["a", pd.NA, "b"], dtype="string"))
+        rosenblatt().fit([[1.0], [-1.0], [2.0]], pd.Series(["a", pd.NA, "b"], dtype="string"))
 
 
 def test_early_stopping_scores_the_weights_that_predict_even_if_votes_are_there(rng):
     X, y = whole_numbers(rng, 120, 4, 2)
-    model = Perceptron(combine="vote", warm_start=True, max_iter=2, tol=None).fit(X, y)
+    model = rosenblatt(combine="vote", warm_start=True, max_iter=2, tol=None).fit(X, y)
     model.set_params(combine="last", early_stopping=True, max_iter=6).fit(X, y)
     _, held_out = hold_out(y, None, 0.1, 0)
     best = max(row["validation_accuracy"] for row in model.history_)

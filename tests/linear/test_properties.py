@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
 import perceptrons
-from perceptrons import Perceptron
 from tests.conftest import as_csr
+from tests.support.lecture import rosenblatt
 
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("steady")
@@ -41,8 +41,8 @@ def assert_same_weights(one, other):
 @given(data_sets(), st.booleans())
 def test_dense_equals_sparse_bit_for_bit_on_whole_numbers(data, wide):
     X, y = data
-    dense = Perceptron(max_iter=5).fit(X, y)
-    sparse = Perceptron(max_iter=5).fit(as_csr(X, np.int64 if wide else np.int32), y)
+    dense = rosenblatt(max_iter=5).fit(X, y)
+    sparse = rosenblatt(max_iter=5).fit(as_csr(X, np.int64 if wide else np.int32), y)
     assert_same_weights(dense, sparse)
     assert dense.history_[-1]["mistakes"] == sparse.history_[-1]["mistakes"]
     assert np.array_equal(dense.predict(X), sparse.predict(as_csr(X)))
@@ -51,9 +51,9 @@ def test_dense_equals_sparse_bit_for_bit_on_whole_numbers(data, wide):
 @given(data_sets(), st.data())
 def test_fit_equals_partial_fit_in_any_blocks_equals_learn_one(data, draw):
     X, y = data
-    whole = Perceptron(shuffle=False, max_iter=1, tol=None).fit(X, y)
+    whole = rosenblatt(shuffle=False, max_iter=1, tol=None).fit(X, y)
     cuts = sorted(draw.draw(st.sets(st.integers(1, len(y) - 1), max_size=4)))
-    blocks, single = Perceptron(), Perceptron()
+    blocks, single = rosenblatt(), rosenblatt()
     for start, end in zip([0, *cuts], [*cuts, len(y)], strict=True):
         blocks.partial_fit(X[start:end], y[start:end], classes=np.unique(y))
     single.partial_fit(X[:1], y[:1], classes=np.unique(y))
@@ -66,8 +66,8 @@ def test_fit_equals_partial_fit_in_any_blocks_equals_learn_one(data, draw):
 @given(data_sets(classes=st.just(2)))
 def test_two_classes_need_not_be_named_beforehand(data):
     X, y = data
-    whole = Perceptron(shuffle=False, max_iter=1, tol=None).fit(X, y)
-    single = Perceptron()
+    whole = rosenblatt(shuffle=False, max_iter=1, tol=None).fit(X, y)
+    single = rosenblatt()
     for x, label in zip(X, y, strict=True):
         single.learn_one(x, label)
     assert_same_weights(whole, single)
@@ -76,7 +76,7 @@ def test_two_classes_need_not_be_named_beforehand(data):
 @given(data_sets(classes=st.just(2)))
 def test_flipped_labels_give_flipped_weights(data):
     X, y = data
-    one, other = Perceptron(max_iter=4).fit(X, y), Perceptron(max_iter=4).fit(X, 1 - y)
+    one, other = rosenblatt(max_iter=4).fit(X, y), rosenblatt(max_iter=4).fit(X, 1 - y)
     assert np.array_equal(one.coef_, -other.coef_)
     assert np.array_equal(one.intercept_, -other.intercept_)
 
@@ -84,8 +84,8 @@ def test_flipped_labels_give_flipped_weights(data):
 @given(data_sets(classes=st.just(2)))
 def test_two_rows_of_the_joint_rule_differ_by_twice_the_binary_weights(data):
     X, y = data
-    one = Perceptron(zero_score="negative", shuffle=False, max_iter=3, tol=None).fit(X, y)
-    joint = Perceptron(shuffle=False, max_iter=3, tol=None)
+    one = rosenblatt(zero_score="negative", shuffle=False, max_iter=3, tol=None).fit(X, y)
+    joint = rosenblatt(shuffle=False, max_iter=3, tol=None)
     padded, labels = np.vstack([X, X[:1]]), [*y, 2]  # a third class whose only example has no weight
     joint.fit(padded, labels, intercept_init=[0, 0, -1e6], sample_weight=[*np.ones(len(y)), 0])
     assert np.array_equal(joint.coef_last_[1] - joint.coef_last_[0], 2 * one.coef_last_[0])
@@ -95,7 +95,7 @@ def test_two_rows_of_the_joint_rule_differ_by_twice_the_binary_weights(data):
 @given(data_sets(), st.integers(-6, 6))
 def test_the_learning_rate_only_scales_the_weights_from_a_zero_start(data, power):
     X, y = data
-    one, other = Perceptron(max_iter=4).fit(X, y), Perceptron(max_iter=4, eta0=2.0**power).fit(X, y)
+    one, other = rosenblatt(max_iter=4).fit(X, y), rosenblatt(max_iter=4, eta0=2.0**power).fit(X, y)
     assert np.array_equal(one.coef_ * 2.0**power, other.coef_)
     assert np.array_equal(one.predict(X), other.predict(X))
 
@@ -105,8 +105,8 @@ def test_whole_number_weights_equal_repeating_the_example_on_the_spot(data, draw
     X, y = data
     repeats = np.array(draw.draw(st.lists(st.integers(0, 4), min_size=len(y), max_size=len(y))))
     repeats[: y.max() + 1] = 1
-    weighted = Perceptron(shuffle=False, max_iter=3, tol=None).fit(X, y, sample_weight=repeats)
-    repeated = Perceptron(shuffle=False, max_iter=3, tol=None).fit(X.repeat(repeats, axis=0), y.repeat(repeats))
+    weighted = rosenblatt(shuffle=False, max_iter=3, tol=None).fit(X, y, sample_weight=repeats)
+    repeated = rosenblatt(shuffle=False, max_iter=3, tol=None).fit(X.repeat(repeats, axis=0), y.repeat(repeats))
     assert_same_weights(weighted, repeated)
     assert weighted.mistakes_.tolist() == repeated.mistakes_.tolist()
 
@@ -125,7 +125,7 @@ def test_mistakes_stay_within_the_bound_on_data_of_known_margin(seed):
     X += np.outer(y * (np.abs(side) + margin) - side, u)  # every example to its side, margin further away
     radius, reached = np.linalg.norm(X, axis=1).max(), (y * (X @ u)).min()
     assert reached > 0
-    model = Perceptron(combine="last", fit_intercept=False, max_iter=10_000, random_state=seed).fit(X, y)
+    model = rosenblatt(combine="last", fit_intercept=False, max_iter=10_000, random_state=seed).fit(X, y)
     assert model.stop_reason_ == "converged"
     assert model.n_updates_ <= (radius / reached) ** 2
 
@@ -136,7 +136,7 @@ def test_inputs_are_never_modified(data, combine):
     weights = np.ones(len(y))
     S = as_csr(X)
     copies = [a.copy() for a in (X, y, weights, S.data, S.indices, S.indptr)]
-    model = Perceptron(combine=combine, max_iter=3, early_stopping=False)
+    model = rosenblatt(combine=combine, max_iter=3, early_stopping=False)
     model.fit(X, y, sample_weight=weights).predict(X)
     model.fit(S, y, sample_weight=weights).predict(S)
     model.partial_fit(S, y)
@@ -150,7 +150,7 @@ def test_save_load_go_on_equals_never_stopped(tmp_path_factory, data, combine, s
     X, y = data
     X = as_csr(X) if sparse else X
     path = tmp_path_factory.mktemp("model") / "m"
-    never = Perceptron(combine=combine, max_iter=2, tol=None, warm_start=True).fit(X, y)
+    never = rosenblatt(combine=combine, max_iter=2, tol=None, warm_start=True).fit(X, y)
     perceptrons.save(never, path)
     resumed = perceptrons.load(path)
     for model in (never, resumed):
@@ -165,8 +165,8 @@ def test_save_load_go_on_equals_never_stopped(tmp_path_factory, data, combine, s
 @given(data_sets())
 def test_two_warm_fits_are_one_long_fit(data):
     X, y = data
-    long = Perceptron(max_iter=4, tol=None).fit(X, y)
-    twice = Perceptron(max_iter=2, tol=None, warm_start=True).fit(X, y)
+    long = rosenblatt(max_iter=4, tol=None).fit(X, y)
+    twice = rosenblatt(max_iter=2, tol=None, warm_start=True).fit(X, y)
     if not twice.converged_:
         twice.fit(X, y)
     assert_same_weights(long, twice)
@@ -175,7 +175,7 @@ def test_two_warm_fits_are_one_long_fit(data):
 @given(data_sets(), st.sampled_from(["average", "last", "pocket"]))
 def test_scores_are_the_product_with_the_weights_that_can_be_read(data, combine):
     X, y = data
-    model = Perceptron(combine=combine, max_iter=3).fit(X, y)
+    model = rosenblatt(combine=combine, max_iter=3).fit(X, y)
     scores = X @ model.coef_.T + model.intercept_
     assert_allclose(model.decision_function(X), scores.ravel() if scores.shape[1] == 1 else scores)
 
@@ -183,7 +183,7 @@ def test_scores_are_the_product_with_the_weights_that_can_be_read(data, combine)
 @pytest.mark.parametrize("combine", ["average", "last", "pocket", "vote"])
 def test_predict_one_scores_as_predict_does(combine, rng):
     X, y = rng.standard_normal((80, 6)), rng.integers(0, 3, 80)
-    model = Perceptron(combine=combine, max_iter=3).fit(X, y)
+    model = rosenblatt(combine=combine, max_iter=3).fit(X, y)
     assert [model.predict_one(x) for x in X] == model.predict(X).tolist()
 
 
@@ -206,8 +206,8 @@ def test_dense_equals_sparse_under_every_rule(data, rule):
     X, y = data
     k = len(np.unique(y))
     rule = rule | ({"cost": 1.0 - np.eye(k)} if "cost" in rule else {})
-    dense = Perceptron(max_iter=3, tol=None, **rule).fit(X, y)
-    sparse = Perceptron(max_iter=3, tol=None, **rule).fit(as_csr(X), y)
+    dense = rosenblatt(max_iter=3, tol=None, **rule).fit(X, y)
+    sparse = rosenblatt(max_iter=3, tol=None, **rule).fit(as_csr(X), y)
     assert_allclose(dense.coef_average_, sparse.coef_average_, rtol=1e-9, atol=1e-9)
     assert_allclose(dense.coef_last_, sparse.coef_last_, rtol=1e-9, atol=1e-9)
 
@@ -219,8 +219,8 @@ def test_whole_number_weights_equal_repetitions_under_every_rule(data, rule, tim
     if rule.get("step") == "pa1":
         rule["C"] = 1e-3  # a step that reaches the margin ends on it, and asking for more is a matter of rounding
     weights = np.where(np.arange(len(y)) % 2, times, 1)
-    weighted = Perceptron(shuffle=False, max_iter=2, tol=None, **rule).fit(X, y, sample_weight=weights)
-    repeated = Perceptron(shuffle=False, max_iter=2, tol=None, **rule)
+    weighted = rosenblatt(shuffle=False, max_iter=2, tol=None, **rule).fit(X, y, sample_weight=weights)
+    repeated = rosenblatt(shuffle=False, max_iter=2, tol=None, **rule)
     repeated.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert_allclose(weighted.coef_average_, repeated.coef_average_, rtol=1e-9, atol=1e-9)
     assert_allclose(weighted.coef_last_, repeated.coef_last_, rtol=1e-9, atol=1e-9)
@@ -230,6 +230,6 @@ def test_whole_number_weights_equal_repetitions_under_every_rule(data, rule, tim
 def test_swapped_labels_swap_the_weights_under_every_rule(data, rule):
     X, y = data
     rule = rule | ({"cost": 1.0 - np.eye(2)} if "cost" in rule else {})
-    one = Perceptron(max_iter=3, tol=None, **rule).fit(X, y)
-    other = Perceptron(max_iter=3, tol=None, **rule).fit(X, 1 - y)
+    one = rosenblatt(max_iter=3, tol=None, **rule).fit(X, y)
+    other = rosenblatt(max_iter=3, tol=None, **rule).fit(X, 1 - y)
     assert_allclose(one.coef_average_, -other.coef_average_, rtol=1e-12, atol=1e-12)

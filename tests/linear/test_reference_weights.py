@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from perceptrons import Perceptron
 from perceptrons.passes.order import shuffled
 from perceptrons.training import one_pass
 from tests.conftest import gaussian, whole_numbers
 from tests.reference import binary, multiclass, pocket
+from tests.support.lecture import rosenblatt
 
 ZERO_SCORES = ["mistake", "correct", "positive", "negative"]
 
@@ -43,7 +43,7 @@ def train(model, how, X, y, epochs, weights=None):
 @pytest.mark.parametrize("k", [2, 4])
 def test_last_and_averaged_weights_equal_the_reference_in_every_layout(layout, dtype, how, k, rng):
     X, y = whole_numbers(rng, 60, 6, k)
-    model = train(Perceptron(), how, layout(X.astype(dtype)), y, 3)
+    model = train(rosenblatt(), how, layout(X.astype(dtype)), y, 3)
     assert model.coef_.dtype == dtype
     if k == 2:
         run = binary.train(X, 2 * y - 1, orders(60, 3, False))
@@ -67,7 +67,7 @@ def test_last_and_averaged_weights_equal_the_reference_in_every_layout(layout, d
 def test_binary_conventions_equal_the_reference(layout, shuffle, fit_intercept, zero_score, init, rng):
     X, y = whole_numbers(rng, 50, 5, 2)
     X[:4] = 0  # scores of exactly 0
-    model = Perceptron(
+    model = rosenblatt(
         max_iter=4, tol=None, shuffle=shuffle, fit_intercept=fit_intercept, zero_score=zero_score, init=init
     ).fit(layout(X), y)
     ones = float(init == "ones")
@@ -92,7 +92,7 @@ def test_binary_conventions_equal_the_reference(layout, shuffle, fit_intercept, 
 @pytest.mark.parametrize("k", [2, 3, 7])
 def test_real_numbers_and_learning_rate_equal_the_reference_to_1e_12(layout, k, rng):
     X, y = gaussian(rng, 400, 12, k)
-    model = Perceptron(eta0=0.37, max_iter=5, tol=None).fit(layout(X), y)
+    model = rosenblatt(eta0=0.37, max_iter=5, tol=None).fit(layout(X), y)
     visits = orders(400, len(model.history_), True)
     if k == 2:
         run = binary.train(X, 2 * y - 1, visits, eta=0.37)
@@ -114,7 +114,7 @@ def test_sample_weights_equal_the_reference(layout, how, k, combine, rng):
     X, y = whole_numbers(rng, 40, 5, k)
     weights = rng.choice([0, 0.5, 1, 2, 3.25], 40)
     weights[:k] = 1
-    model = train(Perceptron(combine=combine), how, layout(X), y, 3, weights)
+    model = train(rosenblatt(combine=combine), how, layout(X), y, 3, weights)
     if k == 2:
         run = binary.train(X, 2 * y - 1, orders(40, 3, False), weights=weights)
         assert_allclose(model.coef_last_[0], run.w, atol=1e-12)
@@ -133,7 +133,7 @@ def test_sample_weights_equal_the_reference(layout, how, k, combine, rng):
 @pytest.mark.parametrize("k", [2, 3, 6])
 def test_votes_equal_the_reference(layout, how, k, rng):
     X, y = whole_numbers(rng, 50, 5, k)
-    model = train(Perceptron(combine="vote"), how, layout(X), y, 2)
+    model = train(rosenblatt(combine="vote"), how, layout(X), y, 2)
     if k == 2:
         run = binary.train(X, 2 * y - 1, orders(50, 2, False))
     else:
@@ -160,7 +160,7 @@ def check_votes(model, run, X, k):
 def test_votes_at_score_zero_follow_the_convention(zero_score, rng):
     X, y = whole_numbers(rng, 30, 3, 2)
     X[::3] = 0
-    model = Perceptron(combine="vote", zero_score=zero_score, shuffle=False, max_iter=2, tol=None, fit_intercept=False)
+    model = rosenblatt(combine="vote", zero_score=zero_score, shuffle=False, max_iter=2, tol=None, fit_intercept=False)
     model.fit(X, y)
     run = binary.train(X, 2 * y - 1, [range(30)] * 2, zero_score=zero_score, fit_intercept=False)
     votes, labels = binary.predict_vote(run.versions, X, zero_score)
@@ -175,7 +175,7 @@ def test_pocket_equals_the_reference(layout, weighted, k, seed):
     rng = np.random.default_rng(seed)
     X, y = whole_numbers(rng, 40, 4, k)
     weights = rng.choice([0.5, 1, 2], 40) if weighted else None
-    model = Perceptron(combine="pocket", max_iter=4, tol=None, random_state=seed)
+    model = rosenblatt(combine="pocket", max_iter=4, tol=None, random_state=seed)
     model.fit(layout(X), y, sample_weight=weights)
     visits = orders(40, len(model.history_), True, seed)
     if k == 2:
@@ -191,7 +191,7 @@ def test_pocket_equals_the_reference(layout, weighted, k, seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_pocket_never_makes_more_training_mistakes_than_the_last_weights(seed):
     X, y = gaussian(np.random.default_rng(seed), 200, 5, 2)
-    model = Perceptron(combine="pocket", max_iter=7, tol=None, random_state=seed).fit(X, y)
+    model = rosenblatt(combine="pocket", max_iter=7, tol=None, random_state=seed).fit(X, y)
     accuracy = model.score(X, y)
     assert accuracy >= model.set_params(combine="last").score(X, y)
 
@@ -201,9 +201,9 @@ def test_pocket_never_makes_more_training_mistakes_than_the_last_weights(seed):
 def test_blocks_by_matrix_products_make_the_same_updates_as_one_by_one(monkeypatch, weighted, combine, dtype, rng):
     X, y = whole_numbers(rng, 700, 9, 12)
     X, weights = X.astype(dtype), rng.choice([0, 1, 2.5], 700) if weighted else None
-    one_by_one = Perceptron(combine=combine, max_iter=3, tol=None).fit(X, y, sample_weight=weights)
+    one_by_one = rosenblatt(combine=combine, max_iter=3, tol=None).fit(X, y, sample_weight=weights)
     monkeypatch.setattr(one_pass, "MANY_CLASSES", 3)
-    blocks = Perceptron(combine=combine, max_iter=3, tol=None).fit(X, y, sample_weight=weights)
+    blocks = rosenblatt(combine=combine, max_iter=3, tol=None).fit(X, y, sample_weight=weights)
     assert blocks.mistakes_.tolist() == one_by_one.mistakes_.tolist()
     for name, array in one_by_one._learner.weights.arrays.items():
         assert np.array_equal(array, blocks._learner.weights.arrays[name]), name
@@ -213,7 +213,7 @@ def test_blocks_by_matrix_products_make_the_same_updates_as_one_by_one(monkeypat
 
 def test_many_classes_equal_the_reference(layout, rng):
     X, y = gaussian(rng, 600, 20, 160)
-    model = Perceptron(max_iter=2, tol=None).fit(layout(X), y)
+    model = rosenblatt(max_iter=2, tol=None).fit(layout(X), y)
     run = multiclass.train(X, y, orders(600, 2, True), 160)
     assert model.mistakes_.tolist() == run.mistakes
     assert_allclose(model.coef_last_, run.theta, atol=1e-11)
@@ -223,10 +223,10 @@ def test_many_classes_equal_the_reference(layout, rng):
 def test_float32_averages_do_not_lose_the_bias_over_many_steps():
     X = np.tile(np.array([[1.0, 0.0], [0.0, 1.0]], np.float32), (150_000, 1))
     y = np.tile([0, 1], 150_000)
-    model = Perceptron(max_iter=2, tol=None, shuffle=False, zero_score="positive", fit_intercept=True)
+    model = rosenblatt(max_iter=2, tol=None, shuffle=False, zero_score="positive", fit_intercept=True)
     flipped = y.copy()
     flipped[::6] = 1 - flipped[::6]
     model.fit(X, flipped)
-    double = Perceptron(max_iter=2, tol=None, shuffle=False, zero_score="positive").fit(X.astype(float), flipped)
+    double = rosenblatt(max_iter=2, tol=None, shuffle=False, zero_score="positive").fit(X.astype(float), flipped)
     assert_allclose(model.coef_average_, double.coef_average_, rtol=1e-6)
     assert_allclose(model.intercept_average_, double.intercept_average_, rtol=1e-6)

@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 import perceptrons
-from perceptrons import Perceptron
 from perceptrons.inspection.wording import why_it_stopped
 from perceptrons.training import epochs, learner
 from tests.conftest import gaussian
+from tests.support.lecture import rosenblatt
 
 
 def separable(seed, n=300, d=10):
@@ -22,7 +22,7 @@ def separable(seed, n=300, d=10):
 @pytest.mark.parametrize("seed", range(30))
 def test_separable_data_always_end_converged_without_a_mistake(seed):
     X, y = separable(seed)
-    model = Perceptron(combine="last", max_iter=10_000).fit(X, y)
+    model = rosenblatt(combine="last", max_iter=10_000).fit(X, y)
     assert model.stop_reason_ == "converged"
     assert model.converged_
     assert model.mistakes_[-1] == 0
@@ -49,7 +49,7 @@ TWO_OF_FOUR = [{"a"}, {"b"}, {"a", "b"}, set()]
     ],
 )
 def test_zeros_that_pass_for_right_are_stuck_and_not_converged(options, y):
-    model = Perceptron(zero_score="correct", **options).fit(XOR[0], y)
+    model = rosenblatt(zero_score="correct", **options).fit(XOR[0], y)
     assert model.n_updates_ == 0
     assert model.score(XOR[0], y) < 1
     assert (model.stop_reason_, model.converged_) == ("stuck", False)
@@ -58,7 +58,7 @@ def test_zeros_that_pass_for_right_are_stuck_and_not_converged(options, y):
 
 
 def test_a_model_that_is_stuck_says_so_when_it_is_loaded_and_in_a_notebook(tmp_path):
-    perceptrons.save(Perceptron(zero_score="correct").fit(*XOR), tmp_path / "model")
+    perceptrons.save(rosenblatt(zero_score="correct").fit(*XOR), tmp_path / "model")
     model = perceptrons.load(tmp_path / "model")
     assert (model.stop_reason_, model.converged_) == ("stuck", False)
     assert "scores of exactly 0 passed for right" in model._repr_html_()
@@ -67,7 +67,7 @@ def test_a_model_that_is_stuck_says_so_when_it_is_loaded_and_in_a_notebook(tmp_p
 def test_one_example_left_at_a_score_of_0_is_stuck_from_any_start():
     X, y = np.array([[1.0], [-1.0], [0.0]]), [1, 0, 1]
     options = {"zero_score": "correct", "combine": "last", "fit_intercept": False, "init": "ones"}
-    model = Perceptron(**options).fit(X, y)
+    model = rosenblatt(**options).fit(X, y)
     assert model.predict(X).tolist() == [1, 0, 0]
     assert (model.stop_reason_, model.converged_) == ("stuck", False)
     model.fit(X, [1, 0, 0])
@@ -86,14 +86,14 @@ def test_whatever_converged_predicts_all_its_examples_right(zero_score, multicla
     for seed in range(20):
         labels = rng.permutation(y)
         options = {"combine": "last", "max_iter": 50, "init": "random" if seed % 2 else "zeros", "random_state": seed}
-        model = Perceptron(zero_score=zero_score, multiclass=multiclass, **options).fit(X[: 4 + k], labels[: 4 + k])
+        model = rosenblatt(zero_score=zero_score, multiclass=multiclass, **options).fit(X[: 4 + k], labels[: 4 + k])
         assert model.converged_ <= (model.score(X[: 4 + k], labels[: 4 + k]) == 1)
         assert model.stop_reason_ != "stuck" or (zero_score == "correct" and (k == 2 or multiclass != "joint"))
 
 
 def test_a_stream_that_lets_zeros_pass_is_stuck_and_not_converged():
     X, y = XOR
-    model = Perceptron(zero_score="correct").fit_stream([(X[:2], y[:2]), (X[2:], y[2:])], epochs=5, classes=[0, 1])
+    model = rosenblatt(zero_score="correct").fit_stream([(X[:2], y[:2]), (X[2:], y[2:])], epochs=5, classes=[0, 1])
     assert (model.stop_reason_, model.converged_, model.n_iter_) == ("stuck", False, 1)
     right = [0, 0, 0, 0, 1]
     model.fit_stream([(X, right[:4]), ([[0.0, -1.0]], [0])], epochs=5, classes=[0, 1])
@@ -103,7 +103,7 @@ def test_a_stream_that_lets_zeros_pass_is_stuck_and_not_converged():
 def test_a_stream_whose_shrunk_weights_will_lose_their_margin_is_not_converged():
     X, y = np.array([[1.0], [-1.0]] * 3), [1, 0] * 3
     options = {"margin": 0.5, "shrink": 0.01, "shuffle": False, "tol": None}
-    streamed, fitted = Perceptron(**options).fit_stream([(X, y)], epochs=5), Perceptron(max_iter=5, **options).fit(X, y)
+    streamed, fitted = rosenblatt(**options).fit_stream([(X, y)], epochs=5), rosenblatt(max_iter=5, **options).fit(X, y)
     assert np.array_equal(streamed.coef_last_, fitted.coef_last_)
     assert streamed.stop_reason_ == fitted.stop_reason_ == "max_iter"
 
@@ -111,8 +111,8 @@ def test_a_stream_whose_shrunk_weights_will_lose_their_margin_is_not_converged()
 @pytest.mark.parametrize("combine", ["last", "pocket"])
 def test_the_tolerance_of_the_average_does_not_stop_weights_that_are_not_averaged(combine):
     X, y = separable(22)  # its average settles long before the last weights separate it
-    assert Perceptron(max_iter=10_000, tol=0.01).fit(X, y).stop_reason_ == "tol"
-    model = Perceptron(combine=combine, max_iter=10_000, tol=0.01).fit(X, y)
+    assert rosenblatt(max_iter=10_000, tol=0.01).fit(X, y).stop_reason_ == "tol"
+    model = rosenblatt(combine=combine, max_iter=10_000, tol=0.01).fit(X, y)
     assert model.stop_reason_ == "converged"
     assert model.score(X, y) == 1.0
 
@@ -120,16 +120,16 @@ def test_the_tolerance_of_the_average_does_not_stop_weights_that_are_not_average
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_the_tolerance_does_not_depend_on_the_scale_of_the_data(scale, rng):
     X, y = gaussian(rng, 300, 5, 2)
-    model = Perceptron(fit_intercept=False, tol=0.01).fit(X, y)
-    scaled = Perceptron(fit_intercept=False, tol=0.01).fit(X * scale, y)
+    model = rosenblatt(fit_intercept=False, tol=0.01).fit(X, y)
+    scaled = rosenblatt(fit_intercept=False, tol=0.01).fit(X * scale, y)
     assert model.stop_reason_ == scaled.stop_reason_ == "tol"
     assert model.n_iter_ == scaled.n_iter_
 
 
 def test_tol_stops_when_the_average_changed_by_less_than_tol_of_its_norm(rng):
     X, y = gaussian(rng, 200, 5, 3)
-    stopped = Perceptron(tol=0.02).fit(X, y)
-    runs = [Perceptron(tol=None, max_iter=e).fit(X, y) for e in range(1, stopped.n_iter_ + 1)]
+    stopped = rosenblatt(tol=0.02).fit(X, y)
+    runs = [rosenblatt(tol=None, max_iter=e).fit(X, y) for e in range(1, stopped.n_iter_ + 1)]
     averages = [np.column_stack([m.coef_average_, m.intercept_average_]) for m in runs]
     change = [np.linalg.norm(b - a) / np.linalg.norm(b) for a, b in itertools.pairwise(averages)]
     assert change[-1] < 0.02
@@ -139,14 +139,14 @@ def test_tol_stops_when_the_average_changed_by_less_than_tol_of_its_norm(rng):
 
 def test_max_iter_and_tol_none_run_all_epochs(rng):
     X, y = gaussian(rng, 100, 3, 2)
-    model = Perceptron(max_iter=17, tol=None).fit(X, y)
+    model = rosenblatt(max_iter=17, tol=None).fit(X, y)
     assert (model.stop_reason_, model.n_iter_, model.converged_) == ("max_iter", 17, False)
     assert len(model.history_) == len(model.mistakes_) == 17
 
 
 def test_history_counts_what_happened(rng):
     X, y = gaussian(rng, 150, 4, 3)
-    model = Perceptron(max_iter=6, tol=None).fit(X, y)
+    model = rosenblatt(max_iter=6, tol=None).fit(X, y)
     assert [row["epoch"] for row in model.history_] == [1, 2, 3, 4, 5, 6]
     assert [row["mistakes"] for row in model.history_] == model.mistakes_.tolist()
     assert sum(row["updates"] for row in model.history_) == model.n_updates_
@@ -158,7 +158,7 @@ def test_history_counts_what_happened(rng):
 def test_max_seconds_stops_within_an_epoch(monkeypatch, rng):
     X, y = gaussian(rng, 5000, 4, 2)
     monkeypatch.setattr(learner, "PIECE", 1)
-    model = Perceptron(max_seconds=1e-9).fit(X, y)
+    model = rosenblatt(max_seconds=1e-9).fit(X, y)
     assert model.stop_reason_ == "max_seconds"
     assert model.history_[0]["examples"] == 1024
     assert model.t_ == 1024
@@ -168,9 +168,9 @@ def test_max_seconds_stops_within_an_epoch(monkeypatch, rng):
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_size_of_the_pieces_does_not_matter(monkeypatch, piece, k, rng):
     X, y = gaussian(rng, 3000, 4, k)
-    expected = Perceptron(max_iter=3, tol=None).fit(X, y)
+    expected = rosenblatt(max_iter=3, tol=None).fit(X, y)
     monkeypatch.setattr(learner, "PIECE", piece)
-    model = Perceptron(max_iter=3, tol=None).fit(X, y)
+    model = rosenblatt(max_iter=3, tol=None).fit(X, y)
     assert np.array_equal(model.coef_, expected.coef_)
     assert [row["loss"] for row in model.history_] == pytest.approx([row["loss"] for row in expected.history_])
 
@@ -181,13 +181,13 @@ def test_the_size_of_the_pieces_does_not_matter(monkeypatch, piece, k, rng):
 def test_early_stopping_returns_exactly_the_weights_it_scored_best(combine, k, sparse, rng):
     X, y = gaussian(rng, 400, 6, k)
     X = sp.csr_matrix(X) if sparse else X
-    model = Perceptron(combine=combine, early_stopping=True, n_iter_no_change=3, tol=None, max_iter=60).fit(X, y)
+    model = rosenblatt(combine=combine, early_stopping=True, n_iter_no_change=3, tol=None, max_iter=60).fit(X, y)
     accuracies = [row["validation_accuracy"] for row in model.history_]
     best = int(np.argmax(accuracies))
     assert model.stop_reason_ in ("early_stopping", "converged")
     _, held_out = epochs.hold_out(np.searchsorted(model.classes_, y), None, 0.1, 0)
     assert model.score(X[held_out], y[held_out]) == pytest.approx(max(accuracies), abs=1e-12)
-    short = Perceptron(combine=combine, early_stopping=True, tol=None, max_iter=best + 1, n_iter_no_change=99).fit(X, y)
+    short = rosenblatt(combine=combine, early_stopping=True, tol=None, max_iter=best + 1, n_iter_no_change=99).fit(X, y)
     assert np.array_equal(model.coef_last_, short.coef_last_)
     assert np.array_equal(model.coef_average_, short.coef_average_)
     assert np.array_equal(model.decision_function(X), short.decision_function(X))
@@ -200,7 +200,7 @@ def test_early_stopping_returns_exactly_the_weights_it_scored_best(combine, k, s
 def test_early_stopping_weighs_held_out_examples(rng):
     X, y = gaussian(rng, 300, 4, 2)
     weights = rng.choice([0.5, 1, 2], 300)
-    model = Perceptron(early_stopping=True, tol=None).fit(X, y, sample_weight=weights)
+    model = rosenblatt(early_stopping=True, tol=None).fit(X, y, sample_weight=weights)
     _, held_out = epochs.hold_out(y, None, 0.1, 0)
     best = max(row["validation_accuracy"] for row in model.history_)
     assert model.score(X[held_out], y[held_out], weights[held_out]) == pytest.approx(best)
@@ -220,9 +220,9 @@ def test_held_out_examples_are_never_learned_from(rng):
     X, y = gaussian(rng, 200, 4, 2)
     _, held_out = epochs.hold_out(y, None, 0.1, 0)
     changed = y.copy()
-    model = Perceptron(early_stopping=True, max_iter=4, n_iter_no_change=4, tol=None).fit(X, y)
+    model = rosenblatt(early_stopping=True, max_iter=4, n_iter_no_change=4, tol=None).fit(X, y)
     X[held_out] = rng.standard_normal((len(held_out), 4))
-    other = Perceptron(early_stopping=True, max_iter=4, n_iter_no_change=4, tol=None).fit(X, changed)
+    other = rosenblatt(early_stopping=True, max_iter=4, n_iter_no_change=4, tol=None).fit(X, changed)
     assert model.mistakes_.tolist() == other.mistakes_.tolist()
 
 
@@ -238,10 +238,10 @@ def test_a_keyboard_interrupt_leaves_a_usable_model(monkeypatch, rng):
 
     learn = learner.learn
     monkeypatch.setattr(learner, "learn", interrupted)
-    model = Perceptron(max_iter=50, tol=None)
+    model = rosenblatt(max_iter=50, tol=None)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    expected = Perceptron(max_iter=2, tol=None).fit(X, y)
+    expected = rosenblatt(max_iter=2, tol=None).fit(X, y)
     assert model.stop_reason_ == "interrupted"
     assert np.array_equal(model.coef_, expected.coef_)
     assert model.score(X, y) > 0.8
@@ -249,7 +249,7 @@ def test_a_keyboard_interrupt_leaves_a_usable_model(monkeypatch, rng):
 
 def test_verbose_shows_every_epoch_and_why_it_stopped(capsys, rng):
     X, y = gaussian(rng, 100, 3, 2)
-    Perceptron(max_iter=3, tol=None, verbose=True, early_stopping=True).fit(X, y)
+    rosenblatt(max_iter=3, tol=None, verbose=True, early_stopping=True).fit(X, y)
     said = capsys.readouterr()
     assert said.out == ""
     for words in (
@@ -260,6 +260,6 @@ def test_verbose_shows_every_epoch_and_why_it_stopped(capsys, rng):
         "stopped: max_iter",
     ):
         assert words in said.err
-    Perceptron(max_iter=3, tol=None).fit(X, y)
+    rosenblatt(max_iter=3, tol=None).fit(X, y)
     silent = capsys.readouterr()
     assert silent.out == silent.err == ""

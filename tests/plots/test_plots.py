@@ -27,6 +27,7 @@ from perceptrons.plots import style, updates
 from perceptrons.plots.boundary import support_of
 from perceptrons.theory import check_bound, convergence, margins, mistake_bound
 from tests.images import clusters
+from tests.support.lecture import rosenblatt
 
 X2, Y2 = clusters(2, 30, 2.5)
 X3, Y3 = clusters(3, 30, 3.2)
@@ -108,9 +109,9 @@ class TestBoundary:
     @pytest.mark.parametrize("layout", [np.asarray, sp.csr_matrix])
     def test_the_support_examples_of_votes_are_those_that_made_updates(self, layout):
         X = layout(X3.astype(np.float32))
-        model = Perceptron(combine="vote", max_iter=1, shuffle=False).fit(X, Y3)
+        model = rosenblatt(combine="vote", max_iter=1, shuffle=False).fit(X, Y3)
         display = p.BoundaryDisplay.from_estimator(model, X, Y3)
-        one = Perceptron(combine="last")
+        one = rosenblatt(combine="last")
         made = [
             i
             for i in range(len(Y3))
@@ -260,7 +261,7 @@ class TestBoundary:
 
 class TestHistory:
     def test_it_draws_the_history_and_the_bound_of_the_theory(self):
-        model = Perceptron(tol=None).fit(X2 + 4, Y2)
+        model = rosenblatt(tol=None).fit(X2 + 4, Y2)
         display = p.HistoryDisplay.from_estimator(model, X2 + 4, Y2).plot()
         bars = [bar.get_height() for bar in display.axes_[0].patches]
         assert bars == [row["mistakes"] for row in model.history_]
@@ -448,7 +449,7 @@ class TestMargins:
 class TestPath:
     @pytest.mark.parametrize(("X", "y"), [(X2 + 4, Y2), (X3 + 1, Y3)])
     def test_it_ends_at_the_last_and_the_averaged_weights(self, X, y):
-        model = Perceptron(combine="vote", max_iter=4).fit(X, y)
+        model = rosenblatt(combine="vote", max_iter=4).fit(X, y)
         display = p.PathDisplay.from_estimator(model)
         last = np.hstack([model.coef_last_, model.intercept_last_[:, None]]).ravel()
         mean = np.hstack([model.coef_average_, model.intercept_average_[:, None]]).ravel()

@@ -16,6 +16,7 @@ from perceptrons.plots import BoundaryAnimation
 from perceptrons.plots.animation import polygons
 from perceptrons.plots.updates import Updates
 from tests.images import clusters, plt
+from tests.support.lecture import rosenblatt
 
 X2, Y2 = clusters(2, 20, 2.5)
 X3, Y3 = clusters(3, 20, 3.2)
@@ -43,9 +44,9 @@ def test_replayed_weights_end_exactly_at_the_last(X, y, dtype, parameters):
 def test_every_version_is_the_model_that_stopped_there():
     versions = {
         int(v.k): (v.w.copy(), v.b.copy())
-        for v in Updates(Perceptron(combine="vote", shuffle=False, max_iter=2).fit(X3, Y3))
+        for v in Updates(rosenblatt(combine="vote", shuffle=False, max_iter=2).fit(X3, Y3))
     }
-    model = Perceptron(combine="last")
+    model = rosenblatt(combine="last")
     for x, y in zip(np.tile(X3, (2, 1)), np.tile(Y3, 2), strict=True):
         model.partial_fit([x], [y], classes=[0, 1, 2])
         w, b = versions[model.n_updates_]
@@ -94,7 +95,7 @@ def test_weights_of_zero_are_one_region_of_the_class_that_wins_ties():
 @pytest.mark.parametrize("parameters", [{}, {"margin": 1.0}])
 @pytest.mark.parametrize(("X", "y"), [(X2, Y2), (X3, Y3)])
 def test_mistakes_so_far_are_those_that_the_model_counted(X, y, parameters):
-    model = Perceptron(combine="vote", max_iter=3, **parameters).fit(X, y)
+    model = rosenblatt(combine="vote", max_iter=3, **parameters).fit(X, y)
     film = BoundaryAnimation.from_estimator(model, X, y)
     assert film.frames[-1].mistakes == model.n_mistakes_
     assert film.frames[-1].update == film.updates == model.n_updates_

@@ -60,7 +60,7 @@ def test_a_wrong_picture_is_found_out():
     names = np.array(["class 0", "class 1", "class 2"])
 
     def boundary(labels, classes, **how):
-        model = images.Perceptron(combine="last", max_iter=20).fit(X, labels)
+        model = images.rosenblatt(combine="last", max_iter=20).fit(X, labels)
         return p.BoundaryDisplay.from_estimator(model, X, classes, resolution=120).plot(**how)
 
     _, known = kept("boundary-3")

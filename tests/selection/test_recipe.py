@@ -22,6 +22,7 @@ from perceptrons import HashedText, KernelPerceptron, Perceptron, SequencePercep
 from perceptrons.selection import OpenedBeforeError, mcnemar, parts_of, recipe, usual_grid, wilson
 from perceptrons.selection.seal import Ledger, digest_of
 from tests.conftest import gaussian
+from tests.support.lecture import rosenblatt
 
 
 @pytest.fixture(autouse=True)
@@ -467,7 +468,7 @@ class TestWhatAnAttackFound:
         masks = np.zeros(2000, bool), np.zeros(2000, bool)
         masks[0][999], masks[1][1000] = True, True
         assert repr(masks[0]) == repr(masks[1])
-        pipeline = make_pipeline(Masked(), Perceptron(max_iter=3))
+        pipeline = make_pipeline(Masked(), rosenblatt(max_iter=3))
         found = recipe(pipeline, X, y, {"masked__mask": list(masks)})
         assert found.settings[0].score < found.settings[1].score == 1.0
         costs = [1.0 - np.eye(40), 1.0 - np.eye(40)]

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from perceptrons import Perceptron
 from perceptrons.data import DataFileError, source, stream
 from tests.conftest import gaussian, whole_numbers
 from tests.support.blocks import BoomError, as_svmlight, blocks_of, failing, fitted, in_order, same
+from tests.support.lecture import rosenblatt
 
 resource = pytest.importorskip("resource")
 
@@ -64,9 +64,9 @@ def names(folder):
 )
 def test_a_kept_cache_changes_nothing(svm, kept, data, parameters):
     X, _ = data
-    plain = Perceptron(**parameters).fit_stream(stream(svm), epochs=4)
+    plain = rosenblatt(**parameters).fit_stream(stream(svm), epochs=4)
     for _ in range(3):
-        model = Perceptron(**parameters).fit_stream(stream(svm), epochs=4, cache=kept)
+        model = rosenblatt(**parameters).fit_stream(stream(svm), epochs=4, cache=kept)
         same(model, plain, X)
         assert model.progress_ == plain.progress_
         assert model.source_ == plain.source_
@@ -75,7 +75,7 @@ def test_a_kept_cache_changes_nothing(svm, kept, data, parameters):
 
 def test_a_kept_cache_serves_models_of_other_parameters(svm, kept, data):
     X, y = data
-    Perceptron().fit_stream(stream(svm), epochs=2, cache=kept)
+    rosenblatt().fit_stream(stream(svm), epochs=2, cache=kept)
     content = kept.read_bytes()
     for parameters in ({"step": "pa1"}, {"multiclass": "ovr"}, {"margin": 1.0}):
         for epochs in (1, 3):
@@ -85,10 +85,10 @@ def test_a_kept_cache_serves_models_of_other_parameters(svm, kept, data):
 
 
 def test_a_kept_cache_is_read_and_not_written_again(svm, kept):
-    Perceptron().fit_stream(stream(svm), epochs=2, cache=kept)
+    rosenblatt().fit_stream(stream(svm), epochs=2, cache=kept)
     before = os.stat(kept)
     kept.chmod(0o444)
-    Perceptron().fit_stream(stream(svm), epochs=2, cache=kept)
+    rosenblatt().fit_stream(stream(svm), epochs=2, cache=kept)
     after = os.stat(kept)
     assert (before.st_ino, before.st_mtime_ns, before.st_size) == (after.st_ino, after.st_mtime_ns, after.st_size)
 
@@ -111,23 +111,23 @@ def empty_and_other(path, text):
 
 @pytest.mark.parametrize("change", [change_a_value, append, cut, empty_and_other])
 def test_a_file_that_changed_is_read_again(svm, kept, change):
-    Perceptron().fit_stream(stream(svm), epochs=2, cache=kept)
+    rosenblatt().fit_stream(stream(svm), epochs=2, cache=kept)
     before, text = os.stat(svm), svm.read_text()
     change(svm, text)
     assert svm.read_text() != text
     os.utime(svm, ns=(before.st_atime_ns, before.st_mtime_ns + 1_000_000))
     block = next(iter(stream(svm, n_features=5)))
-    expected = Perceptron().fit_stream(stream(svm), epochs=3)
+    expected = rosenblatt().fit_stream(stream(svm), epochs=3)
     for _ in range(2):
         same(
-            Perceptron().fit_stream(stream(svm), epochs=3, cache=kept), expected, block.X[:, : expected.n_features_in_]
+            rosenblatt().fit_stream(stream(svm), epochs=3, cache=kept), expected, block.X[:, : expected.n_features_in_]
         )
 
 
 def test_a_file_that_was_touched_is_learned_right(svm, kept, data):
-    expected = Perceptron().fit_stream(stream(svm), epochs=3, cache=kept)
+    expected = rosenblatt().fit_stream(stream(svm), epochs=3, cache=kept)
     os.utime(svm)
-    same(Perceptron().fit_stream(stream(svm), epochs=3, cache=kept), expected, data[0])
+    same(rosenblatt().fit_stream(stream(svm), epochs=3, cache=kept), expected, data[0])
 
 
 @pytest.mark.parametrize(
@@ -135,29 +135,29 @@ def test_a_file_that_was_touched_is_learned_right(svm, kept, data):
     [{"zero_based": True}, {"hash_bits": 2}, {"text_labels": True}, {"n_features": 9}, {"on_error": "skip"}],
 )
 def test_a_cache_is_not_used_for_files_read_in_another_way(svm, kept, options):
-    Perceptron().fit_stream(stream(svm), epochs=2, cache=kept)
-    expected = Perceptron().fit_stream(stream(svm, **options), epochs=3)
+    rosenblatt().fit_stream(stream(svm), epochs=2, cache=kept)
+    expected = rosenblatt().fit_stream(stream(svm, **options), epochs=3)
     X = next(iter(stream(svm, **options))).X
     X.resize(X.shape[0], expected.n_features_in_)
     for _ in range(2):
         try:
-            model = Perceptron().fit_stream(stream(svm, **options), epochs=3, cache=kept)
+            model = rosenblatt().fit_stream(stream(svm, **options), epochs=3, cache=kept)
         except ValueError:
             continue  # to refuse it is right, too
         same(model, expected, X)
 
 
 def test_a_cache_is_not_used_for_other_files(svm, kept, data):
-    Perceptron().fit_stream(stream(svm), epochs=2, cache=kept)
+    rosenblatt().fit_stream(stream(svm), epochs=2, cache=kept)
     other = svm.with_name("b.svm")
     X, y = data
     other.write_text(as_svmlight(X[::-1], y[::-1]))
     times = os.stat(svm)
     os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
     for paths in ([other], [svm, other], [other, svm], [svm.parent / "*.svm"]):
-        expected = Perceptron().fit_stream(stream(*paths), epochs=3)
+        expected = rosenblatt().fit_stream(stream(*paths), epochs=3)
         for _ in range(2):
-            same(Perceptron().fit_stream(stream(*paths), epochs=3, cache=kept), expected, X)
+            same(rosenblatt().fit_stream(stream(*paths), epochs=3, cache=kept), expected, X)
 
 
 def test_a_cache_of_labels_that_are_words_and_columns_that_come_late_is_right(tmp_path, kept, monkeypatch):
@@ -174,18 +174,18 @@ def test_a_cache_of_labels_that_are_words_and_columns_that_come_late_is_right(tm
         assert model.classes_.tolist() == sorted(words)
         assert np.array_equal(model.coef_average_, expected.coef_average_)
         assert np.array_equal(model.predict(blocks[-1].X), expected.predict(blocks[-1].X))
-    plain = Perceptron().fit_stream(stream(path), epochs=5)
+    plain = rosenblatt().fit_stream(stream(path), epochs=5)
     for _ in range(2):
-        same(Perceptron().fit_stream(stream(path), epochs=5, cache=kept), plain, blocks[-1].X)
+        same(rosenblatt().fit_stream(stream(path), epochs=5, cache=kept), plain, blocks[-1].X)
 
 
 @pytest.mark.parametrize("hash_bits", [None, 0])
 def test_a_kept_cache_of_texts_keeps_their_names(tmp_path, kept, hash_bits):
     path = tmp_path / "texts.ft"
     path.write_text("".join(f"__label__{'ab'[i % 2]} word {'ab'[i % 2] * 2} {i}\n" for i in range(300)))
-    plain = Perceptron().fit_stream(stream(path, hash_bits=hash_bits), epochs=3)
+    plain = rosenblatt().fit_stream(stream(path, hash_bits=hash_bits), epochs=3)
     for _ in range(2):  # written, and read
-        model = Perceptron().fit_stream(stream(path, hash_bits=hash_bits), epochs=3, cache=kept)
+        model = rosenblatt().fit_stream(stream(path, hash_bits=hash_bits), epochs=3, cache=kept)
         assert np.array_equal(model.coef_, plain.coef_)
         assert model.columns_.names() == plain.columns_.names()
 
@@ -203,7 +203,7 @@ def test_bad_records_are_skipped_again_from_a_kept_cache(svm, kept, data):
 
 def test_a_cache_can_be_kept_only_of_files(data, kept):
     with pytest.raises(ValueError, match="cache"):
-        Perceptron().fit_stream(blocks_of(*data, [20]), epochs=2, cache=kept)
+        rosenblatt().fit_stream(blocks_of(*data, [20]), epochs=2, cache=kept)
     assert names(kept.parent) == []
 
 
@@ -213,7 +213,7 @@ def test_a_cache_can_be_kept_only_of_files(data, kept):
 def learned_or_refused(svm, kept, X, expected):
     """Fit again with the damaged cache: the right model, or an error that names the cache; True if it was refused."""
     try:
-        model = Perceptron().fit_stream(stream(svm), epochs=3, cache=kept)
+        model = rosenblatt().fit_stream(stream(svm), epochs=3, cache=kept)
     except (ValueError, OSError) as error:
         refused = str(error)
     else:
@@ -225,7 +225,7 @@ def learned_or_refused(svm, kept, X, expected):
 
 
 def test_a_cache_cut_short_is_refused_or_built_again(svm, kept, data):
-    expected = Perceptron().fit_stream(stream(svm), epochs=3, cache=kept)
+    expected = rosenblatt().fit_stream(stream(svm), epochs=3, cache=kept)
     content = kept.read_bytes()
     for left in (0, 1, 7, 8, 64, 100, len(content) // 2, len(content) - 64, len(content) - 9, len(content) - 1):
         kept.write_bytes(content[:left])
@@ -233,7 +233,7 @@ def test_a_cache_cut_short_is_refused_or_built_again(svm, kept, data):
 
 
 def test_a_cache_with_a_changed_bit_never_gives_other_weights(svm, kept, data, rng):
-    expected = Perceptron().fit_stream(stream(svm), epochs=3, cache=kept)
+    expected = rosenblatt().fit_stream(stream(svm), epochs=3, cache=kept)
     content = kept.read_bytes()
     seen = 0
     for place in rng.permutation(len(content))[:300].tolist():
@@ -248,7 +248,7 @@ def test_a_cache_with_a_changed_bit_never_gives_other_weights(svm, kept, data, r
 
 
 def test_a_cache_with_more_at_its_end_is_refused_or_right(svm, kept, data):
-    expected = Perceptron().fit_stream(stream(svm), epochs=3, cache=kept)
+    expected = rosenblatt().fit_stream(stream(svm), epochs=3, cache=kept)
     kept.write_bytes(kept.read_bytes() + b"more")
     learned_or_refused(svm, kept, data[0], expected)
 
@@ -257,7 +257,7 @@ def test_a_cache_with_more_at_its_end_is_refused_or_right(svm, kept, data):
 def test_a_file_that_is_no_cache_is_never_overwritten(svm, kept, content):
     kept.write_bytes(content)
     with pytest.raises((ValueError, OSError), match=kept.name):
-        Perceptron().fit_stream(stream(svm), epochs=2, cache=kept)
+        rosenblatt().fit_stream(stream(svm), epochs=2, cache=kept)
     assert kept.read_bytes() == content
     assert names(kept.parent) == ["a.cache"]
 
@@ -265,7 +265,7 @@ def test_a_file_that_is_no_cache_is_never_overwritten(svm, kept, content):
 def test_the_data_itself_is_never_taken_for_its_cache(svm):
     content = svm.read_bytes()
     with pytest.raises((ValueError, OSError), match=svm.name):
-        Perceptron().fit_stream(stream(svm), epochs=2, cache=svm)
+        rosenblatt().fit_stream(stream(svm), epochs=2, cache=svm)
     assert svm.read_bytes() == content
 
 
@@ -274,7 +274,7 @@ def test_the_data_itself_is_never_taken_for_its_cache(svm):
 
 def outcomes(reader, **options):
     """Fits that end well, by an error of watch, and by Ctrl-C."""
-    Perceptron().fit_stream(reader(), epochs=3, **options)
+    rosenblatt().fit_stream(reader(), epochs=3, **options)
 
     for stop_at in (2, 8):
         for interrupt in (False, True):
@@ -289,7 +289,7 @@ def outcomes(reader, **options):
                         raise BoomError("boom")
 
             with pytest.raises(KeyboardInterrupt if interrupt else BoomError):
-                Perceptron().fit_stream(reader(), epochs=3, watch=watch, **options)
+                rosenblatt().fit_stream(reader(), epochs=3, watch=watch, **options)
             yield stop_at
     yield None
 
@@ -301,20 +301,20 @@ def test_no_temporary_file_is_left_behind(svm, data, temporary, monkeypatch, tmp
             assert names(temporary) == []
             assert names(svm.parent) == ["a.svm"]
     with pytest.raises(BoomError):
-        Perceptron().fit_stream(failing(blocks_of(*data, [12, 20, 33, 50]), 3), epochs=3)
+        rosenblatt().fit_stream(failing(blocks_of(*data, [12, 20, 33, 50]), 3), epochs=3)
     svm.write_text(svm.read_text() + "1 1:x\n")
     with pytest.raises(DataFileError):
-        Perceptron().fit_stream(stream(svm), epochs=3)
+        rosenblatt().fit_stream(stream(svm), epochs=3)
     assert names(temporary) == []
     assert names(svm.parent) == ["a.svm"]
 
 
 def test_a_fit_that_was_stopped_leaves_a_whole_cache_or_none(svm, kept, data, temporary):
-    expected = Perceptron().fit_stream(stream(svm), epochs=3)
+    expected = rosenblatt().fit_stream(stream(svm), epochs=3)
     for _ in outcomes(lambda: stream(svm), cache=kept):
         assert set(names(kept.parent)) <= {"a.cache"}
         assert names(temporary) == []
-        same(Perceptron().fit_stream(stream(svm), epochs=3, cache=kept), expected, data[0])
+        same(rosenblatt().fit_stream(stream(svm), epochs=3, cache=kept), expected, data[0])
         kept.unlink(missing_ok=True)
 
 
@@ -323,18 +323,18 @@ def test_a_bad_record_leaves_no_cache(svm, kept, temporary):
     svm.write_text(text + "1 1:x\n")
     for _ in range(2):
         with pytest.raises(DataFileError, match=r"a\.svm:61:3"):
-            Perceptron().fit_stream(stream(svm), epochs=3, cache=kept)
+            rosenblatt().fit_stream(stream(svm), epochs=3, cache=kept)
         assert names(kept.parent) == []
         assert names(temporary) == []
 
 
 def test_a_fit_that_converges_in_its_first_epoch_and_one_of_a_single_epoch_leave_nothing_wrong(svm, kept, data):
-    Perceptron(max_seconds=1e-9).fit_stream(stream(svm), epochs=3, cache=kept)
-    expected = Perceptron().fit_stream(stream(svm), epochs=3)
-    same(Perceptron().fit_stream(stream(svm), epochs=3, cache=kept), expected, data[0])
+    rosenblatt(max_seconds=1e-9).fit_stream(stream(svm), epochs=3, cache=kept)
+    expected = rosenblatt().fit_stream(stream(svm), epochs=3)
+    same(rosenblatt().fit_stream(stream(svm), epochs=3, cache=kept), expected, data[0])
     kept.unlink(missing_ok=True)
-    Perceptron().fit_stream(stream(svm), epochs=1, cache=kept)
-    same(Perceptron().fit_stream(stream(svm), epochs=3, cache=kept), expected, data[0])
+    rosenblatt().fit_stream(stream(svm), epochs=1, cache=kept)
+    same(rosenblatt().fit_stream(stream(svm), epochs=3, cache=kept), expected, data[0])
 
 
 @contextlib.contextmanager
@@ -351,24 +351,24 @@ def no_file_above(size):
 def test_a_disk_that_fills_up_is_one_clear_line_and_leaves_nothing(svm, kept, temporary, cache, data):
     options = {"cache": kept} if cache == "kept" else {}
     with no_file_above(1500), pytest.raises(OSError) as caught:
-        Perceptron().fit_stream(stream(svm), epochs=3, **options)
+        rosenblatt().fit_stream(stream(svm), epochs=3, **options)
     assert caught.value.errno in (errno.EFBIG, errno.ENOSPC)
     assert len(str(caught.value).splitlines()) == 1
     assert str(kept if cache == "kept" else temporary) in str(caught.value), "which disk is it?"
     assert names(kept.parent) == [], "though the error, and with it its frames, is still held"
     assert names(temporary) == []
     same(
-        Perceptron().fit_stream(stream(svm), epochs=3, **options),
-        Perceptron().fit_stream(stream(svm), epochs=3),
+        rosenblatt().fit_stream(stream(svm), epochs=3, **options),
+        rosenblatt().fit_stream(stream(svm), epochs=3),
         data[0],
     )
 
 
 def test_a_cache_that_can_be_kept_nowhere_is_an_error(svm, tmp_path):
     with pytest.raises(OSError, match="nowhere"):
-        Perceptron().fit_stream(stream(svm), epochs=2, cache=tmp_path / "nowhere" / "a.cache")
+        rosenblatt().fit_stream(stream(svm), epochs=2, cache=tmp_path / "nowhere" / "a.cache")
     with pytest.raises((OSError, ValueError), match="data"):
-        Perceptron().fit_stream(stream(svm), epochs=2, cache=svm.parent)
+        rosenblatt().fit_stream(stream(svm), epochs=2, cache=svm.parent)
 
 
 # ---- what a cache holds

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-from perceptrons import Perceptron
 from perceptrons.data import DataFileError, source, stream
 from tests.conftest import as_csr, gaussian, whole_numbers
 from tests.reference import binary, multiclass
@@ -28,6 +27,7 @@ from tests.support.blocks import (
     same_weights,
     threads_end,
 )
+from tests.support.lecture import rosenblatt
 from tests.support.tiers import slow
 
 COST = [[0, 1, 3], [0.5, 0, 1], [2, 1, 0]]
@@ -288,7 +288,7 @@ def test_inputs_are_never_modified(form, rng):
         for array in (*((part.data, part.indices, part.indptr) if sp.issparse(part) else (part,)), labels, shares):
             array.flags.writeable = False
     for shuffle in (True, False):
-        Perceptron(shuffle=shuffle, step="arow").fit_stream(parts, epochs=3)
+        rosenblatt(shuffle=shuffle, step="arow").fit_stream(parts, epochs=3)
     for part, copy in zip(parts, copies, strict=True):
         for array, before in zip(part, copy, strict=True):
             assert (array != before).sum() == 0
@@ -432,8 +432,8 @@ def test_progress_counts_rows_and_not_their_weights(rng):
 def test_progress_is_the_same_whatever_the_later_epochs_do(rng):
     X, y = gaussian(rng, 100, 5, 3)
     parts = blocks_of(X, y, [30, 64])
-    first = Perceptron().fit_stream(parts).progress_
-    assert Perceptron().fit_stream(parts, epochs=4).progress_ == first
+    first = rosenblatt().fit_stream(parts).progress_
+    assert rosenblatt().fit_stream(parts, epochs=4).progress_ == first
     assert [n for n, _ in first] == [1, 2, 4, 8, 16, 32, 64, 100]
 
 
@@ -478,7 +478,7 @@ def test_an_epoch_without_an_update_is_the_last(form, rng):
     assert model.n_iter_ < 500
     assert model.mistakes_[-1] == 0
     assert set(model.mistakes_[:-1]) != {0}
-    shuffled = Perceptron().fit_stream(blocks_of(X, y, [9, 10, 30]), epochs=500)
+    shuffled = rosenblatt().fit_stream(blocks_of(X, y, [9, 10, 30]), epochs=500)
     assert shuffled.stop_reason_ == "converged"
     assert (shuffled.set_params(combine="last").predict(X) == y).all()
 
@@ -524,7 +524,7 @@ def test_every_row_is_visited_once_an_epoch():
     X, y = np.eye(60), np.arange(60) % 2
     for parts in (blocks_of(X, y, [7, 30, 31]), blocks_of(sp.csr_matrix(X), y, [7, 30, 31])):
         for cache in (None, False):
-            model = Perceptron(margin=1e6, fit_intercept=False, combine="last").fit_stream(parts, epochs=5, cache=cache)
+            model = rosenblatt(margin=1e6, fit_intercept=False, combine="last").fit_stream(parts, epochs=5, cache=cache)
             assert model.coef_[0].tolist() == [5.0 if label else -5.0 for label in y], "every visit is a step of 1"
 
 
@@ -532,7 +532,7 @@ def test_blocks_come_in_a_fresh_random_order_after_the_first_epoch(rng):
     X, y = gaussian(rng, 120, 5, 2)
     sizes = [3, 5, 7, 11, 13, 17, 19, 45]
     seen = []
-    Perceptron().fit_stream(blocks_of(X, y, np.cumsum(sizes)[:-1]), epochs=6, watch=seen.append)
+    rosenblatt().fit_stream(blocks_of(X, y, np.cumsum(sizes)[:-1]), epochs=6, watch=seen.append)
     orders = []
     for epoch in range(1, 7):
         counts = [row["examples"] for row in seen if row["epoch"] == epoch and not row["mark"]]
@@ -545,7 +545,7 @@ def test_blocks_come_in_a_fresh_random_order_after_the_first_epoch(rng):
 def test_rows_of_a_block_are_shuffled(rng):
     X, y = gaussian(rng, 100, 5, 2)
     parts = blocks_of(X, y, [50])
-    shuffled, plain = Perceptron().fit_stream(parts), in_order().fit_stream(parts)
+    shuffled, plain = rosenblatt().fit_stream(parts), in_order().fit_stream(parts)
     assert not np.array_equal(shuffled.coef_last_, plain.coef_last_)
     assert shuffled.t_ == plain.t_ == 100
 
@@ -555,11 +555,11 @@ def test_the_same_seed_gives_the_same_bits(combine, form, svm, tmp_path):
     path, X, y = svm
     parts = blocks_of(form(X.toarray()), y, [20, 50, 51])
     for reader in (parts, stream(path)):
-        model = Perceptron(combine=combine).fit_stream(reader, epochs=4)
-        again = Perceptron(combine=combine).fit_stream(reader, epochs=4)
+        model = rosenblatt(combine=combine).fit_stream(reader, epochs=4)
+        again = rosenblatt(combine=combine).fit_stream(reader, epochs=4)
         same(model, again, X)
         assert model.progress_ == again.progress_
-        other = Perceptron(combine=combine, random_state=1).fit_stream(reader, epochs=4)
+        other = rosenblatt(combine=combine, random_state=1).fit_stream(reader, epochs=4)
         assert not np.array_equal(model.coef_last_, other.coef_last_)
 
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from perceptrons import Perceptron, StructuredPerceptron
+from perceptrons import StructuredPerceptron
 from perceptrons.passes.order import shuffled
 from tests.conftest import gaussian, whole_numbers
 from tests.reference import structured as reference
+from tests.support.lecture import rosenblatt
 from tests.support.structures import Chain, Classes, tagged
 
 RULES = [
@@ -62,7 +63,7 @@ def test_whole_numbers_equal_the_reference_to_the_last_bit_ties_included(margin,
 def test_classes_as_outputs_equal_the_multiclass_perceptron(rule, rng):
     X, y = gaussian(rng, 200, 4, 5)
     options = {"max_iter": 4, "tol": None, "random_state": 3, **rule}
-    plain = Perceptron(multiclass="joint", fit_intercept=False, **options).fit(X, y)
+    plain = rosenblatt(multiclass="joint", fit_intercept=False, **options).fit(X, y)
     model = StructuredPerceptron(Classes(5, 4), **options).fit(X, y)
     np.testing.assert_allclose(model.coef_last_.reshape(5, 4), plain.coef_last_, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(model.coef_average_.reshape(5, 4), plain.coef_average_, rtol=1e-10, atol=1e-12)
@@ -76,7 +77,7 @@ def test_classes_as_outputs_equal_the_multiclass_perceptron(rule, rng):
 
 def test_classes_of_whole_numbers_equal_the_multiclass_perceptron_to_the_last_bit(rng):
     X, y = whole_numbers(rng, 200, 6, 4)
-    plain = Perceptron(fit_intercept=False, max_iter=5, tol=None).fit(X, y)
+    plain = rosenblatt(fit_intercept=False, max_iter=5, tol=None).fit(X, y)
     model = StructuredPerceptron(Classes(4, 6), max_iter=5).fit(X, y)
     assert np.array_equal(model.coef_last_.reshape(4, 6), plain.coef_last_)
     assert model.mistakes_.tolist() == plain.mistakes_.tolist()

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from perceptrons import Perceptron
+from tests.support.lecture import rosenblatt
 
 COUNTERS = ("t_", "n_updates_", "n_mistakes_", "n_iter_", "stop_reason_", "converged_")
 
@@ -16,7 +16,7 @@ class BoomError(Exception):
 
 
 def in_order(**parameters):
-    return Perceptron(**({"shuffle": False, "tol": None} | parameters))
+    return rosenblatt(**({"shuffle": False, "tol": None} | parameters))
 
 
 def fitted(X, y, epochs, weight=None, **parameters):

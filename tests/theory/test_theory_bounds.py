@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassif
 from sklearn.linear_model import Perceptron as SklearnPerceptron
 from sklearn.svm import LinearSVC
 
-from perceptrons import Perceptron
 from perceptrons.theory import (
     check_bound,
     convergence,
@@ -30,6 +29,7 @@ from tests.linear.test_bad_input import BAD_DATA
 from tests.reference import binary, multiclass
 from tests.reference import theory as reference
 from tests.support.certificates import SINGLE_LABELS, STEADY, THREE_BLOBS, XOR, as_lists, data_sets, truth
+from tests.support.lecture import rosenblatt
 
 # ---- geometry
 
@@ -40,11 +40,11 @@ def iris(n_classes):
 
 
 MODELS = {
-    "average": lambda: Perceptron(max_iter=20),
-    "last": lambda: Perceptron(combine="last", max_iter=20),
-    "pocket": lambda: Perceptron(combine="pocket", max_iter=20),
-    "one-vs-rest": lambda: Perceptron(multiclass="ovr", max_iter=20),
-    "no intercept": lambda: Perceptron(fit_intercept=False, max_iter=20),
+    "average": lambda: rosenblatt(max_iter=20),
+    "last": lambda: rosenblatt(combine="last", max_iter=20),
+    "pocket": lambda: rosenblatt(combine="pocket", max_iter=20),
+    "one-vs-rest": lambda: rosenblatt(multiclass="ovr", max_iter=20),
+    "no intercept": lambda: rosenblatt(fit_intercept=False, max_iter=20),
     "LinearSVC": lambda: LinearSVC(max_iter=100_000),
     "LogisticRegression": lambda: LogisticRegression(max_iter=10_000),
     "RidgeClassifier": RidgeClassifier,
@@ -103,7 +103,7 @@ def test_distances_agree_with_what_the_model_predicts(n_classes):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_projections_lie_on_a_boundary_as_far_away_as_the_distance_says(n_classes):
     X, y = iris(n_classes)
-    model = Perceptron(max_iter=20).fit(X, y)
+    model = rosenblatt(max_iter=20).fit(X, y)
     points = project(model, X)
     assert points.shape == X.shape
     np.testing.assert_allclose(np.linalg.norm(points - X, axis=1), np.abs(signed_distance(model, X)))
@@ -135,7 +135,7 @@ def test_three_classes_in_the_plane():
 
 def test_margins_of_two_classes_are_the_same_with_a_row_each(rng):
     X, y = gaussian(rng, 20, 3, 2)
-    model = Perceptron(max_iter=5).fit(X, y)
+    model = rosenblatt(max_iter=5).fit(X, y)
     third = of_weights(
         [*(-model.coef_), *model.coef_, [0.0, 0.0, 0.0]], [*(-model.intercept_), *model.intercept_, -1e9]
     )
@@ -159,7 +159,7 @@ def test_classes_with_equal_weights_are_infinitely_far_apart_or_tie():
 
 def test_distances_of_float32_data():
     X, y = iris(3)
-    model = Perceptron(max_iter=20).fit(X.astype(np.float32), y)
+    model = rosenblatt(max_iter=20).fit(X.astype(np.float32), y)
     wanted = reference.signed_distances(model.coef_.astype(float), model.intercept_.astype(float), X)
     np.testing.assert_allclose(signed_distance(model, X.astype(np.float32)), wanted, rtol=1e-3, atol=1e-4)
 
@@ -178,9 +178,9 @@ def test_the_radius_is_the_largest_norm(rng):
 
 
 NO_HYPERPLANE = {
-    "votes": lambda: Perceptron(combine="vote", max_iter=3).fit(*iris(2)),
-    "one-vs-one": lambda: Perceptron(multiclass="ovo", max_iter=3).fit(*iris(3)),
-    "several labels": lambda: Perceptron(max_iter=3).fit(iris(3)[0], np.eye(3, dtype=int)[iris(3)[1]]),
+    "votes": lambda: rosenblatt(combine="vote", max_iter=3).fit(*iris(2)),
+    "one-vs-one": lambda: rosenblatt(multiclass="ovo", max_iter=3).fit(*iris(3)),
+    "several labels": lambda: rosenblatt(max_iter=3).fit(iris(3)[0], np.eye(3, dtype=int)[iris(3)[1]]),
     "no weights": lambda: of_weights([[0.0] * 4], [1.0]),
     "no weights, three classes": lambda: of_weights(np.zeros((3, 4)), [1.0, 2.0, 3.0]),
 }
@@ -198,7 +198,7 @@ def test_models_without_a_hyperplane_are_refused(name):
 
 def test_labels_rows_and_columns_that_the_model_does_not_know_are_refused():
     X, y = iris(3)
-    model = Perceptron(max_iter=3).fit(X, y)
+    model = rosenblatt(max_iter=3).fit(X, y)
     for ask in (signed_distance, margins):
         with pytest.raises(ValueError, match=r"7"):
             ask(model, X, np.where(np.arange(150) == 7, 9, y))
@@ -357,7 +357,7 @@ def test_the_bound_of_several_classes_follows_from_its_weights(data, fit_interce
     else:
         assert bound.deviation > 0
         # every u is worse than the best: so are those of trained perceptrons
-        for model in (Perceptron(max_iter=5), Perceptron(combine="pocket", max_iter=20)):
+        for model in (rosenblatt(max_iter=5), rosenblatt(combine="pocket", max_iter=20)):
             model.set_params(fit_intercept=fit_intercept).fit(X, y)
             if np.any(model.coef_ - model.coef_.mean(axis=0)) or np.ptp(model.intercept_):
                 given_u = mistake_bound(
@@ -371,7 +371,7 @@ def test_the_bound_of_xor_grows_with_the_epochs():
     assert (once.separable, once.epochs, often.epochs) == (False, 1, 100)
     assert once.deviation > 0
     assert once.updates < often.updates
-    model = Perceptron(combine="last", max_iter=100, tol=None).fit(*XOR)
+    model = rosenblatt(combine="last", max_iter=100, tol=None).fit(*XOR)
     assert 100 < model.n_updates_ <= often.updates
 
 
@@ -402,7 +402,7 @@ def test_bounds_change_no_input(form):
     X, y = whole_numbers(np.random.default_rng(1), 20, 3, 3)
     rows = form(X)
     before = copy.deepcopy(rows)
-    model = Perceptron(max_iter=5).fit(rows, y)
+    model = rosenblatt(max_iter=5).fit(rows, y)
     weights = model.coef_.copy()
     mistake_bound(rows, y)
     check_bound(model, rows, y)
@@ -415,7 +415,7 @@ def test_bounds_change_no_input(form):
 def test_bounds_of_real_sets_hold(name):
     X, y = {"breast cancer": load_breast_cancer, "wine": load_wine, "irises": load_iris}[name](return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    model = Perceptron(combine="last", max_iter=200).fit(X, y)
+    model = rosenblatt(combine="last", max_iter=200).fit(X, y)
     comparison = check_bound(model, X, y)
     assert comparison.holds is True
     assert comparison.bound.separable is (name != "irises")
@@ -436,7 +436,7 @@ def runs(draw):
         theta = np.random.default_rng(draw(st.integers(0, 999))).standard_normal((k, X.shape[1]))
         labels = np.argmax(X @ theta.T, axis=1)
         y = labels if len(np.unique(labels)) == k else y
-    model = Perceptron(
+    model = rosenblatt(
         combine=draw(st.sampled_from(["last", "average", "pocket"])),
         init=draw(st.sampled_from(["zeros", "zeros", "ones"])),
         eta0=draw(st.sampled_from([1.0, 1.0, 0.125, 4.0, 0.1])),
@@ -517,7 +517,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_models_that_the_bound_is_not_about_are_refused(name):
     parameters, (X, y) = REFUSED[name]
-    model = Perceptron(max_iter=3, **parameters).fit(X, y)
+    model = rosenblatt(max_iter=3, **parameters).fit(X, y)
     with pytest.raises(ValueError, match=name.partition(" ")[0]):
         check_bound(model, X, y)
 
@@ -525,7 +525,7 @@ def test_models_that_the_bound_is_not_about_are_refused(name):
 def test_a_random_start_is_refused_or_counted_in():
     X, y = iris(2)
     try:
-        comparison = check_bound(Perceptron(init="random", max_iter=3).fit(X, y), X, y)
+        comparison = check_bound(rosenblatt(init="random", max_iter=3).fit(X, y), X, y)
     except ValueError as error:
         assert "init" in str(error)  # noqa: PT017 (one of two ways it may go)
     else:
@@ -610,7 +610,7 @@ def test_convergence_of_real_numbers(n_classes, shuffle):
     same = convergence(X, y, shuffle=shuffle, random_state=4)
     assert (same.updates, same.epochs, same.at_most) == (answer.updates, answer.epochs, answer.at_most)
     assert same.trace is None
-    model = Perceptron(combine="last", shuffle=shuffle, random_state=4, max_iter=10_000).fit(X, y)
+    model = rosenblatt(combine="last", shuffle=shuffle, random_state=4, max_iter=10_000).fit(X, y)
     assert (answer.updates, answer.epochs) == (model.n_updates_, model.n_iter_)
     assert str(answer.updates) in answer.explain().replace(",", "")
     if not shuffle:
@@ -673,3 +673,27 @@ def test_the_reference_s_geometry_is_one_with_its_exact_margins(rng):
         weights = (coef[0].tolist(), float(intercept[0])) if k == 2 else (coef.tolist(), intercept.tolist())
         square = float(reference.squared_margin(*weights, *as_lists(X, y)))
         assert math.copysign(math.sqrt(abs(square)), square) == pytest.approx(plain)
+
+
+def test_a_bound_that_says_nothing_shows_no_margin():
+    vain = mistake_bound([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], epochs=5)
+    assert vain.is_vain
+    assert vain.updates == 20
+    assert "margin=None, deviation=None" in repr(vain)
+    assert "gamma" not in vain.explain()
+    assert "20 updates in 5 epochs, one for every visit" in vain.explain()
+    assert "margin</" not in vain._repr_html_()
+    good = mistake_bound([[0.0, 2.0], [0.0, -2.0]], ["up", "down"])
+    assert not good.is_vain
+    assert "gamma = 2" in good.explain()
+    assert "margin</" in good._repr_html_()
+
+
+def test_the_constant_feature_of_the_bias_counts_in_the_bound():
+    X, y = [[1.0, 2.0], [1.0, -2.0], [3.0, 2.0]], ["up", "down", "up"]
+    wide = [[*x, 4.0] for x in X]
+    bound, other = mistake_bound(X, y, intercept_scaling=4.0), mistake_bound(wide, y, fit_intercept=False)
+    assert (bound.updates, bound.radius) == (other.updates, other.radius)
+    np.testing.assert_allclose(bound.intercept, 4.0 * other.coef[-1])
+    with pytest.raises(ValueError, match="intercept_scaling=0: give a positive number"):
+        mistake_bound(X, y, intercept_scaling=0)

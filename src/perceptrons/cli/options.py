@@ -78,6 +78,14 @@ def number_or_word(text: str) -> float | str:
         raise typer.BadParameter(f"{plain(text)} is neither a number nor scale nor auto.") from None
 
 
+def number_or_auto(text: str) -> float | str:
+    """A number in the units of scores or features, or the word for that of the data."""
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{plain(text)} is neither a number nor auto.") from None
+
+
 def one_of(name: str, *words: str) -> Any:
     return StrEnum(name, {word.replace("-", "_"): word for word in words})
 
@@ -216,7 +224,7 @@ OPTIONS: dict[str, Option] = {
     "step": Option(("--step",), Step | None, "Step size: constant, or by the loss: pa, pa1, pa2, arow (default: constant).", LEARN, "RULE"),
     "eta0": Option(("--eta0",), float | None, "Learning rate for step constant (default: 1).", LEARN, "ETA"),
     "C": Option(("--C",), float | None, "Aggressiveness for steps pa1, pa2 and arow (default: 1).", LEARN, "C"),
-    "margin": Option(("--margin",), float | None, "Update unless the score is right by this margin (default: 0; 1 for steps by the loss).", LEARN, "M"),
+    "margin": Option(("--margin",), str | None, "Update unless the score is right by this margin: a number, 0 for Rosenblatt's rule, or auto, in the units of the data (default: auto).", LEARN, "M", more={"parser": number_or_auto}),
     "shrink": Option(("--shrink",), float | None, "Weight decay: shrink the weights by this share at every example (default: 0).", LEARN, "SHARE"),
     "batch_size": Option(("--batch-size",), str | None, "Examples per update: a number, or all (default: 1).", LEARN, "N", more={"parser": whole_or_all}),
     "multiclass": Option(("--multiclass",), Multiclass | None, "Several classes: joint, one-vs-rest (ovr) or one-vs-one (ovo) (default: joint).", LEARN, "HOW"),
@@ -225,6 +233,7 @@ OPTIONS: dict[str, Option] = {
     "classes": Option(("--classes",), str | None, "All classes, for data that are learned while they are read (default: as they come).", LEARN, "A,B,..."),
     "no_shuffle": flag("--no-shuffle", "Visit examples in the order of DATA.", LEARN),
     "no_intercept": flag("--no-intercept", "Learn no bias.", LEARN),
+    "intercept_scaling": Option(("--intercept-scaling",), str | None, "Value of the constant feature of the bias: a number, or auto, in the units of the data (default: auto).", LEARN, "X", more={"parser": number_or_auto}),
     "no_intercept:origin": flag("--no-intercept", "Only hyperplanes through the origin."),
     "seed": Option(("--seed",), int, "Seed of the split and of the visiting orders (default: 0).", LEARN, "N", 0, {"min": 0}),
     "kernel": Option(("--kernel",), Kernel | None, "Learn curved boundaries by a kernel: linear, poly, rbf, sigmoid, laplacian or cosine.", KERNELS, "NAME"),
@@ -316,7 +325,11 @@ READING = (
     "format", "label_column", "text_column", "words", "chars", "categories", "ignore", "hash_bits", "zero_based",
     "text_labels", "many_classes", "on_error",
 )  # fmt: skip
-RULE = ("combine", "step", "eta0", "C", "margin", "shrink", "batch_size", "multiclass", "cost", "class_weight")
+RULE = (
+    "combine", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass", "cost",
+    "class_weight",
+)  # fmt: skip
+LINEAR_ONLY = ("step", "C", "margin", "intercept_scaling", "shrink", "batch_size", "cost")
 OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_size")
 STOPPING = ("epochs", "max_iter", "tol", "early_stopping", "max_seconds")
 LONG_RUNS = ("checkpoint", "every", "resume", "cache")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import is_kernel
-from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, RULE, given, typed
+from perceptrons.cli.options import CLUSTERS, LINEAR_ONLY, LONG_RUNS, OF_KERNELS, RULE, given, typed
 from perceptrons.cli.screen import plain
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from perceptrons.cli.files import AnyModel
 
-LINEAR_ONLY = ("step", "C", "margin", "shrink", "batch_size", "cost")
 SHAPES = {"--cost": '{"true class": {"answer": cost}}', "--class-weight": 'balanced, {"class": weight}'}
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from perceptrons.cli.files import is_kernel
 from perceptrons.cli.inputs import skipped_in_words
+from perceptrons.cli.options import CLUSTERS, LINEAR_ONLY, RULE, STOPPING
 from perceptrons.cli.screen import bar, count, grid, heading, listed, percent, show_rows, show_suggestions
 from perceptrons.data.bundled import SIDE
 from perceptrons.inspection.audit import hashing_audit, hashing_in_words
@@ -33,6 +34,8 @@ CROWDED = 0.1  # of the features; if more share a column, more columns may help
 SHADES = " ░▒▓█"
 DRAWN = (0, 3, 4, 6, 7, 2, 9, 5, 8, 1)  # the digits whose weights look most like them first
 GAP = 3  # between two pictures
+MANY, HARDLY = 50, 0.9  # epochs, and the part of the mistakes, from which more epochs are not worth trying
+OF_TRAIN = (*RULE, *STOPPING, *CLUSTERS, "test", "test_share", "classes", "in_memory", "no_shuffle", "seed")
 COUNTED = {"mistakes": "weighted by their mistakes", "uniform": "all the same"}
 
 
@@ -271,6 +274,8 @@ def _better_settings(run: Run) -> list[tuple[str, str]]:
     if hashing and hashing["features_sharing"] > CROWDED * hashing["features"]:
         more = min(31, hashing["bits"] + 2)
         return [(f"{run.again('hash_bits')} --hash-bits {more}", "many features share a column: give them more")]
+    if model.stop_reason_ == "max_iter" and not is_kernel(model) and more_epochs_are_vain(model.mistakes_):
+        return _curved(run)
     if model.stop_reason_ == "max_iter":
         option = "epochs" if run.again() != run.again("epochs") else "max_iter"
         longer = f"{run.again(option)} --{option.replace('_', '-')} {2 * model.n_iter_}"
@@ -282,6 +287,22 @@ def _better_settings(run: Run) -> list[tuple[str, str]]:
         final = "coefficients" if is_kernel(model) else "weights"
         return [(f"{run.again('combine')} --combine last", f"see what averaging is good for: the final {final} alone")]
     return []
+
+
+def more_epochs_are_vain(mistakes: np.ndarray) -> bool:
+    """Has the best epoch of the second half hardly fewer mistakes than that of the first, after many epochs?"""
+    half = len(mistakes) // 2
+    return len(mistakes) >= MANY and mistakes[half:].min() > HARDLY * mistakes[:half].min()
+
+
+def _curved(run: Run) -> list[tuple[str, str]]:
+    """What to do where no straight boundary gets better: prove it, and bend the boundary."""
+    asked = run.again(*OF_TRAIN).replace("perceptrons train", "perceptrons diagnose", 1)
+    found = [(asked, "prove whether a hyperplane can separate the classes")]
+    if run.how == "whole":
+        bent = run.again(*LINEAR_ONLY, "combine", "multiclass", "max_iter", "epochs", "no_intercept")
+        found.append((f"{bent} --kernel rbf", "more epochs did not help: try a curved boundary"))
+    return found
 
 
 def _file_name(run: Run) -> str:

@@ -157,7 +157,7 @@ def shards_again(client: Any, model: Perceptron, X: Any, y: Any, reading: dict[s
         same = np.isin(found.classes, learner.classes).all() and width <= learner.n_features
         if not same or (found.about is None and width != learner.n_features):
             raise ValueError("These are not the data that the model was fitted on: other classes or features.")
-        method = method_of(model, learner.classes, stream=False)
+        method = method_of(model, learner, learner.classes, stream=False)
         data.prepare(Common(_bare(learner), learner.n_features, learner.dtype, method, None, 0.0, False), mappings)
     except BaseException:
         data.forget()
@@ -198,12 +198,12 @@ def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, w
         estimator._check_can_go_on(target)
         target = target.among(merge(estimator._learner.classes, known))
     dtype = estimator._learner.dtype if warm else found.dtype
-    method = method_of(estimator, target.classes, stream=False)
     weights = _class_weights(estimator, found, several)
     rows = as_rows(sp.csr_matrix((0, d), dtype=dtype) if found.sparse else np.empty((0, d), dtype))
     if not warm:
-        estimator._begin(target, rows, d)
+        estimator._begin(target, rows, d, found.moments.units())
     learner = estimator._learner
+    method = method_of(estimator, learner, target.classes, stream=False)
     if warm and d < learner.n_features and of_files:
         d = learner.n_features
     if warm and d != learner.n_features and not of_files:
@@ -252,7 +252,7 @@ def _labels(part: Facts) -> list[Any]:
 def _bare(learner: Learner) -> Learner:
     """The learner without its weights: classes, scheme and rows are all that examples depend on."""
     n = learner.weights.n_rows
-    none = Weights(np.zeros((n, 0), learner.dtype), np.zeros(n, learner.dtype), intercept=learner.weights.one > 0)
+    none = Weights(np.zeros((n, 0), learner.dtype), np.zeros(n, learner.dtype), one=learner.weights.one)
     return Learner(none, None, learner.classes, learner.scheme, learner.form, learner.init, learner.seed)
 
 

@@ -77,7 +77,7 @@ class Start(NamedTuple):
     w: np.ndarray
     rest: np.ndarray
     own_clocks: bool  # has every output its own?
-    one: float  # the constant feature of a linear model
+    one: float  # the square of the constant feature of a linear model
     order: str  # of the matrix in memory
 
     @property
@@ -97,7 +97,7 @@ class Start(NamedTuple):
         if self.columns is not None:
             tall[:] = 0
         self._write(tall)
-        weights = Weights(tall.T, self.rest.copy(), intercept=self.one > 0)
+        weights = Weights(tall.T, self.rest.copy(), one=self.one)
         if self.own_clocks:
             weights.own_clocks()
         return weights

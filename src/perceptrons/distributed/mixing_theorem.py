@@ -21,8 +21,8 @@ from perceptrons.distributed.linear_shards import shards_again
 from perceptrons.distributed.shards import Shards
 from perceptrons.linear import Perceptron
 from perceptrons.rows import Sparse
-from perceptrons.theory.bounds import augmented, safe_margins, safe_radius, unit
-from perceptrons.theory.examples import Examples
+from perceptrons.theory.bounds import safe_margins, safe_radius, unit
+from perceptrons.theory.examples import Examples, augmented
 from perceptrons.theory.model_bound import join, refuse_parameters
 
 AT_ONCE = 2**22  # numbers looked at together
@@ -93,7 +93,7 @@ def mixing_bound(model: Perceptron, X: Any, y: Any = None, client: Any = None, *
     >>> from perceptrons.distributed import fit, mixing_bound
     >>> X, y = [[0.0, 2.0], [0.0, -2.0], [1.0, 2.0], [1.0, -2.0]], ["up", "down", "up", "down"]
     >>> with distributed.Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0") as client:
-    ...     model = fit(perceptrons.Perceptron(fit_intercept=False), X, y, client, shards=2)
+    ...     model = fit(perceptrons.Perceptron(margin=0, fit_intercept=False), X, y, client, shards=2)
     ...     bound = mixing_bound(model, X, y, client)
     >>> bound.made, bound.epochs, bound.holds
     (1, 1, True)
@@ -136,17 +136,16 @@ def _check_covered(model: Perceptron) -> None:
 
 def of_shards(model: Perceptron, data: Shards) -> MixingBound:
     learner = model._learner
-    candidates = [join(*weights) for weights in (learner.weights.last(), learner.average())]
-    if learner.weights.one == 0:
+    constant = math.sqrt(learner.weights.one)
+    candidates = [join(w, b, constant or 1.0) for w, b in (learner.weights.last(), learner.average())]
+    if not constant:
         candidates = [u[..., :-1] for u in candidates]
     units = [unit(u) for u in candidates if np.any(u)]
-    found = data.ask(extremes, units, learner.weights.one > 0)
+    found = data.ask(extremes, units, constant)
     R, gamma = max(r for r, _ in found), max(np.min([m for _, m in found], axis=0), default=0.0)
     if not gamma > 0:
         raise ValueError("The model does not separate these data: the bound is about data that it was fitted on.")
-    demanded = (
-        (2 if learner.weights.n_rows == 1 else 1) * Fraction(float(model.margin or 0)) / Fraction(float(model.eta0))
-    )
+    demanded = (2 if learner.weights.n_rows == 1 else 1) * Fraction(float(model.margin_)) / Fraction(float(model.eta0))
     bound = (Fraction(R) ** 2 + demanded) / Fraction(float(gamma)) ** 2
     shards = [row["shards"] for row in model.history_]
     S = len(shards[0]["updates"])
@@ -164,10 +163,10 @@ def of_shards(model: Perceptron, data: Shards) -> MixingBound:
     )
 
 
-def extremes(part: Any, units: list[np.ndarray], intercept: bool) -> tuple[float, list[float]]:
+def extremes(part: Any, units: list[np.ndarray], constant: float) -> tuple[float, list[float]]:
     """The longest example of a part, and the smallest margin for each of the directions; safe against rounding."""
     radius, margins = 0.0, [math.inf] * len(units)
-    d = units[0].shape[-1] - int(intercept) if units else 0
+    d = units[0].shape[-1] - (constant > 0) if units else 0
     for examples in part.blocks():
         rows, y = examples.rows, examples.y
         n = len(y)
@@ -182,7 +181,7 @@ def extremes(part: Any, units: list[np.ndarray], intercept: bool) -> tuple[float
                 some.sum_duplicates()
             codes = y[at : at + size]
             codes = (codes > 0).astype(np.int32) if units and units[0].ndim == 1 else codes
-            Z = augmented(Examples(some, codes, np.arange(2)), intercept)
+            Z = augmented(Examples(some, codes, np.arange(2)), constant)
             radius = max(radius, safe_radius(Z.X))
             margins = [min(m, float(safe_margins(Z, u).min())) for m, u in zip(margins, units, strict=True)]
     return radius, margins

@@ -21,6 +21,7 @@ from perceptrons.training.learner import Learner, LinearFit
 from perceptrons.training.matrices import widened
 from perceptrons.training.one_pass import Examples
 from perceptrons.training.rule import Method
+from perceptrons.training.units import Moments, moments
 
 EMPTY = Target("single", np.empty(0, np.int64), np.empty(0, np.int32))
 
@@ -42,6 +43,7 @@ class Facts(NamedTuple):
     skipped: int = 0
     complaints: tuple[str, ...] = ()
     weighted: bool = False  # do examples have weights?
+    moments: Moments = Moments()  # of all examples, or of the first block of files
 
 
 class Common(NamedTuple):
@@ -98,7 +100,7 @@ class Raw(NamedTuple):
         by_class = np.bincount(target.codes, weights=weight, minlength=len(target.classes)).astype(np.float64)
         sparse = sp.issparse(self.X)
         found = Facts(n, self.X.shape[1], target.classes, by_class, target.form, self.X.dtype, sparse, self.names)
-        return found._replace(weighted=weight is not None)
+        return found._replace(weighted=weight is not None, moments=moments(as_rows(self.X), weight))
 
     def ready(self, common: Common, _: Any) -> "RowsPart":
         return RowsPart(self, common)
@@ -265,7 +267,8 @@ class FilesPart:
         found = Raw(sp.csr_matrix((0, 0)), EMPTY, None, None, (self.shard, 0)).facts()
         try:
             for block in cache.writing(blocks_of(reader, "")):
-                found = together(found, Raw(block.X, block.target, block.weight, None, (self.shard, 0)).facts())
+                facts = Raw(block.X, block.target, block.weight, None, (self.shard, 0)).facts()
+                found = together(found, facts)._replace(moments=found.moments if found.n else facts.moments)
             cache.keep(self.token, *reader.known())
         finally:
             cache.file.close()
@@ -323,4 +326,5 @@ def together(one: Facts, other: Facts) -> Facts:
         skipped=one.skipped + other.skipped,
         complaints=one.complaints + other.complaints,
         weighted=one.weighted or other.weighted,
+        moments=one.moments.plus(other.moments),
     )

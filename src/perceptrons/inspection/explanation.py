@@ -84,7 +84,7 @@ class Explanation:
     >>> why.prediction, why.unknown
     ('spam', ('tickets',))
     >>> [(part.feature, round(part.contribution, 2)) for part in why.top(2)]
-    [('free', 2.0), ('you', -0.67)]
+    [('free', 2.67), ('you', -0.67)]
     """
 
     classes: np.ndarray

@@ -33,6 +33,7 @@ from perceptrons.training.weights import MATRICES, VECTORS, Weights
 
 ESTIMATOR = Perceptron
 LARGEST_WIDTH = 2**31  # columns
+LARGEST_SQUARE = 1e300  # of values: what is larger was refused by fit
 
 
 def check_goes_on(model: Perceptron) -> None:
@@ -65,7 +66,8 @@ def contents(model: Perceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         **timeless(header_of(model)),
         "scheme": learner.scheme,
         "form": learner.form,
-        "intercept": weights.one > 0,
+        "intercept": weights.one,  # the square of its constant feature; was true or false
+        "spread": learner.spread,
         "init": learner.init,
         "updates": learner.updates,
         "support": shape,
@@ -77,7 +79,7 @@ def contents(model: Perceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     """The model again, or an error of those that `load` expects of an unsound file."""
-    model = Perceptron(**parameters_in(header))
+    model = Perceptron(**_up_to_date(parameters_in(header)))
     check_choices(model)
     classes = classes_in(header)
     cost_matrix(model.cost, classes, stream=True)
@@ -97,9 +99,16 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
         int(header["seed"]),
     )
     learner.updates = int(header["updates"])
+    learner.spread = float(header.get("spread", 1.0))
+    demand(0 < learner.spread <= LARGEST_SQUARE, "a spread above 0")
     resume(model, learner, header)
     read_columns(model, header, arrays)
     return model
+
+
+def _up_to_date(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as they are now, of a file from before the bias was in the units of the data: it learns as it did."""
+    return {"intercept_scaling": 1.0, **parameters}
 
 
 def _live(weights: Weights) -> Any:
@@ -146,7 +155,9 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
     demand(w.dtype in (np.float32, np.float64), "weights of float32 or float64")
     parts = {"pocket": "tally" in arrays, "start": "start_w" in arrays, "sigma": "sigma_w" in arrays}
     demand(parts["sigma"] == (header["parameters"]["step"] == "arow"), "variances for step='arow', and only then")
-    weights = Weights(w, b, intercept=bool(header["intercept"]), **parts)
+    one = float(header["intercept"])
+    demand(0 <= one <= LARGEST_SQUARE, "the square of a constant feature")
+    weights = Weights(w, b, one=one, **parts)
     duels = header["scheme"] == "ovo" and n_classes > 2
     clocks = len(arrays["clock"]) if header["scheme"] == "labels" else rows if duels else 1
     demand(clocks in (1, rows), "one clock, or one for every row")

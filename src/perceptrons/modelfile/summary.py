@@ -41,6 +41,7 @@ def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
         "n_features": model.n_features_in_,
         "epochs": model.n_iter_,
         "updates": model.n_updates_,
+        **({} if isinstance(model, KernelPerceptron) else {"margin": model.margin_}),
         "mistakes": model.mistakes_.tolist(),
         "stop_reason": model.stop_reason_ or None,
         "why": why_it_stopped(model),
@@ -70,6 +71,7 @@ def facts_in_words(
         found += [("kernel", kernel_in_words(model)), ("keeps", support_in_words(model))]
     found += [
         ("settings", settings(model) or "all as by default"),
+        *([] if isinstance(model, KernelPerceptron) else [("margin", margin_in_words(model))]),
         ("classes", f"{len(labels)}: {listed(labels, 12)}"),
         ("features", features),
     ]
@@ -85,6 +87,13 @@ def facts_in_words(
     learned = f"{count(model.n_iter_, 'epoch')}, {mistakes}{count(model.n_updates_, 'update')}{apart(model)}, {seen}"
     found += [("learned", learned), ("stopped", why_it_stopped(model))]
     return found + ([("tested", tested(model))] if hasattr(model, "recipe_") else [])
+
+
+def margin_in_words(model: "Perceptron") -> str:
+    """The margin that learning demands, and the constant feature of the bias, where the data decided."""
+    one = model._learner.weights.one
+    bias = f", bias of a constant feature {one**0.5:g}" if one not in (0, 1) else ""
+    return f"{model.margin_:g}{' (auto)' * (model.margin == 'auto')}{bias}"
 
 
 def source_in_words(source: dict[str, Any]) -> str:

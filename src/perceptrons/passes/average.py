@@ -23,7 +23,7 @@ class Linear(NamedTuple):
     t: np.ndarray  # float64 (1,): examples seen, by weight
     sigma_w: np.ndarray  # like w: the variances of AROW; (rows, 0) for other steps
     sigma_b: np.ndarray
-    one: float  # the constant feature whose weight is b: 1.0, or 0.0 for a model without intercept
+    one: float  # the square of the constant feature of the bias; b is its weight times it. 0.0: no intercept
 
 
 CLOCK = 6

@@ -55,7 +55,7 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
                     if problems.duels:
                         s[k] = dot(rows, i, model.w[k])
                     own = k if len(model.clock) > 1 else 0
-                    score = model.clock[own, SCALE] * (s[k] + model.one * model.b[k])
+                    score = model.clock[own, SCALE] * (s[k] + np.float64(model.b[k]))
                     if own == k:  # one clock for all rows counts once
                         wait(rule, waiting, model.clock, own, share)
                     margin = demand(rule, cost, int(sign > 0), int(sign < 0))

@@ -34,7 +34,7 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
 
     Changes model (a Linear of one row), pocket. Returns mistakes, updates, loss, and the log of updates (None: none).
     """
-    w, b, one, clock = model.w[0], model.b, model.one, model.clock[0]
+    w, b, clock = model.w[0], model.b, model.clock[0]
     scale = clock[SCALE]
     margin = demand(rule, cost, 0, 1), demand(rule, cost, 1, 0)  # for y = -1 and +1
     mistakes, updates, total, out = 0, 0, 0.0, log
@@ -46,7 +46,7 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
             share = min(left, 1.0)
             if general is not None:
                 scale = clock[SCALE]
-            s = scale * (dot(rows, i, w) + one * b[0])
+            s = scale * (dot(rows, i, w) + np.float64(b[0]))
             asks, loss = binary_loss(rule, margin[1] if y[i] > 0 else margin[0], y[i], s)
             step = rule.eta if asks else 0.0
             if asks:

@@ -36,7 +36,7 @@ def together_pass(rows, y, problems, weight, order, model, rule, general):
             share, scale, quiet = min(left, 1.0), theta.dtype.type(clock[SCALE]), True
             scores(rows, i, theta, s)
             for k in range(len(s)):
-                s[k] = scale * (s[k] + theta.dtype.type(model.one) * b[k])
+                s[k] = scale * (s[k] + b[k])
             if general is not None and rule.keep < 1.0 and fade(rule, clock, share):
                 settle(rule, clock, share, model, -1)
             for k in range(len(s)):

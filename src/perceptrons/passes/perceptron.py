@@ -23,7 +23,7 @@ def perceptron(rows, y, order, model, rule):
     for p in range(len(order)):
         i = order[p]
         prefetch(rows, order, p)
-        s = dot(rows, i, w) + model.one * b[0]
+        s = dot(rows, i, w) + np.float64(b[0])
         too_low, loss = binary_loss(rule, rule.margin, y[i], s)
         if too_low:
             mistakes += wrong(y[i], s, rule.zero)

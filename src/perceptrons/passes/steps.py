@@ -56,7 +56,7 @@ def answer_to(rule, rows, i, loss, clock, model, y, y_hat):
 
 @inlined
 def shift(rows, i, k, step, clock, model):
-    """w_k += step x_i,  b_k += step, and as much times the mass into the late sums.  Changes model."""
+    """w_k += step x_i,  b_k += step one, and as much times the mass into the late sums.  Changes model."""
     step = model.w.dtype.type(step / clock[SCALE])
     late = clock[MASS] * step
     add(rows, i, step, model.w[k])

@@ -59,7 +59,7 @@ class BoundaryDisplay:
     >>> X, y = [[0.0, 0.0], [1.0, 0.5], [2.0, 2.0], [3.0, 2.5]], ["low", "low", "high", "high"]
     >>> display = BoundaryDisplay.from_estimator(Perceptron().fit(X, y), X, y).plot()
     >>> display.ax_.get_title(loc="left")
-    '4 examples, 1 mistake'
+    '4 examples, 0 mistakes'
     """
 
     def __init__(

@@ -51,7 +51,7 @@ class HistoryDisplay:
     >>> from perceptrons import Perceptron
     >>> from perceptrons.plots import HistoryDisplay
     >>> X, y = [[0.0, 2.0], [0.0, -2.0], [1.0, 2.0]], ["up", "down", "up"]
-    >>> display = HistoryDisplay.from_estimator(Perceptron().fit(X, y), X, y).plot()
+    >>> display = HistoryDisplay.from_estimator(Perceptron(margin=0, intercept_scaling=1).fit(X, y), X, y).plot()
     >>> display.bound, display.mistakes
     (1, array([1, 0]))
     """

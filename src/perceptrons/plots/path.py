@@ -10,7 +10,7 @@ from perceptrons.linear import Perceptron
 from perceptrons.plots import layout, style
 from perceptrons.plots.updates import Updates, fitted_to
 from perceptrons.theory import mistake_bound
-from perceptrons.theory.model_bound import falling_distance, join, refuse_parameters
+from perceptrons.theory.model_bound import constant_of, falling_distance, join, refuse_parameters
 
 FEW = 60  # updates that are drawn one by one
 
@@ -90,8 +90,9 @@ class PathDisplay:
             )
         weights, averages, t = [], [], 0.0
         sums: Any = 0.0
+        constant = constant_of(estimator)
         for version in updates:
-            now = join(version.w, version.b).ravel()
+            now = join(version.w, version.b, constant).ravel()
             sums, t = sums + version.survived * now, t + version.survived
             weights.append(now)
             averages.append(sums / t if t else now)
@@ -220,7 +221,13 @@ def _solution(model: Perceptron, X: Any, y: Any, max_seconds: float | None) -> t
     """w* and rho as `theory.convergence` has them; None if the data are not known to be separable, or not covered."""
     if y is None:
         raise ValueError("X without y: give both, and the solution is sought, or neither.")
-    bound = mistake_bound(X, y, fit_intercept=bool(model.fit_intercept), max_seconds=max_seconds)
+    bound = mistake_bound(
+        X,
+        y,
+        fit_intercept=bool(model.fit_intercept),
+        intercept_scaling=constant_of(model),
+        max_seconds=max_seconds,
+    )
     if not bound.separable or bound.deviation > 0:
         return None, None
     star, rho = falling_distance(bound, model.eta0)
@@ -228,7 +235,7 @@ def _solution(model: Perceptron, X: Any, y: Any, max_seconds: float | None) -> t
         refuse_parameters(model, model._fitted())
     except ValueError:  # the theorem is about other updates: the distance to rho w* may rise
         return star.ravel(), None
-    return star.ravel(), None if model.margin else rho
+    return star.ravel(), None if model.margin_ else rho
 
 
 def _lengths(path: np.ndarray) -> np.ndarray:

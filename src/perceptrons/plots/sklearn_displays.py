@@ -43,7 +43,7 @@ def confusion(estimator: Any, X: Any, y: Any, ax: Any = None, *, normalize: str 
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"]
     >>> display = confusion(Perceptron().fit(X, y), X, y)
     >>> display.confusion_matrix.tolist()
-    [[2, 0], [1, 1]]
+    [[2, 0], [0, 2]]
     """
     fitted_classes(estimator)
     return confusion_of(y, estimator.predict(X), ax, normalize=normalize)

@@ -73,10 +73,13 @@ class Updates:
 
 
 def fitted_to(X: Any, y: Any, parameters: dict[str, Any]) -> Perceptron:
-    """A model with its whole history, trained until it converges or for 1000 epochs unless told otherwise."""
+    """A model with its whole history, trained by the lecture's rule until it converges or for 1000 epochs, unless told
+    otherwise."""
     if parameters.get("combine", "vote") != "vote":
         raise ValueError(f"combine={parameters['combine']!r}: only combine='vote' keeps every update; leave it out.")
-    return Perceptron(**{"tol": None, **parameters, "combine": "vote"}).fit(X, y)
+    return Perceptron(**{"margin": None, "intercept_scaling": 1, "tol": None, **parameters, "combine": "vote"}).fit(
+        X, y
+    )
 
 
 class Frame(NamedTuple):

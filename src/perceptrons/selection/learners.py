@@ -197,7 +197,7 @@ def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
     >>> from perceptrons.selection import usual_grid
     >>> for settings in usual_grid(Perceptron(), [[2.0, 0.0], [0.0, 2.0]]):
     ...     print(settings)
-    {'step': ['constant'], 'margin': [0.0, 4.0, 40.0]}
+    {'step': ['constant'], 'margin': ['auto', 0.0, 4.0, 40.0]}
     {'step': ['pa1'], 'C': [0.025, 0.25]}
     {'step': ['arow'], 'C': [0.025, 0.25, 2.5]}
     """
@@ -206,7 +206,7 @@ def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
     if not isinstance(estimator, Perceptron):
         return [{}]
     square = mean_square(X)
-    margins = [0.0, *within(factor * float(estimator.eta0) * square for factor in MARGINS)]
+    margins = ["auto", 0.0, *within(factor * float(estimator.eta0) * square for factor in MARGINS)]
     steps: list[dict[str, list[Any]]] = [{"step": ["constant"], "margin": margins}]
     steps += [{"step": [step], "C": within(C / square for C in values)} for step, values in CAREFUL.items()]
     return [settings for settings in steps if _possible(estimator, settings["step"][0])]

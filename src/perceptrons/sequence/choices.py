@@ -10,9 +10,10 @@ from perceptrons.sequence.allowed import SCHEMES
 from perceptrons.sequence.templates import FeatureTemplates
 from perceptrons.training.parameters import DOMAINS as LINEAR
 from perceptrons.training.parameters import NONE, Domain, Flag, Kind, Number, Words, check_parameters
+from perceptrons.training.rule import LARGEST_DEMAND
 
 SHARED = (
-    "eta0", "C", "margin", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction",
+    "eta0", "C", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction",
     "n_iter_no_change", "max_seconds", "warm_start", "verbose",
 )  # fmt: skip
 DOMAINS: dict[str, tuple[Domain, ...]] = {
@@ -22,6 +23,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "allowed": (Words(SCHEMES), Kind((Mapping,), "a dict of labels and those that may follow each"), NONE),
     "combine": (Words(("average", "last")),),
     "step": (Words(("constant", "pa1")),),
+    "margin": (Number(0, LARGEST_DEMAND), NONE),
     "cost": (Words(("hamming",)), NONE),
     "order": (Number(1, 1, whole=True),),
     "min_count": (Number(1, 2**30, whole=True),),

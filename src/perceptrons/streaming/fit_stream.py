@@ -237,7 +237,7 @@ class StreamFit(LinearTrainee):
         return 1.0 - wrong / total
 
     def settled(self, row: dict[str, Any]) -> str:
-        method = method_of(self.model, self.learner.classes, stream=True)
+        method = method_of(self.model, self.learner, self.learner.classes, stream=True)
         return at_rest(row, method, lambda: self.place["wrong"])
 
     def change(self) -> float:

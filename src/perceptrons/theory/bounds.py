@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize, minimize_scalar
 
 from perceptrons.linear import Perceptron
-from perceptrons.theory.examples import Clock, Examples, check_examples
+from perceptrons.theory.examples import Clock, Examples, augmented, check_examples
 from perceptrons.theory.geometry import norms, products
 from perceptrons.theory.in_words import InWords
 from perceptrons.theory.separability import separability
@@ -37,7 +37,7 @@ class Comparator(NamedTuple):
     D: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Bound(InWords):
     """At most `updates` updates from a zero start, in any order: k <= ((R + sqrt(epochs) D) / gamma)^2.
 
@@ -52,8 +52,10 @@ class Bound(InWords):
     epochs : int or None
         Passes over the data that the bound is for; None: any number.
     coef, intercept : array and float, or for several classes a row and a number each
-        u, of norm 1 together.
+        u, of norm 1 together (the intercept divided by `intercept_scaling`).
     n_samples : int
+    intercept_scaling : float
+        The constant feature of the bias.
     """
 
     _shown = ("updates", "radius", "margin", "deviation", "separable", "epochs")
@@ -67,6 +69,18 @@ class Bound(InWords):
     coef: np.ndarray
     intercept: Any
     n_samples: int
+    intercept_scaling: float = 1.0
+
+    @property
+    def is_vain(self) -> bool:
+        """Is it no smaller than the number of visits? Then margin and deviation mean nothing, and are not shown."""
+        return self.epochs is not None and self.updates >= self.epochs * self.n_samples
+
+    def _value(self, name: str) -> Any:
+        return None if name in ("margin", "deviation") and self.is_vain else getattr(self, name)
+
+    def __repr__(self) -> str:
+        return f"Bound({', '.join(f'{name}={self._value(name)!r}' for name in self._shown)})"
 
     def explain(self) -> str:
         """The bound in words."""
@@ -78,12 +92,15 @@ class Bound(InWords):
             )
         passes = f"{self.epochs:,} epoch" + "s" * (self.epochs > 1)
         known = {True: "", False: "The data are not separable. ", None: ""}[self.separable]
-        text = (
+        if self.is_vain:
+            return (
+                f"{known}At most {self.epochs * self.n_samples:,} updates in {passes}, one for every visit: no margin "
+                f"and deviation give a smaller bound. The radius is R = {R:.4g}."
+            )
+        return (
             f"{known}At most {self.updates:,} updates in {passes}: ((R + sqrt(epochs) D) / gamma)^2 with the radius "
             f"R = {R:.4g}, the margin gamma = {gamma:.4g} and D = {D:.4g}, by which examples fall short of it."
         )
-        visits = self.epochs * self.n_samples
-        return text if self.updates < visits else f"{text} That says nothing: there are only {visits:,} visits."
 
 
 def mistake_bound(
@@ -95,14 +112,16 @@ def mistake_bound(
     margin: float | None = None,
     epochs: int = 1,
     fit_intercept: bool = True,
+    intercept_scaling: float = 1.0,
     max_seconds: float | None = None,
 ) -> Bound:
     """The number of updates that a perceptron can make on these data, from a zero start and in any order.
 
     Separable: k <= (R / gamma)^2, whatever the epochs (Novikoff). Not separable: k <= ((R + sqrt(epochs) D) / gamma)^2
     for any unit vector u and gamma, D^2 = sum of max(0, gamma - y u·x)^2 (Freund and Schapire); every epoch meets the
-    examples again. With an intercept the examples are (x, 1), and margins are those of the vector (w, b). Several
-    classes: the margin of an example is its smallest lead over sqrt(2) |theta|, and D takes the worst rival.
+    examples again. With an intercept the examples are (x, 1), and margins are those of the vector (w, b); another
+    `intercept_scaling` takes the place of the 1. Several classes: the margin of an example is its smallest lead over
+    sqrt(2) |theta|, and D takes the worst rival.
 
     When to use it: to know before training how long it can take, and which data make it long (one far outlier, one
     narrow gap). When not: to predict how many updates there will be; usually far fewer. Scale features first, since
@@ -119,6 +138,8 @@ def mistake_bound(
     epochs : int, default=1
         Passes over the data; they matter where D > 0.
     fit_intercept : bool, default=True
+    intercept_scaling : float, default=1.0
+        The constant feature whose weight gives the bias; 1 is the lecture's.
     max_seconds : float, optional
         When it is spent, the best bound so far is returned. It holds too.
 
@@ -143,12 +164,14 @@ def mistake_bound(
         raise ValueError(
             f"margin={margin!r}: " + ("it is that of coef." if coef is None else "give a positive number.")
         )
-    plain, epochs = check_examples(X, y), int(epochs)
-    examples = augmented(plain, bool(fit_intercept))
+    if not isinstance(intercept_scaling, Real) or not 0 < intercept_scaling < math.inf:
+        raise ValueError(f"intercept_scaling={intercept_scaling!r}: give a positive number.")
+    plain, epochs, constant = check_examples(X, y), int(epochs), float(intercept_scaling) if fit_intercept else 0.0
+    examples = augmented(plain, constant)
     R = safe_radius(examples.X)
     separable: bool | None
     if coef is not None:
-        u = given_direction(plain, coef, intercept, bool(fit_intercept))
+        u = given_direction(plain, coef, intercept, constant)
         separable, best = of_direction(examples, u, margin, R, epochs)
     else:
         certificate = separability(examples.X, plain.codes, max_seconds, fit_intercept=False, gap=GAP)
@@ -166,7 +189,8 @@ def mistake_bound(
         separable=separable,
         epochs=None if best.D == 0 else epochs,
         n_samples=plain.X.shape[0],
-        **_parts(best.u, bool(fit_intercept)),
+        intercept_scaling=constant or 1.0,
+        **_parts(best.u, constant),
     )
 
 
@@ -176,21 +200,11 @@ def _updates(R: float, best: Comparator, epochs: int) -> int:
     return math.floor(((Fraction(R) + root * Fraction(best.D)) / Fraction(best.gamma)) ** 2)
 
 
-def _parts(u: np.ndarray, fit_intercept: bool) -> dict[str, Any]:
+def _parts(u: np.ndarray, constant: float) -> dict[str, Any]:
     """u as coef and intercept."""
-    if not fit_intercept:
+    if not constant:
         return {"coef": u, "intercept": 0.0 if u.ndim == 1 else np.zeros(len(u))}
-    return {"coef": u[..., :-1], "intercept": float(u[-1]) if u.ndim == 1 else u[:, -1]}
-
-
-def augmented(examples: Examples, fit_intercept: bool) -> Examples:
-    """The same examples with the constant feature 1 behind the others, whose weight is the bias."""
-    X = examples.X
-    if not fit_intercept:
-        return examples
-    one = np.ones((X.shape[0], 1), X.dtype)
-    Z = sp.hstack([X, sp.csr_matrix(one)], format="csr") if sp.issparse(X) else np.hstack([X, one])
-    return examples._replace(X=Z)
+    return {"coef": u[..., :-1], "intercept": constant * (float(u[-1]) if u.ndim == 1 else u[:, -1])}
 
 
 def safe_radius(Z: Any) -> float:
@@ -251,7 +265,7 @@ def of_direction(
     return smallest > 0 or None, Comparator(u, gamma, deviation(m, gamma))
 
 
-def given_direction(examples: Examples, coef: Any, intercept: Any, fit_intercept: bool) -> np.ndarray:
+def given_direction(examples: Examples, coef: Any, intercept: Any, constant: float) -> np.ndarray:
     """The user's u, of norm 1, bias included."""
     K, d = len(examples.classes), examples.X.shape[1]
     shape = (1, d) if K == 2 else (K, d)
@@ -263,9 +277,9 @@ def given_direction(examples: Examples, coef: Any, intercept: Any, fit_intercept
     b = np.broadcast_to(b.ravel(), shape[0])
     if not (np.isfinite(w).all() and np.isfinite(b).all()):
         raise ValueError("coef or intercept holds NaN or infinity.")
-    if b.any() and not fit_intercept:
+    if b.any() and not constant:
         raise ValueError("fit_intercept=False means an intercept of 0, but intercept is not 0: drop one of them.")
-    u = np.hstack([w.reshape(shape), b[:, None]]) if fit_intercept else w.reshape(shape)
+    u = np.hstack([w.reshape(shape), b[:, None] / constant]) if constant else w.reshape(shape)
     if (u == (u[0] if K > 2 else 0)).all():
         raise ValueError(f"coef and intercept are all zero{' or equal' * (K > 2)}: they are no direction.")
     return unit(u[0] if K == 2 else u)
@@ -304,7 +318,7 @@ def _sized(examples: Examples, u: np.ndarray, R: float, epochs: int) -> Comparat
 
 def _learned(examples: Examples, clock: Clock) -> np.ndarray:
     """A few epochs of the averaged perceptron: where rivals tie, descent needs a start beyond them."""
-    model = Perceptron(fit_intercept=False, max_iter=10, tol=None, max_seconds=clock.left).fit(
+    model = Perceptron(margin=0, fit_intercept=False, max_iter=10, tol=None, max_seconds=clock.left).fit(
         examples.X, examples.codes
     )
     return np.asarray(model.coef_[0] if len(model.coef_) == 1 else model.coef_, np.float64)

@@ -7,9 +7,9 @@ import numpy as np
 
 from perceptrons.linear import Perceptron
 from perceptrons.rows import add, dot
-from perceptrons.theory.bounds import augmented, mistake_bound
+from perceptrons.theory.bounds import mistake_bound
 from perceptrons.theory.certificate import Certificate
-from perceptrons.theory.examples import Clock, Examples, check_examples
+from perceptrons.theory.examples import Clock, Examples, augmented, check_examples
 from perceptrons.theory.geometry import norms
 from perceptrons.theory.in_words import InWords
 from perceptrons.theory.model_bound import falling_distance, most_updates, starting_weights
@@ -84,9 +84,9 @@ def convergence(
 ) -> Convergence:
     """Decide whether the perceptron converges on these data, bound its updates, then run it until it does.
 
-    The run is `Perceptron(combine="last")` without margin, until an epoch without a mistake. For a suitable rho the
-    distance to a scaled solution falls at every update, by at least eta0^2 R^2: that is why it converges. (R is the
-    radius, for several classes that of f(x, y) - f(x, r), sqrt(2) times as long.)
+    The run is the lecture's rule, `Perceptron(combine="last", margin=0, intercept_scaling=1)`, until an epoch without a
+    mistake. For a suitable rho the distance to a scaled solution falls at every update, by at least eta0^2 R^2: that is
+    why it converges. (R is the radius, for several classes that of f(x, y) - f(x, r), sqrt(2) times as long.)
 
     When to use it: to see the convergence theorem at work, and how start, step and order matter. When not: to train, as
     `Perceptron.fit` does the same without proofs; or on data with a very small margin without `max_seconds`, since
@@ -124,6 +124,8 @@ def convergence(
     examples = check_examples(X, y)
     named, given = (init, (None, None)) if isinstance(init, str) else ("zeros", _pair(init, len(examples.classes)))
     model = Perceptron(
+        margin=0,
+        intercept_scaling=1,
         combine="vote" if trace else "last",
         init=named,
         eta0=eta0,
@@ -135,7 +137,7 @@ def convergence(
     )
     check_choices(model)
     model.random_state = model._seed()
-    start = starting_weights(model, examples, examples.X.dtype, model.random_state, *given)
+    start = starting_weights(model, examples, examples.X.dtype, model.random_state, 1.0, *given)
     labels = examples.classes[examples.codes]
     certificate = separability(examples.X, labels, max_seconds, fit_intercept=bool(fit_intercept))
     if not certificate.separable:
@@ -167,7 +169,7 @@ def _trace(model: Perceptron, examples: Examples, v: np.ndarray) -> np.ndarray:
     """
     votes, several = model._fitted().votes, v.ndim == 2
     matrix = votes.matrix(examples.X.shape[1])
-    support = augmented(examples._replace(X=matrix), bool(model.fit_intercept)).X.astype(np.float64)
+    support = augmented(examples._replace(X=matrix), float(model.fit_intercept)).X.astype(np.float64)
     rows, squares = as_rows(support), norms(support) ** 2
     v = v[..., : support.shape[1]]  # without intercept there is no bias to follow
     distances = [float(np.sum(v * v))]

@@ -283,8 +283,8 @@ def _effort(X: Any, found: Diagnosis, max_seconds: float | None, known: Certific
     limits: dict[str, Any] = {"max_iter": 1}
     if found.certificate.separable:
         limits = {"max_iter": 10**9, "max_seconds": RUN if max_seconds is None else min(RUN, max_seconds / 4)}
-    model = Perceptron(combine="last", tol=None, random_state=0, fit_intercept=found.fit_intercept, **limits)
-    model.fit(X, found.codes)
+    rule = {"margin": 0, "intercept_scaling": 1, "combine": "last", "tol": None}  # the lecture's: the bound is about it
+    model = Perceptron(**rule, random_state=0, fit_intercept=found.fit_intercept, **limits).fit(X, found.codes)
     left = None if max_seconds is None else max_seconds * 3 / 4
     bound = mistake_bound(X, found.codes, fit_intercept=found.fit_intercept, max_seconds=left)
     if bound.epochs is not None and known is not None and known.separable:

@@ -118,3 +118,14 @@ class Clock:
     def share(self, part: float) -> float | None:
         """This part of the time left, as max_seconds."""
         return None if self.left is None else part * self.left
+
+
+def augmented(examples: Examples, constant: float) -> Examples:
+    """The same examples with a constant feature behind the others, whose weight times it is the bias; 0: without."""
+    X = examples.X
+    if not constant:
+        return examples
+    dtype = X.dtype if X.dtype.type(constant) == constant else np.float64
+    column = np.full((X.shape[0], 1), constant, dtype)
+    Z = sp.hstack([X, sp.csr_matrix(column)], format="csr") if sp.issparse(X) else np.hstack([X, column])
+    return examples._replace(X=Z)

@@ -57,7 +57,8 @@ def signed_distance(model: Any, X: Any, y: Any = None) -> np.ndarray:
     --------
     >>> from perceptrons import Perceptron
     >>> from perceptrons.theory import signed_distance
-    >>> model = Perceptron(max_iter=1, shuffle=False).fit([[3.0, 4.0], [-3.0, -4.0]], ["far", "near"])
+    >>> model = Perceptron(margin=0, intercept_scaling=1, max_iter=1, shuffle=False)
+    >>> model = model.fit([[3.0, 4.0], [-3.0, -4.0]], ["far", "near"])
     >>> model.set_params(combine="last").coef_, model.intercept_
     (array([[-3., -4.]]), array([-1.]))
     >>> signed_distance(model, [[3.0, 4.0], [0.0, 1.0]])
@@ -95,7 +96,8 @@ def project(model: Any, X: Any) -> np.ndarray:
     --------
     >>> from perceptrons import Perceptron
     >>> from perceptrons.theory import project
-    >>> model = Perceptron(max_iter=1, shuffle=False, combine="last").fit([[3.0, 4.0], [-3.0, -4.0]], [0, 1])
+    >>> model = Perceptron(margin=0, intercept_scaling=1, max_iter=1, shuffle=False, combine="last")
+    >>> model = model.fit([[3.0, 4.0], [-3.0, -4.0]], [0, 1])
     >>> point = project(model, [[3.0, 4.0]])
     >>> point.round(2), abs(model.decision_function(point)).max() < 1e-12
     (array([[-0.12, -0.16]]), np.True_)
@@ -141,7 +143,7 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
     >>> from perceptrons import Perceptron
     >>> from perceptrons.theory import margins
     >>> X, y = [[3.0, 4.0], [-3.0, -4.0], [0.0, 0.0]], ["far", "near", "near"]
-    >>> model = Perceptron(max_iter=1, shuffle=False, combine="last").fit(X, y)
+    >>> model = Perceptron(margin=0, intercept_scaling=1, max_iter=1, shuffle=False, combine="last").fit(X, y)
     >>> margins(model, X, y)
     Margins(functional=array([25., 25.,  0.]), geometric=array([5., 5., 0.]))
     """

@@ -22,11 +22,15 @@ class InWords(ABC):
     def explain(self) -> str:
         """The answer in words."""
 
+    def _value(self, name: str) -> Any:
+        """What a table shows of an attribute; nothing for None."""
+        return getattr(self, name)
+
     def _repr_html_(self) -> str:
         rows = [
             (said.removeprefix("n_").replace("_", " "), _written(value))
             for name in self._shown
-            for said, value in _named(name, getattr(self, name))
+            for said, value in _named(name, self._value(name))
         ]
         # escaped here, so that numbers, too, begin on the left
         return block(table([(name, escaped(value)) for name, value in rows if value]), note(self.explain()))

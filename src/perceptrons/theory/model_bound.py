@@ -12,6 +12,7 @@ from perceptrons.theory.bounds import EPS, Bound, mistake_bound
 from perceptrons.theory.examples import Examples, check_examples, check_features
 from perceptrons.theory.in_words import InWords
 from perceptrons.training.learner import Learner
+from perceptrons.training.units import Units
 
 HUGE = 1e150  # its square is still a float
 
@@ -97,7 +98,7 @@ def check_bound(
     >>> from perceptrons import Perceptron
     >>> from perceptrons.theory import check_bound
     >>> X, y = [[0.0, 2.0], [0.0, -2.0], [1.0, 2.0]], ["up", "down", "up"]
-    >>> comparison = check_bound(Perceptron().fit(X, y), X, y)
+    >>> comparison = check_bound(Perceptron(margin=0, intercept_scaling=1).fit(X, y), X, y)
     >>> comparison.holds, comparison.updates, comparison.at_most
     (True, 1, 1)
     """
@@ -106,9 +107,14 @@ def check_bound(
         check_features(model, X)
     start, epochs = covered_start(model, examples, coef_init, intercept_init)
     bound = mistake_bound(
-        examples.X, examples.codes, epochs=epochs, fit_intercept=bool(model.fit_intercept), max_seconds=max_seconds
+        examples.X,
+        examples.codes,
+        epochs=epochs,
+        fit_intercept=bool(model.fit_intercept),
+        intercept_scaling=constant_of(model),
+        max_seconds=max_seconds,
     )
-    at_most = most_updates(bound, start, float(model.eta0), float(model.margin or 0.0))
+    at_most = most_updates(bound, start, float(model.eta0), float(model.margin_))
     return Comparison(int(model.n_updates_), at_most, bound)
 
 
@@ -125,7 +131,8 @@ def covered_start(model: Perceptron, examples: Examples, coef_init: Any, interce
         )
     epochs = _passes(model, len(examples.codes))
     if coef_init is None and intercept_init is None and learner.votes is not None:
-        return join(*learner.weights.start()), epochs
+        w, b = learner.weights.start()
+        return join(w, b, constant_of(model)), epochs
     init = model.init if coef_init is None or intercept_init is None else "zeros"
     once = learner.epochs == model.n_iter_ > 0 and learner.weights.t <= learner.epochs * len(examples.codes)
     if init != "zeros" and not once:
@@ -133,11 +140,19 @@ def covered_start(model: Perceptron, examples: Examples, coef_init: Any, interce
             f"The start, init={init!r}, is known only of a model that was fitted once: it went on learning since, and "
             "may have met new classes or features. Use init='zeros' or combine='vote', which keeps the start."
         )
-    return starting_weights(model, examples, learner.weights.dtype, learner.seed, coef_init, intercept_init), epochs
+    start = starting_weights(
+        model, examples, learner.weights.dtype, learner.seed, constant_of(model), coef_init, intercept_init
+    )
+    return start, epochs
+
+
+def constant_of(model: Perceptron) -> float:
+    """The constant feature of a fitted model's bias; 1 if it has none."""
+    return math.sqrt(model._fitted().weights.one) or 1.0
 
 
 def starting_weights(
-    model: Perceptron, examples: Examples, dtype: Any, seed: int, coef: Any = None, bias: Any = None
+    model: Perceptron, examples: Examples, dtype: Any, seed: int, constant: float, coef: Any = None, bias: Any = None
 ) -> np.ndarray:
     """Where `model.fit` on these examples starts: as `join` makes it."""
     intercept = bool(model.fit_intercept)
@@ -154,22 +169,25 @@ def starting_weights(
         init=model.init,
         seed=seed,
         intercept=intercept,
+        scaling=constant,
+        units=Units(1.0, 1.0),
         sparse=sp.issparse(examples.X),
         coef=coef,
         bias=bias,
     )
-    return join(*begun.weights.last())
+    w, b = begun.weights.last()
+    return join(w, b, constant)
 
 
-def join(w: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Weights and bias as one vector, (d + 1,), or for several classes one row each."""
-    whole = np.hstack([w, b[:, None]])
+def join(w: np.ndarray, b: np.ndarray, constant: float) -> np.ndarray:
+    """Weights and that of the constant feature as one vector, (d + 1,), or for several classes one row each."""
+    whole = np.hstack([w, b[:, None] / constant])
     return np.array(whole[0] if len(whole) == 1 else whole, np.float64)
 
 
 def falling_distance(bound: Bound, eta0: float) -> tuple[np.ndarray, float]:
     """w* as `join` makes it, and the rho for which |w_k - rho w*|^2 falls at every update: eta0 R^2 / gamma."""
-    star = join(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept))
+    star = join(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept), bound.intercept_scaling)
     return star, float(eta0) * bound.radius**2 / bound.margin * (math.sqrt(2) if star.ndim == 2 else 1.0)
 
 
@@ -188,7 +206,7 @@ def most_updates(bound: Bound, start: np.ndarray, eta: float, margin: float) -> 
     w = (start - start.mean(axis=0)) / math.sqrt(2) if several else start
     if margin == 0 and not w.any():
         return bound.updates
-    w, u = w / eta, join(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept))
+    w, u = w / eta, join(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept), bound.intercept_scaling)
     length = float(np.linalg.norm(w)) * (1 + (w.size + 8) * EPS)
     along = float(np.sum(w * u)) - 2 * (w.size + 8) * EPS * length
     c = math.sqrt(bound.radius**2 + (1 if several else 2) * margin / eta)

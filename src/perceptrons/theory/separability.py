@@ -236,7 +236,7 @@ class Prover:
         if X.shape[1] * width > WIDE:
             epochs = max(EPOCHS, min(MORE_EPOCHS, int(2 * WORK / ((X.nnz if sp.issparse(X) else X.size) * width + 1))))
         model = Perceptron(
-            combine="last", tol=None, max_iter=epochs, fit_intercept=self.fit_intercept,
+            margin=0, intercept_scaling=1, combine="last", tol=None, max_iter=epochs, fit_intercept=self.fit_intercept,
             max_seconds=self.clock.left,
         )  # fmt: skip
         with warnings.catch_warnings():

@@ -26,6 +26,7 @@ from perceptrons.training.one_pass import (
 )
 from perceptrons.training.rule import ZERO_WHEN_PREDICTING, Method
 from perceptrons.training.schemes import class_problems, class_scores, has_problems, label_problems, n_rows, row_places
+from perceptrons.training.units import Units
 from perceptrons.training.votes import Votes, take
 from perceptrons.training.weights import LATE, SettlingAverage, Weights, first_weights
 
@@ -45,6 +46,7 @@ class Learner:
         self.form = form  # of the labels, see labels.py
         self.scheme, self.init, self.seed = scheme, init, seed  # scheme: see schemes.py
         self.rng = np.random.default_rng(seed)  # of the orders
+        self.spread = 1.0  # of the examples that it began with, see units.py
         self.epochs = 0  # full passes made by fit since the start
         self.mistakes = 0  # all mistakes made while learning, before each was learned from
         self.updates = 0
@@ -65,11 +67,16 @@ class Learner:
         init: str,
         seed: int,
         intercept: bool,
+        scaling: float | None,
+        units: Units,
         sparse: bool,
         coef: Any = None,
         bias: Any = None,
     ) -> "Learner":
-        """A model that has seen nothing; it starts from coef and bias where given."""
+        """A model that has seen nothing; it starts from coef and bias where given.
+
+        scaling: the constant feature of the bias; None: that of the units.
+        """
         shape = (n_rows(scheme, len(classes)), n_features)
         size = np.dtype(dtype).itemsize * (1 + (combine in ("pocket", "vote")) + sigma) + LATE
         check_room(Size(scheme, len(classes), n_features, size))
@@ -81,14 +88,16 @@ class Learner:
         weights = Weights(
             w,
             b,
-            intercept=intercept,
+            one=0.0 if not intercept else (units.constant if scaling is None else scaling) ** 2,
             pocket=combine == "pocket",
             start=combine == "vote",
             sigma=sigma,
         )
         if scheme == "ovo" and len(classes) > 2:
             weights.own_clocks()
-        return cls(weights, Votes() if combine == "vote" else None, classes, scheme, form, init, seed)
+        learner = cls(weights, Votes() if combine == "vote" else None, classes, scheme, form, init, seed)
+        learner.spread = units.spread
+        return learner
 
     @property
     def dtype(self) -> np.dtype:

@@ -213,14 +213,14 @@ def learn_any(estimator: Any, x: Any, y: Any) -> None:
     first = not hasattr(estimator, "_learner")
     target = estimator._one_target(y)
     weight, by_label = target.weights(None, estimator.class_weight, stream=True)
-    method = estimator._method_for(target.classes)
     rows, new = estimator._one_row(x, learning=True)
     with Uninterrupted(first or bool(new)):
         if first:
-            estimator._begin(target, rows, len(new) if isinstance(x, Mapping) else np.shape(x)[-1])
+            n_features = len(new) if isinstance(x, Mapping) else np.shape(x)[-1]
+            estimator._begin(target, rows, n_features, estimator._units(rows))
             estimator.n_features_in_ = estimator._learner.weights.n_features
         estimator._name_features(x, new)
-    learner = estimator._learner
+    learner, method = estimator._learner, estimator._method_for(target.classes)
     learner.meet_classes(target.classes)
     learner.learn_block(learner.examples(estimator._once(rows), target, weight, by_label), method)
     if learner.ready_to_learn is None or not learner.ready_to_learn.fits(estimator, learner):

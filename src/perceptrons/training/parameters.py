@@ -10,6 +10,7 @@ import numpy as np
 
 from perceptrons.training.labels import Target
 from perceptrons.training.rule import LARGEST_DEMAND, Method, cost_matrix
+from perceptrons.training.units import MARGIN
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "step": (Words(("constant", "pa", "pa1", "pa2", "arow")),),
     "eta0": (Number(1e-12, 1e9),),
     "C": (Number(1e-12, 1e12),),
-    "margin": (Number(0, LARGEST_DEMAND), NONE),
+    "margin": (Number(0, LARGEST_DEMAND), Words(("auto",)), NONE),
     "cost": (ANYTHING,),  # checked where the classes are known
     "shrink": (Number(0, 1, below=True),),
     "batch_size": (Number(1, LIMITLESS, whole=True), Words(("all",))),
@@ -113,6 +114,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "shuffle": (Flag(),),
     "random_state": (Number(0, LIMITLESS, whole=True), RANDOM_STATE, NONE),
     "fit_intercept": (Flag(),),
+    "intercept_scaling": (Number(1e-12, 1e12), Words(("auto",))),
     "init": (Words(("zeros", "ones", "random")),),
     "zero_score": (Words(("mistake", "correct", "positive", "negative")),),
     "early_stopping": (Flag(),),
@@ -127,7 +129,8 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
 
 # what learning and predicting one example depends on; compared before each, so that a change is noticed
 OF_ONE_EXAMPLE = attrgetter(
-    "combine", "zero_score", "fit_intercept", "step", "eta0", "C", "margin", "shrink", "batch_size", "multiclass",
+    "combine", "zero_score", "fit_intercept", "intercept_scaling", "step", "eta0", "C", "margin", "shrink",
+    "batch_size", "multiclass",
 )  # fmt: skip
 
 
@@ -142,7 +145,7 @@ def check_choices(estimator: Any) -> None:
             "this step follows from the loss, and eta0 has no part in it: leave eta0=1, and set C",
         ),
         (
-            e.step != "constant" and e.margin is not None and e.margin == 0,
+            e.step != "constant" and e.margin == 0,
             ("step", "margin"),
             "this step is as long as the loss, and without a margin that is 0 at the zero start: nothing is learned",
         ),
@@ -200,7 +203,10 @@ def check_unchanged(estimator: Any, target: Target) -> None:
     learner.check_holds(estimator.combine)
     learner.check_form(target.form, len(target.classes))
     if bool(estimator.fit_intercept) != (learner.weights.one > 0):
-        raise ValueError("fit_intercept was changed after the model was begun: fit it anew, with warm_start=False.")
+        raise ValueError("fit_intercept was changed after the model was created: fit it again, with warm_start=False.")
+    scaling = scaling_of(estimator)
+    if scaling is not None and learner.weights.one not in (0, scaling**2):
+        raise ValueError("intercept_scaling was changed after the model was created: fit it again.")
     if learner.scheme == "labels":
         check_several(estimator)
     elif learner.scheme != estimator.multiclass:
@@ -228,17 +234,38 @@ def check_start(estimator: Any, target: Target, intercept_init: Any) -> None:
         raise ValueError("fit_intercept=False means an intercept of 0, but intercept_init is not 0: drop one of them.")
 
 
-def method_of(estimator: Any, classes: np.ndarray, stream: bool) -> Method:
-    """How to learn, by the estimator's parameters, for these classes."""
-    e = estimator
-    margin = (0.0 if e.step == "constant" else 1.0) if e.margin is None else float(e.margin)
+def scaling_of(estimator: Any) -> float | None:
+    """The constant feature of the bias, None where the data decide."""
+    return None if estimator.intercept_scaling == "auto" else float(estimator.intercept_scaling)
+
+
+def margin_of(estimator: Any, spread: float) -> float:
+    """The margin in units of scores, for examples of this spread.
+
+    Steps other than the constant one follow from the loss, and a margin of 1 is their unit.
+    """
+    if estimator.margin not in ("auto", None):
+        return float(estimator.margin)
+    if estimator.step != "constant":
+        return 1.0
+    return MARGIN * float(estimator.eta0) * spread if estimator.margin == "auto" else 0.0
+
+
+def method_of(estimator: Any, learner: Any, classes: np.ndarray, stream: bool) -> Method:
+    """How to learn, by the estimator's parameters and the units of the data it began with, for these classes.
+
+    With margin="auto" and constant steps, costs are multiples of the margin and take its place.
+    """
+    e, margin, cost = estimator, margin_of(estimator, learner.spread), cost_matrix(estimator.cost, classes, stream)
+    if e.cost is not None and e.margin == "auto" and e.step == "constant":
+        cost, margin = margin * cost, 0.0
     return Method(
         zero_score=e.zero_score,
         eta=float(e.eta0),
         step=e.step,
         C=float(e.C),
         margin=margin,
-        cost=cost_matrix(e.cost, classes, stream),
+        cost=cost,
         shrink=float(e.shrink),
         batch=0 if isinstance(e.batch_size, str) else min(int(e.batch_size), 2**62),
     )

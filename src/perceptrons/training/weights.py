@@ -51,13 +51,13 @@ class Weights(Owning):
         w: np.ndarray,
         b: np.ndarray,
         *,
-        intercept: bool,
+        one: float,
         pocket: bool = False,
         start: bool = False,
         sigma: bool = False,
     ):
         self.n_features = w.shape[1]
-        self.one = 1.0 if intercept else 0.0
+        self.one = one  # the square of the constant feature whose weight gives the bias; 0: there is none
         self.order = ""  # of the matrices in memory, "C" or "F", once they were arranged
         self.arrays: dict[str, np.ndarray] = {
             "w": w,
@@ -282,6 +282,8 @@ class SettlingAverage:
             parts = [(clock[k], w[k], late_w[k]) for k in range(len(b))]
             parts += [(clock[k], b[k : k + 1], late_b[k : k + 1]) for k in range(len(b))]
         self._parts = [(*part, np.zeros(part[1].size)) for part in parts]
+        self._weights = len(parts) // 2  # parts; the others are biases, each its weight times the constant feature
+        self._one = weights.one or 1.0
         self.change()
 
     @property
@@ -300,10 +302,11 @@ class SettlingAverage:
     def change(self) -> float:
         """By how much the average changed since the last call, relative to its norm."""
         change = norm = 0.0
-        for clock, now, late, mean in self._parts:
+        for number, (clock, now, late, mean) in enumerate(self._parts):
             if clock[SEEN] > 0:
                 moved, length = move_average(now, late, clock[MASS], clock[SEEN], mean)
-                change, norm = change + moved, norm + length
+                unit = 1.0 if number < self._weights else self._one
+                change, norm = change + moved / unit, norm + length / unit
         return math.sqrt(change / norm) if norm else math.inf
 
 

@@ -1,0 +1,301 @@
+"""Margins and biases in the units of the data: what they are, that scale does not matter, and that 0 and 1 are the
+lecture's rule."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+
+import perceptrons
+from perceptrons import Perceptron
+from perceptrons.training.inputs import as_rows
+from perceptrons.training.units import ALIKE, BITS, MARGIN, SAMPLE, Moments, moments
+from tests.conftest import gaussian
+from tests.support.lecture import rosenblatt
+from tests.support.tiers import slow
+
+RULES = {
+    "default": {},
+    "last": {"combine": "last", "max_iter": 20},
+    "vote": {"combine": "vote", "max_iter": 5},
+    "pocket": {"combine": "pocket", "max_iter": 5},
+    "pa": {"step": "pa", "max_iter": 20},
+    "shrink": {"shrink": 0.01, "max_iter": 20},
+    "batches": {"batch_size": 7, "max_iter": 20},
+    "ovr": {"multiclass": "ovr", "max_iter": 20},
+    "ovo": {"multiclass": "ovo", "max_iter": 20},
+    "no bias": {"fit_intercept": False},
+    "margin 0": {"margin": 0.0},
+    "eta": {"eta0": 0.3},
+    "early": {"early_stopping": True},
+    "cost": {"cost": {0: {1: 2.0}, 1: {0: 1.0}}, "max_iter": 20},
+}
+KINDS = {"dense": np.asarray, "csr": sp.csr_matrix}
+
+
+def two_blocks(X):
+    return slice(0, X.shape[0] // 2), slice(X.shape[0] // 2, None)
+
+
+def fit(model, X, y):
+    return model.fit(X, y)
+
+
+def stream(model, X, y):
+    return model.fit_stream([(X[part], y[part]) for part in two_blocks(X)], epochs=3)
+
+
+def partial(model, X, y):
+    for part in two_blocks(X):
+        model.partial_fit(X[part], y[part], classes=np.unique(y))
+    return model
+
+
+def one_by_one(model, X, y):
+    rows = X.toarray() if sp.issparse(X) else X
+    for x, label in zip(rows[:60], y[:60].tolist(), strict=True):
+        model.learn_one(x, label)
+    return model
+
+
+def counts(model):
+    return model.n_mistakes_, model.n_updates_, [row["mistakes"] for row in model.history_], model.stop_reason_
+
+
+def same_whatever_the_scale(X, y, k, how, parameters):
+    scaled = X * np.float32(2.0**k) if X.dtype == np.float32 else X * 2.0**k
+    before, after = how(Perceptron(**parameters), X, y), how(Perceptron(**parameters), scaled, y)
+    assert counts(after) == counts(before)
+    np.testing.assert_array_equal(after.predict(scaled), before.predict(X))
+    if parameters.get("combine") not in ("vote", "pocket") and parameters.get("step", "constant") == "constant":
+        np.testing.assert_array_equal(after.coef_, before.coef_ * 2.0**k)
+        np.testing.assert_array_equal(after.intercept_, before.intercept_ * 4.0**k)
+
+
+@pytest.mark.parametrize("k", [-20, *slow(-3, 1), 20])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", RULES)
+def test_multiplying_all_features_by_a_power_of_two_changes_nothing(rng, name, kind, k):
+    parameters = RULES[name]
+    for classes in (2,) if "cost" in parameters else (2, 4):
+        X, y = gaussian(rng, 120, 6, classes)
+        same_whatever_the_scale(KINDS[kind](X + 1.5), y, k, fit, parameters)
+
+
+@pytest.mark.parametrize("how", [stream, partial, one_by_one])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [-20, 20])
+def test_the_scale_does_not_matter_to_streams_blocks_and_single_examples(rng, how, kind, k):
+    X, y = gaussian(rng, 120, 6, 3)
+    same_whatever_the_scale(KINDS[kind](X.astype(np.float32)), y, k, how, {})
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(-20, 20), st.integers(0, 10**6), st.sampled_from([2, 3]), st.booleans(), st.booleans())
+def test_no_power_of_two_changes_a_prediction(k, seed, classes, sparse, single):
+    rng = np.random.default_rng(seed)
+    X, y = gaussian(rng, 60, 5, classes)
+    X = (X * rng.lognormal(0, 2, 5)).astype(np.float32 if single else np.float64)
+    same_whatever_the_scale(sp.csr_matrix(X) if sparse else X, y, k, fit, {"max_iter": 10})
+
+
+def test_the_plain_rule_depends_on_the_scale_and_the_default_does_not():
+    X, y = load_iris(return_X_y=True)
+    petals, setosa = X[:, 2:], y == 0
+    plain = [rosenblatt(combine="last", shuffle=False).fit(petals * by, setosa).n_updates_ for by in (1, 16)]
+    assert plain[1] > 20 * plain[0]
+    found = [Perceptron(combine="last", shuffle=False).fit(petals * by, setosa).n_updates_ for by in (1, 16)]
+    assert found[0] == found[1]
+
+
+# ---- what the units are
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_margin_is_so_many_spreads_and_the_bias_a_power_of_two_of_typical_values(rng, kind):
+    X, y = gaussian(rng, 300, 8, 2)
+    X[X < -0.5] = 0
+    model = Perceptron().fit(KINDS[kind](X), y)
+    spread = np.mean(((X - X.mean(axis=0)) ** 2).sum(axis=1))
+    assert model.margin_ == pytest.approx(MARGIN * spread, rel=2.0**-BITS)
+    typical = np.sqrt(np.mean(X[X != 0] ** 2))
+    constant = np.sqrt(model._learner.weights.one)
+    assert np.log2(constant) % 1 == 0
+    assert 0.5 < constant / typical < 2
+    assert Perceptron(eta0=0.25).fit(KINDS[kind](X), y).margin_ == model.margin_ / 4
+    assert Perceptron(step="pa").fit(KINDS[kind](X), y).margin_ == 1
+    assert Perceptron(margin=2.5).fit(KINDS[kind](X), y).margin_ == 2.5
+
+
+def test_the_learning_rate_only_scales_the_weights(rng):
+    X, y = gaussian(rng, 150, 5, 3)
+    one, other = (Perceptron(eta0=eta).fit(X, y) for eta in (1.0, 0.125))
+    assert counts(one) == counts(other)
+    np.testing.assert_array_equal(other.coef_, one.coef_ * 0.125)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6))
+def test_dense_sparse_odd_and_weighted_rows_have_the_same_units(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 7)) * (rng.random((30, 7)) < 0.6) + (rng.random() < 0.3) * 10
+    weight = rng.integers(0, 4, 30)
+    weight[0] = 1
+    found = moments(as_rows(X), weight).units()
+    assert moments(as_rows(sp.csr_matrix(X)), weight).units() == found
+    assert moments(as_rows(X[weight > 0])).units() == found
+    halves = sp.hstack([sp.csr_matrix(X / 2), sp.csr_matrix((30, 1))], format="csr")
+    odd = sp.csr_matrix((np.tile(halves.data, 2), np.tile(halves.indices, 2), np.r_[0, 2 * halves.nnz]), shape=(1, 8))
+    assert moments(as_rows(odd)).square == pytest.approx(moments(as_rows(_summed(odd))).square)
+
+
+def _summed(X):
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+def test_weights_of_classes_and_of_examples_are_the_same(rng):
+    X, y = gaussian(rng, 120, 4, 2)
+    X[y == 1] *= 3
+    by_class = Perceptron(class_weight={0: 0.2, 1: 1.0}).fit(X, y)
+    by_example = Perceptron().fit(X, y, sample_weight=np.where(y == 0, 0.2, 1.0))
+    assert by_class.margin_ == by_example.margin_ == Perceptron().fit(X, y).margin_
+    np.testing.assert_array_equal(by_class.coef_, by_example.coef_)
+
+
+def test_parts_of_the_data_together_have_nearly_the_units_of_all_of_it(rng):
+    X, _ = gaussian(rng, 4000, 5, 2)
+    whole = moments(as_rows(X)).units()
+    parts = moments(as_rows(X[:1000])).plus(moments(as_rows(X[1000:]))).units()
+    assert parts.spread == pytest.approx(whole.spread, rel=0.01)
+    assert parts.constant == whole.constant
+    assert moments(as_rows(X)).plus(Moments()).units() == whole
+
+
+def test_of_many_values_an_even_sample_is_looked_at(rng):
+    X = rng.standard_normal((SAMPLE // 10, 40))
+    X[::2] *= 3  # every other row: a sample by a fixed stride would see one kind alone
+    for rows in (as_rows(X), as_rows(sp.csr_matrix(X))):
+        found = moments(rows)
+        assert found.n * 40 <= SAMPLE
+        assert found.units().spread == pytest.approx(5 * 40, rel=0.03)
+
+
+def test_columns_with_large_numbers_need_no_room():
+    small, large = [[0, 3, 1, 4, 0, 2], [5, 2**30, 7, 2**30 + 1, 5, 9]]
+    rows = [
+        sp.csr_matrix((np.ones(6), columns, [0, 2, 4, 6]), shape=(3, max(columns) + 1)) for columns in (small, large)
+    ]
+    assert moments(as_rows(rows[0])) == moments(as_rows(rows[1]))
+
+
+@pytest.mark.parametrize("X", [np.zeros((4, 3)), np.ones((4, 3)), np.full((4, 3), 1e-30), np.full((4, 3), 1e12)])
+def test_data_that_are_all_alike_have_units_too(X):
+    y = [0, 1, 0, 1]
+    model = Perceptron(max_iter=3).fit(X, y)
+    assert np.isfinite(model.margin_)
+    assert model.margin_ > 0
+    assert np.isfinite(model.decision_function(X)).all()
+    assert moments(as_rows(X)).spread <= ALIKE * max(1.0, float((X**2).sum()))
+
+
+def test_the_units_are_those_of_what_came_first(rng):
+    X, y = gaussian(rng, 100, 4, 2)
+    first = Perceptron().partial_fit(X[:50], y[:50], classes=[0, 1])
+    margin = first.margin_
+    first.partial_fit(1000 * X[50:], y[50:])
+    assert first.margin_ == margin == Perceptron().fit(X[:50], y[:50]).margin_
+    assert Perceptron().fit_stream([(X[:50], y[:50]), (X[50:], y[50:])]).margin_ == margin
+    one = Perceptron().learn_one({"a": 3.0, "b": 4.0}, "yes").learn_one({"a": 500.0}, "no")
+    assert one.margin_ == MARGIN * 25
+    warm = Perceptron(warm_start=True, max_iter=2).fit(X[:50], y[:50])
+    assert warm.fit(1000 * X, y).margin_ == margin
+
+
+def test_learning_one_by_one_is_learning_in_blocks_that_begin_with_one(rng):
+    X, y = gaussian(rng, 80, 4, 2)
+    one = Perceptron()
+    for x, label in zip(X, y.tolist(), strict=True):
+        one.learn_one(x, label)
+    blocks = Perceptron().partial_fit(X[:1], y[:1]).partial_fit(X[1:], y[1:])
+    np.testing.assert_array_equal(one.coef_, blocks.coef_)
+    np.testing.assert_array_equal(one.intercept_, blocks.intercept_)
+
+
+# ---- 0 and 1 are the lecture's
+
+
+def test_without_margin_and_with_a_feature_1_the_rule_is_the_lectures(rng):
+    X, y = gaussian(rng, 100, 4, 2)
+    sign = np.where(y == 1, 1.0, -1.0)
+    model = Perceptron(combine="last", margin=0, intercept_scaling=1, shuffle=False, max_iter=3, tol=None).fit(X, y)
+    w, b = np.zeros(4), 0.0
+    for _ in range(3):
+        for x, label in zip(X, sign, strict=True):
+            if label * (w @ x + b) <= 0:
+                w, b = w + label * x, b + label
+    np.testing.assert_allclose(model.coef_[0], w, rtol=1e-12)
+    np.testing.assert_allclose(model.intercept_, [b], rtol=1e-12)
+
+
+@pytest.mark.parametrize("scaling", [0.25, 3.0])
+@pytest.mark.parametrize("parameters", [{}, {"step": "pa1"}, {"step": "arow"}, {"multiclass": "ovr"}, {"shrink": 0.01}])
+def test_intercept_scaling_is_the_value_of_a_feature_that_all_examples_have(rng, scaling, parameters):
+    X, y = gaussian(rng, 150, 4, 3)
+    how = {"margin": 1.0, "max_iter": 4, "tol": None, **parameters}
+    model = Perceptron(intercept_scaling=scaling, **how).fit(X, y)
+    wide = Perceptron(fit_intercept=False, **how).fit(np.column_stack([X, np.full(len(X), scaling)]), y)
+    np.testing.assert_allclose(model.coef_, wide.coef_[:, :-1], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.intercept_, scaling * wide.coef_[:, -1], rtol=1e-9, atol=1e-9)
+
+
+def test_costs_are_multiples_of_the_margin_and_take_its_place(rng):
+    X, y = gaussian(rng, 150, 4, 3)
+    even = Perceptron(cost=1.0 - np.eye(3), max_iter=5).fit(X, y)
+    plain = Perceptron(max_iter=5).fit(X, y)
+    np.testing.assert_array_equal(even.coef_, plain.coef_)
+    twice = Perceptron(cost=2 * (1.0 - np.eye(3)), max_iter=5).fit(X, y)
+    given = Perceptron(margin=2 * plain.margin_, max_iter=5).fit(X, y)
+    np.testing.assert_array_equal(twice.coef_, given.coef_)
+
+
+def test_intercept_scaling_cannot_change_under_way(rng):
+    X, y = gaussian(rng, 40, 3, 2)
+    model = Perceptron(intercept_scaling=2).partial_fit(X, y)
+    with pytest.raises(ValueError, match="intercept_scaling was changed"):
+        model.set_params(intercept_scaling=1).partial_fit(X, y)
+
+
+@pytest.mark.parametrize(("name", "value"), [("margin", "big"), ("intercept_scaling", 0), ("intercept_scaling", "1")])
+def test_other_words_are_refused(name, value):
+    with pytest.raises(ValueError, match=rf"{name} must be a number .* 'auto'"):
+        Perceptron(**{name: value}).fit([[0.0], [1.0]], [0, 1])
+
+
+# ---- through other doors
+
+
+def test_a_saved_model_goes_on_in_its_own_units(rng, tmp_path):
+    X, y = gaussian(rng, 100, 4, 3)
+    model = Perceptron().partial_fit(X[:50], y[:50], classes=[0, 1, 2])
+    perceptrons.save(model, tmp_path / "m")
+    loaded = perceptrons.load(tmp_path / "m")
+    assert (loaded.margin_, loaded._learner.weights.one) == (model.margin_, model._learner.weights.one)
+    for one in (model, loaded):
+        one.partial_fit(X[50:], y[50:])
+    np.testing.assert_array_equal(loaded.coef_, model.coef_)
+    np.testing.assert_array_equal(loaded.intercept_, model.intercept_)
+
+
+def test_the_bound_of_the_theory_holds_for_the_defaults(rng):
+    from perceptrons.theory import check_bound
+
+    X, y = gaussian(rng, 60, 3, 2)
+    X[:, 0] += np.where(y == 1, 8.0, -8.0)
+    for parameters in ({}, {"combine": "last"}, {"intercept_scaling": 3.0, "margin": 1.0, "combine": "last"}):
+        found = check_bound(Perceptron(tol=None, **parameters).fit(40 * X, y), 40 * X, y)
+        assert found.holds
+        assert found.updates > 0
