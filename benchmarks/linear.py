@@ -83,7 +83,7 @@ def run(quick: bool) -> None:
 
 
 def ours(X: Any, y: Any, X_test: Any, y_test: Any, epochs: int) -> peers.Result:
-    model = Perceptron(max_iter=epochs, tol=None)
+    model = Perceptron(margin=0, intercept_scaling=1, max_iter=epochs, tol=None)
     start = time.perf_counter()
     model.fit(X, y)
     seconds = time.perf_counter() - start
@@ -114,7 +114,7 @@ def to_accuracy(task: Task, data: tuple[Any, ...], rows: list[dict[str, Any]]) -
     curves = {}
     epochs = PATIENCE if data[1].max() < 100 else 4
     for name, model in (
-        (OURS, Perceptron(max_iter=1, tol=None, warm_start=True)),
+        (OURS, Perceptron(margin=0, intercept_scaling=1, max_iter=1, tol=None, warm_start=True)),
         ("sklearn Perceptron", SklearnPerceptron(max_iter=1, tol=None, warm_start=True)),
         ("sklearn SGDClassifier", SGDClassifier(max_iter=1, tol=None, warm_start=True, random_state=0)),
     ):
@@ -187,10 +187,10 @@ else:
     X = sp.csr_matrix((data, columns, np.arange(0, 60 * n + 1, 60, dtype=np.int32)), shape=(n, 50_000))
     size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
 y = (rng.random(n) < 0.5).astype(np.int8)
-Perceptron(max_iter=1).fit(X[:100], y[:100])
+Perceptron(margin=0, intercept_scaling=1, max_iter=1).fit(X[:100], y[:100])
 before = status('VmRSS')
 open('/proc/self/clear_refs', 'w').write('5')
-Perceptron(max_iter=3, tol=None).fit(X, y)
+Perceptron(margin=0, intercept_scaling=1, max_iter=3, tol=None).fit(X, y)
 print(size, status('VmHWM') - before)
 """
 

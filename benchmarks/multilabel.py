@@ -25,7 +25,8 @@ def contestants() -> dict[str, Any]:
     """All stop when their own default rule says so. C=1 is the default; 0.01 is there for noisy labels."""
     return {
         "ours": Perceptron(),
-        "ours: margin 1": Perceptron(margin=1.0),
+        "ours: margin 0": Perceptron(margin=0.0, intercept_scaling=1.0),
+        "ours: margin 1": Perceptron(margin=1.0, intercept_scaling=1.0),
         "ours: pa1": Perceptron(step="pa1"),
         "ours: pa1, C 0.01": Perceptron(step="pa1", C=0.01),
         "ours: arow": Perceptron(step="arow"),

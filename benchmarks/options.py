@@ -72,7 +72,9 @@ def fitted(split: datasets.Split, judge: Callable[[Perceptron], Any], **paramete
     """What judge says of the fitted model, the mean over the seeds, and the least seconds of a fit."""
     verdicts, seconds = [], []
     for seed in range(SEEDS):
-        model = Perceptron(max_iter=EPOCHS, tol=None, random_state=seed, **parameters)
+        model = Perceptron(
+            **{"margin": None, "intercept_scaling": 1, **parameters}, max_iter=EPOCHS, tol=None, random_state=seed
+        )
         seconds.append(peers.timed(lambda model=model: model.fit(split.X_train, split.y_train))[1])
         verdicts.append(judge(model))
     return np.mean(verdicts, axis=0), min(seconds)
@@ -144,7 +146,9 @@ def shrink(sets: Sets) -> Rows:
     for value, row in zip(values, still, strict=True):
         right = []
         for way in ("average", "last"):
-            progress = progressive(Perceptron(combine=way, shrink=value), zip(X, y.tolist(), strict=True))
+            progress = progressive(
+                Perceptron(margin=0, intercept_scaling=1, combine=way, shrink=value), zip(X, y.tolist(), strict=True)
+            )
             right.append(100 * (1 - progress.error))
         rows.append({"shrink": row.pop(""), "elec2, a stream": tuple(right), **row})
     same = 100 * float(np.mean(y[1:] == y[:-1]))
@@ -186,9 +190,13 @@ def class_weight(sets: Sets) -> Rows:
 def imbalance(sets: Sets) -> Rows:
     """Balanced accuracy where the training rows of the rare class are thinned out, beside others that balance."""
     learners: dict[str, Callable[[int], Any]] = {
-        "None": lambda seed: Perceptron(random_state=seed),
-        '"balanced"': lambda seed: Perceptron(random_state=seed, class_weight="balanced"),
-        '"balanced", step="pa1"': lambda seed: Perceptron(random_state=seed, step="pa1", class_weight="balanced"),
+        "None": lambda seed: Perceptron(margin=0, intercept_scaling=1, random_state=seed),
+        '"balanced"': lambda seed: Perceptron(
+            margin=0, intercept_scaling=1, random_state=seed, class_weight="balanced"
+        ),
+        '"balanced", step="pa1"': lambda seed: Perceptron(
+            margin=None, intercept_scaling=1, random_state=seed, step="pa1", class_weight="balanced"
+        ),
         "sklearn SGD, average, balanced": lambda seed: SGDClassifier(
             average=True, random_state=seed, class_weight="balanced"
         ),

@@ -61,7 +61,7 @@ def run(quick: bool) -> None:
 
 
 def take(X: Any, y: np.ndarray, margin: float, shrink: float) -> Take:
-    model = Perceptron(margin=margin, shrink=shrink, max_iter=EPOCHS, tol=None).fit(X, y)
+    model = Perceptron(margin=margin, intercept_scaling=1, shrink=shrink, max_iter=EPOCHS, tol=None).fit(X, y)
     history = model.history_
     seconds = sum(row["seconds"] for row in history)
     updates = sum(row["updates"] for row in history)

@@ -29,7 +29,7 @@ def run(quick: bool) -> None:
 def measure(name: str, quick: bool) -> dict[str, Any]:
     split = datasets.shuffled(datasets.load(name), QUICK if quick else None)
     X, y = split.X_train, split.y_train
-    estimator = Perceptron(tol=None, max_iter=max(EPOCHS))
+    estimator = Perceptron(margin=0, intercept_scaling=1, tol=None, max_iter=max(EPOCHS))
     settings = usual_grid(estimator, X)
     named = [one | {"max_iter": list(EPOCHS)} for one in settings]
     cv = parts_of(X, y, test=0).cv()

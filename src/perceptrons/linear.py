@@ -15,6 +15,7 @@ from perceptrons.training.learner import Learner, LinearFit
 from perceptrons.training.one_example import ReadyToPredict, learn_any
 from perceptrons.training.parameters import (
     OF_ONE_EXAMPLE,
+    at_first,
     check_choices,
     check_start,
     check_unchanged,
@@ -57,12 +58,13 @@ class Perceptron(Classifier):
         true class leads by less. 0 is Rosenblatt's rule. "auto": 6 times `eta0` times the spread of the examples, the
         mean of their squared distances from their mean, so that the scale of the data does not matter; 1 for the
         steps other than constant. The spread is that of the data of the first `fit`, the first block of a stream, or
-        the first example of `learn_one`. None: 0, for the steps other than constant 1.
+        the first example of `learn_one`. The first epoch, and with it `partial_fit` and `learn_one`, demands a twelfth
+        of it, since a large margin takes several epochs to be learned. None: 0, for the steps other than constant 1.
     cost : matrix, dict of dicts or None, default=None
         What it costs to answer one class (column, inner key) where another is true (row, outer key); added to the
         margin that the true class must keep from it, while learning only. A matrix is in the order of `classes_`. With
         margin="auto" and constant steps it is a multiple of that margin, and takes its place: a cost of 1 for all is
-        that margin.
+        that margin, and 1 is also the cost of pairs that a dict does not name.
     shrink : float, default=0.0
         Multiply the weights by 1 - shrink at every example, in [0, 1): the past fades. Costs next to nothing.
     batch_size : int or "all", default=1
@@ -124,7 +126,8 @@ class Perceptron(Classifier):
     never_updated_ : array of bool of shape (n_features,)
         Features none of whose weights an update has ever changed.
     margin_ : float
-        The margin that learning demands, in units of scores: `margin`, or what "auto" makes of the data.
+        The margin that learning demands, in units of scores: `margin`, or what "auto" makes of the data; of a model
+        that has visited no example twice, that of the first epoch.
     classes_ : array of shape (n_classes,)
     n_features_in_, feature_names_in_ : int, array of str (if X had names)
     n_iter_ : int
@@ -248,7 +251,8 @@ class Perceptron(Classifier):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from a block of examples: one pass in the given order, from where the model is.
 
-        The weights are those that `fit` reaches on the same examples in the same order. Classes never seen before are
+        The weights are those that `fit` reaches on the same examples in the same order, if `margin` and
+        `intercept_scaling` are numbers: "auto" takes the units of the first block. Classes never seen before are
         learned; to get exactly the weights of a `fit` on three or more classes, name them all at the first call.
 
         Parameters
@@ -262,7 +266,7 @@ class Perceptron(Classifier):
         self
         """
         examples, method = self._meet_block(X, y, classes, sample_weight)
-        self._learner.learn_block(examples, method)
+        self._learner.learn_block(examples, method.in_epoch(self._learner.epoch))
         return self
 
     def learn_one(self, x, y):
@@ -301,7 +305,8 @@ class Perceptron(Classifier):
         In the first epoch blocks are learned in the order they come, while the next ones are read; later epochs read
         a compact cache, blocks in random order. With `shuffle` the rows of a block are visited in random order. With
         shuffle=False the weights are those of `fit` on all rows at once, for as many epochs with tol=None, if the
-        first block has all classes or they are named. `early_stopping` holds examples out by a hash of each.
+        first block has all classes or they are named, and `margin` and `intercept_scaling` are numbers.
+        `early_stopping` holds examples out by a hash of each.
 
         Parameters
         ----------
@@ -404,7 +409,8 @@ class Perceptron(Classifier):
     @property
     def margin_(self):
         """The margin that learning demands, in units of scores."""
-        return margin_of(self, self._fitted().spread)
+        learner = self._fitted()
+        return margin_of(self, learner.spread) * (at_first(self) if learner.epoch == 1 else 1.0)
 
     @property
     def never_updated_(self):
@@ -431,10 +437,10 @@ class Perceptron(Classifier):
         Predicted: 'yes', before 'no'.
         <BLANKLINE>
         feature   value  weight  contribution
-        x0            2  +7.583        +15.17
-        x1            1  -1.833        -1.833
-        (bias)                         -3.333
-        together                          +10
+        x0            2  +8.375        +16.75
+        x1            1   -2.75         -2.75
+        (bias)                           -3.5
+        together                        +10.5
         <BLANKLINE>
         Above 0 speaks for 'yes', below 0 for 'no'.
         Scores are not probabilities.

@@ -379,5 +379,5 @@ def test_one_shard_has_the_units_of_a_fit_here(client, data, tmp_path):
     path = tmp_path / "data.csv"
     pd.DataFrame(X, columns=list("abcd")).assign(label=y).to_csv(path, index=False)
     read = fit(Perceptron(max_iter=3), str(path), None, client, shards=1)
-    streamed = Perceptron(max_iter=3).fit_stream(stream(str(path)))
+    streamed = Perceptron(max_iter=3).fit_stream(stream(str(path)), epochs=3)
     assert (read.margin_, read._learner.weights.one) == (streamed.margin_, streamed._learner.weights.one)

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 import perceptrons
 from perceptrons import Perceptron
 from perceptrons.training.inputs import as_rows
-from perceptrons.training.units import ALIKE, BITS, MARGIN, SAMPLE, Moments, moments
+from perceptrons.training.units import ALIKE, BITS, FIRST_MARGIN, MARGIN, SAMPLE, Moments, moments
 from tests.conftest import gaussian
 from tests.support.lecture import rosenblatt
 from tests.support.tiers import slow
@@ -207,12 +207,12 @@ def test_the_units_are_those_of_what_came_first(rng):
     first = Perceptron().partial_fit(X[:50], y[:50], classes=[0, 1])
     margin = first.margin_
     first.partial_fit(1000 * X[50:], y[50:])
-    assert first.margin_ == margin == Perceptron().fit(X[:50], y[:50]).margin_
+    assert first.margin_ == margin == Perceptron(max_iter=1).fit(X[:50], y[:50]).margin_
     assert Perceptron().fit_stream([(X[:50], y[:50]), (X[50:], y[50:])]).margin_ == margin
     one = Perceptron().learn_one({"a": 3.0, "b": 4.0}, "yes").learn_one({"a": 500.0}, "no")
-    assert one.margin_ == MARGIN * 25
+    assert one.margin_ == FIRST_MARGIN * 25
     warm = Perceptron(warm_start=True, max_iter=2).fit(X[:50], y[:50])
-    assert warm.fit(1000 * X, y).margin_ == margin
+    assert warm.fit(1000 * X, y).margin_ == pytest.approx(margin * MARGIN / FIRST_MARGIN)
 
 
 def test_learning_one_by_one_is_learning_in_blocks_that_begin_with_one(rng):
@@ -257,9 +257,62 @@ def test_costs_are_multiples_of_the_margin_and_take_its_place(rng):
     even = Perceptron(cost=1.0 - np.eye(3), max_iter=5).fit(X, y)
     plain = Perceptron(max_iter=5).fit(X, y)
     np.testing.assert_array_equal(even.coef_, plain.coef_)
-    twice = Perceptron(cost=2 * (1.0 - np.eye(3)), max_iter=5).fit(X, y)
-    given = Perceptron(margin=2 * plain.margin_, max_iter=5).fit(X, y)
+    plain = Perceptron(max_iter=1).fit(X, y)
+    twice = Perceptron(cost=2 * (1.0 - np.eye(3)), max_iter=1).fit(X, y)
+    given = Perceptron(margin=2 * plain.margin_, max_iter=1).fit(X, y)
     np.testing.assert_array_equal(twice.coef_, given.coef_)
+
+
+def reference(X, y, epochs, spread, constant):
+    """The binary rule with the margins of "auto", example by example: the average of the weights after each."""
+    w, total, seen = np.zeros(X.shape[1] + 1), np.zeros(X.shape[1] + 1), 0
+    Z, sign = np.column_stack([X, np.full(len(X), constant)]), np.where(y == 1, 1.0, -1.0)
+    for epoch in range(epochs):
+        margin = (FIRST_MARGIN if epoch == 0 else MARGIN) * spread
+        for z, label in zip(Z, sign, strict=True):
+            w = w + label * z if label * (w @ z) <= margin else w
+            total, seen = total + w, seen + 1
+    return total / seen
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 4])
+@pytest.mark.parametrize("how", ["fit", "stream", "warm"])
+def test_the_first_epoch_demands_a_part_of_the_margin(rng, epochs, how):
+    X, y = gaussian(rng, 90, 4, 2)
+    model = Perceptron(shuffle=False, max_iter=epochs, tol=None, warm_start=how == "warm")
+    if how == "fit":
+        model.fit(X, y)
+    elif how == "stream":
+        model.fit_stream([(X, y)], epochs=epochs)
+    else:
+        model.set_params(max_iter=1)
+        for _ in range(epochs):
+            model.fit(X, y)
+    mean = reference(X, y, epochs, *moments(as_rows(X)).units())
+    np.testing.assert_allclose(np.append(model.coef_[0], model.intercept_ / np.sqrt(model._learner.weights.one)), mean)
+    assert model.margin_ == pytest.approx(
+        (FIRST_MARGIN if epochs == 1 else MARGIN) * moments(as_rows(X)).units().spread
+    )
+
+
+def test_after_several_epochs_blocks_and_single_examples_have_the_whole_margin(rng):
+    X, y = gaussian(rng, 90, 4, 2)
+    one = Perceptron(max_iter=3).fit(X, y)
+    block, plain = (Perceptron(max_iter=3).fit(X, y) for _ in range(2))
+    one.learn_one(X[0], int(y[0])).learn_one(X[1], int(y[1]))
+    block.partial_fit(X[:2], y[:2])
+    plain.set_params(margin=plain.margin_).partial_fit(X[:2], y[:2])
+    for model in (block, plain):
+        np.testing.assert_array_equal(model.coef_, one.coef_)
+
+
+def test_a_first_epoch_without_updates_is_no_convergence_while_the_next_demands_more():
+    X, y = np.array([[1.0], [-1.0]]), [1, 0]
+    model = Perceptron(combine="last", max_iter=1).fit(X, y, coef_init=[[1.0]], intercept_init=[0.0])
+    assert (model.n_updates_, model.stop_reason_) == (0, "max_iter")
+    model = Perceptron(combine="last").fit(X, y, coef_init=[[1.0]], intercept_init=[0.0])
+    assert model.stop_reason_ == "converged"
+    assert model.n_updates_ > 0
 
 
 def test_intercept_scaling_cannot_change_under_way(rng):
@@ -299,3 +352,13 @@ def test_the_bound_of_the_theory_holds_for_the_defaults(rng):
         found = check_bound(Perceptron(tol=None, **parameters).fit(40 * X, y), 40 * X, y)
         assert found.holds
         assert found.updates > 0
+
+
+def test_pairs_that_a_dict_of_costs_does_not_name_keep_the_margin(rng):
+    X, y = gaussian(rng, 150, 4, 3)
+    some = Perceptron(cost={0: {1: 5.0}}, max_iter=5).fit(X, y)
+    every = Perceptron(cost=np.array([[0, 5, 1], [1, 0, 1], [1, 1, 0]]), max_iter=5).fit(X, y)
+    np.testing.assert_array_equal(some.coef_, every.coef_)
+    some = Perceptron(cost={0: {1: 5.0}}, margin=2.0, max_iter=5).fit(X, y)
+    every = Perceptron(cost=np.array([[0, 5, 0], [0, 0, 0], [0, 0, 0]]), margin=2.0, max_iter=5).fit(X, y)
+    np.testing.assert_array_equal(some.coef_, every.coef_)

@@ -153,6 +153,7 @@ class RowsPart:
             yield Counts(self.n, 0, 0, 0.0)
             return
         fit = self.common.fit(weights, self.examples, self.train, self.held_out)
+        fit.begin_epoch(1 if first else 2)
         yield from fit.visit(visiting_order(self.n_train, self.train, self.common.shuffle, rng))
 
     def accuracy(self, weights: AnyWeights) -> tuple[float, float]:
@@ -229,6 +230,7 @@ class FilesPart:
         for fit, _ in self._fits(weights, order):
             n = len(fit.judged_on)
             train = fit.judged_on if fit.held_out is not None and len(fit.held_out) else None
+            fit.begin_epoch(1 if first else 2)
             yield from fit.visit(visiting_order(n, train, shuffle, rng))
 
     def accuracy(self, weights: AnyWeights) -> tuple[float, float]:

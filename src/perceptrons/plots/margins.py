@@ -41,7 +41,7 @@ class MarginsDisplay:
     >>> model = Perceptron(max_iter=1, shuffle=False, combine="last").fit(X, y)
     >>> display = MarginsDisplay.from_estimator(model, X, y).plot()
     >>> display.margins.round(3), display.smallest
-    (array([3.332, 6.663, 1.275]), 2)
+    (array([ 4.989,  4.989, -0.38 ]), 2)
     """
 
     def __init__(self, margins: Any, *, geometric: bool = True):

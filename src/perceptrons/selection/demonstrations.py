@@ -138,7 +138,7 @@ def too_correct(random_state: int = 0) -> Demonstration:
     after = np.vstack([X, more]), np.concatenate([y, np.ones(FAR, y.dtype)])
     learners = {
         "least squares on ±1": LeastSquares(),
-        "averaged perceptron": Perceptron(),
+        "averaged perceptron": Perceptron(margin=0, intercept_scaling=1),  # the lecture's
         "logistic regression": LogisticRegression(),
         "linear SVM": LinearSVC(random_state=0),
     }
@@ -192,7 +192,7 @@ def copied_features(copies: int = 20, random_state: int = 0) -> Demonstration:
     learned, test = _clouds(rng, LEARNED, *TELLING), _clouds(rng, TESTED, *TELLING)
     learners = {
         "Gaussian naive Bayes": GaussianNB(),
-        "averaged perceptron": Perceptron(),
+        "averaged perceptron": Perceptron(margin=0, intercept_scaling=1),  # the lecture's
         "logistic regression": LogisticRegression(),
         "least squares on ±1": LeastSquares(),
     }

@@ -171,6 +171,7 @@ class StreamFit(LinearTrainee):
         kind = "checked" if block.checked else "new"
         examples, method = self.model._meet_block(X, block.target, self.classes, block.weight, kind)
         learner, self.within = self.learner, True
+        method = method.in_epoch(learner.epochs + 1)
         rows = self._rows_to_learn(block, len(examples.y))
         order = shuffled(len(rows), learner.rng) if self.model.shuffle else np.arange(len(rows))
         order = order if len(rows) == len(examples.y) else rows[order]

@@ -34,6 +34,9 @@ class Trainee(ABC):
 
     learner: Any  # what learning changes
 
+    def begin_epoch(self, epoch: int) -> None:  # noqa: B027 (most learn in all epochs alike)
+        """Be ready for this epoch, counted from 1 since the start of the model."""
+
     @abstractmethod
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         """Learn from the examples in this order; between two pieces of it everything is in order."""
@@ -139,6 +142,7 @@ def run_epochs(
             order = visiting_order(n, train, plan.shuffle, rng)
             if not outcome.history or outcome.history[-1] is not row:
                 outcome.history.append(row)
+            trainee.begin_epoch(epoch)
             out_of_time = not _visit(trainee, order, row, (began, epoch_began), plan.max_seconds, hold, progress)
             trainee.end_epoch()
             if held_out:

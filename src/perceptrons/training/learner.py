@@ -119,6 +119,11 @@ class Learner:
         self.changed()
 
     @property
+    def epoch(self) -> int:
+        """The epoch that blocks belong to: the first, until examples were visited again."""
+        return max(1, self.epochs)
+
+    @property
     def decisions(self) -> int:
         """How many answers there are to an example: one, or one for every binary problem that it is in."""
         return (self.weights.n_rows if self.scheme != "ovo" else len(self.classes) - 1) if self.has_problems else 1
@@ -343,6 +348,7 @@ class LinearFit(LinearTrainee):
         held_out: np.ndarray | None,
     ):
         self.learner, self.examples, self.method, self.combine = learner, examples, method, combine
+        self.now = method  # as it is in this epoch
         self.held_out = held_out
         self.judged_on = np.arange(len(examples.y)) if train is None else train
         self.taken = np.full(len(examples.y) if learner.votes else 0, -1)  # for voting: which support example a row is
@@ -351,8 +357,11 @@ class LinearFit(LinearTrainee):
         self.piece = piece_size(examples, learner.weights, PIECE, method.batch)
         self.average: SettlingAverage | None = None
 
+    def begin_epoch(self, epoch: int) -> None:
+        self.now = self.method.in_epoch(epoch)
+
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
-        weights, votes, method = self.learner.weights, self.learner.votes, self.method
+        weights, votes, method = self.learner.weights, self.learner.votes, self.now
         for part in pieces(order, self.piece):
             counts = learn(
                 weights, self.examples, part, method, judged_on=self.judged_on, votes=votes, taken=self.taken

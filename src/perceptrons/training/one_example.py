@@ -62,6 +62,7 @@ class Ready:
         learner = estimator._learner
         self.choices, self.cost = OF_ONE_EXAMPLE(estimator), estimator.cost
         self.columns, self.classes = getattr(estimator, "_columns", None), learner.classes
+        self.epoch = learner.epoch
         self._dtype, self._pack_values = learner.dtype, PACK_VALUES[learner.dtype]
         self._limit = largest(learner.dtype, estimator._growth())
 
@@ -74,6 +75,7 @@ class Ready:
             OF_ONE_EXAMPLE(estimator) == self.choices
             and estimator.cost is self.cost
             and learner.classes is self.classes
+            and learner.epoch == self.epoch
             and getattr(estimator, "_columns", None) is self.columns
         )
 
@@ -220,8 +222,10 @@ def learn_any(estimator: Any, x: Any, y: Any) -> None:
             estimator._begin(target, rows, n_features, estimator._units(rows))
             estimator.n_features_in_ = estimator._learner.weights.n_features
         estimator._name_features(x, new)
-    learner, method = estimator._learner, estimator._method_for(target.classes)
+    learner = estimator._learner
+    method = estimator._method_for(target.classes).in_epoch(learner.epoch)
     learner.meet_classes(target.classes)
     learner.learn_block(learner.examples(estimator._once(rows), target, weight, by_label), method)
     if learner.ready_to_learn is None or not learner.ready_to_learn.fits(estimator, learner):
-        learner.ready_to_learn = ReadyToLearn(estimator, estimator._method_for(learner.classes))
+        method = estimator._method_for(learner.classes).in_epoch(learner.epoch)
+        learner.ready_to_learn = ReadyToLearn(estimator, method)

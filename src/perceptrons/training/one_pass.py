@@ -99,7 +99,8 @@ def at_rest(row: dict[str, Any], method: Method, contradicted: Callable[[], bool
     wrongly then, the rule never mends. contradicted: is there such an example?
     """
     fades = method.shrink > 0 and method.demanding  # shrunk weights lose what margin they have
-    if row["mistakes"] or row["updates"] or fades:
+    asks_more = method.in_epoch(row["epoch"]) is not method  # the next epoch does
+    if row["mistakes"] or row["updates"] or fades or asks_more:
         return ""
     return "stuck" if method.zero_score == "correct" and contradicted() else "converged"
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from perceptrons.training.labels import Target
 from perceptrons.training.rule import LARGEST_DEMAND, Method, cost_matrix
-from perceptrons.training.units import MARGIN
+from perceptrons.training.units import FIRST_MARGIN, MARGIN
 
 
 @dataclass(frozen=True)
@@ -239,8 +239,18 @@ def scaling_of(estimator: Any) -> float | None:
     return None if estimator.intercept_scaling == "auto" else float(estimator.intercept_scaling)
 
 
+def by_units(estimator: Any) -> bool:
+    """Is the margin in the units of the data?"""
+    return bool(estimator.margin == "auto" and estimator.step == "constant")
+
+
+def at_first(estimator: Any) -> float:
+    """How much of the margin the first epoch demands."""
+    return FIRST_MARGIN / MARGIN if by_units(estimator) else 1.0
+
+
 def margin_of(estimator: Any, spread: float) -> float:
-    """The margin in units of scores, for examples of this spread.
+    """The margin in units of scores, for examples of this spread; from the second epoch on.
 
     Steps other than the constant one follow from the loss, and a margin of 1 is their unit.
     """
@@ -248,7 +258,7 @@ def margin_of(estimator: Any, spread: float) -> float:
         return float(estimator.margin)
     if estimator.step != "constant":
         return 1.0
-    return MARGIN * float(estimator.eta0) * spread if estimator.margin == "auto" else 0.0
+    return MARGIN * float(estimator.eta0) * spread if by_units(estimator) else 0.0
 
 
 def method_of(estimator: Any, learner: Any, classes: np.ndarray, stream: bool) -> Method:
@@ -256,8 +266,9 @@ def method_of(estimator: Any, learner: Any, classes: np.ndarray, stream: bool) -
 
     With margin="auto" and constant steps, costs are multiples of the margin and take its place.
     """
-    e, margin, cost = estimator, margin_of(estimator, learner.spread), cost_matrix(estimator.cost, classes, stream)
-    if e.cost is not None and e.margin == "auto" and e.step == "constant":
+    e, margin, relative = estimator, margin_of(estimator, learner.spread), by_units(estimator)
+    cost = cost_matrix(e.cost, classes, stream, unnamed=float(relative))
+    if e.cost is not None and relative:
         cost, margin = margin * cost, 0.0
     return Method(
         zero_score=e.zero_score,
@@ -267,5 +278,6 @@ def method_of(estimator: Any, learner: Any, classes: np.ndarray, stream: bool) -
         margin=margin,
         cost=cost,
         shrink=float(e.shrink),
+        at_first=at_first(e),
         batch=0 if isinstance(e.batch_size, str) else min(int(e.batch_size), 2**62),
     )

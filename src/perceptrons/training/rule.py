@@ -1,7 +1,7 @@
 """The estimator's parameters of the learning rule, checked and turned into what the passes take."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,8 @@ class Method:
     cost: np.ndarray = field(default_factory=lambda: NO_COST)  # (classes, classes); (0, 0): none
     shrink: float = 0.0
     batch: int = 1  # visits; 0: all
-    _rules: dict[Any, Rule] = field(default_factory=dict)
+    at_first: float = 1.0  # of margin and cost: what the first epoch demands of them
+    _rules: dict[Any, Any] = field(default_factory=dict)
 
     def rule(self, dtype: np.dtype) -> Rule:
         """The same for the passes, which learn weights of this dtype; made once."""
@@ -49,16 +50,25 @@ class Method:
         anchor = keep / self.shrink if self.shrink >= FAST else 0.0
         return Rule(kind, self.eta, cap, slack, zero, self.margin, keep, anchor, floor, bound)
 
+    def in_epoch(self, epoch: int) -> "Method":
+        """How to learn in this epoch, counted from 1."""
+        if epoch > 1 or self.at_first == 1:
+            return self
+        if "first" not in self._rules:
+            margin, cost = self.at_first * self.margin, self.at_first * self.cost
+            self._rules["first"] = replace(self, margin=margin, cost=cost, at_first=1.0, _rules={})
+        return self._rules["first"]
+
     @property
     def demanding(self) -> bool:
         """Does it ask for more than the right answer?"""
         return self.margin > 0 or bool(self.cost.any())
 
 
-def cost_matrix(cost: Any, classes: np.ndarray, stream: bool) -> np.ndarray:
+def cost_matrix(cost: Any, classes: np.ndarray, stream: bool, unnamed: float = 0.0) -> np.ndarray:
     """The cost of every answer (second index) for every true class, in the order of the classes; (0, 0) if none.
 
-    In a stream, a dict may name classes that come later.
+    In a stream, a dict may name classes that come later. unnamed: the cost of pairs that a dict does not name.
     """
     if cost is None:
         return NO_COST
@@ -68,7 +78,7 @@ def cost_matrix(cost: Any, classes: np.ndarray, stream: bool) -> np.ndarray:
     if not isinstance(cost, Mapping):
         matrix = _numbers(cost, len(labels))
     else:
-        matrix = np.zeros((len(labels), len(labels)))
+        matrix = unnamed * (1.0 - np.eye(len(labels)))
         number = {label: place for place, label in enumerate(labels)}
         for true, row in cost.items():
             if not isinstance(row, Mapping):
