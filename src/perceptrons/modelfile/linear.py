@@ -22,6 +22,7 @@ from perceptrons.modelfile.contents import (
     timeless,
 )
 from perceptrons.passes.average import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN, smallest_scale
+from perceptrons.training.inputs import Growth, largest
 from perceptrons.training.labels import FORMS
 from perceptrons.training.learner import Learner
 from perceptrons.training.memory import check_claim
@@ -33,7 +34,6 @@ from perceptrons.training.weights import MATRICES, VECTORS, Weights
 
 ESTIMATOR = Perceptron
 LARGEST_WIDTH = 2**31  # columns
-LARGEST_SQUARE = 1e300  # of values: what is larger was refused by fit
 
 
 def check_goes_on(model: Perceptron) -> None:
@@ -100,7 +100,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     )
     learner.updates = int(header["updates"])
     learner.spread = float(header.get("spread", 1.0))
-    demand(0 < learner.spread <= LARGEST_SQUARE, "a spread above 0")
+    demand(0 < learner.spread < np.inf, "a spread above 0")
     resume(model, learner, header)
     read_columns(model, header, arrays)
     return model
@@ -156,7 +156,7 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
     parts = {"pocket": "tally" in arrays, "start": "start_w" in arrays, "sigma": "sigma_w" in arrays}
     demand(parts["sigma"] == (header["parameters"]["step"] == "arow"), "variances for step='arow', and only then")
     one = float(header["intercept"])
-    demand(0 <= one <= LARGEST_SQUARE, "the square of a constant feature")
+    demand(0 <= one <= largest(w.dtype, Growth()) ** 2, "the square of a constant feature")
     weights = Weights(w, b, one=one, **parts)
     duels = header["scheme"] == "ovo" and n_classes > 2
     clocks = len(arrays["clock"]) if header["scheme"] == "labels" else rows if duels else 1

@@ -23,7 +23,7 @@ class Words:
         return isinstance(value, str) and value in self.words
 
     def __str__(self) -> str:
-        return "one of " + ", ".join(repr(word) for word in self.words)
+        return "one of " * (len(self.words) > 1) + ", ".join(repr(word) for word in self.words)
 
 
 @dataclass(frozen=True)
