@@ -303,7 +303,7 @@ def test_missing_texts_of_arrow_are_refused_and_the_row_named():
         ({"chars": "ab"}, "chars must be"),
         ({"words": None}, "leaves nothing of a text"),
         ({"values": "tf"}, "values must be one of 'log', 'count', 'binary'"),
-        ({"norm": "l1"}, "norm must be one of 'l2' or None"),
+        ({"norm": "l1"}, "norm must be 'l2' or None"),
         ({"lowercase": "yes"}, "lowercase must be True or False"),
         ({"signed": None}, "signed must be"),
         ({"seed": -1}, "seed must be"),
