@@ -15,10 +15,10 @@ from perceptrons.training.learner import Learner, LinearFit
 from perceptrons.training.one_example import ReadyToPredict, learn_any
 from perceptrons.training.parameters import (
     OF_ONE_EXAMPLE,
-    at_first,
     check_choices,
     check_start,
     check_unchanged,
+    growth_of,
     margin_of,
     method_of,
     scaling_of,
@@ -55,11 +55,12 @@ class Perceptron(Classifier):
         Aggressiveness of "pa1", "pa2" and "arow": the smaller, the more careful.
     margin : float, "auto" or None, default="auto"
         Learn also from right answers that are too close: with two classes if y * score <= margin, with more if the
-        true class leads by less. 0 is Rosenblatt's rule. "auto": 6 times `eta0` times the spread of the examples, the
-        mean of their squared distances from their mean, so that the scale of the data does not matter; 1 for the
-        steps other than constant. The spread is that of the data of the first `fit`, the first block of a stream, or
-        the first example of `learn_one`. The first epoch, and with it `partial_fit` and `learn_one`, demands a twelfth
-        of it, since a large margin takes several epochs to be learned. None: 0, for the steps other than constant 1.
+        true class leads by less. 0 is Rosenblatt's rule. "auto": `eta0` times half the spread of the examples in the
+        first epoch, as much more in every further one, and at most 6 spreads; 1 for the steps other than constant. The
+        spread is the mean of the squared distances of the examples from their mean, so that the scale of the data does
+        not matter: those of the first `fit`, the first block of a stream, or the first example of `learn_one`.
+        `partial_fit` and `learn_one` count as the epoch that the last `fit` ended with, at least the first. None: 0,
+        for the steps other than constant 1.
     cost : matrix, dict of dicts or None, default=None
         What it costs to answer one class (column, inner key) where another is true (row, outer key); added to the
         margin that the true class must keep from it, while learning only. A matrix is in the order of `classes_`. With
@@ -126,8 +127,8 @@ class Perceptron(Classifier):
     never_updated_ : array of bool of shape (n_features,)
         Features none of whose weights an update has ever changed.
     margin_ : float
-        The margin that learning demands, in units of scores: `margin`, or what "auto" makes of the data; of a model
-        that has visited no example twice, that of the first epoch.
+        The margin that learning demands now, in units of scores: `margin`, or what "auto" makes of the data by the
+        number of epochs so far.
     classes_ : array of shape (n_classes,)
     n_features_in_, feature_names_in_ : int, array of str (if X had names)
     n_iter_ : int
@@ -410,7 +411,7 @@ class Perceptron(Classifier):
     def margin_(self):
         """The margin that learning demands, in units of scores."""
         learner = self._fitted()
-        return margin_of(self, learner.spread) * (at_first(self) if learner.epoch == 1 else 1.0)
+        return min(1.0, growth_of(self) * learner.epoch) * margin_of(self, learner.spread)
 
     @property
     def never_updated_(self):
@@ -437,10 +438,10 @@ class Perceptron(Classifier):
         Predicted: 'yes', before 'no'.
         <BLANKLINE>
         feature   value  weight  contribution
-        x0            2  +8.375        +16.75
-        x1            1   -2.75         -2.75
-        (bias)                           -3.5
-        together                        +10.5
+        x0            2  +7.333        +14.67
+        x1            1  -2.083        -2.083
+        (bias)                         -4.333
+        together                        +8.25
         <BLANKLINE>
         Above 0 speaks for 'yes', below 0 for 'no'.
         Scores are not probabilities.

@@ -13,6 +13,7 @@ from perceptrons.distributed.clients import TRIES, gathering, is_near, sent
 from perceptrons.distributed.linear_shards import Begun
 from perceptrons.distributed.mixing import (
     Move,
+    Turn,
     accuracy,
     contradicted,
     finish,
@@ -62,6 +63,9 @@ class MixedFit(Trainee):
 
     # ---- the epoch
 
+    def begin_epoch(self, epoch: int) -> None:
+        self._epoch = epoch
+
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         """One pass over every shard, and the mix. While workers work, counts of nothing: Ctrl-C and clocks go on."""
         self._save_if_due()
@@ -94,30 +98,30 @@ class MixedFit(Trainee):
         start: Any = weights if self.alone else start_of(weights)
         size = sum(part.nbytes for part in view(weights)[1:5]) if self.alone else start.nbytes
         start = sent(self.data.workers, start, size, len(self.data))
-        first, uniform = not self._epochs_before, self.mixing == "uniform"
+        turn, uniform = Turn(self._epoch, not self._epochs_before), self.mixing == "uniform"
         if all(len(parts) == 1 for parts in self.data.parts):
             n, parts = len(self.data), [parts[0] for parts in self.data.parts]
-            several = [start] * n, self.orders, parts, [first] * n, [uniform] * n
+            several = [start] * n, self.orders, parts, [turn] * n, [uniform] * n
             passes = self.client.map(whole_pass, *several, pure=False)  # one message for all
         else:
-            passes = [self._pass(start, number, first, uniform) for number in range(len(self.data))]
+            passes = [self._pass(start, number, turn, uniform) for number in range(len(self.data))]
         self.passes = passes
         while len(passes) > FAN:
             groups = [passes[i : i + FAN] for i in range(0, len(passes), FAN)]
             passes = self.client.map(total, groups, pure=False)
         self._futures = passes
 
-    def _pass(self, start: Any, number: int, first: bool, uniform: bool) -> Any:
+    def _pass(self, start: Any, number: int, turn: Turn, uniform: bool) -> Any:
         """The pass over a shard: a task for every block of it, each going on where the last one ended."""
         parts, orders, submit = self.data.parts[number], self.orders[number], self.client.submit
         places = np.arange(len(parts))
-        if self.begun.common.shuffle and not first and len(parts) > 1:
+        if self.begun.common.shuffle and not turn.first and len(parts) > 1:
             rng = np.random.default_rng()
             rng.bit_generator.state = orders
             places, orders = rng.permutation(len(parts)), rng.bit_generator.state
-        running = submit(first_block, start, orders, parts[places[0]], first, pure=False)
+        running = submit(first_block, start, orders, parts[places[0]], turn, pure=False)
         for place in places[1:].tolist():
-            running = submit(next_block, running, parts[place], first, pure=False)
+            running = submit(next_block, running, parts[place], turn, pure=False)
         return running if self.alone else submit(finish, running, start, uniform, pure=False)
 
     def _take(self, results: list[Any]) -> tuple[Any, ...]:

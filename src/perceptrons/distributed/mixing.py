@@ -285,14 +285,21 @@ def begin(start: Start | AnyWeights, orders: dict[str, Any]) -> Running:
     return Running(weights, Report(0, 0, 0, 0.0, 0.0, orders))
 
 
-def visit(running: Running, part: Any, first: bool) -> Running:
-    """The pass goes on over one more block. first: is it the first epoch?  Changes running, which must be one's own."""
+class Turn(NamedTuple):
+    """Which pass over the data it is."""
+
+    epoch: int  # of the model, from 1
+    first: bool  # of this run?
+
+
+def visit(running: Running, part: Any, turn: Turn) -> Running:
+    """The pass goes on over one more block.  Changes running, which must be one's own."""
     began = time.perf_counter()
     weights, report = running
     rng = np.random.default_rng()
     rng.bit_generator.state = report.orders
     examples, mistakes, updates, loss, seconds, _ = report
-    for counts in part.visits(weights, rng, first):
+    for counts in part.visits(weights, rng, turn):
         examples += counts.examples
         mistakes += counts.mistakes
         updates += counts.updates
@@ -301,12 +308,12 @@ def visit(running: Running, part: Any, first: bool) -> Running:
     return Running(weights, Report(examples, mistakes, updates, loss, seconds, rng.bit_generator.state))
 
 
-def first_block(start: Start | AnyWeights, orders: dict[str, Any], part: Any, first: bool) -> Running:
-    return visit(begin(start, orders), part, first)
+def first_block(start: Start | AnyWeights, orders: dict[str, Any], part: Any, turn: Turn) -> Running:
+    return visit(begin(start, orders), part, turn)
 
 
-def next_block(running: Running, part: Any, first: bool) -> Running:
-    return visit(copy.deepcopy(running), part, first)
+def next_block(running: Running, part: Any, turn: Turn) -> Running:
+    return visit(copy.deepcopy(running), part, turn)
 
 
 def finish(running: Running, start: Start, uniform: bool) -> Move:
@@ -314,9 +321,9 @@ def finish(running: Running, start: Start, uniform: bool) -> Move:
     return move_of(start, running.weights, running.report, uniform)
 
 
-def whole_pass(start: Start | AnyWeights, orders: dict[str, Any], part: Any, first: bool, uniform: bool) -> Any:
+def whole_pass(start: Start | AnyWeights, orders: dict[str, Any], part: Any, turn: Turn, uniform: bool) -> Any:
     """The pass over a shard of one block: a Move; of a lone shard, a Running with all that the weights are."""
-    running = first_block(start, orders, part, first)
+    running = first_block(start, orders, part, turn)
     return finish(running, start, uniform) if isinstance(start, Start) else running
 
 

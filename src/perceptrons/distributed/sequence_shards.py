@@ -9,7 +9,7 @@ import numpy as np
 
 from perceptrons.distributed.clients import Workers, gathered, scattered
 from perceptrons.distributed.linear_shards import Begun
-from perceptrons.distributed.mixing import AnyWeights
+from perceptrons.distributed.mixing import AnyWeights, Turn
 from perceptrons.distributed.shards import (
     Shards,
     are_files,
@@ -118,7 +118,7 @@ class ChainPart:
     def n_train(self) -> int:
         return self.n if self.train is None else len(self.train)
 
-    def visits(self, weights: AnyWeights, rng: np.random.Generator, first: bool) -> Iterator[Counts]:
+    def visits(self, weights: AnyWeights, rng: np.random.Generator, turn: Turn) -> Iterator[Counts]:
         """Learn from the sequences once, in a fresh order.  Changes weights."""
         order = visiting_order(self.n_train, self.train, self.common.shuffle, rng)
         yield from self._fit(weights).visit(order)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from perceptrons.data import stream
 from perceptrons.data.source import Share
-from perceptrons.distributed.mixing import AnyWeights
+from perceptrons.distributed.mixing import AnyWeights, Turn
 from perceptrons.linear import Perceptron
 from perceptrons.streaming.blocks import blocks_of
 from perceptrons.streaming.cache import ArrayFile, Cache
@@ -147,13 +147,13 @@ class RowsPart:
     def n_train(self) -> int:
         return self.n if not self.counts or self.train is None else len(self.train)
 
-    def visits(self, weights: AnyWeights, rng: np.random.Generator, first: bool) -> Iterator[Counts]:
-        """Learn from the block once, in a fresh order. first: is it the first epoch?  Changes weights."""
+    def visits(self, weights: AnyWeights, rng: np.random.Generator, turn: Turn) -> Iterator[Counts]:
+        """Learn from the block once, in a fresh order.  Changes weights."""
         if not self.counts:
             yield Counts(self.n, 0, 0, 0.0)
             return
         fit = self.common.fit(weights, self.examples, self.train, self.held_out)
-        fit.begin_epoch(1 if first else 2)
+        fit.begin_epoch(turn.epoch)
         yield from fit.visit(visiting_order(self.n_train, self.train, self.common.shuffle, rng))
 
     def accuracy(self, weights: AnyWeights) -> tuple[float, float]:
@@ -222,15 +222,15 @@ class FilesPart:
         splits = [(self.common.split(*block, (self.shard, number)), len(block[0].y)) for number, block in blocks]
         return sum(n if train is None else len(train) for (train, _), n in splits)
 
-    def visits(self, weights: AnyWeights, rng: np.random.Generator, first: bool) -> Iterator[Counts]:
+    def visits(self, weights: AnyWeights, rng: np.random.Generator, turn: Turn) -> Iterator[Counts]:
         """Learn from all blocks once, as `fit_stream` does: in their order at first, then in a random one."""
         assert self.common is not None
         n, shuffle = self._open().n_blocks, self.common.shuffle
-        order = np.arange(n) if first or not shuffle else rng.permutation(n)
+        order = np.arange(n) if turn.first or not shuffle else rng.permutation(n)
         for fit, _ in self._fits(weights, order):
             n = len(fit.judged_on)
             train = fit.judged_on if fit.held_out is not None and len(fit.held_out) else None
-            fit.begin_epoch(1 if first else 2)
+            fit.begin_epoch(turn.epoch)
             yield from fit.visit(visiting_order(n, train, shuffle, rng))
 
     def accuracy(self, weights: AnyWeights) -> tuple[float, float]:

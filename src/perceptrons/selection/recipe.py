@@ -217,7 +217,7 @@ def recipe(
     >>> found = recipe(make_pipeline(StandardScaler(), Perceptron()), X, y, {"perceptron__step": ["constant", "pa1"]})
     >>> print(found.explain())
     Split of every class alike, seed 0: 341 to learn from, 114 for development, 114 to test on.
-    2 settings tried. Best on development data: step=constant, 2 epochs, accuracy 1.0000.
+    2 settings tried. Best on development data: step=constant, 4 epochs, accuracy 1.0000.
     The model learned from train and development examples.
     Test accuracy 0.9825 (95% interval 0.9383 to 0.9952, Wilson).
     """

@@ -120,7 +120,7 @@ class Learner:
 
     @property
     def epoch(self) -> int:
-        """The epoch that blocks belong to: the first, until examples were visited again."""
+        """The epoch that blocks count as: that which the last fit ended with, at least the first."""
         return max(1, self.epochs)
 
     @property

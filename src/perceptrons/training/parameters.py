@@ -244,13 +244,13 @@ def by_units(estimator: Any) -> bool:
     return bool(estimator.margin == "auto" and estimator.step == "constant")
 
 
-def at_first(estimator: Any) -> float:
-    """How much of the margin the first epoch demands."""
+def growth_of(estimator: Any) -> float:
+    """The part of the margin that every epoch demands more, until it is all."""
     return FIRST_MARGIN / MARGIN if by_units(estimator) else 1.0
 
 
 def margin_of(estimator: Any, spread: float) -> float:
-    """The margin in units of scores, for examples of this spread; from the second epoch on.
+    """The margin in units of scores, for examples of this spread, when it is fully grown.
 
     Steps other than the constant one follow from the loss, and a margin of 1 is their unit.
     """
@@ -278,6 +278,6 @@ def method_of(estimator: Any, learner: Any, classes: np.ndarray, stream: bool) -
         margin=margin,
         cost=cost,
         shrink=float(e.shrink),
-        at_first=at_first(e),
+        growth=growth_of(e),
         batch=0 if isinstance(e.batch_size, str) else min(int(e.batch_size), 2**62),
     )

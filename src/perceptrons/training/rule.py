@@ -31,7 +31,7 @@ class Method:
     cost: np.ndarray = field(default_factory=lambda: NO_COST)  # (classes, classes); (0, 0): none
     shrink: float = 0.0
     batch: int = 1  # visits; 0: all
-    at_first: float = 1.0  # of margin and cost: what the first epoch demands of them
+    growth: float = 1.0  # of margin and cost: the part that every epoch demands more of them, until it is all
     _rules: dict[Any, Any] = field(default_factory=dict)
 
     def rule(self, dtype: np.dtype) -> Rule:
@@ -52,12 +52,12 @@ class Method:
 
     def in_epoch(self, epoch: int) -> "Method":
         """How to learn in this epoch, counted from 1."""
-        if epoch > 1 or self.at_first == 1:
+        part = self.growth * epoch
+        if part >= 1:
             return self
-        if "first" not in self._rules:
-            margin, cost = self.at_first * self.margin, self.at_first * self.cost
-            self._rules["first"] = replace(self, margin=margin, cost=cost, at_first=1.0, _rules={})
-        return self._rules["first"]
+        if epoch not in self._rules:
+            self._rules[epoch] = replace(self, margin=part * self.margin, cost=part * self.cost, growth=1.0, _rules={})
+        return self._rules[epoch]
 
     @property
     def demanding(self) -> bool:

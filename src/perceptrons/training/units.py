@@ -16,8 +16,8 @@ import numpy as np
 from perceptrons.rows import Rows, Sparse
 from perceptrons.training.inputs import once_each
 
-MARGIN = 6.0  # spreads: chosen by cross-validation, `python -m benchmarks margins`
-FIRST_MARGIN = 0.5  # spreads, while examples come for the first time: a large margin takes several epochs to be learned
+FIRST_MARGIN = 0.5  # spreads, and as much more in every epoch: a large margin takes several epochs to be learned
+MARGIN = 6.0  # spreads at most. Both were chosen by cross-validation: `python -m benchmarks margins`
 SAMPLE = 2**17  # values at most that are looked at: a few milliseconds, and more would tell little more
 WIDE = 2**20  # columns from which sums are kept for those alone that are there
 BITS = 8  # that are kept: sums over dense, sparse or divided data round differently, and must give one number
