@@ -15,14 +15,15 @@ from perceptrons.training.learner import Learner, LinearFit
 from perceptrons.training.one_example import ReadyToPredict, learn_any
 from perceptrons.training.parameters import (
     OF_ONE_EXAMPLE,
+    at_first,
     check_choices,
     check_start,
     check_unchanged,
-    growth_of,
     margin_of,
     method_of,
     scaling_of,
 )
+from perceptrons.training.rule import grown
 from perceptrons.training.units import Units, moments
 from perceptrons.training.votes import class_shares
 from perceptrons.training.weights import untouched
@@ -56,7 +57,7 @@ class Perceptron(Classifier):
     margin : float, "auto" or None, default="auto"
         Learn also from right answers that are too close: with two classes if y * score <= margin, with more if the
         true class leads by less. 0 is Rosenblatt's rule. "auto": `eta0` times half the spread of the examples in the
-        first epoch, as much more in every further one, and at most 6 spreads; 1 for the steps other than constant. The
+        first epoch, twice as much in every further one, and at most 6 spreads; 1 for the steps other than constant. The
         spread is the mean of the squared distances of the examples from their mean, so that the scale of the data does
         not matter: those of the first `fit`, the first block of a stream, or the first example of `learn_one`.
         `partial_fit` and `learn_one` count as the epoch that the last `fit` ended with, at least the first. None: 0,
@@ -411,7 +412,7 @@ class Perceptron(Classifier):
     def margin_(self):
         """The margin that learning demands, in units of scores."""
         learner = self._fitted()
-        return min(1.0, growth_of(self) * learner.epoch) * margin_of(self, learner.spread)
+        return grown(at_first(self), learner.epoch) * margin_of(self, learner.spread)
 
     @property
     def never_updated_(self):
@@ -438,10 +439,10 @@ class Perceptron(Classifier):
         Predicted: 'yes', before 'no'.
         <BLANKLINE>
         feature   value  weight  contribution
-        x0            2  +7.333        +14.67
-        x1            1  -2.083        -2.083
-        (bias)                         -4.333
-        together                        +8.25
+        x0            2  +7.444        +14.89
+        x1            1  -2.407        -2.407
+        (bias)                         -3.556
+        together                       +8.926
         <BLANKLINE>
         Above 0 speaks for 'yes', below 0 for 'no'.
         Scores are not probabilities.

@@ -46,7 +46,7 @@ class Checkpoint:
     >>> _ = Perceptron().fit_stream(blocks, epochs=2, checkpoint=Checkpoint(path))
     >>> longer = Perceptron().fit_stream(blocks, epochs=9, checkpoint=Checkpoint(path, resume=True))
     >>> longer.n_iter_, longer.stop_reason_
-    (9, 'max_iter')
+    (8, 'converged')
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float = 60.0, resume: bool = False):

@@ -244,8 +244,8 @@ def by_units(estimator: Any) -> bool:
     return bool(estimator.margin == "auto" and estimator.step == "constant")
 
 
-def growth_of(estimator: Any) -> float:
-    """The part of the margin that every epoch demands more, until it is all."""
+def at_first(estimator: Any) -> float:
+    """The part of the margin that the first epoch demands."""
     return FIRST_MARGIN / MARGIN if by_units(estimator) else 1.0
 
 
@@ -278,6 +278,6 @@ def method_of(estimator: Any, learner: Any, classes: np.ndarray, stream: bool) -
         margin=margin,
         cost=cost,
         shrink=float(e.shrink),
-        growth=growth_of(e),
+        at_first=at_first(e),
         batch=0 if isinstance(e.batch_size, str) else min(int(e.batch_size), 2**62),
     )

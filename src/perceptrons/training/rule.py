@@ -31,7 +31,9 @@ class Method:
     cost: np.ndarray = field(default_factory=lambda: NO_COST)  # (classes, classes); (0, 0): none
     shrink: float = 0.0
     batch: int = 1  # visits; 0: all
-    growth: float = 1.0  # of margin and cost: the part that every epoch demands more of them, until it is all
+    at_first: float = (
+        1.0  # the part of margin and cost that the first epoch demands; each demands twice as much, up to all
+    )
     _rules: dict[Any, Any] = field(default_factory=dict)
 
     def rule(self, dtype: np.dtype) -> Rule:
@@ -52,17 +54,24 @@ class Method:
 
     def in_epoch(self, epoch: int) -> "Method":
         """How to learn in this epoch, counted from 1."""
-        part = self.growth * epoch
-        if part >= 1:
+        part = grown(self.at_first, epoch)
+        if part == 1:
             return self
         if epoch not in self._rules:
-            self._rules[epoch] = replace(self, margin=part * self.margin, cost=part * self.cost, growth=1.0, _rules={})
+            self._rules[epoch] = replace(
+                self, margin=part * self.margin, cost=part * self.cost, at_first=1.0, _rules={}
+            )
         return self._rules[epoch]
 
     @property
     def demanding(self) -> bool:
         """Does it ask for more than the right answer?"""
         return self.margin > 0 or bool(self.cost.any())
+
+
+def grown(at_first: float, epoch: int) -> float:
+    """The part of the margin that an epoch demands, counted from 1: twice as much as the one before, up to all."""
+    return min(1.0, at_first * 2.0 ** min(epoch - 1, 64))
 
 
 def cost_matrix(cost: Any, classes: np.ndarray, stream: bool, unnamed: float = 0.0) -> np.ndarray:

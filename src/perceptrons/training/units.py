@@ -16,7 +16,7 @@ import numpy as np
 from perceptrons.rows import Rows, Sparse
 from perceptrons.training.inputs import once_each
 
-FIRST_MARGIN = 0.5  # spreads, and as much more in every epoch: a large margin takes several epochs to be learned
+FIRST_MARGIN = 0.5  # spreads, and twice as much in every epoch: a large margin takes several epochs to be learned
 MARGIN = 6.0  # spreads at most. Both were chosen by cross-validation: `python -m benchmarks margins`
 SAMPLE = 2**17  # values at most that are looked at: a few milliseconds, and more would tell little more
 WIDE = 2**20  # columns from which sums are kept for those alone that are there
