@@ -3,7 +3,7 @@
 Three folds of the training rows of every set (three times for small ones); no test row is used. Each table counts as it
 is, and those of dense numbers also standardised. The margin is a multiple of the spread of the examples, or of their
 mean square. The constant feature is 1, a typical value, or a typical length of an example. The last column is of one
-pass over the rows. "auto" is the default: a small margin in the first epoch, then a large one, and a typical value.
+pass over the rows. "auto" is the default: a margin that doubles from half a spread to six, and a typical value.
 """
 
 import math

@@ -31,9 +31,7 @@ class Method:
     cost: np.ndarray = field(default_factory=lambda: NO_COST)  # (classes, classes); (0, 0): none
     shrink: float = 0.0
     batch: int = 1  # visits; 0: all
-    at_first: float = (
-        1.0  # the part of margin and cost that the first epoch demands; each demands twice as much, up to all
-    )
+    at_first: float = 1.0  # the part of margin and cost that the first epoch demands: see `grown`
     _rules: dict[Any, Any] = field(default_factory=dict)
 
     def rule(self, dtype: np.dtype) -> Rule:
