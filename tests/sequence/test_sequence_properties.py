@@ -10,9 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from perceptrons import Perceptron, SequencePerceptron
+from perceptrons import SequencePerceptron
 from tests.conftest import as_csr, gaussian, whole_numbers
 from tests.reference import sequence as reference
+from tests.support.lecture import rosenblatt
 from tests.support.sequences import (
     LABELS,
     MATRICES,
@@ -122,7 +123,7 @@ def test_a_chain_of_one_token_is_the_perceptron_for_several_classes(more, seed):
     chain = SequencePerceptron(start_stop=False, **keywords).fit(X, y, lengths=np.ones(60, int))
     if "cost" in keywords:
         keywords["cost"] = 1.0 - np.eye(4)
-    linear = Perceptron(fit_intercept=False, **keywords).fit(X, y)
+    linear = rosenblatt(fit_intercept=False, **keywords).fit(X, y)
     assert np.array_equal(chain.coef_last_, linear.coef_last_)
     np.testing.assert_allclose(chain.coef_average_, linear.coef_average_, rtol=1e-13, atol=1e-13)
     assert chain.n_updates_ == linear.n_updates_
@@ -140,7 +141,7 @@ def test_a_passive_aggressive_chain_of_one_token_is_the_perceptron(more, seed):
     chain = SequencePerceptron(start_stop=False, **keywords).fit(X, y, lengths=np.ones(60, int))
     if "cost" in keywords:
         keywords["cost"] = 1.0 - np.eye(3)
-    linear = Perceptron(fit_intercept=False, **keywords).fit(X, y)
+    linear = rosenblatt(fit_intercept=False, **keywords).fit(X, y)
     np.testing.assert_allclose(chain.coef_last_, linear.coef_last_, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(chain.coef_average_, linear.coef_average_, rtol=1e-9, atol=1e-12)
     assert (chain.n_updates_, chain.n_mistakes_) == (linear.n_updates_, linear.n_mistakes_)
@@ -151,7 +152,7 @@ def test_of_two_labels_the_rows_differ_by_twice_the_binary_weights(seed):
     rows, y = whole_numbers(np.random.default_rng(seed), 60, 5, 2)
     X, keywords = as_csr(rows), {"max_iter": 4, "tol": None, "random_state": seed}
     chain = SequencePerceptron(start_stop=False, **keywords).fit(X, y, lengths=[1] * 60)
-    binary = Perceptron(fit_intercept=False, zero_score="negative", **keywords).fit(X, y)
+    binary = rosenblatt(fit_intercept=False, zero_score="negative", **keywords).fit(X, y)
     assert chain.coef_last_.shape == (2, 5)
     assert np.array_equal(chain.coef_last_[1] - chain.coef_last_[0], 2 * binary.coef_last_[0])
     np.testing.assert_allclose(chain.coef_average_[1] - chain.coef_average_[0], 2 * binary.coef_average_[0], atol=1e-12)
