@@ -293,7 +293,7 @@ class Turn(NamedTuple):
 
 
 def visit(running: Running, part: Any, turn: Turn) -> Running:
-    """The pass goes on over one more block.  Changes running, which must be one's own."""
+    """Continue the pass over one more block.  Changes running, which must be one's own."""
     began = time.perf_counter()
     weights, report = running
     rng = np.random.default_rng()
