@@ -68,3 +68,10 @@ def test_a_warning_is_one_line_on_stderr_and_none_where_only_errors_are_wanted(c
 def test_a_warning_that_would_be_a_bug_is_not_hidden():
     with pytest.warns(RuntimeWarning, match="overflow"), saying_warnings(quiet=True):
         warnings.warn("overflow", RuntimeWarning, stacklevel=1)
+
+
+def test_weights_of_thousands_are_written_without_an_exponent():
+    from perceptrons.cli.screen import signed
+
+    shown = [signed(weight).plain for weight in (1234.5, -1280.0, 999.9, -123456.0, 1e6, 1e-5, 0.0, 12.34)]
+    assert shown == ["+1,230", "-1,280", "+1,000", "-123,000", "+1e+06", "+1e-05", "+0", "+12.3"]

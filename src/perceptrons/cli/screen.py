@@ -125,7 +125,10 @@ def label_word(label: Any) -> str:
 
 def signed(weight: float) -> Text:
     """A weight, green if it speaks for the class, red if against."""
-    return Text(f"{weight:+.3g}", style="green" if weight > 0 else "red" if weight < 0 else "")
+    text = f"{weight:+.3g}"
+    if "e+0" in text and abs(weight) < 1e6:  # in full it is shorter, and easier to read
+        text = f"{float(text):+,.0f}"
+    return Text(text, style="green" if weight > 0 else "red" if weight < 0 else "")
 
 
 def heading(text: str) -> Text:
