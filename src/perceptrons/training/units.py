@@ -5,7 +5,7 @@
 
 Where all features are doubled, so is `constant`, and `spread` grows by 4, as scores from a zero start do. So with a
 margin of so many spreads, and a bias that is the weight of a feature `constant`, scale changes nothing in learning;
-powers of two change no bit. That `constant` is one makes the bias as exact as it is with the lecture's feature 1.
+powers of two change no bit. Since `constant` is a power of two, the bias is as exact as with the lecture's feature 1.
 """
 
 import math
