@@ -58,6 +58,7 @@ def compare(asked: Any) -> None:
             table.X, table.y, dev=held, test=tested, random_state=asked.seed,
             split="time" if asked.time_order else None, groups=groups, learners=names, metric=asked.metric.value,
             force=asked.force, ledger=where, max_seconds=asked.max_seconds, tell=say if watched else None,
+            scale=False if table.source.get("preparation") else "auto",
         )  # fmt: skip
     if asked.json:
         print(as_json({"data": [str(path) for path in asked.data], **found.to_dict()}), end="")

@@ -36,7 +36,7 @@ def diagnose(asked: Any) -> None:
     check_seconds(max_seconds)
     check_output(certificate, *asked.files)
     with Waiting("Reading ...", shown=not asked.json) as waiting:
-        table = whole(opened(asked.files, asked))
+        table = whole(opened(asked.files, asked, scale="none"))  # proofs are to speak of the numbers in DATA
         with refusing_data():
             check_classes(table, asked.many_classes)
         with refusing(ValueError, TypeError, about=table.path):

@@ -36,7 +36,7 @@ def opened(data: Sequence[Path], asked: Any, like: "AnyModel | None" = None, **m
         more = {"text_labels": True, **more}  # those of a model may be words that look like numbers
     named = {"text": " and ".join(map(options.typed, text)), **{name: options.typed(name) for name in told}}
     with refusing_data(), _as_typed(named):
-        reader = stream(*data, like=like, text=text or None, **{**more, **told})
+        reader = stream(*data, like=like, prepare=like is None, text=text or None, **{**more, **told})
     check_files(reader.files)
     return reader
 
@@ -142,30 +142,22 @@ def say_skipped(reader: Any) -> None:
 # ---- groups
 
 
-def with_groups(data: Sequence[Path], asked: Any, column: str) -> tuple["Table", "np.ndarray"]:
-    """All examples, and for each the value of a column that is not a feature, but a group."""
+def groups_in(data: Sequence[Path], asked: Any, column: str) -> "np.ndarray":
+    """For each example the value of a column that is not a feature, but a group."""
     if STDIN in data:
         raise BadInputError("--group-column reads DATA twice, and standard input can be read only once.")
     from perceptrons.data import NAMED
 
     if (named := opened(data, asked).format) not in NAMED:
         raise BadInputError(f"--group-column: files of format {named} have no columns with names: leave it out.")
-    ignore = [*(asked.ignore or []), column]
-    table = whole(opened(data, _changed(asked, ignore=ignore)))
-    label = table.source.get("label_column")
-    ignore = [*(asked.ignore or []), *([label] if label else [])]
     # a group is read as if it were the label, since it may be a word; as a feature it would give examples away
-    only = _changed(asked, ignore=ignore, label_column=column, text_labels=True, many_classes=True)
+    only = _changed(asked, label_column=column, text_labels=True, many_classes=True)
     try:
         groups = whole(opened(data, only), said=False).y
     except BadInputError as error:
         raise BadInputError(f"--group-column {plain(column)}, read as labels are: {error}") from error
     assert groups is not None
-    if len(groups) != table.X.shape[0]:
-        raise BadInputError(
-            f"--group-column {plain(column)}: {len(groups):,} examples have one, of {table.X.shape[0]:,}: fill it in."
-        )
-    return table, groups
+    return groups
 
 
 def _changed(asked: Any, **changes: Any) -> Any:

@@ -177,6 +177,8 @@ def command_text(begin: Iterable[Any], asked: Any, names: Iterable[str], without
 
 Format = one_of("Format", "csv", "tsv", "svmlight", "libsvm", "npz", "vw", "text", "jsonl", "parquet", "arrow")
 OnError = one_of("OnError", "raise", "skip")
+OnMissing = one_of("OnMissing", "fill", "raise")
+Scale = one_of("Scale", "auto", "standard", "max-abs", "none")
 Combine = one_of("Combine", "average", "last", "vote", "pocket")
 Step = one_of("Step", "constant", "pa", "pa1", "pa2", "arow")
 Multiclass = one_of("Multiclass", "joint", "ovr", "ovo")
@@ -213,6 +215,12 @@ OPTIONS: dict[str, Option] = {
     "chars": Option(("--chars",), str | None, "Texts: character n-grams too, such as 3-5.", READ, "RANGE", more={"parser": n_grams}),
     "categories": Option(("--categories",), list[str] | None, "Tables: column of numbers that are categories. May be repeated.", READ, "NAME"),
     "ignore": Option(("--ignore",), list[str] | None, "Tables: column to leave out. May be repeated.", READ, "NAME"),
+    "keep": Option(("--keep",), list[str] | None, "Tables: column to learn from even if it looks like an identifier. May be repeated.", READ, "NAME"),
+    "scale": Option(("--scale",), Scale | None, "Tables: scale numbers. standard: mean 0 and deviation 1; max-abs: largest absolute value 1; none (default: auto, which is standard).", READ, "HOW"),
+    "missing": Option(("--missing",), str | None, "Tables: what stands for a missing value, beside empty cells, ?, NA and the like.", READ, "A,B,..."),
+    "on_missing": Option(("--on-missing",), OnMissing | None, "Tables: fill a missing number with the mean of its column, or raise an error (default: fill).", READ, "HOW"),
+    "interactions": Option(("--interactions",), list[str] | None, "Tables: learn from products of columns: 'a*b', 'a*' (a with every other) or '*' (all pairs). May be repeated.", READ, "PAIRS"),
+    "powers": Option(("--powers",), int | None, "Tables: learn from powers of numbers up to N (default: 1).", READ, "N", more={"min": 1, "max": 9}),
     "hash_bits": Option(("--hash-bits",), int | None, "Hash features to 2^B columns; 0 remembers names instead (default: text 20, vw 18, others none).", READ, "B", more={"min": 0, "max": 31}),
     "zero_based": flag("--zero-based", "svmlight: indices count from 0.", READ),
     "text_labels": flag("--text-labels", "Labels are words, even if they look like whole numbers.", READ),
@@ -322,8 +330,8 @@ OPTIONS: dict[str, Option] = {
 }  # fmt: skip
 
 READING = (
-    "format", "label_column", "text_column", "words", "chars", "categories", "ignore", "hash_bits", "zero_based",
-    "text_labels", "many_classes", "on_error",
+    "format", "label_column", "text_column", "words", "chars", "categories", "ignore", "keep", "scale", "missing",
+    "on_missing", "interactions", "powers", "hash_bits", "zero_based", "text_labels", "many_classes", "on_error",
 )  # fmt: skip
 RULE = (
     "combine", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass", "cost",

@@ -114,6 +114,8 @@ def show(run: Run, console: "Console") -> None:
     if run.how == "whole":
         size = f"{count(model.n_features_in_, 'feature')}, {count(len(classes), 'class', 'classes')}"
         console.print(f"{run.name}: {size}\n{run.split}", markup=False)
+    for notice in run.reader.notices:
+        console.print(f"{notice[0].upper()}{notice[1:]}.", markup=False, soft_wrap=True)
     if changed := settings(model):
         console.print(f"Settings: {changed}", markup=False)
     if is_kernel(model):

@@ -143,9 +143,13 @@ def _tested_on_file(model: "AnyModel", asked: Any) -> dict[str, Any]:
 
 def _on_files(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     """Learn from files: whole if they fit, else while they are read."""
+    from perceptrons.data.held_out import ByHash
+
     if asked.example is not None:
         return _on_messages(model, asked)
     reader = opened(files, asked)
+    if asked.test is None and _share(asked):
+        ByHash(_share(asked), asked.seed).tell(reader)
     table = None
     if asked.in_memory:
         with Waiting("Reading ...", shown=not (asked.quiet or asked.json)):

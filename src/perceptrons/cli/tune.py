@@ -4,11 +4,12 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing_data
 from perceptrons.cli.files import check_folder, check_output, save_model
-from perceptrons.cli.inputs import SHARE, like_table, name_of, opened, whole, with_groups
+from perceptrons.cli.inputs import SHARE, groups_in, like_table, name_of, opened, whole
 from perceptrons.cli.options import READING, takes
 from perceptrons.cli.parameters import grid_of, model_to_tune
 from perceptrons.cli.screen import (
@@ -195,10 +196,16 @@ def read_examples(asked: Any) -> tuple["Table", "np.ndarray | None"]:
     """All examples, and their groups if there are any."""
     from perceptrons.data.table import check_classes
 
-    if asked.group_column is None:
-        table, groups = whole(opened(asked.files, asked)), None
-    else:
-        table, groups = with_groups(asked.files, asked, asked.group_column)
+    groups = None if asked.group_column is None else groups_in(asked.files, asked, asked.group_column)
+    changes = {} if groups is None else {"ignore": [*(asked.ignore or []), asked.group_column]}
+    reader = opened(asked.files, SimpleNamespace(**{**vars(asked), **changes}))
+    reader.learn_from = lambda blocks: _not_tested(blocks, groups, asked)
+    table = whole(reader)
+    if groups is not None and len(groups) != table.X.shape[0]:
+        raise BadInputError(
+            f"--group-column {plain(asked.group_column)}: {len(groups):,} examples have one, of {table.X.shape[0]:,}: "
+            "fill it in."
+        )
     if table.weight is not None:
         raise BadInputError(
             f"{name_of(table)}: has weights of examples, which count only in perceptrons train: remove them."
@@ -206,6 +213,27 @@ def read_examples(asked: Any) -> tuple["Table", "np.ndarray | None"]:
     with refusing_data():
         check_classes(table, asked.many_classes)
     return table, groups
+
+
+def _not_tested(blocks: list[Any], groups: Any, asked: Any) -> list["np.ndarray"]:
+    """Which examples are not in the test set: features are scaled by these."""
+    import numpy as np
+
+    from perceptrons.selection.splitting import parts_of
+
+    y = np.concatenate([block.y for block in blocks])
+    kept = np.ones(len(y), bool)
+    shares = {name: getattr(asked, f"{name}_share", None) for name in ("dev", "test")}
+    shares = {name: SHARE if share is None else share for name, share in shares.items()}
+    if asked.test is None and shares["test"] and (groups is None or len(groups) == len(y)):
+        if getattr(asked, "dev", None) is not None:
+            shares["dev"] = (y, y)
+        parts = parts_of(
+            y, y, **shares, split="time" if asked.time_order else None, groups=groups, random_state=asked.seed
+        )
+        assert parts.test is not None
+        kept[parts.test.rows] = False
+    return np.split(kept, np.cumsum([block.X.shape[0] for block in blocks])[:-1])
 
 
 def part_of(path: Path | None, share: float | None, table: "Table", asked: Any) -> Any:

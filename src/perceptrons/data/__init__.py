@@ -44,10 +44,31 @@ OPTIONS = {  # that only some formats know
     "form": ("text",),
     "part": ("npz",),
     **dict.fromkeys(
-        ("label_column", "text_column", "prefix", "categories", "numbers", "ignore", "optional", "model"), NAMED
+        (
+            "label_column",
+            "text_column",
+            "prefix",
+            "categories",
+            "numbers",
+            "ignore",
+            "optional",
+            "model",
+            "scale",
+            "on_missing",
+            "missing",
+            "keep",
+            "interactions",
+            "powers",
+            "preparation",
+            "labelled",
+        ),
+        NAMED,
     ),
     **dict.fromkeys(("names", "header"), ("csv", "tsv")),
 }
+
+
+OF_MODEL = ("scale", "on_missing", "missing", "keep", "interactions", "powers")  # what a model has settled
 
 
 def read(*given: Any, **options: Any) -> Table:
@@ -94,6 +115,7 @@ def stream(
     prompt: bool = False,
     many_classes: bool = False,
     like: Any = None,
+    prepare: bool = False,
     **options: Any,
 ) -> "Reader":
     """Read examples block by block: files of any size in bounded memory, or examples in memory.
@@ -127,6 +149,10 @@ def stream(
         A model that is to predict: files are read into its columns, as the files were that it learned from. A model
         that learned from arrays chooses the columns of a table by `feature_names_in_`, or by position if it or the file
         has no names. What the model has no column for is left out, or for numbered features an error.
+    prepare : bool, default=False
+        Make tables ready to learn from, as the command does: numbers are scaled, missing values filled, identifiers left
+        out, dates become features. What is not a table is left as it is. `TableReader` has the options by which each
+        can be chosen: scale, on_missing, missing, keep, interactions, powers.
     **options
         Of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, at half the
         memory). npz: part ("train" or "test", for files that hold both). Tables: label_column (a name, or a number
@@ -157,6 +183,7 @@ def stream(
     paths, kinds = (given, FORMATS) if held is None else ((held,), MEMORY)
     format = format if held is None else held.name[1:-1]
     if like is not None:
+        prepare = False
         format, hash_bits, options = like_model(like, paths, format, hash_bits, options)
         text_labels = text_labels or _has_text_classes(like)
     if format is None:
@@ -166,6 +193,8 @@ def stream(
     if hash_bits is not None and not (isinstance(hash_bits, int) and 0 <= hash_bits <= 31):
         raise ValueError(f"hash_bits={hash_bits!r}: give a whole number from 1 to 31, or 0 to hash nothing.")
     chosen = {name: value for name, value in options.items() if value is not None}
+    if chosen.get("scale") == "none" and format not in OPTIONS["scale"]:
+        del chosen["scale"]  # as nothing else is scaled
     for name in chosen:
         if name not in OPTIONS:
             raise TypeError(f"stream() knows no option {name!r}.")
@@ -173,7 +202,7 @@ def stream(
             raise ValueError(f"{name} says nothing about files of format {format!r}: leave it out.")
     module, name = kinds[format].split(".")
     if module == "table_reader":
-        chosen["format"] = format
+        chosen |= {"format": format, "prepare": prepare}
     shared = {
         "on_error": on_error, "text_labels": text_labels, "need_labels": need_labels, "prompt": prompt,
         "many_classes": many_classes or like is not None or not need_labels,
@@ -241,6 +270,10 @@ def like_model(
         known = _known_by_recipe(model, format, recipe)
         hash_bits = recipe.get("hash_bits") if hash_bits is None else hash_bits
     told = {name: value for name, value in options.items() if value is not None}  # None says nothing of its own
+    for name in OF_MODEL:
+        if name in told and recipe.get("preparation") is not None:
+            typed = name.replace("_", "-")
+            raise ValueError(f"{name} (--{typed}): the model prepares tables as it learned to: leave it out.")
     if format in NAMED and told.get("text_column") and not (recipe.get("text_column") or recipe.get("text")):
         raise ValueError("text_column (--text-column): the model learned from no column of text: leave it out.")
     if isinstance(known.get("text"), dict) and isinstance(told.get("text"), dict):

@@ -31,7 +31,7 @@ from perceptrons.data.table_columns import (
     settle,
 )
 from perceptrons.features.collector import Roles
-from perceptrons.features.table_rows import Coded, Further, Strings
+from perceptrons.features.table_rows import Coded, Contents, Further, Strings
 from perceptrons.features.values import LARGEST, shown, what_is_wrong
 
 ROWS, BYTES = 2**16, 2 * PIECE  # of a batch, at most and about
@@ -84,7 +84,9 @@ class ArrowTable(TableFormat):
         numbers = np.empty((n, len(layout.numbers)), np.float32 if narrow and layout.numbers else np.float64)
         for to, place in enumerate(layout.numbers):
             numbers[:, to] = values_of(columns[place])
-            find_faults(numbers[:, to], columns[place], layout.names[place], place + 1, faults)
+            find_faults(
+                numbers[:, to], columns[place], layout.names[place], place + 1, faults, bool(self.missing.texts)
+            )
         categories, further = {}, []
         for place in layout.categories:
             if is_list(columns[place].type):
@@ -93,7 +95,7 @@ class ArrowTable(TableFormat):
                 categories[layout.names[place]] = coded(columns[place])
         texts = [strings(columns[place]) for place in layout.texts]
         labels = None if layout.label is None else coded(columns[layout.label])
-        return Cells(n, np.arange(n), numbers, roles.number_names, categories, further, texts, labels, faults, [])
+        return Cells(n, np.arange(n), Contents(numbers, categories, further, texts), labels, faults, [])
 
 
 def _check_types(origin: Origin, schema: Any, layout: Layout, asked: Asked) -> None:
@@ -111,7 +113,8 @@ def _check_types(origin: Origin, schema: Any, layout: Layout, asked: Asked) -> N
                 "a label is wanted: name another column",
             )
         else:
-            fits = is_category(kind) or (name in asked.categories and (is_number(kind) or pa.types.is_temporal(kind)))
+            dated = pa.types.is_temporal(kind) and (asked.look or name in asked.categories)
+            fits = is_category(kind) or dated or (name in asked.categories and is_number(kind))
             wanted = "features are numbers or strings: turn it into such, or leave it out (ignore)"
             if pa.types.is_temporal(kind):
                 wanted = f"{wanted}, or name it under categories"
@@ -157,9 +160,10 @@ def values_of(array: Any) -> np.ndarray:
     return values if values.dtype == np.float32 else values.astype(np.float64, copy=False)
 
 
-def find_faults(values: np.ndarray, array: Any, name: str, column: int, faults: Faults) -> None:
-    """Values that no feature can have. array: where they come from."""
+def find_faults(values: np.ndarray, array: Any, name: str, column: int, faults: Faults, may_lack: bool) -> None:
+    """Values that no feature can have. array: where they come from; may_lack: may some be missing?"""
     wrong = ~(np.abs(values) <= min(LARGEST, float(np.finfo(values.dtype).max)))
+    wrong &= ~(np.isnan(values) & may_lack)
     if not wrong.any():
         return
     missing = array.is_null().to_numpy(zero_copy_only=False)

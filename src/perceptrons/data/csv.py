@@ -22,7 +22,7 @@ from perceptrons.data.table import Bad, DataFileError, no_text
 from perceptrons.data.table_columns import Asked, Cells, Layout, Origin, TableFormat, locate, no_cells, settle
 from perceptrons.features.collector import Roles
 from perceptrons.features.named_rows import Workspaces
-from perceptrons.features.values import NOT_FINITE, NUMBER, shown
+from perceptrons.features.values import NOT_FINITE, NUMBER, Missing, shown
 from perceptrons.scan.csv import count_numbers
 
 SOME = 100  # rows
@@ -74,8 +74,8 @@ class CsvTable(TableFormat):
             if asked.numbers is None and not rows.any():
                 return None, Layout(form.names, None, [], [], [], form)
             roles = settle(
-                origin, form.names, asked, lambda places: _are_numbers(piece, records, rows, form)[places].tolist(),
-                form.names,
+                origin, form.names, asked,
+                lambda places: _are_numbers(piece, records, rows, form, self.missing)[places].tolist(), form.names,
             )  # fmt: skip
         if self.names is None:
             self.names, self.unnamed = form.names, not form.header and asked.names is None
@@ -121,7 +121,7 @@ class CsvTable(TableFormat):
             last = header + 1 == len(records.begins)
             begin = records.whole if last else int(records.begins[header + 1])
             line = records.whole_lines if last else int(records.lines[header + 1])
-        rows = Rows(piece, layout)
+        rows = Rows(piece, layout, self.missing)
         return rows.cells(rows.read(begin, line), roles, self._rooms.words)
 
     def _no_cells(self, piece: Piece, layout: Layout | None) -> Cells:
@@ -138,12 +138,12 @@ class CsvTable(TableFormat):
         return no_cells(records.n_lines, bad)
 
 
-def _are_numbers(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> np.ndarray:
+def _are_numbers(piece: Piece, records: Records, rows: np.ndarray, form: Form, missing: Missing) -> np.ndarray:
     """Which columns hold numbers? If most of its cells do, those that do not are better complained of than learned."""
     begins = records.begins[rows]
     counts, filled = np.zeros((2, len(form.names)), np.int64)
     with np.errstate(over="ignore"):
-        count_numbers(piece.content, begins, ord(form.delimiter), counts, filled)
+        count_numbers(piece.content, begins, ord(form.delimiter), missing.scanned(), counts, filled)
     are = (2 * counts > filled) | (filled == 0)
     return are if form.delimiter == "," else are | _have_commas(piece, records, rows, form)
 

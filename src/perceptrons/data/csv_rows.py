@@ -17,8 +17,8 @@ from perceptrons.data.table import Bad, DataFileError, no_text
 from perceptrons.data.table_columns import Cells, Faults, Layout
 from perceptrons.features.collector import Roles
 from perceptrons.features.named_rows import Workspace, local_names
-from perceptrons.features.table_rows import Coded, Strings
-from perceptrons.features.values import LARGEST, NUMBER, shown, what_is_wrong
+from perceptrons.features.table_rows import Coded, Contents, Strings
+from perceptrons.features.values import LARGEST, NUMBER, Missing, shown, what_is_wrong
 from perceptrons.scan.bytes import ROOM
 from perceptrons.scan.csv import UNUSED, Found, RecordPlaces, scan_records, scan_rows
 
@@ -121,8 +121,9 @@ def _cell(delimiter: str) -> re.Pattern[bytes]:
 class Rows:
     """The rows of a piece while they are read."""
 
-    def __init__(self, piece: Piece, layout: Layout):
+    def __init__(self, piece: Piece, layout: Layout, missing: Missing):
         self.piece, self.layout, self.n, self.faults, self.bad = piece, layout, 0, Faults(), list[Bad]()
+        self.missing, self.words = missing.texts, missing.scanned()
         content, width = piece.content[: piece.size], len(layout.names)
         self.others = [*layout.categories, *([] if layout.label is None else [layout.label]), *layout.texts]
         self.targets = np.full(width, UNUSED)
@@ -148,7 +149,7 @@ class Rows:
         while begin < piece.size:
             with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
                 self.n, n_open, begin, line = scan_rows(
-                    self.text, begin, piece.size, line, ord(delimiter), self.targets, self.found, self.n
+                    self.text, begin, piece.size, line, ord(delimiter), self.targets, self.words, self.found, self.n
                 )
             for row, column, first, last in self.found.opened[:n_open].tolist():
                 self._put_number(row, column, self.text[first:last].tobytes())
@@ -190,11 +191,12 @@ class Rows:
         text = cell.decode("utf-8", "replace")
         value = float(text) if NUMBER.fullmatch(text) else np.nan
         self.found.values[row, column] = value
-        if not abs(value) <= LARGEST:
+        if not abs(value) <= LARGEST and text.strip().lower() not in self.missing:
             what, place = what_is_wrong(text), self.layout.numbers[column]
             if MAKE_NUMBERS in what:
                 what = f"{shown(text.strip())} is not a number: mend it, or name the column under categories"
                 what += " (--categories)"
+                what += f", or the word under missing (--missing {text.strip()})" * bool(self.missing)
                 first = self.piece.first and self.found.lines[row] + 1 == self.layout.form.line
                 what += "; a header has no numbers at all" if first and not self.layout.form.header else ""
             self.faults.add(row, place + 1, f"column {shown(self.layout.names[place])}: {what}")
@@ -214,7 +216,7 @@ class Rows:
                 self._check_text(column, place + 1)
         values, lines = self.found.values[: self.n], self.found.lines[: self.n]
         categories = dict(zip(roles.categories, coded, strict=True))
-        return Cells(n_lines, lines, values, roles.number_names, categories, [], texts, labels, self.faults, self.bad)
+        return Cells(n_lines, lines, Contents(values, categories, [], texts), labels, self.faults, self.bad)
 
     def _coded(
         self, content: np.ndarray, begins: np.ndarray, ends: np.ndarray, column: int, workspace: Workspace

@@ -25,9 +25,28 @@ class Split(NamedTuple):
     said: str
 
 
-def held_out(X: Any, y: Any, share: float, seed: int) -> np.ndarray:
-    """Which examples are for the test."""
-    return held_out_rows(X, read_target(y, X.shape[0]), share, seed)
+class ByHash(NamedTuple):
+    """Examples are held out by a hash of their record: the same of a table and of a stream."""
+
+    share: float
+    seed: int
+
+    def held_out(self, examples: "Table | Block") -> np.ndarray:
+        """Which examples are for the test."""
+        target = read_target(examples.y, examples.X.shape[0])
+        return held_out_rows(examples.X, target, self.share, self.seed, examples.keys)
+
+    def learned_from(self, blocks: list[Block]) -> list[np.ndarray]:
+        """Which rows of each block are learned from: all if too few would be."""
+        kept = [~self.held_out(block) for block in blocks]
+        labels = [label for block in blocks for label in block.labels()]
+        y = np.concatenate([np.asarray(block.y)[keep] for block, keep in zip(blocks, kept, strict=True)])
+        too_few = {*labels} - {*y.tolist()} or all(keep.all() for keep in kept)
+        return [np.ones(len(keep), bool) for keep in kept] if too_few else kept
+
+    def tell(self, reader: "Reader") -> None:
+        """Let a reader measure only what is learned from."""
+        reader.keyed, reader.learn_from = True, self.learned_from
 
 
 def split_table(table: Table, share: float, seed: int) -> Split:
@@ -35,7 +54,7 @@ def split_table(table: Table, share: float, seed: int) -> Split:
     n = table.X.shape[0]
     if share == 0:
         return Split(table, None, f"All {n:,} to learn from, none held out")
-    aside = held_out(table.X, table.y, share, seed)
+    aside = ByHash(share, seed).held_out(table)
     classes, codes = np.unique(np.asarray(table.y), return_inverse=True)
     learned = np.bincount(codes[~aside], minlength=len(classes))
     of_all = in_percent(share, 0)
@@ -49,21 +68,22 @@ class WithoutTest:
     """A reader without the examples of the test set, which go to a temporary file as they come: they may be many."""
 
     def __init__(self, reader: "Reader", share: float, seed: int):
-        self._reader, self._share, self._seed = reader, share, seed
+        self._reader, self._by = reader, ByHash(share, seed)
         self._aside: Cache | None = None
+        self._by.tell(reader)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._reader, name)
 
     def fingerprint(self) -> list[Any]:
         *files, asked = self._reader.fingerprint()
-        return [*files, [self._share, self._seed], asked]
+        return [*files, [*self._by], asked]
 
     def __iter__(self) -> Iterator[Block]:
         self.close()
         self._aside = Cache(ArrayFile.create())
         for block in self._reader:
-            aside = held_out(block.X, block.y, self._share, self._seed)
+            aside = self._by.held_out(block)
             if aside.any():
                 part = _part_of(block, aside)
                 self._aside.append(TrainingBlock(part.X, read_target(part.y, part.X.shape[0]), None))
@@ -100,10 +120,9 @@ def without_test(reader: "Reader", share: float, seed: int) -> Iterator[Any]:
 
 
 def _part_of(block: Block, rows: np.ndarray) -> Block:
-    X, codes, weight, lines = (
-        None if part is None else part[rows] for part in (block.X, block.codes, block.weight, block.lines)
-    )
-    return block._replace(X=X, codes=codes, weight=weight, lines=lines)
+    names = ("X", "codes", "weight", "lines", "keys")
+    parts = {name: getattr(block, name) for name in names}
+    return block._replace(**{name: None if part is None else part[rows] for name, part in parts.items()})
 
 
 class InMemory:

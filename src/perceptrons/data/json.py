@@ -18,6 +18,7 @@ from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import Bad, no_text
 from perceptrons.data.table_columns import Cells, Faults, Layout
 from perceptrons.features.collector import Known, Roles
+from perceptrons.features.table_rows import Contents
 from perceptrons.features.values import LARGEST, Twice, is_label, shown
 
 NULL_BEHIND = re.compile(rb"\}\s*null")  # an example that is null, at which pyarrow 26 crashes
@@ -98,7 +99,8 @@ def _shape(keys: dict[str, Key], n: int, known: Known) -> Shape | None:
 
 def _type(kinds: Counter[str]) -> Any:
     """The type of Arrow that holds all values, if there is one."""
-    seen = {kind for kind in kinds if kinds[kind] and kind != "null"} or {"string"}
+    written = {"written": "string", "no value": "string"}
+    seen = {written.get(kind, kind) for kind in kinds if kinds[kind] and kind != "null"} or {"string"}
     if seen == {"int", "float"}:
         return None  # 1 and 1.0 would be the same category
     return TYPES.get(seen.pop()) if len(seen) == 1 else None
@@ -157,15 +159,15 @@ def _columns(content: bytes, shape: Shape, unexpected: str) -> dict[str, Any]:
 
 def _cells(columns: dict[str, Any], known: Known, lines: np.ndarray, n_lines: int, nulls: bool) -> Cells | None:
     """The columns by their roles. nulls: may what is not there be a null?"""
-    roles = known.roles
-    features = [*roles.numbers, *roles.categories]
+    roles, may_lack = known.roles, bool(known.missing.texts)
+    features = [*([] if may_lack else roles.numbers), *roles.categories]
     required = set(roles.required())
     if any(columns[name].null_count for name in features if nulls or name in required):
         return None
     numbers = np.zeros((len(lines), len(roles.numbers)))
     for place, name in enumerate(roles.numbers):
-        numbers[:, place] = values_of(columns[name].fill_null(0.0))
-    if not (np.abs(numbers) <= LARGEST).all():
+        numbers[:, place] = values_of(columns[name] if may_lack else columns[name].fill_null(0.0))
+    if not (np.abs(numbers[~np.isnan(numbers)] if may_lack else numbers) <= LARGEST).all():
         return None
     categories, further = {}, []
     for name in roles.categories:
@@ -184,7 +186,7 @@ def _cells(columns: dict[str, Any], known: Known, lines: np.ndarray, n_lines: in
         ):
             return None
     texts = [strings(columns[name]) for name in roles.texts]
-    return Cells(n_lines, lines, numbers, roles.number_names, categories, further, texts, labels, Faults(), [])
+    return Cells(n_lines, lines, Contents(numbers, categories, further, texts), labels, Faults(), [])
 
 
 def _record(number: int, line: bytes) -> Record:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,8 @@ class Reader(ABC):
     asked: dict[str, Any]  # the recipe before anything was read
     share: Share | None = None  # how much of every file is read, where several readers divide them; None: all
     no_features = "no example has a feature: give at least one"
+    keyed = False  # are hashes of the records wanted?
+    learn_from: Callable[[list[Block]], list[np.ndarray]] | None = None  # flags for the rows that are learned from
 
     def __init__(
         self, paths: tuple[Any, ...], *, on_error: str, text_labels: bool, need_labels: bool, prompt: bool = False,
@@ -133,7 +135,7 @@ class Reader(ABC):
         with closing(rest):
             while held:
                 block, skipped = held.popleft()
-                yield block if block is None else self._labels.settled(block), skipped
+                yield block if block is None else self._finished(block), skipped
             yield from rest
 
     def read(self, limit: int | None = None) -> Table | None:
@@ -178,11 +180,19 @@ class Reader(ABC):
         if not self.many_classes and (labels := {label for block in blocks for label in block.labels()}):
             self._check_classes(blocks[0].path, labels, sum(block.X.shape[0] for block in blocks))
 
+    def _finished(self, block: Block) -> Block:
+        """A block that was read before it was known what others are."""
+        return self._labels.settled(block)
+
+    def _finished_all(self, blocks: list[Block]) -> list[Block]:
+        """The same for all there are."""
+        return [self._labels.settled(block) for block in blocks]
+
     def _joined(self, blocks: list[Block]) -> Table:
         """One table of blocks. The list is emptied meanwhile, so that no example is in memory twice for long."""
-        blocks[:] = map(self._labels.settled, blocks)
+        blocks[:] = self._finished_all(blocks)
         sizes = [block.X.shape[0] for block in blocks]
-        y, lines = joined([block.y for block in blocks]), joined([block.lines for block in blocks])
+        y, lines, keys = (joined([getattr(block, name) for block in blocks]) for name in ("y", "lines", "keys"))
         weight = None
         if any(block.weight is not None and (block.weight != 1).any() for block in blocks):
             weights = [block.weight for block in blocks]
@@ -199,7 +209,7 @@ class Reader(ABC):
         return Table(
             X=X, y=y, feature_names=self._feature_names(), label_name=recipe.get("label_column"), path=self.files[0],
             lines=lines, weight=weight, files=list(self.files), of_file=of_file, source=recipe, columns=self.columns,
-            skipped=self.skipped, complaints=list(self.complaints), notices=self.notices,
+            skipped=self.skipped, complaints=list(self.complaints), notices=self.notices, keys=keys,
         )  # fmt: skip
 
     def fingerprint(self) -> list[Any]:
@@ -280,14 +290,15 @@ class PieceReader(Reader):
                 unfit = {row: (wrong[int(codes[row])], parsed.labels.column) for row in rows} | unfit
         bad = [*parsed.bad, *(Bad(int(parsed.lines[row]), *why) for row, why in unfit.items())]
         skipped, error = self._complain(piece, sorted(bad, key=lambda one: one.line), line)
-        X, weight = self._matrix(parsed), parsed.weight
+        X, weight, keys = self._matrix(parsed), parsed.weight, parsed.keys
         lines: Any = parsed.lines + line
         if unfit or error is not None:
             keep = np.setdiff1d(np.arange(len(lines)), list(unfit))
             if error is not None:
                 keep = keep[lines[keep] < (error.line or 0) - self._lines_before(piece.path)]
-            X, lines, weight, codes = (None if part is None else part[keep] for part in (X, lines, weight, codes))
-        block = Block(X, codes, classes, weight, piece.path, lines) if X.shape[0] else None
+            parts = X, lines, weight, codes, keys
+            X, lines, weight, codes, keys = (None if part is None else part[keep] for part in parts)
+        block = Block(X, codes, classes, weight, piece.path, lines, keys) if X.shape[0] else None
         if not (self.many_classes or self._labels.wait) and block is not None and codes is not None:
             self._check_classes(piece.path, block.labels(), len(codes))
         return block, skipped, error

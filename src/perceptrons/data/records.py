@@ -4,6 +4,7 @@ import json
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,8 +26,19 @@ from perceptrons.data.table_columns import (
     settle,
     text_columns,
 )
-from perceptrons.features.collector import NUMBER, Collector, Known, MisfitError, Roles
-from perceptrons.features.values import LARGEST, did_you_mean, is_missing, kind_of, leaves, listed, shown
+from perceptrons.features.collector import NEVER, NUMBER, Collector, Known, MisfitError, Roles
+from perceptrons.features.values import (
+    LARGEST,
+    Missing,
+    are_mostly_numbers,
+    as_iso,
+    did_you_mean,
+    is_missing,
+    kind_in_table,
+    leaves,
+    listed,
+    shown,
+)
 
 FULL = 0.25  # of the cells of a table of all keys: with fewer, columns would be mostly empty
 ROWS = 2**16  # of a piece
@@ -71,14 +83,15 @@ class RecordFormat(TableFormat):
         records = [record for record in self.records(piece) if record.bad is None]
         if not records:
             return roles, None
-        keys = _keys(records)
+        keys = _keys(records, asked.missing)
         if roles is None:
             roles = _settle(Origin(piece.path, records[0].line + 1), keys, len(records), asked)
-        sparse = _is_sparse(keys, len(records), roles) and not roles.only_numbers
+        sparse = not asked.prepared and _is_sparse(keys, len(records), roles) and not roles.only_numbers
         self._report_unknown(keys, roles, asked, sparse)
-        known = Known(roles, frozenset(asked.ignore), asked.closed, asked.need_labels, sparse)
+        missing = NEVER if sparse else asked.missing
+        known = Known(roles, frozenset(asked.ignore), asked.closed, asked.need_labels, sparse, missing=missing)
         label = None if roles.label is None else 0
-        return roles, Layout([], label, [], [], [], self.form(keys, len(records), known))
+        return roles, Layout([], label, [], [], [], self.form(keys, len(records), known), sparse)
 
     def form(self, keys: dict[str, Key], n: int, known: Known) -> Any:
         """What is known of n records, for `cells`."""
@@ -110,24 +123,20 @@ class RecordFormat(TableFormat):
         return Cells(
             self.n_lines(piece),
             np.fromiter((record.line for record in sound), np.int64),
-            collector.numbers,
-            collector.number_names,
-            collector.categories(),
-            collector.further(),
-            collector.texts(),
+            collector.contents(),
             collector.labels(),
             faults,
             bad,
         )
 
 
-def _keys(records: list[Record]) -> dict[str, Key]:
+def _keys(records: list[Record], missing: Missing) -> dict[str, Key]:
     keys: dict[str, Key] = {}
     for record in records:
         for path, value, _ in leaves(record.value):
             key = keys.setdefault(".".join(path), Key(set(), Counter()))
             key.paths.add(path)
-            key.kinds[kind_of(value)] += 1
+            key.kinds[kind_in_table(value, missing)] += 1
     return keys
 
 
@@ -141,8 +150,7 @@ def _settle(origin: Origin, keys: dict[str, Key], n: int, asked: Asked) -> Roles
     names = list(dict.fromkeys([*seen, *named]))
 
     def is_number(places: list[int]) -> list[bool]:
-        kinds = [keys[names[place]].kinds for place in places]
-        return [2 * (each["int"] + each["float"]) > each.total() - each["null"] for each in kinds]
+        return [are_mostly_numbers(keys[names[place]].kinds) for place in places]
 
     if asked.model is not None and asked.model.names is None:
         raise origin.error("the model knows its features by position, and keys of records have none: give a table")
@@ -197,6 +205,8 @@ class FrameTable(TableFormat):
                 raise Origin(path).error(f"two columns have the name {shown(name)}: names must differ")
         self._categories = {str(name) for name in names if str(getattr(frame[name], "dtype", "")) == "category"}
         columns = {str(name): np.asarray(frame[name]) for name in names}
+        self._dates = {name: values.dtype for name, values in columns.items() if values.dtype.kind == "M"}
+        columns = {name: as_iso(values) for name, values in columns.items()}
         for begin in range(0, max(frame.shape[0], 1), ROWS):
             part: Any = {name: values[begin : begin + ROWS] for name, values in columns.items()}
             yield Piece(path, part, min(ROWS, frame.shape[0] - begin), begin == 0)
@@ -211,8 +221,9 @@ class FrameTable(TableFormat):
             )  # fmt: skip
         layout = locate(origin, names, roles, asked)
         for place in layout.used():
-            kind = columns[names[place]].dtype
-            if kind.kind in "mMcV" and place not in (layout.label, *layout.texts):
+            kind = self._dates.get(names[place], columns[names[place]].dtype)
+            dated = kind.kind == "M" and (asked.look or names[place] in asked.categories)
+            if kind.kind in "mMcV" and not dated and place not in (layout.label, *layout.texts):
                 raise origin.error(f"column {shown(names[place])} holds {kind}, but {NOT_FEATURES}")
         return roles, layout
 
@@ -221,24 +232,24 @@ class FrameTable(TableFormat):
         values = columns[name]
         if name in self._categories or values.dtype.kind != "O":
             return name not in self._categories and values.dtype.kind in "iuf"
-        kinds = Counter(kind_of(_plain(value)) for value in values.tolist())
-        return 2 * (kinds["int"] + kinds["float"]) > kinds.total() - kinds["null"]
+        return are_mostly_numbers(Counter(kind_in_table(_plain(value), self.missing) for value in values.tolist()))
 
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
         assert roles is not None
         assert layout is not None
         columns: Any = piece.content
         n, faults = piece.size, Faults()
-        known = Known(roles, frozenset(), closed=True, need_labels=self._need_labels, sparse=False)
+        known = Known(
+            roles, frozenset(), closed=True, need_labels=self._need_labels, sparse=False, missing=self.missing
+        )
         collector = Collector(n, known)
         for place in layout.used():
             _put_column(collector, layout.names[place], columns[layout.names[place]], place + 1, faults)
-        numbers = collector.numbers
+        contents = collector.contents()
         if layout.numbers and all(columns[layout.names[place]].dtype == np.float32 for place in layout.numbers):
-            numbers = numbers.astype(np.float32)
+            contents = contents._replace(numbers=contents.numbers.astype(np.float32))
         labels = None if layout.label is None else collector.labels()
-        parts = collector.categories(), collector.further(), collector.texts(), labels
-        return Cells(n, np.arange(n), numbers, collector.number_names, *parts, faults, [])
+        return Cells(n, np.arange(n), contents, labels, faults, [])
 
 
 def _put_column(collector: Collector, name: str, values: np.ndarray, column: int, faults: Faults) -> None:
@@ -246,7 +257,9 @@ def _put_column(collector: Collector, name: str, values: np.ndarray, column: int
     role, place = collector.role_of[name]
     if role == NUMBER and values.dtype.kind in "iuf":
         with np.errstate(invalid="ignore"):
-            sound = bool((np.abs(amounts := values.astype(np.float64)) <= LARGEST).all())
+            amounts = values.astype(np.float64)
+            known = amounts[~np.isnan(amounts)] if collector.known.missing.texts else amounts
+            sound = bool((np.abs(known) <= LARGEST).all())
         if sound:
             collector.numbers[:, place] = amounts
             return
@@ -261,4 +274,6 @@ def _plain(value: Any) -> Any:
     """A value as JSON would have it."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.item() if isinstance(value, np.generic) else value.tolist()
-    return None if is_missing(value) else value
+    if is_missing(value):
+        return None
+    return value.isoformat() if isinstance(value, date) else value

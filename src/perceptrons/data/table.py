@@ -58,6 +58,8 @@ class Table:
     skipped, complaints, notices : int, list of str, list of str
         The number of malformed records that were skipped, what is wrong with the first of them, and what else is worth
         knowing about the files.
+    keys : array of shape (n_examples,) or None
+        A hash of each record as it is written, where features depend on other records, as scaled ones do.
     """
 
     X: Any
@@ -74,10 +76,11 @@ class Table:
     skipped: int = 0
     complaints: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    keys: np.ndarray | None = None
 
     def part(self, rows: np.ndarray) -> "Table":
         """Only these examples."""
-        of_each: dict[str, Any] = {name: getattr(self, name) for name in ("y", "lines", "weight", "of_file")}
+        of_each: dict[str, Any] = {name: getattr(self, name) for name in ("y", "lines", "weight", "of_file", "keys")}
         chosen = {name: values[rows] for name, values in of_each.items() if values is not None}
         return replace(self, X=self.X[rows], **chosen)
 
@@ -205,6 +208,7 @@ class Block(NamedTuple):
     weight: np.ndarray | None
     path: Path
     lines: np.ndarray | None  # where each example begins, from 1
+    keys: np.ndarray | None = None  # uint64: a hash of each record, where the rows are scaled by the data
 
     @property
     def y(self) -> np.ndarray | None:
@@ -251,6 +255,7 @@ class Parsed(NamedTuple):
     rows: Any  # the format's own
     weight: np.ndarray | None
     bad: list[Bad]
+    keys: np.ndarray | None = None
 
 
 def n_bytes(block: Block | None) -> int:

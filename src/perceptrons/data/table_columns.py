@@ -12,12 +12,11 @@ import numpy as np
 
 from perceptrons.data.source import Piece
 from perceptrons.data.table import Bad, DataFileError, Parsed, Texts
-from perceptrons.features.collector import Roles
-from perceptrons.features.named_rows import Local, Workspace
-from perceptrons.features.table_rows import Coded, Further, Named, Strings, cut_columns, name_features
-from perceptrons.features.values import did_you_mean, is_label, listed, no_label, shown
+from perceptrons.features.collector import NEVER, Roles
+from perceptrons.features.preparation import Preparation
+from perceptrons.features.table_rows import Coded, Contents
+from perceptrons.features.values import Missing, did_you_mean, is_label, listed, no_label, shown
 from perceptrons.inspection.wording import count
-from perceptrons.scan.words import Rule
 
 USUAL_LABELS = ("label", "y", "target", "class")
 LARGEST_NARROW = 1e30
@@ -46,6 +45,10 @@ class Asked(NamedTuple):
     # other keys that have columns in the model that is to predict, if there is one
     further: frozenset[str] | None = None
     model: ModelColumns | None = None  # the model that is to predict, if it did not learn from files
+    missing: Missing = NEVER  # what stands for a missing value
+    prepared: bool = False  # is it known how cells become features?
+    labelled: bool = True  # is one of the columns the label?
+    look: bool = False  # is what columns are to be decided by what they look like?
 
 
 class Layout(NamedTuple):
@@ -57,6 +60,7 @@ class Layout(NamedTuple):
     categories: list[int]
     texts: list[int]
     form: Any = None  # the format's own
+    sparse: bool = False  # do records lack most of the features that others have?
 
     def used(self) -> list[int]:
         """All places that are looked at."""
@@ -171,6 +175,17 @@ def locate(origin: Origin, names: list[str], roles: Roles, asked: Asked, form: A
     return Layout(names, label, numbers, categories, texts, form)
 
 
+def locate_again(layout: Layout, roles: Roles, ignore: list[str]) -> Layout:
+    """Where the columns are, now that some are left out."""
+    if not layout.names:  # records: keys have no places
+        known = layout.form.known._replace(roles=roles, ignore=frozenset(ignore))
+        return layout._replace(form=layout.form._replace(known=known))
+    place_of = {name: place for place, name in enumerate(layout.names)}
+    return layout._replace(
+        numbers=[place_of[name] for name in roles.numbers], categories=[place_of[name] for name in roles.categories]
+    )
+
+
 def text_columns(names: list[str], asked: Asked) -> list[str]:
     """The columns of text, each once: names, or several names separated by commas."""
     given = [asked.texts] if isinstance(asked.texts, str) else asked.texts or []
@@ -192,6 +207,8 @@ def _all_there(origin: Origin, names: list[str], wanted: list[str]) -> None:
 
 
 def _label(origin: Origin, names: list[str], asked: Asked, labels: list[str], taken: set[str]) -> str | None:
+    if not asked.labelled:
+        return None
     if asked.label is None:
         free = [name for name in labels if name not in taken]
         return free[-1] if free and (asked.numbers is None or asked.need_labels) else None
@@ -226,11 +243,7 @@ class Cells(NamedTuple):
 
     n_lines: int
     lines: np.ndarray  # int64 (rows,): where each begins, from 0
-    numbers: np.ndarray  # (rows, numbers)
-    number_names: list[str]
-    categories: dict[str, Coded]
-    further: list[Further]
-    texts: list[Strings]  # of each column of texts
+    contents: Contents
     labels: Coded | None
     faults: Faults
     bad: list[Bad]  # records that are not even rows
@@ -238,15 +251,7 @@ class Cells(NamedTuple):
 
 def no_cells(n_lines: int, bad: list[Bad]) -> Cells:
     """Those of a piece without a row."""
-    return Cells(n_lines, np.empty(0, np.int64), np.empty((0, 0)), [], {}, [], [], None, Faults(), bad)
-
-
-class Rows(NamedTuple):
-    """The rows of a piece; `named` is None where all are arrays of numbers, `words` where there is no text."""
-
-    values: np.ndarray
-    named: Named | None
-    words: Local | None
+    return Cells(n_lines, np.empty(0, np.int64), Contents(np.empty((0, 0)), {}, [], []), None, Faults(), bad)
 
 
 class Shape(NamedTuple):
@@ -255,37 +260,40 @@ class Shape(NamedTuple):
     dense: bool  # arrays
     narrow: bool  # of float32, in which features may share columns
     need_labels: bool
-    prefixes: list[str]  # of the words of each column of texts; none: the texts of a row are one text
 
 
-def to_rows(cells: Cells, layout: Layout, shape: Shape, rule: Rule | None, workspace: Workspace) -> Parsed:
-    """What a reader makes of the cells; rows with a fault are left out."""
+def sound_cells(cells: Cells, layout: Layout, shape: Shape, preparation: Preparation) -> Parsed:
+    """What a reader makes of the cells, as far as it does not depend on others; rows with a fault are left out."""
     column = (layout.label or 0) + 1
     if cells.labels is not None:
         cells = cells._replace(labels=_checked(cells.labels, column, cells.faults, shape.need_labels))
-    for part in cells.further if shape.dense else ():
+    for part in cells.contents.further if shape.dense else ():
         for row, code in zip(part.rows.tolist(), part.codes.tolist(), strict=True):
             what = "comes here for the first time: name it under numbers or categories, or leave it out (ignore)"
             cells.faults.add(row, 1, f"key {shown(part.names[code])} {what}")
     if shape.narrow:
         _find_large(cells, layout)
+    contents, strange = preparation.derive(cells.contents)
+    for row, name, what in strange:
+        place = layout.names.index(name) if name in layout.names else 0
+        cells.faults.add(row, place + 1, f"column {shown(name)}: {what}")
     bad = list(cells.bad)
+    cells = cells._replace(contents=contents)
     if cells.faults.rows:
         bad += [Bad(int(cells.lines[row]), what, column) for row, (column, what) in cells.faults.rows.items()]
         cells = _without(cells, cells.faults)
-    named = None if shape.dense else name_features(*cells[2:6], workspace)
-    words = cut_columns(cells.texts, shape.prefixes, rule, workspace) if rule is not None and cells.texts else None
     labels = None if cells.labels is None else _occurring(cells.labels, column)
-    return Parsed(cells.n_lines, cells.lines, labels, Rows(cells.numbers, named, words), None, bad)
+    return Parsed(cells.n_lines, cells.lines, labels, cells.contents, None, bad)
 
 
 def _find_large(cells: Cells, layout: Layout) -> None:
     """Numbers that float32 cannot hold, or not together with others."""
     what = f"is too large (at most {LARGEST_NARROW:.0e} where features are hashed or words): scale the values"
-    for row, place in np.argwhere(np.abs(cells.numbers) > LARGEST_NARROW).tolist():
+    numbers = cells.contents.numbers
+    for row, place in np.argwhere(np.abs(numbers) > LARGEST_NARROW).tolist():
         column = layout.numbers[place] + 1 if layout.numbers else 1
-        cells.faults.add(row, column, f"{shown(str(cells.numbers[row, place]))} {what}")
-    for part in cells.further:
+        cells.faults.add(row, column, f"{shown(str(numbers[row, place]))} {what}")
+    for part in cells.contents.further:
         for at in np.flatnonzero(np.abs(part.amounts) > LARGEST_NARROW).tolist():
             cells.faults.add(int(part.rows[at]), 1, f"{shown(str(part.amounts[at]))} {what}")
 
@@ -321,21 +329,8 @@ def _without(cells: Cells, faults: Faults) -> Cells:
     """The rows that have no fault."""
     keep = np.ones(len(cells.lines), bool)
     keep[list(faults.rows)] = False
-    row_of = np.cumsum(keep) - 1
-    further = [
-        Further(row_of[part.rows[there]], part.codes[there], part.amounts[there], part.names)
-        for part in cells.further
-        for there in (keep[part.rows],)
-    ]
-    labels = cells.labels
-    return cells._replace(
-        lines=cells.lines[keep],
-        numbers=cells.numbers[keep],
-        categories={name: Coded(codes[keep], distinct) for name, (codes, distinct) in cells.categories.items()},
-        further=further,
-        texts=[Strings(content, begin[keep], end[keep]) for content, begin, end in cells.texts],
-        labels=None if labels is None else Coded(labels.codes[keep], labels.distinct),
-    )
+    labels = None if cells.labels is None else Coded(cells.labels.codes[keep], cells.labels.distinct)
+    return cells._replace(lines=cells.lines[keep], contents=cells.contents.part(keep), labels=labels)
 
 
 class TableFormat(ABC):
@@ -346,6 +341,7 @@ class TableFormat(ABC):
 
     def __init__(self) -> None:
         self.notices: dict[str, str] = {}  # what somebody should be told of columns, by their names
+        self.missing = NEVER  # what stands for a missing number
 
     @abstractmethod
     def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:

@@ -9,19 +9,29 @@ import numpy as np
 from perceptrons.data.compression import STDIN
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import OpenStream, Piece
-from perceptrons.data.table import Block, DataFileError, Parsed, Table
-from perceptrons.data.table_columns import Asked, Layout, ModelColumns, Shape, TableFormat, to_rows
+from perceptrons.data.table import Block, DataFileError, Parsed, Skipped, Table
+from perceptrons.data.table_columns import Asked, Layout, ModelColumns, Shape, TableFormat, locate_again, sound_cells
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.collector import Roles
+from perceptrons.features.column_facts import ColumnFacts, facts_of, settled
+from perceptrons.features.derived import Derived
 from perceptrons.features.named_rows import Workspaces
+from perceptrons.features.preparation import Preparation, Wish, measured, planned
+from perceptrons.features.record_keys import record_keys
 from perceptrons.features.table_rows import (
+    Contents,
+    Rows,
     are_dense,
     dense_rows,
     further_keys,
     number_names,
     sparse_rows,
     text_prefixes,
+    to_rows,
 )
+from perceptrons.features.values import listed as in_list
+
+LOOKED_AT = 5000  # rows that say what a column looks like: as many of a file as of a frame
 
 
 class TableReader(PieceReader):
@@ -69,6 +79,29 @@ class TableReader(PieceReader):
         Those of a model that is to predict.
     model : ModelColumns, optional
         The features of a model that is to predict and learned from arrays.
+    prepare : bool, default=False
+        Make the table ready to learn from, as the command does: scale="auto", on_missing="fill", and columns are looked
+        at. Identifiers, free text and empty columns are left out, which `notices` says; dates become numbers and
+        categories; yes and no, true and false, become 1 and 0.
+    scale : {"auto", "standard", "max-abs", "none"}, optional
+        Numbers are left as they are ("none"), divided by their largest absolute value ("max-abs"), or get mean 0 and
+        deviation 1 ("standard", and "auto"), as measured on all examples that are read, or on the first block of a
+        stream.
+    on_missing : {"raise", "fill"}, optional
+        A missing number is a malformed record, or becomes the mean of its column; a feature "column=missing" is 1 then,
+        if the column had missing numbers where it was measured.
+    missing : str or list of str, optional
+        What stands for a missing value, beside empty cells, ?, NA, N/A, NaN, null, none and -.
+    keep : str or list of str, optional
+        With prepare: columns that are not left out, whatever they look like.
+    interactions : str or list of str, optional
+        Products of columns: "a*b", "a*" (a with every other) or "*" (all pairs).
+    powers : int, optional
+        Numbers also to the powers 2 up to this.
+    preparation : dict, optional
+        All this as it was measured for a model that is to predict.
+    labelled : bool, default=True
+        Is one of the columns the label? False makes features of all.
     **shared
         As every `Reader` has them.
 
@@ -114,6 +147,15 @@ class TableReader(PieceReader):
         hash_bits: int | None = None,
         columns: Columns | None = None,
         model: ModelColumns | None = None,
+        prepare: bool = False,
+        scale: str | None = None,
+        on_missing: str | None = None,
+        missing: str | list[str] | None = None,
+        keep: str | list[str] | None = None,
+        interactions: str | list[str] | None = None,
+        powers: int | None = None,
+        preparation: dict[str, Any] | None = None,
+        labelled: bool = True,
         **shared: Any,
     ):
         super().__init__(paths, **shared)
@@ -124,6 +166,13 @@ class TableReader(PieceReader):
         self._prefix, self._text = prefix, _text(text, bool(text_column))
         self._rule = None if self._text is None else self._text.rule()
         self._given, self.hash_bits = columns, _bits(hash_bits, self._text, columns)
+        self._asked_bits, self._keep = hash_bits, listed(keep)
+        self._wish = Wish(
+            scale or ("auto" if prepare else "none"), on_missing or ("fill" if prepare else "raise"),
+            tuple(listed(missing)), tuple([interactions] if isinstance(interactions, str) else interactions or ()),
+            1 if powers is None else powers,
+        ).check()  # fmt: skip
+        self._known = None if preparation is None else Preparation.from_dict(preparation)
         further = None
         if columns is not None and columns.frozen and format == "jsonl":
             named = [*listed(numbers), *listed(categories), *listed(text_column)]
@@ -141,14 +190,22 @@ class TableReader(PieceReader):
             None if optional is None else listed(optional),
             further,
             model,
+            self._wish.words if self._known is None else self._known.words,
+            self._known is not None,
+            labelled,
+            prepare and self._known is None and numbers is None and model is None,
         )
         self._rooms = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
         self._form = _table_format(self.format)
+        self._form.missing = self._wanted.missing
         self._roles: Roles | None = None
+        self._derived = Derived() if self._known is None else self._known.derived
+        self._preparation: Preparation | None = None
         self._dense, self._number_names = False, number_names([])
+        self.left_out: list[ColumnFacts] = []
         columns = self._given
         if columns is None and self._text is not None:
             columns = Columns(self.hash_bits or None, self._text.signed, self._text.seed)
@@ -172,14 +229,31 @@ class TableReader(PieceReader):
             "text": text,
             "hash_bits": self.hash_bits,
             "text_labels": self.text_labels,
+            **self._preparing(),
         }
         if self.format in ("csv", "tsv"):
             recipe |= {"names": self._form.names or wanted.names, "header": wanted.header}
         return recipe
 
+    def _preparing(self) -> dict[str, Any]:
+        """What the recipe says of the preparation: as it is asked for, or, once it is known, as it is."""
+        if self._preparation is not None:
+            trivial = self._preparation.is_trivial
+            return {} if trivial else {"preparation": self._preparation.as_dict()}
+        wish, usual = self._wish, Wish()
+        told = {name: value for name, value in wish._asdict().items() if value != getattr(usual, name)}
+        told = {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
+        return told | ({"prepare": True} if self._wanted.look else {}) | ({"keep": self._keep} if self._keep else {})
+
     @property
     def notices(self) -> list[str]:
-        return list(self._form.notices.values())
+        out = [str(one.notice()) for one in self.left_out]
+        return [*self._form.notices.values(), *out, *self._lacking()]
+
+    def _lacking(self) -> list[str]:
+        """What was done where numbers are missing."""
+        names = () if self._preparation is None or self._known is not None else self._preparation.indicators
+        return [f"missing numbers in {in_list(list(names))} are filled with the mean"] if names else []
 
     def _feature_names(self) -> list[str] | None:
         return None if self._form.unnamed else super()._feature_names()
@@ -196,12 +270,18 @@ class TableReader(PieceReader):
     def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         assert self.columns is not None
         facts, arrays = self.columns.state()
-        return {"columns": facts, "roles": self._roles and self._roles._asdict(), "names": self._form.names}, arrays
+        kept = None if self._preparation is None or self._preparation.is_trivial else self._preparation.as_dict()
+        known = {"roles": self._roles and self._roles._asdict(), "names": self._form.names, "preparation": kept}
+        return {"columns": facts, **known}, arrays
 
     def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        if facts["columns"]["bits"] and not self.hash_bits and self._known is None and self._wish.interactions:
+            self._hash(facts["columns"]["bits"])
         super()._know(facts, arrays)
         self._roles = None if facts["roles"] is None else Roles(**facts["roles"])
         self._form.names = facts["names"]
+        if facts.get("preparation") is not None:
+            self._preparation = Preparation.from_dict(facts["preparation"])
 
     # ---- pieces to blocks
 
@@ -211,20 +291,58 @@ class TableReader(PieceReader):
             layout = None
             for piece in self._form.pieces(path, self.prompt):
                 if layout is None or self._roles is None:
-                    settled = self._roles is not None
+                    was_settled = self._roles is not None
                     self._roles, layout = self._form.look(piece, self._wanted, self._roles)
-                    if not settled and self._roles is not None:
-                        self._settle(self._roles)
+                    if not was_settled and self._roles is not None:
+                        layout = self._settle(piece, layout)
                 placed = Placed(*piece)
-                placed.roles, placed.layout = self._roles, layout
+                placed.roles, placed.layout, placed.preparation = self._roles, layout, self._preparation
                 yield placed
 
-    def _settle(self, roles: Roles) -> None:
-        """Now it is known what the columns are: will rows be arrays?"""
+    def _settle(self, piece: Piece, layout: Layout | None) -> Layout | None:
+        """Now it is known what the columns are, but for what they look like. How are they prepared?"""
+        assert self._roles is not None
+        if layout is not None and layout.sparse:  # what is not there is 0, and would be something else if it was scaled
+            self._wish = self._wish._replace(scale="none", on_missing="raise")
+            self._wanted = self._wanted._replace(missing=self._wish.words, look=False)
+            self._form.missing = self._wanted.missing
+        elif self._wanted.look and layout is not None:
+            layout = self._look(piece, layout)
+        known = self._known or planned(self._roles, self._derived, self._wish)
+        if known is not None:
+            self._prepare(known)
+        return layout
+
+    def _look(self, piece: Piece, layout: Layout) -> Layout:
+        """Decide by the first rows what columns are."""
+        assert self._roles is not None
+        cells = self._form.cells(piece, self._roles, layout)
+        keep = np.ones(len(cells.lines), bool)
+        keep[list(cells.faults.rows)] = False
+        keep &= np.cumsum(keep) <= LOOKED_AT
+        facts = facts_of(cells.contents.part(keep), self._roles, self._wanted.missing)
+        told = {*self._keep, *self._wanted.categories}
+        for name in self._keep:
+            if name not in {*self._roles.numbers, *self._roles.categories, *self._roles.texts}:
+                raise DataFileError(piece.path, f"keep (--keep) names {name!r}, which is no column of features")
+        self._roles, self._derived, self.left_out = settled(self._roles, facts, told)
+        self._wanted = self._wanted._replace(ignore=[*self._wanted.ignore, *(one.name for one in self.left_out)])
+        return locate_again(layout, self._roles, self._wanted.ignore)
+
+    def _prepare(self, preparation: Preparation) -> None:
+        """Now it is known how cells become features: will rows be arrays?"""
         assert self.columns is not None
-        names = roles.number_names
-        self._dense = are_dense(names, self.columns, roles.only_numbers)
+        assert self._roles is not None
+        if preparation.hash_bits and self._asked_bits is None and not self.hash_bits and self._given is None:
+            self._hash(preparation.hash_bits)
+        names = preparation.number_names
+        self._dense = are_dense(names, self.columns, preparation.only_numbers(self._roles))
         self._number_names = number_names(names)
+        self._preparation = preparation
+
+    def _hash(self, bits: int) -> None:
+        self.hash_bits = bits
+        self._take(Columns(bits))
 
     def _parse(self, piece: Piece) -> Parsed:
         assert isinstance(piece, Placed)
@@ -232,16 +350,28 @@ class TableReader(PieceReader):
         if piece.roles is None or piece.layout is None:
             return Parsed(cells.n_lines, cells.lines, None, None, None, cells.bad)
         assert self.columns is not None
-        narrow = self.columns.bits is not None or self._text is not None
-        prefixes = text_prefixes(piece.roles.texts) if self._prefix else []
-        shape = Shape(self._dense, narrow, self.need_labels, prefixes)
-        return to_rows(cells, piece.layout, shape, self._rule, self._rooms.words)
+        known, narrow = piece.preparation, self.columns.bits is not None or self._text is not None
+        shape = Shape(self._dense and known is not None, narrow, self.need_labels)
+        derived = Preparation(words=self._wanted.missing, derived=self._derived) if known is None else known
+        parsed = sound_cells(cells, piece.layout, shape, derived)
+        keys = record_keys(parsed.rows) if self.keyed else None
+        return parsed._replace(rows=parsed.rows if known is None else self._rows(parsed.rows, known), keys=keys)
+
+    def _rows(self, contents: Contents, preparation: Preparation) -> Rows:
+        assert self._roles is not None
+        prefixes = text_prefixes(self._roles.texts) if self._prefix else []
+        return to_rows(preparation.apply(contents), self._dense, self._rule, prefixes, self._rooms.words)
 
     def _matrix(self, parsed: Parsed) -> Any:
-        columns, rows = self.columns, parsed.rows
+        columns = self.columns
         assert columns is not None
-        if rows is None or not len(parsed.lines):
+        if parsed.rows is None or not len(parsed.lines):
             return np.empty((0, columns.n_columns))
+        return Unprepared(parsed.rows) if isinstance(parsed.rows, Contents) else self._assembled(parsed.rows)
+
+    def _assembled(self, rows: Rows) -> Any:
+        columns = self.columns
+        assert columns is not None
         if rows.named is None:
             X = dense_rows(rows.values, self._number_names, columns)
         else:
@@ -249,12 +379,70 @@ class TableReader(PieceReader):
         self.n_features = columns.n_columns
         return X
 
+    # ---- what is measured before rows can be made
+
+    def _block(
+        self, piece: Piece, parsed: Parsed, line: int
+    ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
+        block, skipped, error = super()._block(piece, parsed, line)
+        if block is not None and not self._labels.wait:
+            block = self._prepared(block)
+        return block, skipped, error
+
+    def _finished(self, block: Block) -> Block:
+        return self._prepared(super()._finished(block))
+
+    def _finished_all(self, blocks: list[Block]) -> list[Block]:
+        blocks = super()._finished_all(blocks)
+        self._measure(blocks)
+        return [self._prepared(block) for block in blocks]
+
+    def _prepared(self, block: Block) -> Block:
+        if not isinstance(block.X, Unprepared):
+            return block
+        self._measure([block])
+        assert self._preparation is not None
+        return block._replace(X=self._assembled(self._rows(block.X.contents, self._preparation)))
+
+    def _measure(self, blocks: list[Block]) -> None:
+        """Measure on what is learned from how numbers are scaled and filled, unless it is known."""
+        waiting = [block for block in blocks if isinstance(block.X, Unprepared)]
+        if self._preparation is not None or not waiting:
+            return
+        assert self._roles is not None
+        rows = [np.ones(len(block.X.contents.numbers), bool) for block in waiting]
+        if self.learn_from is not None:
+            rows = self.learn_from(waiting)
+        parts = [block.X.contents.part(keep) for block, keep in zip(waiting, rows, strict=True)]
+        try:
+            self._prepare(measured(parts, self._roles, self._derived, self._wish))
+        except ValueError as error:
+            raise DataFileError(waiting[0].path, str(error).removesuffix(".")) from error
+
+
+class Unprepared:
+    """The rows of a block before anything is known of the others: its cells."""
+
+    def __init__(self, contents: Contents):
+        self.contents = contents
+        self.shape = (len(contents.numbers), 0)
+
+    @property
+    def nbytes(self) -> int:
+        return self.contents.nbytes
+
+    def __getitem__(self, rows: np.ndarray) -> "Unprepared":
+        keep = np.zeros(self.shape[0], bool)
+        keep[rows] = True
+        return Unprepared(self.contents.part(keep))
+
 
 class Placed(Piece):
     """A piece, and what was known of the columns when it was cut."""
 
     roles: Roles | None
     layout: Layout | None
+    preparation: Preparation | None
 
 
 def _table_format(format: str) -> TableFormat:

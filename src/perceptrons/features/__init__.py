@@ -1,7 +1,17 @@
-"""Texts and named features as sparse rows: `HashedText`, `HashedFeatures`, and `Columns`, which knows the names."""
+"""Texts, named features and raw tables as rows: `HashedText`, `HashedFeatures`, `TableFeatures`, and `Columns`."""
+
+from importlib import import_module
+from typing import Any
 
 from perceptrons.features.columns import Columns
 from perceptrons.features.hashed import HashedFeatures
 from perceptrons.features.text import HashedText
 
-__all__ = ["Columns", "HashedFeatures", "HashedText"]
+__all__ = ["Columns", "HashedFeatures", "HashedText", "TableFeatures"]
+
+
+def __getattr__(name: str) -> Any:
+    """`TableFeatures` stands with the readers, a layer above: a table in memory is read as one in a file."""
+    if name != "TableFeatures":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module("perceptrons.data.table_features").TableFeatures

@@ -8,22 +8,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.features.table_rows import Coded, Further, Strings, strings_of
+from perceptrons.features.table_rows import Coded, Contents, Further, strings_of
 from perceptrons.features.values import (
     LARGEST,
     did_you_mean,
     is_label,
     kind_of,
+    Missing,
     leaves,
     no_label,
     shown,
     what_is_wrong,
     written,
 )
+from perceptrons.features.values import NUMBER as WRITTEN_NUMBER
 
 NOT_A_NUMBER = "is not a number: mend it, or name the key under categories (--categories)"
 ELSE = "turn it into numbers or strings, or leave it out (ignore)"
 NUMBER, CATEGORY, TEXT, LABEL, IGNORED = range(5)
+NEVER = Missing.of((), fill=False)
 
 
 class Roles(NamedTuple):
@@ -63,6 +66,7 @@ class Known(NamedTuple):
     need_labels: bool
     sparse: bool  # do records lack most of the features that others have?
     strip: bool = False  # do spaces around a category not count?
+    missing: Missing = NEVER  # what stands for a missing value; where there is any, strings may be numbers, too
 
 
 class Misfit(NamedTuple):
@@ -113,8 +117,8 @@ class Collector:
     def __init__(self, n: int, known: Known):
         roles = known.roles
         self.known = known
-        self.number_names = [] if known.sparse else roles.number_names
-        self.numbers = np.zeros((n, len(self.number_names)))
+        absent = np.nan if known.missing.texts else 0.0
+        self.numbers = np.full((n, 0 if known.sparse else len(roles.numbers)), absent)
         self._categories = {} if known.sparse else {name: Distinct(n) for name in roles.categories}
         self._texts = [[""] * n for _ in roles.texts]
         self._labels = Distinct(n)
@@ -157,7 +161,7 @@ class Collector:
     def put(self, row: int, name: str, role: int | None, place: int, value: Any) -> None:
         """Put a value where it belongs. Raises MisfitError."""
         if role == NUMBER and not self.known.sparse:
-            self.numbers[row, place] = _number(value)
+            self.numbers[row, place] = self._number(value)
         elif role == CATEGORY and isinstance(value, list):
             _put_list(self._lists[name], row, name, value)
         elif role == CATEGORY and self.known.sparse:
@@ -177,14 +181,21 @@ class Collector:
         elif value is not None:
             _put_list(self._others, row, name, value if isinstance(value, list) else [value])
 
-    def categories(self) -> dict[str, Coded]:
-        return {name: column.coded() for name, column in self._categories.items()}
+    def _number(self, value: Any) -> float:
+        """A number as it is, as a string where values may be missing, or NaN for a missing one."""
+        missing = self.known.missing.texts
+        if missing and isinstance(value, str):
+            if value.strip().lower() in missing:
+                return np.nan
+            value = float(value) if WRITTEN_NUMBER.fullmatch(value) else value
+        return np.nan if missing and value is None else _number(value)
 
-    def further(self) -> list[Further]:
-        return [entries.further() for entries in (*self._lists.values(), self._others) if entries.rows]
-
-    def texts(self) -> list[Strings]:
-        return [strings_of(text.encode("utf-8", "surrogatepass") for text in texts) for texts in self._texts]
+    def contents(self) -> Contents:
+        """All cells that are features."""
+        categories = {name: column.coded() for name, column in self._categories.items()}
+        further = [entries.further() for entries in (*self._lists.values(), self._others) if entries.rows]
+        texts = [strings_of(text.encode("utf-8", "surrogatepass") for text in texts) for texts in self._texts]
+        return Contents(self.numbers, categories, further, texts)
 
     def labels(self) -> Coded | None:
         return None if self.known.roles.label is None else self._labels.coded()

@@ -5,30 +5,32 @@ How it read files is its recipe, which model files and caches hold: anybody may 
 
 import warnings
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 import numpy as np
 
 from perceptrons.features.collector import NUMBER, Collector, Known, MisfitError, Roles
 from perceptrons.features.columns import Columns
+from perceptrons.features.derived import Derived
 from perceptrons.features.named_rows import Workspace
+from perceptrons.features.preparation import Preparation, Wish, planned
 from perceptrons.features.table_rows import (
     are_dense,
-    cut_columns,
     dense_rows,
     further_keys,
-    name_features,
     number_names,
     sparse_rows,
     text_prefixes,
+    to_rows,
 )
 from perceptrons.features.text import HashedText
-from perceptrons.features.values import LARGEST, did_you_mean, is_missing, listed, shown
+from perceptrons.features.values import LARGEST, as_iso, did_you_mean, is_missing, listed, shown
 
 NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
 KINDS: dict[str, tuple[type, ...]] = {
     "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int), "text_column": (str, list),
-    "text": (dict,), "zero_based": (bool,), "prefix": (bool,), "text_labels": (bool,), "hash_bits": (int,),
+    "text": (dict,), "preparation": (dict,), "zero_based": (bool,), "prefix": (bool,), "text_labels": (bool,), "hash_bits": (int,),
     **dict.fromkeys(NAMED, (list,)),
 }  # fmt: skip
 Source = Mapping[str, Any]  # how files were read: the arguments of `perceptrons.data.stream`
@@ -51,31 +53,42 @@ def given_rows(X: Any, source: Source, columns: Columns) -> Any:
         source.get("label_column"), list(source["numbers"]), list(source.get("categories") or []),
         _names(source.get("text_column")), list(source.get("optional") or []),
     )  # fmt: skip
+    preparation = preparation_of(source, roles)
     table = Frame(X) if hasattr(X, "columns") or hasattr(X, "column_names") else Records(X, roles)
     further = further_keys(columns, [*roles.numbers, *roles.categories, *roles.texts], words=bool(roles.texts))
     known = Known(
         roles, frozenset(source.get("ignore") or []), closed=columns.frozen and not further, need_labels=False,
-        sparse=False, strip=source.get("format") in ("csv", "tsv"),
+        sparse=False, strip=source.get("format") in ("csv", "tsv"), missing=preparation.words,
     )  # fmt: skip
     collector = Collector(len(table), known)
     table.put_into(collector, further)
-    return _matrix(collector, table.narrow, source, columns)
+    return _matrix(collector, preparation, table.narrow, source, columns)
 
 
-def _matrix(collector: Collector, narrow: bool, source: Source, columns: Columns) -> Any:
-    roles, names = collector.known.roles, collector.number_names
-    further = collector.further()
-    if are_dense(names, columns, roles.only_numbers) and not further:
-        values = collector.numbers.astype(np.float32) if narrow else collector.numbers
-        return dense_rows(values, number_names(names), columns)
-    workspace = Workspace()
-    named = name_features(collector.numbers, names, collector.categories(), further, workspace)
-    words = text = None
-    if roles.texts:
-        text = _text_of(source, columns)
-        prefixes = text_prefixes(roles.texts) if source.get("prefix") else []
-        words = cut_columns(collector.texts(), prefixes, text.rule(), workspace)
-    return sparse_rows(named, words, columns, text)
+def preparation_of(source: Source, roles: Roles) -> Preparation:
+    """How the cells of tables become features: as it was measured, or as they are."""
+    if source.get("preparation") is not None:
+        return Preparation.from_dict(source["preparation"])
+    found = planned(roles, Derived(), Wish())
+    assert found is not None
+    return found
+
+
+def _matrix(collector: Collector, preparation: Preparation, narrow: bool, source: Source, columns: Columns) -> Any:
+    roles, contents = collector.known.roles, collector.contents()
+    if narrow:
+        contents = contents._replace(numbers=contents.numbers.astype(np.float32))
+    contents, strange = preparation.derive(contents)
+    for row, name, what in strange:
+        raise ValueError(f"X, row {row}, column {shown(name)}: {what}.")
+    ready = preparation.apply(contents)
+    names, text = ready.number_names, _text_of(source, columns) if roles.texts else None
+    dense = are_dense(names, columns, preparation.only_numbers(roles)) and not contents.further
+    prefixes = text_prefixes(roles.texts) if source.get("prefix") else []
+    rows = to_rows(ready, dense, None if text is None else text.rule(), prefixes, Workspace())
+    if rows.named is None:
+        return dense_rows(rows.values, number_names(names), columns)
+    return sparse_rows(rows.named, rows.words, columns, text)
 
 
 class Frame:
@@ -110,12 +123,15 @@ class Frame:
         if role == NUMBER:
             values = np.asarray(column)
             kind = values.dtype
-            if kind.kind in "iuf" and bool((np.abs(values := values.astype(np.float64)) <= LARGEST).all()):
-                collector.numbers[:, place] = values
-                return kind
+            if kind.kind in "iuf":
+                values = values.astype(np.float64)
+                known = values[~np.isnan(values)] if collector.known.missing.texts else values
+                if bool((np.abs(known) <= LARGEST).all()):
+                    collector.numbers[:, place] = values
+                    return kind
         for row, value in enumerate(_listed(column)):
             try:
-                collector.put(row, name, role, place, None if is_missing(value) else value)
+                collector.put(row, name, role, place, value)
             except MisfitError as error:
                 raise ValueError(f"X, row {row}, column {shown(name)}: {error}.") from error
         return kind
@@ -170,17 +186,21 @@ def _names(names: Any) -> list[str]:
 
 
 def _listed(column: Any) -> list[Any]:
+    if "datetime64" in str(getattr(column, "dtype", "")):
+        column = as_iso(np.asarray(column))
     for name in ("to_pylist", "to_list", "tolist"):
         if hasattr(column, name):
-            return getattr(column, name)()
-    return list(column)
+            return [_plain(value) for value in getattr(column, name)()]
+    return [_plain(value) for value in column]
 
 
 def _plain(value: Any) -> Any:
     """A value as JSON would have it."""
     if isinstance(value, np.generic):
         value = value.item()
-    return None if is_missing(value) else value
+    if is_missing(value):
+        return None
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def check_recipe(recipe: Any) -> None:
@@ -192,6 +212,12 @@ def check_recipe(recipe: Any) -> None:
             _demand(all(isinstance(column, str) for column in value), f"columns in {name}")
     if recipe.get("text") is not None:
         HashedText(**recipe["text"])._check()
+    if recipe.get("preparation") is not None:
+        kept = Preparation.from_dict(recipe["preparation"])
+        there = [*(recipe.get("numbers") or []), *kept.derived.numbers()]
+        _demand(list(kept.names) == there, "the numbers of the table in its preparation")
+        used = {*(recipe.get("categories") or [])}
+        _demand({*kept.derived.dates, *kept.derived.flags} <= used, "columns of the table in its preparation")
 
 
 def _demand(holds: bool, what: str) -> None:

@@ -50,6 +50,49 @@ class Strings(NamedTuple):
     end: np.ndarray
 
 
+class Single(NamedTuple):
+    """Features of which a row has one, or none: which of the names, -1 for none, and its value (None: 1)."""
+
+    codes: np.ndarray  # int32 (rows,)
+    names: list[str]
+    amounts: np.ndarray | None = None  # float64 (rows,)
+
+
+class Contents(NamedTuple):
+    """The cells of a piece of a table that are features. A number is NaN where it is missing."""
+
+    numbers: np.ndarray  # (rows, numbers)
+    categories: dict[str, Coded]
+    further: list[Further]
+    texts: list[Strings]  # of each column of texts
+
+    @property
+    def n(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def nbytes(self) -> int:
+        """About what it takes in memory."""
+        parts = [column.codes.nbytes for column in self.categories.values()]
+        parts += [part.amounts.nbytes + part.rows.nbytes + part.codes.nbytes for part in self.further]
+        parts += [int((column.end - column.begin).sum()) for column in self.texts]
+        return self.numbers.nbytes + sum(parts)
+
+    def part(self, keep: np.ndarray) -> "Contents":
+        """Only these rows. keep: a flag for every row."""
+        row_of = np.cumsum(keep) - 1
+        return Contents(
+            self.numbers[keep],
+            {name: Coded(codes[keep], distinct) for name, (codes, distinct) in self.categories.items()},
+            [
+                Further(row_of[part.rows[there]], part.codes[there], part.amounts[there], part.names)
+                for part in self.further
+                for there in (keep[part.rows],)
+            ],
+            [Strings(content, begin[keep], end[keep]) for content, begin, end in self.texts],
+        )
+
+
 class Named(NamedTuple):
     """Rows of features by their numbers among the names of the piece."""
 
@@ -60,39 +103,46 @@ class Named(NamedTuple):
 
 
 def name_features(
-    values: np.ndarray, value_names: list[str], categories: dict[str, Coded], further: list[Further],
-    workspace: Workspace,
-) -> Named:  # fmt: skip
-    """Numbers by the names of their columns, categories as "column=value" of value 1; numbers of 0 are left out.
+    values: np.ndarray, value_names: list[str], singles: list[Single], further: list[Further], workspace: Workspace
+) -> Named:
+    """Numbers by the names of their columns, then features of which a row has one, then the others.
 
-    Names are numbered as they come, row by row and in a row from left to right, numbers first.
+    Numbers of 0 are left out. Names are numbered as they come, row by row and in a row from left to right, numbers
+    first.
     """
     n, n_numbers = values.shape
-    columns = [
-        (np.arange(n), codes, [f"{column}={value}" for value in distinct])
-        for column, (codes, distinct) in categories.items()
-    ]
+    columns = [(np.arange(n), single.codes, single.names) for single in singles]
     columns += [(part.rows, part.codes, part.names) for part in further]
     lookups, names = _numbered(value_names, columns, workspace)
-    width = n_numbers + len(categories)
+    width = n_numbers + len(singles)
     numbers, amounts = np.empty((n, width), np.int32), np.ones((n, width))
     numbers[:, :n_numbers] = np.arange(n_numbers)
     amounts[:, :n_numbers] = values
+    for place, single in enumerate(singles, n_numbers):
+        numbers[:, place] = lookups[place - n_numbers][single.codes]
+        if single.amounts is not None:
+            amounts[:, place] = single.amounts
     there = amounts != 0
-    for place, (codes, _) in enumerate(categories.values(), n_numbers):
-        numbers[:, place] = lookups[place - n_numbers][codes]
-        there[:, place] = codes >= 0
+    for place, single in enumerate(singles, n_numbers):
+        there[:, place] &= single.codes >= 0
     starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
     numbers, amounts = numbers[there], amounts[there]
     if further:
         rows = np.concatenate([np.repeat(np.arange(n), np.diff(starts)), *(part.rows for part in further)])
         order = np.argsort(rows, kind="stable")
-        more = [lookup[part.codes] for lookup, part in zip(lookups[len(categories) :], further, strict=True)]
+        more = [lookup[part.codes] for lookup, part in zip(lookups[len(singles) :], further, strict=True)]
         numbers = np.concatenate([numbers, *more])[order]
         amounts = np.concatenate([amounts, *(part.amounts for part in further)])[order]
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
-    counts = np.bincount(numbers, minlength=len(names.counts))
+    counts = np.maximum(np.bincount(numbers, minlength=len(names.counts)), 1)  # a number that is always 0 is there, too
     return Named(starts, numbers, amounts, names._replace(counts=counts))
+
+
+def one_hot(categories: dict[str, Coded]) -> list[Single]:
+    """Categories as features "column=value" of value 1."""
+    return [
+        Single(codes, [f"{column}={value}" for value in distinct]) for column, (codes, distinct) in categories.items()
+    ]
 
 
 def _numbered(
@@ -123,6 +173,31 @@ def _numbered(
         begin += len(part)
         lookups.append(lookup)
     return lookups, names
+
+
+class Ready(NamedTuple):
+    """Contents that are prepared: numbers, features of which a row has one, others, and texts."""
+
+    numbers: np.ndarray
+    number_names: list[str]
+    singles: list[Single]
+    further: list[Further]
+    texts: list[Strings]
+
+
+class Rows(NamedTuple):
+    """The rows of a piece; `named` is None where all are arrays of numbers, `words` where there is no text."""
+
+    values: np.ndarray
+    named: Named | None
+    words: Local | None
+
+
+def to_rows(ready: Ready, dense: bool, rule: Rule | None, prefixes: list[str], workspace: Workspace) -> Rows:
+    """What several threads can make of the rows at once, without the columns. rule: how words are cut."""
+    named = None if dense else name_features(*ready[:4], workspace)
+    words = cut_columns(ready.texts, prefixes, rule, workspace) if rule is not None and ready.texts else None
+    return Rows(ready.numbers, named, words)
 
 
 def cut_columns(texts: list[Strings], prefixes: list[str], rule: Rule, workspace: Workspace) -> Local:

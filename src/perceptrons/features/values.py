@@ -2,10 +2,14 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from perceptrons.scan.csv import Words
 from perceptrons.training.labels import LONGEST_LABEL, too_long
 
 LARGEST = 1e100  # above it, scores could overflow while learning
@@ -19,6 +23,39 @@ def number(text: str) -> float:
     if NUMBER.fullmatch(text) or NOT_FINITE.fullmatch(text):
         return float(text)
     raise ValueError
+
+
+USUAL_MISSING = ("", "?", "na", "n/a", "#n/a", "nan", "null", "none", "-")
+
+
+class Missing(NamedTuple):
+    """What stands for a missing value, where values may be missing: texts in lower case, and numbers such as -999."""
+
+    named: tuple[str, ...]  # by the user, beside the usual ones
+    texts: frozenset[str]
+    numbers: tuple[float, ...]
+
+    @classmethod
+    def of(cls, named: Iterable[str], fill: bool) -> "Missing":
+        named = tuple(named)
+        if not fill:
+            return cls(named, frozenset(), ())
+        numbers = tuple(float(word) for word in named if NUMBER.fullmatch(word))
+        return cls(named, frozenset((*USUAL_MISSING, *(word.strip().lower() for word in named))), numbers)
+
+    def scanned(self) -> Words:
+        """The texts, as compiled loops take them."""
+        encoded = sorted(word.encode() for word in self.texts)
+        ends = np.cumsum([0, *map(len, encoded)])
+        return Words(np.frombuffer(b"".join(encoded) or b"\0", np.uint8), ends)
+
+    def without_numbers(self, values: np.ndarray) -> np.ndarray:
+        """The values, NaN for the numbers that stand for missing ones."""
+        found = values
+        for number in self.numbers:
+            if (same := values == number).any():
+                found = np.where(same, np.nan, found).astype(values.dtype)
+        return found
 
 
 def what_is_wrong(text: str) -> str:
@@ -93,6 +130,31 @@ def kind_of(value: Any) -> str:
     if isinstance(value, list):
         return "list" if all(isinstance(item, str) for item in value) else "mixture"
     return {bool: "bool", int: "int", float: "float", str: "string"}.get(type(value), "null")
+
+
+def kind_in_table(value: Any, missing: Missing) -> str:
+    """The same where values may be missing, in whatever form: a string may be a written number, or mean nothing."""
+    kind = kind_of(value)
+    if kind == "string" and missing.texts:
+        return "no value" if value.strip().lower() in missing.texts else "written" if NUMBER.fullmatch(value) else kind
+    return kind
+
+
+def are_mostly_numbers(kinds: Counter[str]) -> bool:
+    """Are more than half of the values numbers, of those that are not missing?"""
+    return 2 * (kinds["int"] + kinds["float"] + kinds["written"]) > kinds.total() - kinds["null"] - kinds["no value"]
+
+
+def as_iso(values: np.ndarray) -> np.ndarray:
+    """An array of dates and times as strings, without the times if all are midnight; other arrays as they are."""
+    if values.dtype.kind != "M":
+        return values
+    none = np.isnat(values)
+    days = values.astype("datetime64[D]")
+    dates = bool((none | (days.astype(values.dtype) == values)).all())
+    found = np.datetime_as_string(days if dates else values, unit="D" if dates else "s").astype(object)
+    found[none] = None
+    return found
 
 
 def is_missing(value: Any) -> bool:

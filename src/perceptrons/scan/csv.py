@@ -41,6 +41,42 @@ def is_space(byte):
     return byte in (SPACE, TAB, 11, 12)
 
 
+class Words(NamedTuple):
+    """Words that stand for a missing value, in lower case: word k is arena[ends[k]:ends[k + 1]]."""
+
+    arena: np.ndarray  # uint8
+    ends: np.ndarray  # int64 (words + 1,)
+
+
+@inlined
+def is_word(content, first, last, words):
+    """Is content[first:last] one of the words, in whatever case?"""
+    arena, ends = words
+    for k in range(len(ends) - 1):
+        begin, size = np.uint64(ends[k]), np.uint64(ends[k + 1] - ends[k])
+        if last - first != size:
+            continue
+        same = True
+        for j in range(size):
+            byte = content[first + j]
+            byte = byte | CASE if 65 <= byte <= 90 else byte
+            same = same and byte == arena[begin + j]
+        if same:
+            return True
+    return False
+
+
+@inlined
+def missing_until(content, first, quoted, delimiter, words):
+    """Where the cell ends whose text begins at first, if that is a word for a missing value; 0 if it is not."""
+    one = np.uint64(1)
+    p, last = first, first
+    while content[p] != NEWLINE and content[p] != RETURN and content[p] != (QUOTE if quoted else delimiter):
+        p += one
+        last = last if is_blank(content[p - one]) else p
+    return last if is_word(content, first, last, words) else np.uint64(0)
+
+
 @compiled
 def unquote(content, p, end):
     """Read the cell whose first quote is at p, and make one quote of every two in it.
@@ -64,12 +100,12 @@ def unquote(content, p, end):
 
 
 @compiled
-def scan_rows(content, begin, n_bytes, line, delimiter, targets, found, row):
+def scan_rows(content, begin, n_bytes, line, delimiter, targets, words, found, row):
     """Read the rows of content[begin:n_bytes], which ends with a newline and has ROOM bytes behind it.
 
     targets: for each column of the file that of `values` it belongs to, UNUSED, or UNUSED - 1 - k for other column k.
-    line: that of the beginning. row: where the first one is put. Changes found, and content where quotes are doubled;
-    returns the number of rows in found, of numbers left open, and the byte and the line of the first row that is not
+    line: that of the beginning. words: a number that is one of them is missing, NaN. row: where the first one is put.
+    Changes found, and content where quotes are doubled; returns the number of rows in found, of numbers left open, and the byte and the line of the first row that is not
     plain, or the end.
     """
     one, p, end = np.uint64(1), np.uint64(begin), np.uint64(n_bytes)
@@ -100,7 +136,13 @@ def scan_rows(content, begin, n_bytes, line, delimiter, targets, found, row):
                     p += one
                 first = p
                 value, p, how = number(content, p)
-                if how == BAD or not abs(value) <= LARGEST or (how == OPEN and n_open == len(opened)):
+                if how == BAD:
+                    p = missing_until(content, first, quoted, delimiter, words)
+                    if p == 0:
+                        plain = False
+                        break
+                    value = np.nan
+                elif not abs(value) <= LARGEST or (how == OPEN and n_open == len(opened)):
                     plain = False
                     break
                 if how == OPEN:
@@ -161,11 +203,11 @@ def is_missing_number(content, first, last):
 
 
 @compiled
-def count_numbers(content, begins, delimiter, numbers, filled):
-    """For each column of the rows that begin there, how many cells are numbers, and how many are not blank.
+def count_numbers(content, begins, delimiter, words, numbers, filled):
+    """For each column of the rows that begin there, how many cells are numbers, and how many are not missing.
 
-    All rows have as many cells as there are columns. Words for missing numbers count as numbers. Changes numbers and
-    filled.
+    All rows have as many cells as there are columns. Missing are blank cells and the words; other words for what is no
+    finite number count as numbers. Changes numbers and filled.
     """
     one = np.uint64(1)
     for begin in begins:
@@ -194,8 +236,9 @@ def count_numbers(content, begins, delimiter, numbers, filled):
                     last = last if is_space(byte) or byte in (NEWLINE, RETURN) else p
             while content[p] != delimiter and content[p] != NEWLINE and content[p] != RETURN:
                 p += one
-            filled[place] += last > first
-            numbers[place] += (how != BAD and q == last) or is_missing_number(content, first, last)
+            if last > first and not is_word(content, first, last, words):
+                filled[place] += 1
+                numbers[place] += (how != BAD and q == last) or is_missing_number(content, first, last)
             p += one
 
 

@@ -97,15 +97,18 @@ def _of_values(values: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return hashes
 
 
-def held_out_rows(X: Any, target: Target, share: float, seed: int) -> np.ndarray:
-    """A flag for every example: is it among the share that is held out? Equal examples are on the same side."""
+def held_out_rows(X: Any, target: Target, share: float, seed: int, keys: np.ndarray | None = None) -> np.ndarray:
+    """A flag for every example: is it among the share that is held out? Equal examples are on the same side.
+
+    keys: hashes of the examples, where X does not say what they are.
+    """
     labels = np.zeros(len(target.codes), np.uint64)
     if target.indicator is not None:
         labels = row_hashes(target.indicator.astype(np.float64))
     elif len(target.classes):
         labels = np.array([_of_text(str(label)) for label in target.classes.tolist()], np.uint64)[target.codes]
     with np.errstate(over="ignore"):
-        hashes = mixed(row_hashes(X) + mixed(labels + np.uint64(seed) * ODD))
+        hashes = mixed((row_hashes(X) if keys is None else keys) + mixed(labels + np.uint64(seed) * ODD))
     return hashes < np.uint64(min(int(share * 2**64), 2**64 - 1))
 
 

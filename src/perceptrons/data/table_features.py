@@ -1,0 +1,202 @@
+"""`TableFeatures`: frames and records to rows, as the command reads tables, for scikit-learn's pipelines."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_is_fitted
+
+from perceptrons.features.from_memory import given_rows
+
+
+class TableFeatures(TransformerMixin, BaseEstimator):
+    """Turn a raw table into rows of numbers that a linear model learns well from.
+
+    Numbers are scaled to mean 0 and deviation 1, and missing ones filled with the mean. Strings are categories,
+    one-hot. Dates become year, days, month, weekday and hour; yes and no, true and false, become 1 and 0. Identifiers,
+    free text and empty columns are left out, unless named below. `perceptrons train` prepares tables in the same way:
+    a pipeline of `TableFeatures` and `Perceptron` learns the same weights.
+
+    When to use it: tables as people have them, with empty cells, categories and different units. When not: data that
+    are numbers of one scale already, or sparse.
+
+    Parameters
+    ----------
+    scale : {"auto", "standard", "max-abs", "none"}, default="auto"
+        How numbers are scaled: mean 0 and deviation 1 ("standard", and "auto"), largest absolute value 1 ("max-abs"),
+        or not at all.
+    on_missing : {"fill", "raise"}, default="fill"
+        Fill missing numbers with the mean of their column, and add a feature "column=missing" if the column had missing
+        numbers in `fit`; or raise an error. In categories a missing value is a value of its own.
+    missing : list of str, optional
+        What stands for a missing value, beside None, NaN, empty strings, ?, NA, N/A, null, none and -.
+    categories, ignore, keep : list of str, optional
+        Columns of numbers that are categories; columns to leave out; columns to use whatever they look like.
+    text_column : str or list of str, optional
+        Columns of text. Their words become features, hashed, by the rules of `text`.
+    text : HashedText, optional
+        How texts become features (default: `HashedText()`).
+    interactions : str or list of str, optional
+        Products of columns: "a*b", "a*" (a with every other column) or "*" (all pairs).
+    powers : int, default=1
+        Use the powers of numbers up to this one.
+    hash_bits : int, optional
+        Hash features to 2^hash_bits columns. By default only texts are hashed, and products of categories if there are
+        more than 262,144.
+
+    Attributes
+    ----------
+    columns_ : Columns
+        The features by name.
+    source_ : dict
+        How tables are read: what a model file keeps.
+    left_out_ : list of str
+        Columns that are not used, each with the reason.
+    n_features_in_ : int
+        The number of columns of the table.
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.features import TableFeatures
+    >>> from sklearn.pipeline import make_pipeline
+    >>> people = [{"age": 31, "job": "nurse"}, {"age": None, "job": "smith"}, {"age": 58, "job": "nurse"}]
+    >>> table = TableFeatures().fit(people)
+    >>> table.get_feature_names_out().tolist()
+    ['age', 'age=missing', 'job=nurse', 'job=smith']
+    >>> model = make_pipeline(TableFeatures(), Perceptron()).fit(people, ["in", "out", "in"])
+    >>> model.predict([{"age": 40, "job": "smith"}]).tolist()
+    ['out']
+    """
+
+    def __init__(
+        self,
+        *,
+        scale="auto",
+        on_missing="fill",
+        missing=None,
+        categories=None,
+        ignore=None,
+        keep=None,
+        text_column=None,
+        text=None,
+        interactions=None,
+        powers=1,
+        hash_bits=None,
+    ):
+        self.scale = scale
+        self.on_missing = on_missing
+        self.missing = missing
+        self.categories = categories
+        self.ignore = ignore
+        self.keep = keep
+        self.text_column = text_column
+        self.text = text
+        self.interactions = interactions
+        self.powers = powers
+        self.hash_bits = hash_bits
+
+    def fit(self, X: Any, y: Any = None) -> "TableFeatures":
+        """Find out what the columns are, and measure them.
+
+        Parameters
+        ----------
+        X : frame (pandas, polars, pyarrow), list of dicts or array
+            The table, without the labels.
+        y : ignored
+        """
+        self._read(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **more: Any) -> Any:
+        """Fit to a table, and return its rows."""
+        return self._as_wanted(self._read(X))
+
+    def transform(self, X: Any) -> Any:
+        """Return the rows of a table: an array if all features are numbers, else a sparse matrix.
+
+        Parameters
+        ----------
+        X : frame (pandas, polars, pyarrow), list of dicts or array
+        """
+        check_is_fitted(self)
+        table = _table(X)
+        if isinstance(table, ArrayColumns) and table.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {table.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input."
+            )
+        return self._as_wanted(given_rows(table, self.source_, self.columns_))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the features; of hashed ones what each column holds, the most frequent first."""
+        check_is_fitted(self)
+        hashed = self.columns_.bits is not None
+        return np.array(self.columns_.labels() if hashed else self.columns_.names(), dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.allow_nan = tags.input_tags.categorical = True
+        return tags
+
+    def _read(self, X: Any) -> Any:
+        from perceptrons.data import stream
+
+        table = _table(X)
+        reader = stream(
+            table, prepare=True, labelled=False, need_labels=False, scale=self.scale, on_missing=self.on_missing,
+            missing=self.missing, categories=self.categories, ignore=self.ignore, keep=self.keep,
+            text_column=self.text_column, text=self.text, interactions=self.interactions, powers=self.powers,
+            hash_bits=self.hash_bits,
+        )  # fmt: skip
+        found = reader.read()
+        assert found is not None
+        self.source_, self.columns_, self.left_out_ = found.source, found.columns.as_frozen(), found.notices
+        if hasattr(table, "shape"):
+            self.n_features_in_ = table.shape[1]
+            if not isinstance(table, ArrayColumns):
+                names = list(getattr(table, "column_names", table.columns))
+                self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+        else:
+            self.n_features_in_ = len({name for record in table for name in record})
+        return found.X
+
+    def _as_wanted(self, X: Any) -> Any:
+        """A sparse matrix as an array, where `set_output` asks for frames, which have no other."""
+        framed = _get_output_config("transform", self)["dense"] != "default"
+        return X.toarray() if framed and sp.issparse(X) else X
+
+
+class ArrayColumns:
+    """An array as a frame whose columns are called x0, x1, ..."""
+
+    def __init__(self, X: Any):
+        self._X, self.shape = X, X.shape
+        self.columns = [f"x{place}" for place in range(X.shape[1])]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._X[:, int(name[1:])]
+
+
+def _table(X: Any) -> Any:
+    """What a reader of tables takes."""
+    if hasattr(X, "columns") or hasattr(X, "column_names"):
+        return X
+    if sp.issparse(X):
+        raise TypeError("TableFeatures takes tables, and a sparse matrix was passed: leave it out for such data.")
+    if isinstance(X, list | tuple) and all(hasattr(record, "keys") for record in X):
+        if not len(X):
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        return list(X)
+    array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+    if array.ndim != 2:
+        raise ValueError(f"Expected 2D array, a frame or a list of records, got an array of shape {array.shape}. "
+                         "Reshape your data: a table has rows and columns.")  # fmt: skip
+    for axis, thing in enumerate(("sample", "feature")):
+        if not array.shape[axis]:
+            raise ValueError(f"Found array with 0 {thing}(s) (shape={array.shape}) while a minimum of 1 is required.")
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported")
+    return ArrayColumns(array)
