@@ -172,6 +172,10 @@ def joined_rows(parts: list[Any], n_features: int) -> Any:
 def _joined_arrays(parts: list[Any], width: int) -> np.ndarray:
     if len(parts) == 1:
         return widened(parts.pop(), width)
+    whole = parts[0].base
+    if whole is not None and whole.shape == (sum(map(len, parts)), width) and all(part.base is whole for part in parts):
+        parts.clear()  # they follow each other in one array already
+        return whole
     X = np.zeros((sum(len(part) for part in parts), width), np.result_type(*(part.dtype for part in parts)))
     begin = 0
     while parts:

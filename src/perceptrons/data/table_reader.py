@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from perceptrons.features.table_rows import (
     to_rows,
 )
 from perceptrons.features.values import listed as in_list
+from perceptrons.streaming.threads import in_order
 
 LOOKED_AT = 5000  # rows that say what a column looks like: as many of a file as of a frame
 
@@ -357,10 +359,10 @@ class TableReader(PieceReader):
         keys = record_keys(parsed.rows) if self.keyed else None
         return parsed._replace(rows=parsed.rows if known is None else self._rows(parsed.rows, known), keys=keys)
 
-    def _rows(self, contents: Contents, preparation: Preparation) -> Rows:
+    def _rows(self, contents: Contents, preparation: Preparation, room: np.ndarray | None = None) -> Rows:
         assert self._roles is not None
         prefixes = text_prefixes(self._roles.texts) if self._prefix else []
-        return to_rows(preparation.apply(contents), self._dense, self._rule, prefixes, self._rooms.words)
+        return to_rows(preparation.apply(contents, room), self._dense, self._rule, prefixes, self._rooms.words)
 
     def _matrix(self, parsed: Parsed) -> Any:
         columns = self.columns
@@ -395,14 +397,36 @@ class TableReader(PieceReader):
     def _finished_all(self, blocks: list[Block]) -> list[Block]:
         blocks = super()._finished_all(blocks)
         self._measure(blocks)
-        return [self._prepared(block) for block in blocks]
+        rooms = self._rooms_for(blocks)
+        found = []
+        for (block, _), rows in in_order(zip(blocks, rooms, strict=True), lambda one: self._rows_of(*one)):
+            found.append(block if rows is None else block._replace(X=self._assembled(rows)))
+        return found
+
+    def _rooms_for(self, blocks: list[Block]) -> list[np.ndarray | None]:
+        """Parts of one array for the rows of each block, so that nothing has to be copied where all are numbers."""
+        waiting = [block.X.contents.numbers for block in blocks if isinstance(block.X, Unprepared)]
+        if not self._dense or len(waiting) < len(blocks) or any(part.dtype != np.float64 for part in waiting):
+            return [None] * len(blocks)
+        assert self._preparation is not None
+        ends = np.cumsum([0, *map(len, waiting)])
+        whole = np.empty((ends[-1], len(self._preparation.number_names)))
+        return [whole[begin:end] for begin, end in pairwise(ends.tolist())]
 
     def _prepared(self, block: Block) -> Block:
         if not isinstance(block.X, Unprepared):
             return block
         self._measure([block])
+        rows = self._rows_of(block)
+        assert rows is not None
+        return block._replace(X=self._assembled(rows))
+
+    def _rows_of(self, block: Block, room: np.ndarray | None = None) -> Rows | None:
+        """The rows of a block whose cells have waited; runs in several threads at once."""
+        if not isinstance(block.X, Unprepared):
+            return None
         assert self._preparation is not None
-        return block._replace(X=self._assembled(self._rows(block.X.contents, self._preparation)))
+        return self._rows(block.X.contents, self._preparation, room)
 
     def _measure(self, blocks: list[Block]) -> None:
         """Measure on what is learned from how numbers are scaled and filled, unless it is known."""
