@@ -203,6 +203,7 @@ OPTIONS: dict[str, Option] = {
     "output": Option(("-o", "--output"), Path | None, "Save the model here.", metavar="MODEL"),
     "output:answers": Option(("-o", "--output"), Path | None, "Write to this file instead of standard output.", metavar="FILE"),
     "output:page": Option(("-o", "--output"), Path, "Write the page here.", metavar="PAGE", default=Path("report.html")),
+    "from_model": Option(("--from",), Path | None, "Keep training this model instead of a new one: one pass over DATA, or --epochs. Its settings, scaling and hashing stay; new columns, categories and classes are learned.", metavar="MODEL"),
     "certificate": Option(("--certificate",), Path | None, "Write the proof here, as JSON.", metavar="FILE"),
     "test": Option(("--test",), Path | None, "Test on this file.", metavar="FILE"),
     "dev": Option(("--dev",), Path | None, "Choose settings by this file.", metavar="FILE"),

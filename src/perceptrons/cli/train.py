@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data
-from perceptrons.cli.files import check_output, is_kernel, save_model
+from perceptrons.cli.files import check_output, is_kernel, load_model, save_model
 from perceptrons.cli.inputs import (
     SHARE,
     check_files,
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from perceptrons.data.reader import Reader
     from perceptrons.inspection.evaluation import Quality
 
-AGAIN = ("example", "format", "test", "test_share", *READING, *RULE, *OF_KERNELS, *STOPPING, "classes", *CLUSTERS,
+AGAIN = ("from_model", "example", "format", "test", "test_share", *READING, *RULE, *OF_KERNELS, *STOPPING, "classes", *CLUSTERS,
          "in_memory", "no_shuffle", "no_intercept", "seed")  # fmt: skip
 
 
 @takes(
-    "data", "output", "example", *READING, "in_memory", "test", "test_share", "seed", *RULE, "classes", "no_shuffle",
+    "data", "output", "from_model", "example", *READING, "in_memory", "test", "test_share", "seed", *RULE, "classes", "no_shuffle",
     "no_intercept", *OF_KERNELS, *STOPPING, *LONG_RUNS, *CLUSTERS, "quiet", "verbose", "json",
 )  # fmt: skip
 def train(asked: Any) -> None:
@@ -50,7 +50,7 @@ def train(asked: Any) -> None:
     """
     files = asked.data or []
     _check(asked, files)
-    model = new_model(asked)
+    model = new_model(asked) if asked.from_model is None else _loaded(asked)
     if asked.dask is not None or asked.workers is not None:
         run = _on_cluster(model, files, asked)
     elif files or asked.example is not None:
@@ -97,6 +97,22 @@ def _check(asked: Any, files: list[Path]) -> None:
     if asked.test is not None:
         check_files([asked.test])
     check_kernel(asked)
+
+
+def _loaded(asked: Any) -> "AnyModel":
+    """The model to keep training."""
+    for name in options.given(asked, (*RULE, *OF_KERNELS, *LONG_RUNS, *CLUSTERS, "classes", "example", "no_intercept")):
+        raise BadInputError(f"{options.typed(name)} does not go with --from, whose settings stay: leave it out.")
+    if not asked.data:
+        raise BadInputError("--from needs DATA: name the files with new examples.")
+    model = load_model(asked.from_model, "train --resume")
+    told = options.given(asked, ("max_iter", "tol", "max_seconds"))
+    if "max_iter" not in told and "tol" not in told:
+        told |= {"max_iter": asked.epochs or 1, "tol": None}
+    told |= {"early_stopping": asked.early_stopping, "shuffle": not asked.no_shuffle, "warm_start": True}
+    asked.before = {name: getattr(model, name) for name in told}
+    with refusing(ValueError):
+        return model.set_params(**told)
 
 
 # ---- what all ways to train share
@@ -147,7 +163,7 @@ def _on_files(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
 
     if asked.example is not None:
         return _on_messages(model, asked)
-    reader = opened(files, asked)
+    reader = opened(files, asked) if asked.from_model is None else _opened_like(model, files, asked)
     if asked.test is None and _share(asked):
         ByHash(_share(asked), asked.seed).tell(reader)
     table = None
@@ -157,6 +173,11 @@ def _on_files(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     if table is not None:
         return _on_table(model, table, asked, reader)
     return _on_stream(model, reader, asked)
+
+
+def _opened_like(model: "AnyModel", files: list[Path], asked: Any) -> "Reader":
+    """Files that a model is to learn from, into its columns. A kernel compares examples with those it keeps."""
+    return opened(files, asked, like=model, grow=not is_kernel(model), text_labels=False, need_labels=True)
 
 
 def _on_messages(model: "AnyModel", asked: Any) -> "Run":
@@ -190,12 +211,14 @@ def _on_table(
     name_classes(model, parts.train.y)
     checkpoint = None
     began = time.perf_counter()
-    if asked.checkpoint is not None or asked.classes is not None:
+    if asked.checkpoint is not None or asked.classes is not None or _goes_on(model):
         checkpoint = _fit_resumably(model, parts.train, asked, reader)
     else:
         _fit(model, parts.train, asked)
     seconds = time.perf_counter() - began
-    table.teach(model)
+    if not (is_kernel(model) and model.warm_start):  # which keeps its columns
+        table.teach(model)
+    model.set_params(**getattr(asked, "before", {}))  # what was said of this run is not the model's
     if asked.output is not None:
         save_model(model, asked.output)
     slow = model.combine == "vote" and parts.test is not None
@@ -206,6 +229,11 @@ def _on_table(
         test_reader=test_reader, lines=parts.train.lines, scaler=scaler_for(parts.train.X, model),
         checkpoint=checkpoint,
     )  # fmt: skip
+
+
+def _goes_on(model: "AnyModel") -> bool:
+    """Does a linear model keep training? Columns and classes may then be new."""
+    return bool(model.warm_start) and not is_kernel(model)
 
 
 def _fit(model: "AnyModel", table: "Table", asked: Any) -> None:
@@ -276,6 +304,7 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
                 source, asked.epochs, classes=classes, cache=asked.cache, checkpoint=checkpoint, watch=watching
             )
         seconds = time.perf_counter() - began
+        model.set_params(**getattr(asked, "before", {}))
         if asked.output is not None:
             save_model(model, asked.output)
         if watching.unread is not None:

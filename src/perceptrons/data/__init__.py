@@ -5,6 +5,7 @@ Each format has its module. Files of tokens in columns are not tables of example
 
 import os
 from collections.abc import Mapping
+from copy import deepcopy
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -61,6 +62,7 @@ OPTIONS = {  # that only some formats know
             "powers",
             "preparation",
             "labelled",
+            "grow",
         ),
         NAMED,
     ),
@@ -116,6 +118,7 @@ def stream(
     many_classes: bool = False,
     like: Any = None,
     prepare: bool = False,
+    grow: bool = False,
     **options: Any,
 ) -> "Reader":
     """Read examples block by block: files of any size in bounded memory, or examples in memory.
@@ -153,6 +156,9 @@ def stream(
         Make tables ready to learn from, as the command does: numbers are scaled, missing values filled, identifiers left
         out, dates become features. What is not a table is left as it is. `TableReader` has the options by which each
         can be chosen: scale, on_missing, missing, keep, interactions, powers.
+    grow : bool, default=False
+        With like: read examples that the model is to learn from. New words, categories and columns get columns of
+        their own behind those of the model; what the model settled, as scales and hashing, stays.
     **options
         Of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, at half the
         memory). npz: part ("train" or "test", for files that hold both). Tables: label_column (a name, or a number
@@ -184,7 +190,7 @@ def stream(
     format = format if held is None else held.name[1:-1]
     if like is not None:
         prepare = False
-        format, hash_bits, options = like_model(like, paths, format, hash_bits, options)
+        format, hash_bits, options = like_model(like, paths, format, hash_bits, options, grow)
         text_labels = text_labels or _has_text_classes(like)
     if format is None:
         format = stream_format(paths)
@@ -205,7 +211,7 @@ def stream(
         chosen |= {"format": format, "prepare": prepare}
     shared = {
         "on_error": on_error, "text_labels": text_labels, "need_labels": need_labels, "prompt": prompt,
-        "many_classes": many_classes or like is not None or not need_labels,
+        "many_classes": many_classes or (like is not None and not grow) or not need_labels,
     }  # fmt: skip
     try:
         if isinstance(chosen.get("text"), dict):
@@ -251,9 +257,10 @@ def _is_frame(given: Any) -> bool:
 
 
 def like_model(
-    model: Any, paths: tuple[Any, ...], format: str | None, hash_bits: int | None, options: dict[str, Any]
-) -> tuple[str, int | None, dict[str, Any]]:
-    """Format, hash_bits and options to read files into the columns of a fitted model."""
+    model: Any, paths: tuple[Any, ...], format: str | None, hash_bits: int | None, options: dict[str, Any],
+    grow: bool = False,
+) -> tuple[str, int | None, dict[str, Any]]:  # fmt: skip
+    """Format, hash_bits and options to read files into the columns of a fitted model, or to let them grow."""
     recipe = dict(getattr(model, "source_", None) or {})
     learned = str(recipe.get("format"))
     if recipe and learned not in {*FORMATS, *MEMORY}:
@@ -267,7 +274,7 @@ def like_model(
     if format in ("npz", "arrays") or (format in NAMED and unnamed):
         known: dict[str, Any] = _known_by_place(model, format)
     else:
-        known = _known_by_recipe(model, format, recipe)
+        known = _known_by_recipe(model, format, recipe, grow)
         hash_bits = recipe.get("hash_bits") if hash_bits is None else hash_bits
     told = {name: value for name, value in options.items() if value is not None}  # None says nothing of its own
     for name in OF_MODEL:
@@ -298,15 +305,17 @@ def _same_categories(told: str | list[str], known: list[str]) -> list[str]:
     return known
 
 
-def _known_by_recipe(model: Any, format: str, recipe: dict[str, Any]) -> dict[str, Any]:
+def _known_by_recipe(model: Any, format: str, recipe: dict[str, Any], grow: bool) -> dict[str, Any]:
     """What a model says of files that are like those it learned from, or at least have the same features."""
     known = {name: value for name, value in recipe.items() if format in OPTIONS.get(name, ()) and value is not None}
     if format in NAMED:
         known.setdefault("prefix", False)  # as models were trained that do not say it
     if getattr(model, "columns_", None) is not None and format in OPTIONS["columns"]:
-        known["columns"] = model.columns_.as_frozen()
+        known["columns"] = deepcopy(model.columns_) if grow else model.columns_.as_frozen()
+        known["columns"].frozen = not grow
+        known |= {"grow": True} if grow and format in NAMED else {}
     elif format in SPARSE and not recipe.get("hash_bits"):
-        known["n_features"] = model.n_features_in_
+        known |= {} if grow else {"n_features": model.n_features_in_}
         if not recipe and str(next(iter(getattr(model, "feature_names_in_", [])), "")) == "0":
             known["zero_based"] = True
     elif not recipe:

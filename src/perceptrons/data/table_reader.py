@@ -104,6 +104,8 @@ class TableReader(PieceReader):
         All this as it was measured for a model that is to predict.
     labelled : bool, default=True
         Is one of the columns the label? False makes features of all.
+    grow : bool, default=False
+        Use columns that the model does not know, too, beside those that `numbers` and `categories` name.
     **shared
         As every `Reader` has them.
 
@@ -158,6 +160,7 @@ class TableReader(PieceReader):
         powers: int | None = None,
         preparation: dict[str, Any] | None = None,
         labelled: bool = True,
+        grow: bool = False,
         **shared: Any,
     ):
         super().__init__(paths, **shared)
@@ -175,6 +178,8 @@ class TableReader(PieceReader):
             1 if powers is None else powers,
         ).check()  # fmt: skip
         self._known = None if preparation is None else Preparation.from_dict(preparation)
+        if grow and self._known is not None:
+            self._wish = self._known.wish()
         further = None
         if columns is not None and columns.frozen and format == "jsonl":
             named = [*listed(numbers), *listed(categories), *listed(text_column)]
@@ -195,7 +200,9 @@ class TableReader(PieceReader):
             self._wish.words if self._known is None else self._known.words,
             self._known is not None,
             labelled,
-            prepare and self._known is None and numbers is None and model is None,
+            (prepare and self._known is None and numbers is None and model is None) or (
+                grow and self._known is not None and bool(self._known.words.texts)),
+            grow,
         )
         self._rooms = Workspaces()
         self._begin()
@@ -310,7 +317,9 @@ class TableReader(PieceReader):
             self._form.missing = self._wanted.missing
         elif self._wanted.look and layout is not None:
             layout = self._look(piece, layout)
-        known = self._known or planned(self._roles, self._derived, self._wish)
+        known = self._known
+        if known is None or not {*self._roles.numbers, *self._derived.numbers()} <= {*known.names}:
+            known = planned(self._roles, self._derived, self._wish)
         if known is not None:
             self._prepare(known)
         return layout
@@ -323,11 +332,14 @@ class TableReader(PieceReader):
         keep[list(cells.faults.rows)] = False
         keep &= np.cumsum(keep) <= LOOKED_AT
         facts = facts_of(cells.contents.part(keep), self._roles, self._wanted.missing)
-        told = {*self._keep, *self._wanted.categories}
+        known = self._wanted.numbers or []
+        told = {*self._keep, *self._wanted.categories, *known}
         for name in self._keep:
             if name not in {*self._roles.numbers, *self._roles.categories, *self._roles.texts}:
                 raise DataFileError(piece.path, f"keep (--keep) names {name!r}, which is no column of features")
+        before = self._derived
         self._roles, self._derived, self.left_out = settled(self._roles, facts, told)
+        self._derived = before.plus(self._derived)
         self._wanted = self._wanted._replace(ignore=[*self._wanted.ignore, *(one.name for one in self.left_out)])
         return locate_again(layout, self._roles, self._wanted.ignore)
 
@@ -439,7 +451,7 @@ class TableReader(PieceReader):
             rows = self.learn_from(waiting)
         parts = [block.X.contents.part(keep) for block, keep in zip(waiting, rows, strict=True)]
         try:
-            self._prepare(measured(parts, self._roles, self._derived, self._wish))
+            self._prepare(measured(parts, self._roles, self._derived, self._wish, self._known))
         except ValueError as error:
             raise DataFileError(waiting[0].path, str(error).removesuffix(".")) from error
 

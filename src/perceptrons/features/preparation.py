@@ -137,6 +137,10 @@ class Preparation:
         others = {*roles.categories} - {*self.derived.flags}
         return bool(complete and self.names and not others and not roles.texts)
 
+    def wish(self) -> Wish:
+        """What asks for the same of other columns."""
+        return Wish(self.scale, "fill" if self.words.texts else "raise", self.words.named)
+
     @property
     def is_trivial(self) -> bool:
         """Does it leave the cells as they are?"""
@@ -209,10 +213,12 @@ def planned(roles: Roles, derived: Derived, wish: Wish) -> Preparation | None:
     )
 
 
-def measured(parts: Sequence[Contents], roles: Roles, derived: Derived, wish: Wish) -> Preparation:
+def measured(
+    parts: Sequence[Contents], roles: Roles, derived: Derived, wish: Wish, known: Preparation | None = None
+) -> Preparation:
     """The preparation by the rows that are learned from. parts: as `Preparation.derive` made them, in their order.
 
-    How the rows are divided into parts does not matter.
+    How the rows are divided into parts does not matter. known: of columns that a model has learned already.
     """
     names = [*roles.numbers, *derived.numbers()]
     scale = {"auto": "standard"}.get(wish.scale, wish.scale)
@@ -220,7 +226,7 @@ def measured(parts: Sequence[Contents], roles: Roles, derived: Derived, wish: Wi
     first = np.where([name.endswith(".days") and name.removesuffix(".days") in derived.dates for name in names],
                      found.low, 0.0)  # days count from the first  # fmt: skip
     if scale == "standard":
-        centres, scales = found.mean, np.where(found.deviation > NEGLIGIBLE * found.largest, found.deviation, 1.0)
+        centres, scales = found.mean.copy(), np.where(found.deviation > NEGLIGIBLE * found.largest, found.deviation, 1.0)
     elif scale == "max-abs":
         most = np.maximum(np.abs(found.high - first), np.abs(found.low - first))
         centres, scales = first, np.where(most > 0, most, 1.0)
@@ -228,7 +234,13 @@ def measured(parts: Sequence[Contents], roles: Roles, derived: Derived, wish: Wi
         centres, scales = first, np.ones(len(names))
     indicators = [name for name, lacks in zip(names, found.lacks.tolist(), strict=True) if lacks]
     categories = {name: len(_values(parts, name)) for name in (parts[0].categories if parts else ())}
-    made = products(wish.interactions, wish.powers, names, list(categories))
+    made = products(wish.interactions, wish.powers, names, list(categories)) if known is None else known.products
+    if known is not None:
+        old = [known.names.index(name) if name in known.names else -1 for name in names]
+        kept = np.array(old) >= 0
+        for its, mine in zip((known.fills, known.centres, known.scales), (found.mean, centres, scales), strict=True):
+            mine[kept] = its[[place for place in old if place >= 0]]
+        indicators = [name for name in names if name in (known.indicators if name in known.names else indicators)]
     many = n_products(categories, sum(part.n for part in parts), made) > MOST_NAMES
     return Preparation(
         scale, wish.words, derived, tuple(names), found.mean, centres, scales, tuple(indicators), made, bool(roles.texts), HASH_BITS if many else None,
