@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from perceptrons.data.reader import Reader
     from perceptrons.inspection.evaluation import Quality
 
-AGAIN = ("from_model", "example", "format", "test", "test_share", *READING, *RULE, *OF_KERNELS, *STOPPING, "classes", *CLUSTERS,
-         "in_memory", "no_shuffle", "no_intercept", "seed")  # fmt: skip
+AGAIN = ("from_model", "example", "format", "test", "test_share", *READING, *RULE, *OF_KERNELS, *STOPPING, "classes",
+         *CLUSTERS, "in_memory", "no_shuffle", "no_intercept", "seed")  # fmt: skip
 
 
 @takes(
-    "data", "output", "from_model", "example", *READING, "in_memory", "test", "test_share", "seed", *RULE, "classes", "no_shuffle",
-    "no_intercept", *OF_KERNELS, *STOPPING, *LONG_RUNS, *CLUSTERS, "quiet", "verbose", "json",
+    "data", "output", "from_model", "example", *READING, "in_memory", "test", "test_share", "seed", *RULE, "classes",
+    "no_shuffle", "no_intercept", *OF_KERNELS, *STOPPING, *LONG_RUNS, *CLUSTERS, "quiet", "verbose", "json",
 )  # fmt: skip
 def train(asked: Any) -> None:
     """Train a perceptron, test it on examples it has not seen, and say how it went.

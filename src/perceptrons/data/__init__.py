@@ -153,9 +153,9 @@ def stream(
         that learned from arrays chooses the columns of a table by `feature_names_in_`, or by position if it or the file
         has no names. What the model has no column for is left out, or for numbered features an error.
     prepare : bool, default=False
-        Make tables ready to learn from, as the command does: numbers are scaled, missing values filled, identifiers left
-        out, dates become features. What is not a table is left as it is. `TableReader` has the options by which each
-        can be chosen: scale, on_missing, missing, keep, interactions, powers.
+        Make tables ready to learn from, as the command does: numbers are scaled, missing values filled, identifiers
+        left out, dates become features. What is not a table is left as it is. `TableReader` has the options by which
+        each can be chosen: scale, on_missing, missing, keep, interactions, powers.
     grow : bool, default=False
         With like: read examples that the model is to learn from. New words, categories and columns get columns of
         their own behind those of the model; what the model settled, as scales and hashing, stays.

@@ -20,7 +20,7 @@ from perceptrons.features.named_rows import Workspace, local_names
 from perceptrons.features.table_rows import Coded, Contents, Strings
 from perceptrons.features.values import LARGEST, NUMBER, Missing, shown, what_is_wrong
 from perceptrons.scan.bytes import ROOM
-from perceptrons.scan.csv import UNUSED, Found, RecordPlaces, scan_records, scan_rows
+from perceptrons.scan.csv import UNUSED, Found, RecordPlaces, Wanted, scan_records, scan_rows
 
 LONGEST_RECORD = 2**26  # bytes: quotes that are still open then were opened by mistake
 NEWLINE, RETURN, QUOTE = 10, 13, 34
@@ -145,11 +145,11 @@ class Rows:
     def read(self, begin: int, line: int) -> int:
         """Read all rows behind a place, which is in that line. Returns the number of lines."""
         piece, records = self.piece, None
-        delimiter = self.layout.form.delimiter
+        delimiter, wanted = self.layout.form.delimiter, Wanted(self.targets, self.words)
         while begin < piece.size:
             with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
                 self.n, n_open, begin, line = scan_rows(
-                    self.text, begin, piece.size, line, ord(delimiter), self.targets, self.words, self.found, self.n
+                    self.text, begin, piece.size, line, ord(delimiter), wanted, self.found, self.n
                 )
             for row, column, first, last in self.found.opened[:n_open].tolist():
                 self._put_number(row, column, self.text[first:last].tobytes())

@@ -200,8 +200,8 @@ class TableReader(PieceReader):
             self._wish.words if self._known is None else self._known.words,
             self._known is not None,
             labelled,
-            (prepare and self._known is None and numbers is None and model is None) or (
-                grow and self._known is not None and bool(self._known.words.texts)),
+            (prepare and self._known is None and numbers is None and model is None)
+            or (grow and self._known is not None and bool(self._known.words.texts)),
             grow,
         )
         self._rooms = Workspaces()

@@ -30,7 +30,8 @@ from perceptrons.features.values import LARGEST, as_iso, did_you_mean, is_missin
 NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
 KINDS: dict[str, tuple[type, ...]] = {
     "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int), "text_column": (str, list),
-    "text": (dict,), "preparation": (dict,), "zero_based": (bool,), "prefix": (bool,), "text_labels": (bool,), "hash_bits": (int,),
+    "text": (dict,), "preparation": (dict,), "zero_based": (bool,), "prefix": (bool,), "text_labels": (bool,),
+    "hash_bits": (int,),
     **dict.fromkeys(NAMED, (list,)),
 }  # fmt: skip
 Source = Mapping[str, Any]  # how files were read: the arguments of `perceptrons.data.stream`

@@ -31,6 +31,7 @@ CHUNK = 4096  # rows whose sums are made at once
 MOST_NAMES = 2**18  # features of products that are remembered by name; more are hashed
 HASH_BITS = 20
 NUMBERS = ("fills", "centres", "scales")
+NOTHING_DERIVED, NO_PRODUCTS = Derived(), Products()
 
 
 class Wish(NamedTuple):
@@ -70,13 +71,13 @@ class Preparation:
 
     scale: str = "none"
     words: Missing = field(default_factory=lambda: Missing.of((), False))
-    derived: Derived = Derived()
+    derived: Derived = NOTHING_DERIVED
     names: tuple[str, ...] = ()
     fills: np.ndarray = field(default_factory=_none)
     centres: np.ndarray = field(default_factory=_none)
     scales: np.ndarray = field(default_factory=_none)
     indicators: tuple[str, ...] = ()
-    products: Products = Products()
+    products: Products = NO_PRODUCTS
     beside_words: bool = False
     hash_bits: int | None = None  # where products are too many to be remembered
 
@@ -109,7 +110,9 @@ class Preparation:
 
     def _changes(self, values: np.ndarray) -> bool:
         """Would scaling and filling change these numbers?"""
-        return len(self.names) > 0 and (self.scale != "none" or bool(self.centres.any()) or bool(np.isnan(values).any()))
+        return len(self.names) > 0 and (
+            self.scale != "none" or bool(self.centres.any()) or bool(np.isnan(values).any())
+        )
 
     def _scale_into(self, found: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Put the numbers where they belong, scaled. Returns which of them are missing."""
@@ -196,8 +199,8 @@ class Preparation:
         made = Products(powers, tuple((one, other) for one, other in pairs))
         words = Missing.of(tuple(kept["missing"]), kept["fill"])
         return cls(
-            kept["scale"], words, derived, names, **numbers, indicators=tuple(kept["indicators"]), products=made,
-            beside_words=kept["beside_words"],
+            kept["scale"], words, derived, names, *numbers.values(), tuple(kept["indicators"]), made,
+            kept["beside_words"],
         )  # fmt: skip
 
 
@@ -226,7 +229,10 @@ def measured(
     first = np.where([name.endswith(".days") and name.removesuffix(".days") in derived.dates for name in names],
                      found.low, 0.0)  # days count from the first  # fmt: skip
     if scale == "standard":
-        centres, scales = found.mean.copy(), np.where(found.deviation > NEGLIGIBLE * found.largest, found.deviation, 1.0)
+        centres, scales = (
+            found.mean.copy(),
+            np.where(found.deviation > NEGLIGIBLE * found.largest, found.deviation, 1.0),
+        )
     elif scale == "max-abs":
         most = np.maximum(np.abs(found.high - first), np.abs(found.low - first))
         centres, scales = first, np.where(most > 0, most, 1.0)
@@ -243,7 +249,8 @@ def measured(
         indicators = [name for name in names if name in (known.indicators if name in known.names else indicators)]
     many = n_products(categories, sum(part.n for part in parts), made) > MOST_NAMES
     return Preparation(
-        scale, wish.words, derived, tuple(names), found.mean, centres, scales, tuple(indicators), made, bool(roles.texts), HASH_BITS if many else None,
+        scale, wish.words, derived, tuple(names), found.mean, centres, scales, tuple(indicators), made,
+        bool(roles.texts), HASH_BITS if many else None,
     )  # fmt: skip
 
 
