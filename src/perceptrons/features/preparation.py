@@ -198,8 +198,9 @@ class Preparation:
         _demand(sound and all(isinstance(name, str) for pair in pairs for name in pair), "pairs of columns")
         made = Products(powers, tuple((one, other) for one, other in pairs))
         words = Missing.of(tuple(kept["missing"]), kept["fill"])
+        fills, centres, scales = numbers.values()
         return cls(
-            kept["scale"], words, derived, names, *numbers.values(), tuple(kept["indicators"]), made,
+            kept["scale"], words, derived, names, fills, centres, scales, tuple(kept["indicators"]), made,
             kept["beside_words"],
         )  # fmt: skip
 
