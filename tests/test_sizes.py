@@ -51,6 +51,7 @@ SHARED_NAMES = {
     "csv": FORMAT,
     "labelled": FORMAT,
     "svmlight": FORMAT,
+    "interactions": "which there are and what they are called in data/, the loops that make them in scan/",
     "vw": FORMAT,
     "compare": COMMAND,
     "diagnose": COMMAND,

@@ -214,6 +214,8 @@ OPTIONS: dict[str, Option] = {
     "categories": Option(("--categories",), list[str] | None, "Tables: column of numbers that are categories. May be repeated.", READ, "NAME"),
     "ignore": Option(("--ignore",), list[str] | None, "Tables: column to leave out. May be repeated.", READ, "NAME"),
     "hash_bits": Option(("--hash-bits",), int | None, "Hash features to 2^B columns; 0 remembers names instead (default: text 20, vw 18, others none).", READ, "B", more={"min": 0, "max": 31}),
+    "quadratic": Option(("-q", "--quadratic"), list[str] | None, "vw: multiply the features of two namespaces, given by their first letters, as VW's -q; : stands for all. May be repeated.", READ, "AB"),
+    "cubic": Option(("--cubic",), list[str] | None, "vw: the same of three namespaces. May be repeated.", READ, "ABC"),
     "zero_based": flag("--zero-based", "svmlight: indices count from 0.", READ),
     "text_labels": flag("--text-labels", "Labels are words, even if they look like whole numbers.", READ),
     "many_classes": flag("--many-classes", "Accept data in which most examples have a label of their own.", READ),
@@ -322,8 +324,8 @@ OPTIONS: dict[str, Option] = {
 }  # fmt: skip
 
 READING = (
-    "format", "label_column", "text_column", "words", "chars", "categories", "ignore", "hash_bits", "zero_based",
-    "text_labels", "many_classes", "on_error",
+    "format", "label_column", "text_column", "words", "chars", "categories", "ignore", "hash_bits", "quadratic",
+    "cubic", "zero_based", "text_labels", "many_classes", "on_error",
 )  # fmt: skip
 RULE = (
     "combine", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass", "cost",
