@@ -58,6 +58,7 @@ SHARED_NAMES = {
     "evaluate": TAGGING,
     "predict": TAGGING,
     "train": TAGGING,
+    "tune": TAGGING,
     "corpus": "a corpus, and how commands open it",
     "run": TAGGING,
     "summary": "what a model holds: kernels, taggers, and all models",

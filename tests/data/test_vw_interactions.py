@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import perceptrons
 from perceptrons import Perceptron
-from perceptrons.cli import main
 from perceptrons.data import DataFileError, interactions, read, stream
 from tests.data.test_data_vw import FEATURES, HEADS, NAMES, pairs, summed
 from tests.reference import vw as reference
@@ -172,16 +171,6 @@ def test_inspect_and_collisions_name_interactions(run, tmp_path):
     assert told["source"]["quadratic"] == ["ui"]
     run("train", tmp_path / "x.vw", "-q", "ui", "--hash-bits", 2, "--epochs", 1, "-o", saved, "--quiet")
     assert re.search(r"\*i\^i\d", run("inspect", saved, "--collisions")[1])
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*words):
-        code = main([str(word) for word in words])
-        told = capsys.readouterr()
-        return code, told.out, told.err
-
-    return call
 
 
 # ---- streams, models, recipes

@@ -186,6 +186,7 @@ Mixing = one_of("Mixing", "mistakes", "uniform")
 Example = one_of("Example", "sms")
 Metric = one_of("Metric", "accuracy", "balanced_accuracy", "f1_macro", "f1_micro", "f1_weighted", "matthews")
 ColumnFormat = one_of("ColumnFormat", "columns", "conllu")
+TaggerMetric = one_of("TaggerMetric", "phrase_f1", "accuracy")
 TaggerCombine = one_of("TaggerCombine", "average", "last")
 TaggerStep = one_of("TaggerStep", "constant", "pa1")
 TaggerCost = one_of("TaggerCost", "hamming")
@@ -303,6 +304,10 @@ OPTIONS: dict[str, Option] = {
     "min_count": Option(("--min-count",), int | None, "Only features that come so often (default: 1).", LEARN, "N", more={"min": 1}),
     "hash_bits:tagger": Option(("--hash-bits",), int | None, "Hash features into 2^B numbers: bounded memory, no names.", LEARN, "B"),
     "max_iter:tagger": Option(("--max-iter",), int | None, "Maximum number of epochs, counted from here (default: 10).", STOP, "N", more={"min": 1}),
+    "max_iter:tuned": Option(("--max-iter",), int, "Maximum number of epochs; those before are judged from the same run (default: 20).", STOP, "N", 20, {"min": 1}),
+    "metric:tagger": Option(("--metric",), TaggerMetric | None, "phrase_f1 or accuracy (of tokens) (default: phrase_f1 if labels are those of phrases, such as B-NP, else accuracy).", SPLIT, "NAME"),
+    "time_order:tagger": flag("--time-order", "Test on the last sentences, choose settings by those before them.", SPLIT),
+    "grid:tagger": Option(("--grid",), str | None, 'Values to try, {"margin": [0, 10], "templates": ["words"]}, or a file with that (default: margins, and step pa1).', SPLIT, "JSON"),
     "tol:tagger": Option(("--tol",), float | None, "Stop when the average changes by less (default: never).", STOP, "T", more={"min": 0}),
     "early_stopping:tagger": flag("--early-stopping", "Stop when held-out training sentences get no better.", STOP),
     # what is shown
