@@ -154,13 +154,21 @@ def reading_of(options):
     for name, value in zip(options[::2], options[1::2], strict=True):
         if name == "--hash-bits":
             found["hash_bits"] = int(value)
+        elif name in ("--quadratic", "--cubic"):
+            found.setdefault(name[2:], []).append(value)
         else:
             sizes = [int(size) for size in value.split("-")] if value != "none" else []
             text[name[2:]] = (sizes[0], sizes[-1]) if sizes else None
     return found | ({"text": text} if text else {})
 
 
-@pytest.mark.parametrize("options", [[], ["--hash-bits", "5"], ["--hash-bits", "0"]], ids=" ".join)
+INTERACTIONS = ["--quadratic", "nw", "--quadratic", "nn", "--cubic", "n::"]
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--hash-bits", "5"], ["--hash-bits", "0"], INTERACTIONS, ["--hash-bits", "0", *INTERACTIONS]],
+    ids=" ".join,
+)  # fmt: skip
 def test_vw_files_are_answered_alike_through_every_door(capsys, tmp_path, asked_elsewhere, options):
     data = write(tmp_path / "t.vw", records(), "vw")
     check_trained(capsys, tmp_path, asked_elsewhere, data, ["--epochs", "2", *options], reading_of(options), [])

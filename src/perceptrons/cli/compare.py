@@ -4,7 +4,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.inputs import check_seconds
+from perceptrons.cli.inputs import check_seconds, name_of
 from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import as_json, bar_between, grid, heading, percent, plain, say, screen
 from perceptrons.cli.tune import (
@@ -53,7 +53,7 @@ def compare(asked: Any) -> None:
     table, groups = read_examples(asked)
     held, tested = part_of(None, asked.dev_share, table, asked), part_of(asked.test, asked.test_share, table, asked)
     watched = sys.stderr.isatty() and not (asked.quiet or asked.json)
-    with refusing_what_is_wrong(table):
+    with refusing_what_is_wrong(name_of(table)):
         found = compared(
             table.X, table.y, dev=held, test=tested, random_state=asked.seed,
             split="time" if asked.time_order else None, groups=groups, learners=names, metric=asked.metric.value,

@@ -188,6 +188,7 @@ Mixing = one_of("Mixing", "mistakes", "uniform")
 Example = one_of("Example", "sms")
 Metric = one_of("Metric", "accuracy", "balanced_accuracy", "f1_macro", "f1_micro", "f1_weighted", "matthews")
 ColumnFormat = one_of("ColumnFormat", "columns", "conllu")
+TaggerMetric = one_of("TaggerMetric", "phrase_f1", "accuracy")
 TaggerCombine = one_of("TaggerCombine", "average", "last")
 TaggerStep = one_of("TaggerStep", "constant", "pa1")
 TaggerCost = one_of("TaggerCost", "hamming")
@@ -223,6 +224,8 @@ OPTIONS: dict[str, Option] = {
     "interactions": Option(("--interactions",), list[str] | None, "Tables: learn from products of columns: 'a*b', 'a*' (a with every other) or '*' (all pairs). May be repeated.", READ, "PAIRS"),
     "powers": Option(("--powers",), int | None, "Tables: learn from powers of numbers up to N (default: 1).", READ, "N", more={"min": 1, "max": 9}),
     "hash_bits": Option(("--hash-bits",), int | None, "Hash features to 2^B columns; 0 remembers names instead (default: text 20, vw 18, others none).", READ, "B", more={"min": 0, "max": 31}),
+    "quadratic": Option(("-q", "--quadratic"), list[str] | None, "vw: multiply the features of two namespaces, given by their first letters, as VW's -q; : stands for all. May be repeated.", READ, "AB"),
+    "cubic": Option(("--cubic",), list[str] | None, "vw: the same of three namespaces. May be repeated.", READ, "ABC"),
     "zero_based": flag("--zero-based", "svmlight: indices count from 0.", READ),
     "text_labels": flag("--text-labels", "Labels are words, even if they look like whole numbers.", READ),
     "many_classes": flag("--many-classes", "Accept data in which most examples have a label of their own.", READ),
@@ -310,6 +313,10 @@ OPTIONS: dict[str, Option] = {
     "min_count": Option(("--min-count",), int | None, "Only features that come so often (default: 1).", LEARN, "N", more={"min": 1}),
     "hash_bits:tagger": Option(("--hash-bits",), int | None, "Hash features into 2^B numbers: bounded memory, no names.", LEARN, "B"),
     "max_iter:tagger": Option(("--max-iter",), int | None, "Maximum number of epochs, counted from here (default: 10).", STOP, "N", more={"min": 1}),
+    "max_iter:tuned": Option(("--max-iter",), int, "Maximum number of epochs; those before are judged from the same run (default: 20).", STOP, "N", 20, {"min": 1}),
+    "metric:tagger": Option(("--metric",), TaggerMetric | None, "phrase_f1 or accuracy (of tokens) (default: phrase_f1 if labels are those of phrases, such as B-NP, else accuracy).", SPLIT, "NAME"),
+    "time_order:tagger": flag("--time-order", "Test on the last sentences, choose settings by those before them.", SPLIT),
+    "grid:tagger": Option(("--grid",), str | None, 'Values to try, {"margin": [0, 10], "templates": ["words"]}, or a file with that (default: margins, and step pa1).', SPLIT, "JSON"),
     "tol:tagger": Option(("--tol",), float | None, "Stop when the average changes by less (default: never).", STOP, "T", more={"min": 0}),
     "early_stopping:tagger": flag("--early-stopping", "Stop when held-out training sentences get no better.", STOP),
     # what is shown
@@ -332,7 +339,8 @@ OPTIONS: dict[str, Option] = {
 
 READING = (
     "format", "label_column", "text_column", "words", "chars", "categories", "ignore", "keep", "scale", "missing",
-    "on_missing", "interactions", "powers", "hash_bits", "zero_based", "text_labels", "many_classes", "on_error",
+    "on_missing", "interactions", "powers", "hash_bits", "quadratic", "cubic", "zero_based", "text_labels",
+    "many_classes", "on_error",
 )  # fmt: skip
 RULE = (
     "combine", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass", "cost",

@@ -66,7 +66,7 @@ def tune(asked: Any) -> None:
         name: part_of(path, share, table, asked)
         for name, path, share in (("dev", asked.dev, asked.dev_share), ("test", asked.test, asked.test_share))
     }
-    with waiting, refusing_what_is_wrong(table):
+    with waiting, refusing_what_is_wrong(name_of(table)):
         found = recipe(
             model, table.X, table.y, settings, **parts, retrain=not asked.no_retrain, random_state=asked.seed,
             split="time" if asked.time_order else None, groups=groups, metric=asked.metric.value, force=asked.force,
@@ -80,7 +80,7 @@ def tune(asked: Any) -> None:
         saved = None if asked.output is None else str(asked.output)
         print(as_json({"data": [str(path) for path in asked.files], "model": saved, **summary(found)}), end="")
     elif not asked.quiet:
-        show(found, table, asked.output, screen())
+        show(found, in_words(table), asked.output, screen(), advice=advice(found, table))
 
 
 def summary(found: "Recipe") -> dict[str, Any]:
@@ -96,13 +96,24 @@ def summary(found: "Recipe") -> dict[str, Any]:
     }
 
 
-def show(found: "Recipe", table: "Table", output: Path | None, console: "Console") -> None:
-    """The report for people."""
-    from perceptrons.selection.search import named
+def advice(found: "Recipe", table: "Table") -> str | None:
+    """What may help more than any setting."""
     from perceptrons.theory.scales import scaler_for
 
+    if scaler_for(table.X, found.model) is None:
+        return None
+    return "The features differ widely in scale: scaling them may help, more than any setting."
+
+
+def show(
+    found: "Recipe", about: str, output: Path | None, console: "Console", thing: str = "example",
+    advice: str | None = None,
+) -> None:  # fmt: skip
+    """The report for people. about: the data; thing: what there is of them."""
+    from perceptrons.selection.search import named
+
     sizes = found.sizes
-    console.print(in_words(table), markup=False)
+    console.print(about, markup=False)
     tested = f"{sizes['test']:,} to test on, once" if sizes["test"] else "none to test on"
     console.print(
         f"{sizes['train']:,} to learn from, {sizes['dev']:,} to choose by, {tested} (split {found.parts.how})",
@@ -111,21 +122,19 @@ def show(found: "Recipe", table: "Table", output: Path | None, console: "Console
     console.print(heading(f"Settings tried, by {found.metric} on development data"), _settings(found, console))
     if len(found.best.curve) > 1:
         console.print(heading(f"The best setting, epoch by epoch: {named(found.best)}"), _curve(found, console))
-    again = "train and development examples together" if found.retrained else "the train examples"
+    again = f"train and development {thing}s together" if found.retrained else f"the train {thing}s"
     console.print(f"\nLearned with it from {again}.", markup=False)
-    for line, style in _outcome(found):
+    for line, style in _outcome(found, thing):
         console.print(line, markup=False, style=style)
-    if scaler_for(table.X, found.model) is not None:
-        console.print(
-            "The features differ widely in scale: scaling them may help, more than any setting.", style="yellow"
-        )
+    if advice is not None:
+        console.print(advice, style="yellow")
     if output is not None:
         console.print(f"\nSaved as {output}", markup=False, soft_wrap=True)
         again = f"perceptrons inspect {shlex.quote(str(output))}"
         show_suggestions([(again, "what the model looks at")], console)
 
 
-def _outcome(found: "Recipe") -> Iterator[tuple[str, str | None]]:
+def _outcome(found: "Recipe", thing: str) -> Iterator[tuple[str, str | None]]:
     """What the test says, and what weakens it."""
     from perceptrons.selection.seal import RERUN
 
@@ -133,16 +142,17 @@ def _outcome(found: "Recipe") -> Iterator[tuple[str, str | None]]:
         yield "There was no test: the development figure is of the best of several, and flatters.", None
     else:
         low, high, level, _ = found.test_interval
-        score, least, most = (_figure(value, found.metric) for value in (found.test_score, low, high))
-        tested = f"{count(found.sizes['test'], 'example')}{', opened once' * (found.looks == 1)}"
+        digits = 1 if thing == "example" else 2  # a test set has many more tokens than sentences
+        score, least, most = (_figure(value, found.metric, digits) for value in (found.test_score, low, high))
+        tested = f"{count(found.sizes['test'], thing)}{', opened once' * (found.looks == 1)}"
         sure = f"with {level:.0%} confidence from {least} to {most}"
         yield f"Test {found.metric} {score}, {sure} ({tested})", "bold"
     if found.twice:
-        yield f"{found.twice:,} of the test examples are also among those learned from or chosen by.", "yellow"
+        yield f"{found.twice:,} of the test {thing}s are also among those learned from or chosen by.", "yellow"
     if found.rerun:
         yield RERUN, None
     if found.looks > 1:
-        forced = f"Forced: these test examples were looked at {found.looks} times by now"
+        forced = f"Forced: these test {thing}s were looked at {found.looks} times by now"
         yield f"{forced}, so that the figure may flatter. The model says so too.", "yellow"
 
 
@@ -183,13 +193,18 @@ def _figure(value: float, metric: str, digits: int = 1) -> str:
 
 def check_split(asked: Any, **parts: tuple[Path | None, float | None]) -> None:
     """Refuse what does not go together. parts: by name, the file and the share that were given for each."""
+    check_shares(**parts)
+    if asked.time_order and asked.group_column is not None:
+        raise BadInputError("--time-order and --group-column exclude each other: split by time, or by groups.")
+
+
+def check_shares(**parts: tuple[Path | None, float | None]) -> None:
+    """Refuse both a file and a share for one part, and shares that are none."""
     for name, (path, share) in parts.items():
         if path is not None and share is not None:
             raise BadInputError(f"--{name} and --{name}-share exclude each other: give a file, or a share to hold out.")
         if share is not None and not 0 <= share < 1:
             raise BadInputError(f"--{name}-share {share:g}: give a share from 0 to below 1.")
-    if asked.time_order and asked.group_column is not None:
-        raise BadInputError("--time-order and --group-column exclude each other: split by time, or by groups.")
 
 
 def read_examples(asked: Any) -> tuple["Table", "np.ndarray | None"]:
@@ -271,11 +286,10 @@ def ledger_file(asked: Path | None, quiet: bool = False) -> Path | None:
 
 
 @contextmanager
-def refusing_what_is_wrong(table: "Table") -> Iterator[None]:
+def refusing_what_is_wrong(name: str) -> Iterator[None]:
     """Turn what splitting, learning and the seal find wrong with the data into refusals, in the command's words."""
     from perceptrons.selection import OpenedBeforeError
 
-    name = name_of(table)
     try:
         yield
     except OpenedBeforeError as error:

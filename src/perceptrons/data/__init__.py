@@ -36,6 +36,7 @@ ENDINGS = {
 }  # fmt: skip
 SPARSE = ("svmlight", "libsvm")
 NUMERIC = (*NAMED, *SPARSE, "npz", "arrays")  # any of which can be read for a model that learned from another
+INTERACTIONS = ("quadratic", "cubic")
 OPTIONS = {  # that only some formats know
     "zero_based": SPARSE,
     "n_features": (*SPARSE, "npz", "arrays"),
@@ -44,6 +45,7 @@ OPTIONS = {  # that only some formats know
     "columns": ("vw", "text", *NAMED),
     "form": ("text",),
     "part": ("npz",),
+    **dict.fromkeys(INTERACTIONS, ("vw",)),
     **dict.fromkeys(
         (
             "label_column",
@@ -161,10 +163,11 @@ def stream(
         their own behind those of the model; what the model settled, as scales and hashing, stays.
     **options
         Of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, at half the
-        memory). npz: part ("train" or "test", for files that hold both). Tables: label_column (a name, or a number
-        from 1), text_column, categories (columns that are categories though they look like numbers), ignore (columns to
-        leave out). Texts: text, a `HashedText` that says how words become features, or its parameters. Of all with
-        named features: columns, the `Columns` of a model that is to predict.
+        memory). vw: quadratic and cubic, interactions of namespaces by their first letters, such as ["ab"], as VW's -q
+        and --cubic; ":" stands for all. npz: part ("train" or "test", for files that hold both). Tables: label_column
+        (a name, or a number from 1), text_column, categories (columns that are categories though they look like
+        numbers), ignore (columns to leave out). Texts: text, a `HashedText` that says how words become features, or
+        its parameters. Of all with named features: columns, the `Columns` of a model that is to predict.
 
     Returns
     -------
@@ -287,6 +290,10 @@ def like_model(
         told["text"] = known["text"] | told["text"]
     if "categories" in told and "categories" in known:
         told["categories"] = _same_categories(told["categories"], known["categories"])
+    for name in INTERACTIONS:
+        if format == "vw" and name in told and told[name] != known.get(name):
+            learned_with = f"with {', '.join(known[name])}" if name in known else "without"
+            raise ValueError(f"{name} is the model's own choice, which learned {learned_with}: leave it out.")
     return format, hash_bits, known | told
 
 

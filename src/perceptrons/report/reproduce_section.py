@@ -115,7 +115,7 @@ def _of_stream(source: dict[str, Any]) -> list[str]:
         sizes = text.get(name, usual)
         if sizes != usual:
             words += [f"--{name}", "-".join(str(size) for size in dict.fromkeys(sizes)) if sizes else "none"]
-    for name in ("categories", "ignore"):
+    for name in ("categories", "ignore", "quadratic", "cubic"):
         for value in _listed(source.get(name)):
             words += [f"--{name}", value]
     flags = [f"--{name.replace('_', '-')}" for name in ("zero_based", "text_labels") if source.get(name)]

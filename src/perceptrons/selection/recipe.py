@@ -192,6 +192,7 @@ def recipe(
         The group of every example; groups stay whole.
     metric : str or function of true and predicted labels, default="accuracy"
         What to choose and test by: "accuracy", "balanced_accuracy", "f1_macro", "f1_micro", "f1_weighted", "matthews".
+        Labels of sequences are counted one by one; for those of phrases (B-NP, I-NP, O) there is also "phrase_f1".
     force : bool, default=False
         Look at test examples that were looked at before. The result and the model then say so. Known are the same
         examples in any order, dense or sparse; not some of them, nor the same in other units.

@@ -12,6 +12,7 @@ from scipy.stats import binomtest, norm
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, matthews_corrcoef
 
 from perceptrons.selection.splitting import at, len_of
+from perceptrons.sequence.phrases import PhraseCounts, counts_by_sentence
 from perceptrons.training.matrices import sound_csr
 
 RESAMPLES = 1000
@@ -25,6 +26,7 @@ METRICS: dict[str, Callable[[Any, Any], float]] = {
     "f1_weighted": partial(f1_score, average="weighted", zero_division=0),
     "matthews": matthews_corrcoef,
 }
+PHRASE_F1 = "phrase_f1"  # of sequences alone: F1 of phrases, as conlleval counts them
 
 
 class Interval(NamedTuple):
@@ -161,20 +163,21 @@ class Metric:
     """
 
     def __init__(self, metric: str | Callable[[Any, Any], float], outputs: str = "labels"):
-        if not callable(metric) and metric not in METRICS:
+        known = {**METRICS, PHRASE_F1: phrase_f1} if outputs == "sequences" else METRICS
+        if not callable(metric) and metric not in known:
             raise ValueError(
-                f"metric={metric!r}: give one of {', '.join(map(repr, METRICS))}, or a function of true and predicted "
+                f"metric={metric!r}: give one of {', '.join(map(repr, known))}, or a function of true and predicted "
                 "labels."
             )
         self.name = getattr(metric, "__name__", "a function") if callable(metric) else metric
-        self._function = metric if callable(metric) else METRICS[metric]
+        self._function = metric if callable(metric) else known[metric]
         self.own, self.outputs = callable(metric), outputs
 
     def __call__(self, y: Any, predicted: Any) -> float:
         right = self.right(y, predicted)  # after every epoch scikit-learn's checks would cost more than the counting
         if right is not None:
             return float(right.mean())
-        if self.outputs == "sequences" and not self.own:
+        if self.outputs == "sequences" and not (self.own or self.name == PHRASE_F1):
             y, predicted = list(chain(*y)), list(chain(*predicted))
         figure = float(self._function(y, predicted))
         if not math.isfinite(figure):
@@ -203,7 +206,20 @@ def measured(metric: Metric, y: Any, predicted: Any) -> tuple[float, Interval]:
     right, score = metric.right(y, predicted), metric(y, predicted)
     if right is not None:
         return score, wilson(float(right.sum()), len(right))
+    if metric.name == PHRASE_F1 and not metric.own:  # phrases are found once, not for every sample
+        counts = counts_by_sentence(y, predicted)
+        return score, bootstrap(lambda drawn, _: _f1(drawn), counts, counts)
     return score, bootstrap(metric, y, predicted)
+
+
+def phrase_f1(y: Any, predicted: Any) -> float:
+    """F1 of the phrases in sentences of labels such as B-NP, I-NP and O."""
+    return _f1(counts_by_sentence(y, predicted))
+
+
+def _f1(counts: np.ndarray) -> float:
+    """Of how many phrases there are, were found, and are right, by sentence."""
+    return PhraseCounts(*counts.sum(axis=0).tolist()).f1
 
 
 def _as_array(labels: Any) -> np.ndarray:
