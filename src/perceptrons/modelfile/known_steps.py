@@ -77,8 +77,8 @@ def column_names(value: Any, step: Any) -> bool:
     return value.shape == (getattr(step, "n_features_in_", None),) and all(isinstance(name, str) for name in value)
 
 
-def is_output(value: Any, step: Any) -> bool:
-    """What set_output has been told."""
+def is_output(value: Any) -> bool:
+    """May set_output have been told this?"""
     known = (None, "default", "pandas", "polars")
     return isinstance(value, dict) and set(value) <= {"transform"} and all(kind in known for kind in value.values())
 
@@ -150,7 +150,7 @@ def _kept(step: Any) -> list[Any]:
 def _derive_imputer(step: Any) -> None:
     step._fill_dtype = step._fit_dtype
     kept = np.array(_kept(step), object)
-    if step._fit_dtype != object:
+    if step._fit_dtype.kind != "O":
         demand(all(isinstance(item, int | float) for item in kept), "numbers to fill columns of numbers with")
         demand(bool((np.abs(kept.astype(float)) <= _largest(step._fit_dtype)).all()), "numbers that fit the columns")
     indicator = step.indicator_
@@ -230,9 +230,11 @@ def same_width(step: Any) -> int | None:
     return getattr(step, "n_features_in_", None)
 
 
-SEEN = {"n_features_in_": n_columns}
-COMMON = {"feature_names_in_": optional(column_names), "_sklearn_output_config": optional(is_output)}
-LIMITS = {"n_jobs": lambda value, step: value is None or (type(value) is int and 0 < abs(value) <= 128)}  # processes
+SEEN: dict[str, Check] = {"n_features_in_": n_columns}
+COMMON: dict[str, Check] = {"feature_names_in_": optional(column_names)}
+LIMITS: dict[str, Check] = {
+    "n_jobs": lambda value, step: value is None or (type(value) is int and 0 < abs(value) <= 128)
+}  # processes
 _NAMING = Step(
     FEATURES, {"columns_": optional(is_kind("Columns"))}, derive=_derive_hashed, check=_check_own,
     width=lambda step: step.columns_.n_columns if step.bits is None else 2**step.bits,

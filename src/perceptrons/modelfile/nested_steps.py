@@ -3,6 +3,7 @@
 `KNOWN` is the whole table of what a pipeline's file may hold beside the models of this library.
 """
 
+import itertools
 from collections.abc import Iterator
 from string import Formatter
 from types import SimpleNamespace
@@ -232,7 +233,7 @@ def classes(value: Any, step: Any) -> bool:
         return False
     labels = value.tolist()
     plain = all(isinstance(label, str) for label in labels) or all(isinstance(label, int | float) for label in labels)
-    return plain and len(labels) > 1 and all(low < high for low, high in zip(labels, labels[1:], strict=False))
+    return plain and len(labels) > 1 and all(low < high for low, high in itertools.pairwise(labels))
 
 
 def _is_pairs(value: Any, step: Any) -> bool:
@@ -289,6 +290,7 @@ KNOWN: dict[str, Step] = STEPS | {
     ),
     "FeatureUnion": Step(
         "sklearn.pipeline", limits={"transformer_weights": weights}, check=_check_union, holds=("transformer_list",),
+        derived=("_transformers_feature_names_out",),
         learned=lambda step: ("transformer_list",), width=_union_width,
     ),
     "ColumnTransformer": Step(
@@ -298,7 +300,7 @@ KNOWN: dict[str, Step] = STEPS | {
         derived=("_columns", "_transformer_to_input_indices", "_remainder", "transformers_", "output_indices_",
                  "_transformers_feature_names_out"),
         derive=_derive_columns, take=_take_columns, check=_check_columns, holds=("transformers", "remainder"),
-        width=lambda step: max(part.stop for part in step.output_indices_.values()),
+        width=lambda step: max((part.stop for part in getattr(step, "output_indices_", {}).values()), default=0),
     ),
     "FrozenEstimator": Step(
         "sklearn.frozen", check=_check_frozen, holds=("estimator",), learned=lambda step: ("estimator",),
@@ -308,7 +310,9 @@ KNOWN: dict[str, Step] = STEPS | {
         {"classes_": classes, "calibrated_classifiers_": _is_pairs, "n_features_in_": optional(n_columns)},
         {"cv": _is_cv}, derive=_derive_calibrated, take=_take_calibrated, holds=("estimator",), learned=_shares,
     ),
-    "_CalibratedClassifier": Step(CALIBRATION, take=lambda pair: dict(vars(pair)), build=_make_pair, check=unchecked, part=True),
+    "_CalibratedClassifier": Step(
+        CALIBRATION, take=lambda pair: dict(vars(pair)), build=_make_pair, check=unchecked, part=True,
+    ),
     "_SigmoidCalibration": Step(CALIBRATION, {"a_": number(), "b_": number()}, check=unchecked, part=True),
     "_TemperatureScaling": Step(CALIBRATION, {"beta_": number(above=0)}, check=unchecked, part=True),
     "IsotonicRegression": Step(

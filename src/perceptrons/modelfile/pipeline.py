@@ -1,7 +1,7 @@
 """A fitted pipeline as a header and arrays: every step by the table in `known_steps.py` and `nested_steps.py`.
 
-A step is {"class", "params", "fitted"}: parameters that are not the default, and what the step has learned, or null
-for one that is only a template. A model of this library is what its own file would hold.
+A step is {"class", "params", "output", "fitted"}: parameters that are not the default, what `set_output` was told, and
+what the step has learned, or null for one that is only a template. A model of this library is what its own file would hold.
 """
 
 import re
@@ -16,10 +16,11 @@ from sklearn.exceptions import NotFittedError
 
 from perceptrons.modelfile import kernel, linear, sequence
 from perceptrons.modelfile.contents import demand
-from perceptrons.modelfile.known_steps import COMMON, LIMITS, Step
+from perceptrons.modelfile.known_steps import COMMON, LIMITS, Step, is_output
 from perceptrons.modelfile.nested_steps import KNOWN, children
 from perceptrons.modelfile.plain_values import ABSENT, UnwritableError, read_value, same, written
 
+OUTPUT = "_sklearn_output_config"  # what set_output was told: templates have it too
 ROOTS = ("Pipeline", "CalibratedClassifierCV")
 MODELS: dict[str, Any] = {kind.ESTIMATOR.__name__: kind for kind in (linear, kernel, sequence)}
 DEEPEST = 24  # steps inside steps
@@ -109,6 +110,8 @@ class Writer:
             raise type(error)(f"{here} ({name}): {error}") from error
         learned = step.learned(estimator) if fitted else ()
         told = {"class": name, "params": self._params(estimator, step, where, learned), "fitted": None}
+        if OUTPUT in vars(estimator):
+            told["output"] = self._value(estimator, OUTPUT, getattr(estimator, OUTPUT), where, None)
         if fitted:
             told["fitted"] = self._fitted(estimator, step, where)
         return told
@@ -142,13 +145,14 @@ class Writer:
         """What was learned, once it is sure that all of it is known and can be read again."""
         name, here = type(estimator).__name__, in_words(where, estimator)
         params = set(estimator.get_params(deep=False)) if hasattr(estimator, "get_params") else set()
-        has = {key: value for key, value in vars(estimator).items() if key not in params}
+        has = {key: value for key, value in vars(estimator).items() if key not in params and key != OUTPUT}
         state = has if step.take is None else step.take(estimator)
         state = {key: state[key] for key in state if key not in step.derived}
         state |= {key: has[key] for key in COMMON if key in has}
         for key, check in step.fitted.items():
             if key not in state and not check(ABSENT, estimator):
                 raise NotFittedError(f"{here} ({name}) is not fitted: call fit before you save it.")
+        told = {key: self._value(estimator, key, value, where, True) for key, value in sorted(state.items())}
         if step.build is None:
             unknown = sorted(has.keys() - step.fitted.keys() - COMMON.keys() - set(step.derived))
             if unknown:
@@ -161,13 +165,13 @@ class Writer:
                 self._check_derived(estimator, step, has, state)
             except ValueError as error:
                 raise ValueError(f"{here} ({name}) cannot be saved: {error}.") from error
-        return {key: self._value(estimator, key, value, where, True) for key, value in state.items()}
+        return told
 
     def _check_derived(self, estimator: Any, step: Step, has: dict[str, Any], state: dict[str, Any]) -> None:
         """Raise ValueError if what `load` would compute of the rest is not what the estimator has."""
         if step.derive is None:
             return
-        twin = type(estimator).__new__(type(estimator))
+        twin = object.__new__(type(estimator))
         twin.__dict__ |= {key: value for key, value in vars(estimator).items() if key not in step.derived} | state
         step.derive(twin)
         for key in step.derived:
@@ -185,8 +189,8 @@ class Writer:
             return written(value, self.arrays, None if fitted is None else node)
         except UnwritableError as error:
             raise TypeError(
-                f"{in_words(where, estimator)} ({type(estimator).__name__}): {name} holds {error}, which cannot be saved "
-                "safely: use numbers, strings, None, or lists of them."
+                f"{in_words(where, estimator)} ({type(estimator).__name__}): {name} holds {error}, which cannot be "
+                "saved safely: use numbers, strings, None, or lists of them."
             ) from error
 
 
@@ -232,6 +236,10 @@ class Reader:
                 return step.build(**state)
         estimator = self._made(kind, told["params"], step.holds)
         checked_params(estimator, step)
+        if "output" in told:
+            output = read_value(told["output"], {})
+            demand(is_output(output), "an output that is known")
+            setattr(estimator, OUTPUT, output)
         if told["fitted"] is None:
             return estimator
         unknown = state.keys() - step.fitted.keys() - COMMON.keys()

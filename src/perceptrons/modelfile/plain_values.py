@@ -14,11 +14,10 @@ from perceptrons.training.memory import check_claim
 
 NUMBERS = "biuf"  # kinds of NumPy's types: booleans, whole numbers, floats
 FAR = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}  # floats that JSON does not know
-TYPES = {kind.__name__: kind for kind in (bool, int, float)} | {
-    kind.__name__: kind
-    for kind in (np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64)
-    + (np.uint8, np.uint16, np.uint32, np.uint64, np.bool_)
-}  # that may be given as dtype=...
+TYPES = {  # that may be given as dtype=...
+    f"{kind.__module__}.{kind.__name__}": kind
+    for kind in (bool, int, float, *(np.dtype(code).type for code in ("?", *"bhilBHILefd")))
+}
 LARGEST_NUMBER = 2**64  # whole numbers beyond it fit no array
 ABSENT: Any = object()  # stands for an attribute that an estimator does not have
 Node = Callable[[Any], Any]  # what becomes of an estimator, in either direction
@@ -29,7 +28,7 @@ class UnwritableError(TypeError):
 
 
 def written(value: Any, arrays: dict[str, np.ndarray], node: Node | None = None) -> Any:
-    """A value as JSON; its arrays of numbers are added to `arrays`. Raises UnwritableError for what cannot be written."""
+    """A value as JSON; its arrays of numbers are added to `arrays`. Raises UnwritableError."""
     kind = type(value)
     if value is None or kind in (bool, str):
         return value
@@ -50,8 +49,8 @@ def written(value: Any, arrays: dict[str, np.ndarray], node: Node | None = None)
         return _array_written(value, arrays)
     if isinstance(value, np.dtype) and value.kind in NUMBERS + "O":
         return {"dtype": value.str}
-    if isinstance(value, type) and TYPES.get(value.__name__) is value:
-        return {"type": value.__name__}
+    if isinstance(value, type) and value in TYPES.values():
+        return {"type": f"{value.__module__}.{value.__name__}"}
     if hasattr(value, "tolist") and kind.__module__.split(".")[0] == "pandas":
         return written(value.tolist(), arrays)  # an Index of columns
     if node is not None and hasattr(value, "__dict__") and not isinstance(value, type) and not callable(value):
