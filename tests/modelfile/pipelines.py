@@ -93,7 +93,8 @@ STEPS = {
         OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-7, dtype=np.int16), KINDS[:, None]),
     "ordinal with rare ones": (OrdinalEncoder(min_frequency=8, encoded_missing_value=-2), CLASSES),
     "mean": (SimpleImputer(), HOLES),
-    "median and where": (SimpleImputer(strategy="median", add_indicator=True), pd.DataFrame(HOLES, columns=list("abc"))),
+    "median and where": (
+        SimpleImputer(strategy="median", add_indicator=True), pd.DataFrame(HOLES, columns=list("abc"))),
     "most frequent": (SimpleImputer(strategy="most_frequent"), OBJECTS[:, 2:]),
     "most frequent of None": (SimpleImputer(strategy="most_frequent", missing_values=None), OBJECTS[:, 1:2]),
     "constant": (SimpleImputer(strategy="constant", fill_value=3), HOLES),
@@ -129,7 +130,7 @@ STEPS = {
     "columns by slice": (ColumnTransformer(
         [("one", StandardScaler(), slice(0, 2)), ("two", MaxAbsScaler(), slice("b", "c")),
          ("three", MinMaxScaler(), slice("b", None))]), NUMBERS),
-    "columns by step": (ColumnTransformer([("one", StandardScaler(), slice(None, None, 2))]), X),
+    "columns by step": (ColumnTransformer([("one", StandardScaler(), slice(0, None, 2))]), X),
     "columns by index": (ColumnTransformer([("one", StandardScaler(), INDEX)], remainder="passthrough"), NUMBERS),
     "columns by array": (ColumnTransformer(
         [("one", StandardScaler(), np.array([2, 0])), ("none", MaxAbsScaler(), [])], remainder="passthrough"), X),

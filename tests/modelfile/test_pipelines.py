@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -41,8 +40,7 @@ def test_every_transformer_is_the_same_again(name, path):
     expected = quietly(before.fit_transform, data)
     after = again(before, path)
     if name == "columns by index":
-        INDEX_AS_LIST = [("one", after[0].transformers[0][1], INDEX.tolist())]
-        assert str(after[0].transformers) == str(INDEX_AS_LIST)
+        assert str(after[0].transformers) == str([("one", StandardScaler(), INDEX.tolist())])
     else:
         alike(before, after)
     alike(quietly(before.transform, data), quietly(after.transform, data))
@@ -95,7 +93,7 @@ def test_a_calibrated_model_that_was_frozen_is_in_the_file_once(path):
     assert loaded.calibrated_classifiers_[0].estimator is loaded.estimator
 
 
-def test_a_loaded_ColumnTransformer_takes_columns_in_another_order(path):
+def test_a_loaded_pipeline_takes_columns_in_another_order(path):
     model = quietly(MODELS["a table"])
     after = again(model, path)
     turned = TABLE[TABLE.columns[::-1]].assign(more=1)
@@ -130,11 +128,6 @@ def test_a_scaler_goes_on_learning(path):
     alike(before, after)
 
 
-CELLS = st.one_of(
-    st.text(max_size=4), st.integers(-(2**63), 2**63 - 1), st.booleans(), st.none(), st.floats(width=64), st.just("é")
-)
-
-
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
@@ -161,9 +154,9 @@ def test_random_categories_are_the_same_again(tmp_path, data):
 def test_random_choices_of_columns_are_the_same_again(tmp_path, data):
     n = data.draw(st.integers(1, 5))
     names = [f"column {k}" for k in range(n)]
-    numbers = st.lists(st.integers(-n, n - 1), max_size=4)
+    numbers = st.lists(st.integers(-n, n - 1), max_size=4, unique_by=lambda k: k % n)
     masks = st.lists(st.booleans(), min_size=n, max_size=n)
-    by_name = st.lists(st.sampled_from(names), max_size=3)
+    by_name = st.lists(st.sampled_from(names), max_size=3, unique=True)
     chosen = data.draw(st.lists(numbers | masks | masks.map(np.array) | by_name | by_name.map(pd.Index), max_size=3))
     rows = np.random.default_rng(n).normal(size=(7, n))
     transformer = ColumnTransformer(
@@ -182,7 +175,7 @@ def test_random_choices_of_columns_are_the_same_again(tmp_path, data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("name", [name for name in STEPS if "without NaN" not in name])  # there may be none to drop
 def test_every_transformer_is_the_same_again_on_random_rows(name, seed, path):
     step, data = STEPS[name]
     rows = np.random.default_rng(seed).integers(0, pipelines.N, 20 + seed)
@@ -191,6 +184,4 @@ def test_every_transformer_is_the_same_again_on_random_rows(name, seed, path):
     )
     before = make_pipeline(clone(step))
     expected = quietly(before.fit_transform, part)
-    if name == "min max" and not sp.issparse(part):
-        assert before[0].scale_.shape == (3,)
     alike(expected, quietly(again(before, path).transform, part))
