@@ -123,7 +123,8 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]
     except (TooLargeError, pipeline.OtherVersionError) as error:
         raise ModelFileError(f"{path}: {error}") from error
     except UNSOUND as error:
-        raise ModelFileError(f"{path}: the contents do not fit together ({error}).") from error
+        why = " ".join(str(error).split())  # scikit-learn has reasons of several lines
+        raise ModelFileError(f"{path}: the contents do not fit together ({why}).") from error
     except MemoryError as error:
         raise ModelFileError(f"{path}: the model needs more memory than there is.") from error
 

@@ -196,6 +196,7 @@ def _derive_polynomial(step: Any) -> None:
         return step._num_combinations(step.n_features_in_, degree, most, step.interaction_only, step.include_bias)
 
     step.n_output_features_, step._n_out_full = terms(least), terms(0)
+    demand(step._n_out_full < 2**63, "fewer terms than 64 bits can count")
     check_claim(VALUE * step._n_out_full, 0, f"A PolynomialFeatures of {step._n_out_full:,} columns")
 
 

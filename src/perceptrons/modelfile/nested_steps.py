@@ -46,25 +46,23 @@ def _takes(step: Any) -> int | None:
     return getattr(step, "n_features_in_", None)
 
 
-def _check_members(members: Any, size: int, words: tuple[Any, ...]) -> None:
-    """Raise ValueError unless they have different names and are transformers, or one of these words."""
+def _check_members(members: Any, size: int, words: tuple[Any, ...], last: bool = False) -> None:
+    """Raise ValueError unless they have different names and are transformers, or words. last: it may be a model."""
     demand(isinstance(members, list), "a list of steps")
     demand(all(isinstance(item, list | tuple) and len(item) == size for item in members), "steps with names")
     names = [item[0] for item in members]
     demand(all(isinstance(name, str) and "__" not in name for name in names), "names of steps")
     demand(len(set(names)) == len(names), "names of steps that differ")
-    for name, step, *_ in members:
+    for k, (name, step, *_) in enumerate(members):
         known = step in words if step is None or isinstance(step, str) else hasattr(step, "transform")
-        demand(known, f"a transformer as step {name!r}")
+        model = last and k == len(members) - 1 and hasattr(step, "predict")
+        demand(known or model, f"a transformer as step {name!r}")
 
 
 def _check_pipeline(pipeline: Any) -> None:
     validate(pipeline)
     demand(len(pipeline.steps) > 0, "steps")
-    last = pipeline.steps[-1][-1]
-    ends = last is None or isinstance(last, str) or hasattr(last, "transform")
-    _check_members(pipeline.steps if ends else pipeline.steps[:-1], 2, (None, "passthrough"))
-    demand(ends or hasattr(last, "predict"), "a model as the last step")
+    _check_members(pipeline.steps, 2, (None, "passthrough"), last=True)
 
 
 def _derive_pipeline(pipeline: Any) -> None:

@@ -1,7 +1,8 @@
 """A fitted pipeline as a header and arrays: every step by the table in `known_steps.py` and `nested_steps.py`.
 
 A step is {"class", "params", "output", "fitted"}: parameters that are not the default, what `set_output` was told, and
-what the step has learned, or null for one that is only a template. A model of this library is what its own file would hold.
+what the step has learned, or null for one that is only a template. A model of this library
+is what its own file would hold.
 """
 
 import re
@@ -71,8 +72,8 @@ def checked_params(estimator: Any, step: Step) -> None:
     """Raise an error for parameters that no sound file has."""
     step.check(estimator)
     for name, check in (LIMITS | step.limits).items():
-        if hasattr(estimator, name):
-            demand(check(getattr(estimator, name), estimator), f"another {name} than {getattr(estimator, name)!r:.60}")
+        if hasattr(estimator, name) and not check(value := getattr(estimator, name), estimator):
+            raise ValueError(f"{name}={repr(value)[:60]} cannot be in a model file")
 
 
 def checked_state(estimator: Any, step: Step, state: dict[str, Any]) -> None:
@@ -121,13 +122,12 @@ class Writer:
         name, here = type(model).__name__, in_words(where, model)
         kind = MODELS[name]
         try:
-            if not fitted:
-                kind.check_choices(model)
-                return {"class": name, "params": self._params(model, Step(""), where, ()), "fitted": None}
-            kind.check_goes_on(model)
-            header, arrays = kind.contents(model)
+            (kind.check_goes_on if fitted else kind.check_choices)(model)
+            header, arrays = kind.contents(model) if fitted else ({}, {})
         except (TypeError, ValueError) as error:
             raise type(error)(f"{here} ({name}): {error}") from error
+        if not fitted:
+            return {"class": name, "params": self._params(model, Step(""), where, ()), "fitted": None}
         prefix = f"model {len(self.arrays)}."
         self.arrays |= {prefix + key: array for key, array in arrays.items()}
         return {"class": name, "params": {}, "fitted": {"model": header, "arrays": prefix}}
