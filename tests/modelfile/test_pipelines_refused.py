@@ -1,4 +1,4 @@
-"""What a pipeline's file cannot hold is refused by name, when it is saved; and files of other versions of scikit-learn."""
+"""What a file of a pipeline cannot hold is named when it is saved; files of other versions of scikit-learn."""
 
 import warnings
 
@@ -57,7 +57,7 @@ def weird(step, **attributes):
 
 FITTED = {
     "another class": (make_pipeline(RobustScaler(), Perceptron()), TypeError,
-                      r"^step 'robustscaler' is a RobustScaler, which cannot be saved safely: use one of .*StandardScal"),
+                      r"^step 'robustscaler' is a RobustScaler, which cannot be saved safely: use one of .*Standard"),
     "another class within": (
         Pipeline([("prep", ColumnTransformer([("num", make_pipeline(RobustScaler()), [0])])), ("m", Perceptron())]),
         TypeError, r"^step 'prep', step 'num', step 'robustscaler' is a RobustScaler"),
@@ -68,23 +68,23 @@ FITTED = {
                                          "^estimator is a LogisticRegression"),
     "a subclass": (make_pipeline(Mine()), TypeError, "step 'mine' is a Mine, which"),
     "a subclass of that name": (make_pipeline(Impostor()), TypeError, r"is a tests\.modelfile\..*\.StandardScaler"),
-    "a function": (make_pipeline(FunctionTransformer(np.log1p)), ValueError, "func=<ufunc 'log1p'> cannot be in a model file"),
+    "a function": (make_pipeline(FunctionTransformer(np.log1p)), ValueError, "func=<ufunc 'log1p'> cannot be"),
     "columns by a function": (make_pipeline(ColumnTransformer([("a", StandardScaler(), make_column_selector())])),
                               TypeError, "transformers holds a make_column_selector, which cannot be saved safely"),
     "names by a function": (make_pipeline(ColumnTransformer(
-        [("a", StandardScaler(), [0])], verbose_feature_names_out=lambda a, b: a + b)), ValueError, "verbose_feature_na"),
+        [("a", StandardScaler(), [0])], verbose_feature_names_out=lambda a, b: a + b)), ValueError, "verbose_fea"),
     "names of any width": (make_pipeline(ColumnTransformer(
-        [("a", StandardScaler(), [0])], verbose_feature_names_out="{feature_name:>9}")), ValueError, "verbose_feature_na"),
-    "splits by an object": (CalibratedClassifierCV(Perceptron(), cv=StratifiedKFold(2)), ValueError, "cv=StratifiedKFold"),
+        [("a", StandardScaler(), [0])], verbose_feature_names_out="{feature_name:>9}")), ValueError, "verbose_fea"),
+    "splits by an object": (CalibratedClassifierCV(Perceptron(), cv=StratifiedKFold(2)), ValueError, "cv=Strat"),
     "a random state": (CalibratedClassifierCV(Perceptron(random_state=np.random.RandomState(0)), cv=2), TypeError,
                        r"^estimator \(Perceptron\): random_state holds a RandomState, which cannot be saved safely"),
     "a kernel that is a function": (
         make_pipeline(perceptrons.KernelPerceptron(kernel=lambda a, b: a @ b.T, max_iter=1)), TypeError,
         "step 'kernelperceptron' .KernelPerceptron.: A model with the kernel"),
-    "a type of its own": (make_pipeline(OneHotEncoder(dtype=np.complex64)), ValueError, "dtype=<class 'numpy.complex64'> cannot"),
-    "a type with fields": (make_pipeline(OneHotEncoder(dtype=np.longdouble)), TypeError, "dtype holds the class longdo"),
-    "a cache on disk": (Pipeline([("a", StandardScaler())], memory="cache"), ValueError, "memory='cache' cannot"),
-    "very many processes": (make_pipeline(FeatureUnion([("a", StandardScaler())], n_jobs=-10**6)), ValueError, "n_jobs"),
+    "a type of its own": (make_pipeline(OneHotEncoder(dtype=np.complex64)), ValueError, "dtype=<class"),
+    "a type with fields": (make_pipeline(OneHotEncoder(dtype=np.longdouble)), TypeError, "dtype holds the class"),
+    "a cache on disk": (Pipeline([("a", StandardScaler())], memory="cache"), ValueError, "memory='cache'"),
+    "very many processes": (make_pipeline(FeatureUnion([("a", StandardScaler())], n_jobs=-999)), ValueError, "n_jobs"),
     "too deep": (deep(30), ValueError, "nested more than 24 deep"),
     "a term of very high degree": (make_pipeline(PolynomialFeatures((1, 1001), interaction_only=True)), ValueError,
                                    "degree=.1, 1001. cannot"),
@@ -135,7 +135,7 @@ def test_parameters_that_were_changed_after_fit_and_would_change_the_answers_are
         perceptrons.save(encoder, path)
     columns = make_pipeline(ColumnTransformer([("a", StandardScaler(), [0])]).fit(X))
     columns[0].set_params(remainder="passthrough")
-    with pytest.raises(ValueError, match="step 'columntransformer' .* cannot be saved"):
+    with pytest.raises(ValueError, match=r"step 'columntransformer' .* cannot be saved"):
         perceptrons.save(columns, path)
 
 
@@ -154,7 +154,7 @@ def test_values_that_json_and_arrays_do_not_know_are_refused(path):
     dates = pd.DataFrame({"day": pd.to_datetime(["2024-01-01", "2024-01-02"])})
     with pytest.raises(TypeError, match=r"step 'onehotencoder' .*categories_ holds an array of type datetime64"):
         perceptrons.save(make_pipeline(OneHotEncoder()).fit(dates), path)
-    with pytest.raises(TypeError, match="categories_ holds an array of type .S1"):
+    with pytest.raises(TypeError, match=r"categories_ holds an array of type .S1"):
         perceptrons.save(make_pipeline(OneHotEncoder()).fit(np.array([[b"a"], [b"b"]])), path)
 
 
