@@ -158,6 +158,17 @@ def test_values_that_json_and_arrays_do_not_know_are_refused(path):
         perceptrons.save(make_pipeline(OneHotEncoder()).fit(np.array([[b"a"], [b"b"]])), path)
 
 
+@pytest.mark.parametrize("calibrated", [False, True])
+@pytest.mark.parametrize("command", ["inspect", "predict", "evaluate"])
+def test_commands_say_that_a_pipeline_is_for_python(command, calibrated, path, refused):
+    model = make_pipeline(StandardScaler(), Perceptron(max_iter=2))
+    perceptrons.save((CalibratedClassifierCV(model, cv=2) if calibrated else model).fit(X, TWO), path)
+    kind = "CalibratedClassifierCV" if calibrated else "Pipeline"
+    said = refused(command, path, *([] if command == "inspect" else [path.with_name("data.csv")]))
+    assert f"{path}: is a {kind} of scikit-learn" in said
+    assert "load it in Python" in said
+
+
 def saved_by(version, **change):
     def changed(header, arrays):
         header["sklearn"] = version
