@@ -77,6 +77,7 @@ PIPELINES: dict[str, Callable[[], Sample]] = {
     "kernel in a pipeline": fitted(StandardScaler(), KernelPerceptron(kernel="rbf", max_iter=2)),
     "calibrated": calibrated(LAST, y=Y, cv=2),
     "calibrated by steps": calibrated(LAST, cv=2, method="isotonic", ensemble=False),
+    "calibrated by temperature": calibrated(LAST, y=Y, cv=2, method="temperature"),
     "calibrated pipeline": calibrated(make_pipeline(MinMaxScaler(), LAST), cv=2),
     "frozen": frozen,
 }

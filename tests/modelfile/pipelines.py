@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+import sklearn
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
@@ -188,6 +189,12 @@ MODELS = {
 }
 
 
+if [int(part) for part in sklearn.__version__.split(".")[:2]] >= [1, 8]:
+    MODELS["temperature"] = calibrated(Perceptron(max_iter=2), Y, cv=2, method="temperature")
+else:
+    MODELS["prefit"] = lambda: quietly(
+        CalibratedClassifierCV(Perceptron(max_iter=2).fit(X, TWO), cv="prefit").fit, X, TWO
+    )
 MADE = {"f_", "_transformers_feature_names_out"}  # by the first call of predict, or transform
 
 

@@ -12,8 +12,11 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 import perceptrons
 from perceptrons import HashedText, ModelFileError, Perceptron, modelfile
 from tests.modelfile import pipelines
-from tests.modelfile.pipelines import HOLES, NUMBERS, OBJECTS, TWO, WORDS, X
+from tests.modelfile.pipelines import HOLES, NUMBERS, OBJECTS, TWO, WORDS, X, quietly
 from tests.modelfile.test_modelfile import forge
+from tests.support.tiers import slow
+from tools import fuzz_models
+from tools.forging_pipelines import PIPELINES
 
 
 @pytest.fixture
@@ -209,6 +212,15 @@ def test_sound_files_of_these_models_load(path):
     for made in (scaled, coded, chosen, named, filled, worded, calibrated):
         forge(made(None)[0], path, lambda header, arrays: None)
         perceptrons.load(path)
+
+
+@pytest.mark.parametrize("name", ["columns by name", *slow(*(name for name in PIPELINES if name != "columns by name"))])
+def test_forged_files_are_refused_or_used(name, path, monkeypatch):
+    """As `python -m tools.fuzz_models`, which tries many more."""
+    monkeypatch.setattr(fuzz_models, "ALL", {name: PIPELINES[name]})
+    cases = fuzz_models.begin(path.parent)
+    for seed in range(12):
+        quietly(cases(np.random.default_rng(seed)).use)
 
 
 def test_a_tiny_file_of_very_many_terms_is_refused(path):

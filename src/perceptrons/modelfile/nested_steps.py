@@ -218,7 +218,10 @@ def _derive_calibrated(model: Any) -> None:
         demand(type(innermost(pair.estimator)).__name__ in OURS, f"a {' or a '.join(OURS)} that is calibrated")
         demand(hasattr(pair.estimator, "classes_"), "a fitted model that is calibrated")
         own = pair.estimator.classes_.tolist()
-        demand(set(own) <= set(labels) and (len(own) == 2 or len(labels) > 2), "classes that are calibrated")
+        if model.method == "temperature":  # strings have become numbers
+            demand(len(own) == len(labels), "as many classes as are calibrated")
+        else:
+            demand(set(own) <= set(labels) and (len(own) == 2 or len(labels) > 2), "classes that are calibrated")
         demand(pair.classes.tolist() == labels and pair.method == model.method, "calibrators of the same classes")
         needed = 1 if len(own) == 2 or model.method == "temperature" else len(own)
         kinds = {type(calibrator).__name__ for calibrator in pair.calibrators}

@@ -79,7 +79,9 @@ def checked_params(estimator: Any, step: Step) -> None:
 def checked_state(estimator: Any, step: Step, state: dict[str, Any]) -> None:
     """Raise ValueError for something learned that no sound file has."""
     for name, check in (step.fitted | COMMON).items():
-        demand(check(state.get(name, ABSENT), estimator), f"a sound {name}")
+        value = state.get(name, ABSENT)
+        seen = "none" if value is ABSENT else " ".join(repr(value).split())[:60]
+        demand(check(value, estimator), f"a sound {name}, not {seen}")
 
 
 def in_words(where: Where, estimator: Any) -> str:
