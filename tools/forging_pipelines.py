@@ -83,9 +83,16 @@ PIPELINES: dict[str, Callable[[], Sample]] = {
 }
 
 
+def _begins_with(model: Any) -> str:
+    """The class of the first step."""
+    return type(model.steps[0][1] if hasattr(model, "steps") else model).__name__
+
+
 def uses(model: Any, sample: Sample) -> dict[str, Callable[[], Any]]:
     """Everything that people do with a pipeline, by name."""
     X, y = sample.X, sample.y
+    if _begins_with(model) != _begins_with(sample.model):
+        return {}  # it takes other examples, as numbers instead of texts
 
     def ask(name: str) -> Callable[[], Any]:
         return lambda: getattr(model, name)(X) if hasattr(model, name) else None
