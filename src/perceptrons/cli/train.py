@@ -94,7 +94,7 @@ def _check(asked: Any, files: list[Path]) -> None:
         raise BadInputError("-o, --checkpoint and --cache name the same file: give each its own.")
     for path in (asked.output, asked.cache, asked.checkpoint):
         check_output(path, *files, asked.test, file_of(asked.cost), file_of(asked.class_weight))
-    if asked.test is not None:
+    if asked.test is not None and not asked.test.is_dir():
         check_files([asked.test])
     check_kernel(asked)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.compression import BOM
+from perceptrons.data.folder import Folder
 from perceptrons.data.labelled import LABEL
 from perceptrons.data.source import opened
 from perceptrons.data.table import Block, joined, joined_rows
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 RECORD = 10_000  # lines at most of one record of a table
 MARKS = {"csv": ",;\t", "tsv": "\t,;"}
+NO_LINES = ("parquet", "arrow", "xlsx")  # formats whose bytes nobody can read
 AS_LINES = ("text", "vw")  # formats whose lines can be read by people as they are
 
 
@@ -38,6 +40,8 @@ class Sample(NamedTuple):
         """The examples as people can read them, if their files hold texts."""
         source = reader.recipe()
         if self.lines is None or not (source["format"] in AS_LINES or source.get("text_column")):
+            return None
+        if source["format"] in NO_LINES:
             return None
         return Originals(reader.files, self.of_file, self.lines, source)
 
@@ -80,7 +84,11 @@ class Originals:
         found: dict[int, str | None] = dict.fromkeys(rows)
         for number in sorted({int(self._of_row[row]) for row in rows}):
             mine = {int(self._lines[row]): row for row in rows if self._of_row[row] == number}
-            for line, text in self._read(self._files[number], sorted(mine)):
+            path = self._files[number]
+            if isinstance(path, Folder):
+                found |= {row: path.text(line) for line, row in mine.items()}
+                continue
+            for line, text in self._read(path, sorted(mine)):
                 found[mine[line]] = text
         return [found[row] for row in rows]
 

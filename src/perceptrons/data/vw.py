@@ -61,7 +61,8 @@ class VwReader(PieceReader):
         self.n_features = self.columns.n_columns
 
     def recipe(self) -> dict[str, Any]:
-        return {"format": self.format, "hash_bits": self.hash_bits, "text_labels": self.text_labels}
+        recipe = {"format": self.format, "hash_bits": self.hash_bits, "text_labels": self.text_labels}
+        return recipe | self._encoded()
 
     def _parse(self, piece: Piece) -> Parsed:
         with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled

@@ -28,7 +28,8 @@ from perceptrons.features.values import LARGEST, did_you_mean, is_missing, liste
 NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
 KINDS: dict[str, tuple[type, ...]] = {
     "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int), "text_column": (str, list),
-    "text": (dict,), "zero_based": (bool,), "prefix": (bool,), "text_labels": (bool,), "hash_bits": (int,),
+    "text": (dict,), "encoding": (str,), "zero_based": (bool,), "prefix": (bool,), "text_labels": (bool,),
+    "hash_bits": (int,),
     **dict.fromkeys(NAMED, (list,)),
 }  # fmt: skip
 Source = Mapping[str, Any]  # how files were read: the arguments of `perceptrons.data.stream`
@@ -55,7 +56,7 @@ def given_rows(X: Any, source: Source, columns: Columns) -> Any:
     further = further_keys(columns, [*roles.numbers, *roles.categories, *roles.texts], words=bool(roles.texts))
     known = Known(
         roles, frozenset(source.get("ignore") or []), closed=columns.frozen and not further, need_labels=False,
-        sparse=False, strip=source.get("format") in ("csv", "tsv"),
+        sparse=False, strip=source.get("format") in ("csv", "tsv", "whitespace", "arff"),
     )  # fmt: skip
     collector = Collector(len(table), known)
     table.put_into(collector, further)
