@@ -289,7 +289,7 @@ REFUSED = [
     (["part-0.svm", "none.svm"], "none.svm: no such file or directory$"),
     (["part-0.svm", "."], "is a directory"),
     (["none-*.svm"], "none-\\*.svm: no file has such a name"),
-    (["-"], "-: the ending of this name says nothing about the format.*--format"),
+    (["-"], "<stdin>: the file is empty: choose one of csv.*--format"),
     (["part-0.svm", "mail.tsv", "--quiet"], "mail.tsv:1:6: "),
     (["a.npz", "b.npz"], "^a.npz: no such file"),
     (["part-0.svm", "--format", "npz", "--epochs", "2"], "^part-0.svm: .*npz"),

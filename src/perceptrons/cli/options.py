@@ -175,7 +175,9 @@ def command_text(begin: Iterable[Any], asked: Any, names: Iterable[str], without
     return shlex.join(words)
 
 
-Format = one_of("Format", "csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz")
+Format = one_of(
+    "Format", "csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz",
+)  # fmt: skip
 OnError = one_of("OnError", "raise", "skip")
 Combine = one_of("Combine", "average", "last", "vote", "pocket")
 Step = one_of("Step", "constant", "pa", "pa1", "pa2", "arow")

@@ -69,7 +69,7 @@ def records_of(reader: "Reader") -> Iterator[tuple[Any, list[tuple[int, "Skipped
         if block is not None and block.lines is not None:
             before = block.lines.searchsorted([one.line for one in skipped]).tolist()
         names = None
-        if block is not None and isinstance(block.path, HasPlaces):
+        if block is not None and block.lines is not None and isinstance(block.path, HasPlaces):
             names = [block.path.place(line, 1) for line in block.lines.tolist()]
         yield None if block is None else block.X, list(zip(before, skipped, strict=True)), names
 
@@ -96,7 +96,8 @@ def write_answers(
     several = several_labels(model)
     with_score = classes if len(classes) > 2 or several else classes[-1:]
     if scores and not as_json:
-        out.write("\t".join(["label", *(f"score of {label_word(label)}" for label in with_score), *["file"] * files]) + "\n")
+        heading = ["label", *(f"score of {label_word(label)}" for label in with_score), *["file"] * files]
+        out.write("\t".join(heading) + "\n")
         out.flush()
     for X, skipped, names in records:
         lines: list[str] = []

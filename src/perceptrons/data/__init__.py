@@ -103,8 +103,8 @@ def stream(
     ----------
     *given : paths, streams or examples in memory
         Files, patterns such as "part-*.svm.gz", "-" for standard input, or streams that are open already, of text or
-        bytes, such as `io.StringIO`; compressed by gzip, zstd, xz or bzip2 or not. A folder is a set of texts: each file
-        in it is one example, and the folder directly below the given one is its label. Instead of files: one frame
+        bytes, such as `io.StringIO`; compressed by gzip, zstd, xz or bzip2 or not. A folder is a set of texts: each
+        file in it is one example, and the folder directly below the given one is its label. Instead of files: one frame
         (pandas, polars or pyarrow), one list of records (dicts), or one pair of arrays (X, y), where y may be None.
     format : str, optional
         The format of the files, a key of `FORMATS`: "csv", "tsv", "whitespace" (columns between blanks), "arff",

@@ -159,7 +159,8 @@ def _as_csv(text: bytes, attributes: list[Attribute]) -> bytes:
     """Rows as CSV, as many lines as there were."""
     if not any(byte in text for byte in ODD):
         return text
-    return b"\n".join(_row(line, attributes) if any(byte in line for byte in ODD) else line for line in text.split(b"\n"))
+    lines = text.split(b"\n")
+    return b"\n".join(_row(line, attributes) if any(byte in line for byte in ODD) else line for line in lines)
 
 
 def _row(line: bytes, attributes: list[Attribute]) -> bytes:

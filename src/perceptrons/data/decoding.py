@@ -7,7 +7,7 @@ from typing import Any
 
 from perceptrons.data.table import DataFileError
 
-LETTERS = 2**16  # bytes that are decoded at a time
+LETTERS = 2**16  # or bytes that are decoded at a time
 UTF_8 = ("utf-8", "utf-8-sig")
 LEADS = range(0xC2, 0xF5)  # bytes that may begin a character of UTF-8
 
@@ -40,6 +40,18 @@ def _undecodable(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("perceptrons.undecodable", _undecodable)
 
 
+class TextFile(type(Path())):  # type: ignore[misc]
+    """A file of text in another encoding than UTF-8."""
+
+    encoding: str
+
+    @classmethod
+    def of(cls, path: Path, encoding: str) -> "TextFile":
+        found = cls(path)
+        found.encoding = encoding
+        return found
+
+
 class Decoded(io.RawIOBase):
     """A stream of bytes in some encoding as a stream of UTF-8."""
 
@@ -63,6 +75,23 @@ class Decoded(io.RawIOBase):
                     what = "there is no byte order mark: give --encoding utf-16-le or utf-16-be, or the right encoding"
                 raise DataFileError(self._path, what) from error
             self._kept = memoryview(text.encode("utf-8", "surrogateescape"))
+        n = min(len(buffer), len(self._kept))
+        buffer[:n], self._kept = self._kept[:n], self._kept[n:]
+        return n
+
+
+class Encoded(io.RawIOBase):
+    """A stream of text as UTF-8."""
+
+    def __init__(self, text: Any):
+        self._text, self._kept = text, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._kept:
+            self._kept = self._text.read(LETTERS).encode("utf-8", "surrogateescape")
         n = min(len(buffer), len(self._kept))
         buffer[:n], self._kept = self._kept[:n], self._kept[n:]
         return n

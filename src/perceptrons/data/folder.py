@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.data.labelled import IN_FILES, LabelledTextReader
 from perceptrons.data import source
-from perceptrons.data.source import Identity, NotAFile, Piece, TextFile, opened
+from perceptrons.data.decoding import TextFile
+from perceptrons.data.labelled import IN_FILES, LabelledTextReader
+from perceptrons.data.source import Identity, NotAFile, Piece, opened
 from perceptrons.data.table import Bad, DataFileError, Parsed, Texts, no_text
 from perceptrons.features.named_rows import cut_text
 from perceptrons.inspection.wording import count

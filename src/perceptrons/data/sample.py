@@ -13,7 +13,7 @@ from perceptrons.data.compression import BOM
 from perceptrons.data.folder import Folder
 from perceptrons.data.labelled import LABEL
 from perceptrons.data.source import opened
-from perceptrons.data.table import Block, joined, joined_rows
+from perceptrons.data.table import Block, HasPlaces, joined, joined_rows
 from perceptrons.training.matrices import widened
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Sample(NamedTuple):
     of_file: np.ndarray
     seen: int  # examples that were read
     more: bool  # are there more than these?
-    one: Any  # the features and the line of the example that was asked for by its number; None: there is none
+    one: Any  # features and line, in a folder the file, of the example asked for by its number; None: there is none
 
     def texts(self, reader: "Reader") -> "Originals | None":
         """The examples as people can read them, if their files hold texts."""
@@ -56,7 +56,8 @@ def first_examples(reader: "Reader", n_features: int, at_most: int, number: int 
             blocks.append(block._replace(X=X))
         if number is not None and seen < number <= seen + X.shape[0]:
             place = number - seen - 1
-            one = X[[place]], None if block.lines is None else int(block.lines[place])
+            line = None if block.lines is None else int(block.lines[place])
+            one = X[[place]], block.path.place(line, 1) if isinstance(block.path, HasPlaces) else line
         seen += X.shape[0]
         if seen > at_most and (number is None or one is not None):
             break

@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.compression import BOM, COMPRESSIONS, STDIN, compression_of
-from perceptrons.data.decoding import Decoded, decoded_from
+from perceptrons.data.decoding import Decoded, Encoded, TextFile, decoded_from
 from perceptrons.data.table import DataFileError
 from perceptrons.scan.bytes import ROOM
 from perceptrons.training.memory import memory
@@ -27,23 +27,10 @@ LONGEST_LINE = 2**28
 AT_ONCE = 2**24  # bytes of a file that is read whole
 WHOLE_SHARE = 0.2  # of the memory that such a file may take: it is held several times while it is read
 BROKEN = (EOFError, zlib.error, lzma.LZMAError)
-LETTERS = 2**16  # that are read of a text at a time
 MAGIC = 16  # bytes by which compression is known
 SPARE_ARRAYS = 24  # arrays kept by a thread
 ALONE = 3  # references to an array that nobody uses: the list's, the loop's, and that of the call which counts
 COUNTED = hasattr(sys, "getrefcount") and getattr(sys, "_is_gil_enabled", lambda: True)()
-
-
-class TextFile(type(Path())):  # type: ignore[misc]
-    """A file of text in another encoding than UTF-8."""
-
-    encoding: str
-
-    @classmethod
-    def of(cls, path: Path, encoding: str) -> "TextFile":
-        found = cls(path)
-        found.encoding = encoding
-        return found
 
 
 class NotAFile(type(Path())):  # type: ignore[misc]
@@ -82,24 +69,7 @@ class OpenStream(NotAFile):
         """The stream as one of bytes, from where it stood."""
         if self.begins is not None:
             self.stream.seek(self.begins)
-        return _Encoded(self.stream) if isinstance(self.stream, io.TextIOBase) else self.stream
-
-
-class _Encoded(io.RawIOBase):
-    """A stream of text as UTF-8."""
-
-    def __init__(self, text: Any):
-        self._text, self._kept = text, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._kept:
-            self._kept = self._text.read(LETTERS).encode("utf-8", "surrogateescape")
-        n = min(len(buffer), len(self._kept))
-        buffer[:n], self._kept = self._kept[:n], self._kept[n:]
-        return n
+        return Encoded(self.stream) if isinstance(self.stream, io.TextIOBase) else self.stream
 
 
 def is_stream(given: Any) -> bool:

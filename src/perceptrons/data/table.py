@@ -106,7 +106,8 @@ class Table:
 
 def no_text(error: UnicodeDecodeError) -> str:
     """What is wrong with bytes that are not UTF-8."""
-    return f"byte 0x{error.object[error.start]:02x} is not UTF-8 text: save the file as UTF-8, or give --encoding latin-1"
+    byte = error.object[error.start]
+    return f"byte 0x{byte:02x} is not UTF-8 text: save the file as UTF-8, or give --encoding latin-1"
 
 
 def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> str | None:

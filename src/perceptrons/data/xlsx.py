@@ -19,13 +19,17 @@ from perceptrons.data.table import DataFileError
 from perceptrons.data.table_columns import Cells, Layout
 from perceptrons.features.collector import Roles
 
-BROKEN = (zipfile.BadZipFile, ParseError, KeyError, ValueError, TypeError, IndexError, AttributeError, EOFError, OSError)
+BROKEN = (  # what openpyxl raises where a workbook is not as it expects
+    zipfile.BadZipFile, ParseError, KeyError, ValueError, TypeError, IndexError, AttributeError, EOFError, OSError,
+)  # fmt: skip
 
 
 class XlsxTable(FrameTable):
     """The first sheet of a workbook. Dates are strings such as 2024-05-17."""
 
-    _categories: set[str] = set()
+    def __init__(self) -> None:
+        super().__init__()
+        self._categories = set[str]()
 
     def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
         with _clear_errors(path):
