@@ -9,7 +9,6 @@ from collections import Counter
 from typing import Any
 
 from perceptrons.data.compression import BOM, STDIN
-from perceptrons.data.decoding import decoded_from
 from perceptrons.data.source import BROKEN, Beginning, OpenStream, find_files, is_stream, opened, standard_input
 from perceptrons.data.table import DataFileError
 from perceptrons.data.table_columns import USUAL_LABELS
@@ -38,7 +37,7 @@ def first_bytes(paths: tuple[Any, ...], encoding: str | None) -> tuple[bytes, tu
     if isinstance(first, Beginning):
         source = io.BytesIO(first.peek())
     content = b""
-    (path,) = find_files((source,), decoded_from(encoding))[:1]
+    path = find_files((source,), encoding)[0]
     try:
         with opened(path) as file:
             while len(content) < LOOK and (more := file.read(1024)):
@@ -46,6 +45,9 @@ def first_bytes(paths: tuple[Any, ...], encoding: str | None) -> tuple[bytes, tu
     except DataFileError as error:
         if not (isinstance(first, Beginning) and isinstance(error.__cause__, (*BROKEN, OSError))):
             raise  # of a pipe that is compressed only the beginning is there, and breaks off
+    finally:
+        if isinstance(path, OpenStream):
+            path.bytes()  # from where it stood
     return content, paths
 
 

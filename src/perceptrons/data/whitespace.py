@@ -36,8 +36,9 @@ def _tabbed(piece: Piece) -> np.ndarray:
     blank = (content == SPACE) | (content == TAB)
     content, blank = (part[~blank | ~_before(blank)] for part in (content, blank))
     ends = (content == NEWLINE) | (content == RETURN)
-    keep = ~blank | ~(_before(ends, first=True) | _behind(ends))
-    return np.where(blank, TAB, content)[keep].astype(np.uint8)
+    between = blank & _before(content == RETURN) & _behind(content == NEWLINE)  # without it they were one end of line
+    keep = ~blank | between | ~(_before(ends, first=True) | _behind(ends))
+    return np.where(between, SPACE, np.where(blank, TAB, content))[keep].astype(np.uint8)
 
 
 def _before(flags: np.ndarray, first: bool = False) -> np.ndarray:
@@ -51,13 +52,13 @@ def _behind(flags: np.ndarray) -> np.ndarray:
 
 def _with_quotes(content: bytes) -> bytes:
     """The same of a text with quotes. Those that are not closed on their line are letters like others."""
-    parts, begins = list[bytes](), True
+    parts, before = list[bytes](), b"\n"
     for end, quoted, plain in CELL.findall(content):
         if not end:
-            parts += [b"" if begins else b"\t", quoted or _as_cell(plain)]
+            parts += [b"" if before else b"\t", quoted or _as_cell(plain)]
         else:
-            parts.append(end)
-        begins = bool(end)
+            parts += [b" " * (before == b"\r" and end == b"\n"), end]  # without it they were one end of line
+        before = end
     return b"".join(parts)
 
 
