@@ -323,7 +323,7 @@ def stream_format(paths: tuple[Any, ...]) -> str:
     """The format that the ending of the first name stands for."""
     found = _format_by_name(paths[0])
     if found is None:
-        raise unknown_format(paths[0], "the ending of this name says nothing about the format")
+        raise unknown_format(paths[0], "the ending of this name says nothing about the format:")
     return found
 
 
@@ -334,20 +334,19 @@ def found_format(paths: tuple[Any, ...], encoding: str | None) -> tuple[str, tup
         return named or "text", paths  # of nothing: the reader says that there is nothing to read
     if is_folder(paths[0]):
         return "text", paths
-    from perceptrons.data.sniffing import first_bytes, format_of
+    from perceptrons.data.sniffing import first_bytes, format_of, why_none
 
     content, paths = first_bytes(paths, encoding)
     found = format_of(content)
     if found is None:
-        what = "the file is empty" if not content.strip() else "neither its name nor its content says the format"
-        raise unknown_format(paths[0], what)
+        raise unknown_format(paths[0], why_none(content))
     return found, paths
 
 
 def unknown_format(path: Any, what: str) -> DataFileError:
     """The error for a file of which nobody knows the format: all that there are, and how to say it."""
     path = OpenStream.of(path, 1) if is_stream(path) else Path(path)
-    return DataFileError(path, f"{what}: choose one of {', '.join(FORMATS)} (--format)")
+    return DataFileError(path, f"{what} choose one of {', '.join(FORMATS)} (--format)")
 
 
 def _ending(path: Path) -> str:

@@ -20,7 +20,7 @@ SVMLIGHT = re.compile(r"[^\s:|]+([ \t]+qid:\d+)?([ \t]+\d+:[^\s:]+)*[ \t]*(#.*)?
 PAIR = re.compile(r"[ \t]\d+:[^\s:]")
 VW = re.compile(r"([^\s|,]+[ \t]+){0,3}([^\s|,]*)\|")
 ARFF = re.compile(r"(\s*%.*\n|\s*\n)*\s*@(relation|attribute)\b", re.IGNORECASE)
-NOT_TEXT = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def first_bytes(paths: tuple[Any, ...], encoding: str | None) -> tuple[bytes, tuple[Any, ...]]:
@@ -65,9 +65,10 @@ def format_of(content: bytes) -> str | None:
     7. vw: most lines have a bar, with at most a label, an importance, a base and a tag before it;
     8. text: nearly all lines have a tab, and most a label without blanks before it and words with blanks between them
        behind it; but the first line has no column name such as "label" or "text";
-    9. tsv: nearly all records have the same number of tabs, at least one;
-    10. csv: the same of commas, or else of semicolons;
-    11. whitespace: nearly all lines have the same number of cells between blanks, two or more, and at least half of the
+    9. none if the first line begins with {, [ or <, as other JSON, XML and HTML do;
+    10. tsv: nearly all records have the same number of tabs, at least one;
+    11. csv: the same of commas, or else of semicolons;
+    12. whitespace: nearly all lines have the same number of cells between blanks, two or more, and at least half of the
         cells are numbers. So prose is not a table, and neither is a list of words.
 
     A last line that is cut off does not count if there are others. So a CSV file of prose whose commas happen to agree
@@ -92,6 +93,8 @@ def format_of(content: bytes) -> str | None:
         return "vw"
     if _share("\t" in line.strip() for line in lines) >= NEARLY_ALL and _are_texts(lines):
         return "text"
+    if lines[0].lstrip().startswith(("{", "[", "<")):
+        return None
     if _same_width(lines, "\t"):
         return "tsv"
     if _same_width(lines, ",") or _same_width(lines, ";"):
@@ -99,9 +102,16 @@ def format_of(content: bytes) -> str | None:
     return "whitespace" if _is_table(lines) else None
 
 
+def why_none(content: bytes) -> str:
+    """Why a file that begins with these bytes has no format."""
+    if content.startswith(UTF_16):
+        return "it begins as text in UTF-16 does: give --encoding utf-16, or"
+    return "neither its name nor its content says the format:" if content.strip() else "the file is empty:"
+
+
 def _whole(text: str, cut: bool) -> str:
-    """The lines that are there whole, or the only one as far as it is there."""
-    return text[: text.rfind("\n") + 1] or text if cut else text
+    """The lines that are there whole, or the whole words of the only one."""
+    return text[: text.rfind("\n") + 1] or text.rpartition(" ")[0] or text if cut else text
 
 
 def _by_magic(content: bytes) -> str | None:
@@ -151,5 +161,5 @@ def _are_texts(lines: list[str]) -> bool:
 def _is_table(lines: list[str]) -> bool:
     rows = [line.split() for line in lines]
     ((width, n),) = Counter(map(len, rows)).most_common(1)
-    numbers = _share(NUMBER.fullmatch(cell) for row in rows[:100] for cell in row)
+    numbers = _share(NUMBER.fullmatch(cell) for row in rows[1:100] or rows for cell in row)  # the first may be names
     return width > 1 and n >= NEARLY_ALL * len(rows) and numbers >= MOST
