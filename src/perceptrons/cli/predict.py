@@ -120,14 +120,21 @@ def write_answers(
                 lines = [f"{line}\t{label_word(name)}" for line, name in zip(lines, names, strict=True)]
         written, done = list[str](), 0
         for before, one in skipped:
-            written += [*lines[done:before], _json_of(one) if as_json else "\t" * len(with_score) * scores]
+            written += [*lines[done:before], _skipped(one, len(with_score) * scores, as_json)]
             done = before
         out.write("\n".join([*written, *lines[done:]]) + "\n")
         out.flush()
 
 
-def _json_of(skipped: "Skipped") -> str:
-    return as_text.dumps({"label": None, "line": skipped.line, "error": skipped.why}, allow_nan=False)
+def _skipped(one: "Skipped", n_scores: int, as_json: bool) -> str:
+    """The line for a record that was skipped: all that there is to say is empty, but the name of its file."""
+    from perceptrons.data.table import HasPlaces
+
+    name = one.path.place(one.line, 1) if isinstance(one.path, HasPlaces) else None
+    if as_json:
+        said = {"label": None, "line": one.line, "error": one.why} | ({} if name is None else {"file": name})
+        return as_text.dumps(said, allow_nan=False)
+    return "\t" * n_scores + ("" if name is None else f"\t{label_word(name)}")
 
 
 def _json_lines(
