@@ -23,7 +23,10 @@ from perceptrons.scan.bytes import ROOM
 
 LONGEST_TEXT = 2**26  # bytes of one file
 AT_ONCE = 2**20  # bytes of it that are read at a time
-NO_LABEL = "it lies in no folder of a class: put it into one, whose name is its label"
+NO_LABEL = (
+    "it lies in no folder of a class, whose name would be its label: make one for each class, or, if each file holds "
+    "many examples, give the files by a pattern such as 'folder/*.csv'"
+)
 
 
 class Member(NamedTuple):

@@ -4,6 +4,7 @@ import datetime
 import io
 import warnings
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,8 @@ from perceptrons.data.table_columns import Cells, Layout
 from perceptrons.features.collector import Roles
 
 BROKEN = (  # what openpyxl raises where a workbook is not as it expects
-    zipfile.BadZipFile, ParseError, KeyError, ValueError, TypeError, IndexError, AttributeError, EOFError, OSError,
+    zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, IndexError, AttributeError, EOFError,
+    OSError, RuntimeError, OverflowError,
 )  # fmt: skip
 
 
