@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from perceptrons import Perceptron
 from perceptrons.data import DataFileError, read, source, stream
+from perceptrons.data.arff import ArffTable
 from perceptrons.data.source import Piece
 from perceptrons.data.whitespace import _tabbed
 from perceptrons.scan.bytes import ROOM
@@ -170,6 +171,18 @@ def cells_of(row):
 
 def as_arff_cells(row):
     return [as_arff([{"x": value}]).split("\n")[-2] for value in row.values()]
+
+
+def test_short_sparse_rows_of_many_columns_take_bounded_memory(tmp_path, monkeypatch):
+    wide = "".join(f"@attribute a{k} real\n" for k in range(200)) + "@attribute c {x,y}\n@data\n"
+    (tmp_path / "a.arff").write_text(wide + "{7 1}\n{200 y}\n{}\n" * 100)
+    monkeypatch.setattr(source, "PIECE", 2**12)
+    assert max(piece.size for piece in ArffTable().pieces(tmp_path / "a.arff", False)) < 2**12 + 2 * 201 + 400
+    table = read(tmp_path / "a.arff")
+    assert table.X.shape == (300, 200)
+    assert (table.X.sum(), table.X[0, 7]) == (100, 1)
+    assert table.y.tolist() == ["x", "y", "x"] * 100
+    assert table.lines.tolist() == list(range(203, 503))
 
 
 @pytest.mark.parametrize(

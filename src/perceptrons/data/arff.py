@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.data import source
 from perceptrons.data.csv import CsvTable, Form
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import DataFileError, no_text
@@ -59,9 +60,10 @@ class ArffTable(CsvTable):
                 if first:
                     names = [one.name for one in header.attributes]
                     self._forms[path] = Form(",", False, names, header.line + 1)
-                content = b"\n" * (header.line * first) + _as_csv(text, header.attributes)
-                if content:
+                text = b"\n" * (header.line * first) + text
+                for content in _as_csv(text, header.attributes):
                     yield piece_of(piece._replace(first=first), np.frombuffer(content, np.uint8))
+                    first = False
         header.check_ended()
 
     def nothing(self, path: Path) -> tuple[str, int]:
@@ -155,12 +157,21 @@ def _letter(escaped: bytes) -> bytes:
     return b" " if escaped in (b"n", b"r", b"t", b"\n") else escaped
 
 
-def _as_csv(text: bytes, attributes: list[Attribute]) -> bytes:
-    """Rows as CSV, as many lines as there were."""
+def _as_csv(text: bytes, attributes: list[Attribute]) -> Iterator[bytes]:
+    """Rows as CSV, as many lines as there were, in pieces of bounded size: a short sparse row may become a long one."""
     if not any(byte in text for byte in ODD):
-        return text
-    lines = text.split(b"\n")
-    return b"\n".join(_row(line, attributes) if any(byte in line for byte in ODD) else line for line in lines)
+        if text:
+            yield text
+        return
+    rows, size = list[bytes](), 0
+    for line in text.removesuffix(b"\n").split(b"\n"):
+        rows.append((_row(line, attributes) if any(byte in line for byte in ODD) else line) + b"\n")
+        size += len(rows[-1])
+        if size > source.PIECE:
+            yield b"".join(rows)
+            rows, size = [], 0
+    if rows:
+        yield b"".join(rows)
 
 
 def _row(line: bytes, attributes: list[Attribute]) -> bytes:
