@@ -24,7 +24,8 @@ from perceptrons.data import stream
 from perceptrons.data.held_out import held_out
 from perceptrons.report.reproduce_section import as_command
 from perceptrons.training.matrices import widened
-from tests.support.doors import accuracies, check_doors, records, rows_of, scores_by_command, trained, write
+from tests.reference.folder import in_reading_order
+from tests.support.doors import LABELS, accuracies, check_doors, records, rows_of, scores_by_command, trained, write
 from tests.support.tiers import slow
 
 WAYS_OF_TEXT = {
@@ -118,15 +119,19 @@ TABLES = {
 
 
 @pytest.mark.parametrize("way", TABLES)
-@pytest.mark.parametrize("form", ["csv", "parquet", *slow("tsv", "jsonl", "arrow")])
+@pytest.mark.parametrize("form", ["csv", "parquet", *slow("tsv", "jsonl", "arrow", "whitespace", "arff", "xlsx")])
 def test_tables_are_answered_alike_through_every_door(capsys, tmp_path, asked_elsewhere, form, way):
     options, reading = TABLES[way]
     rows = records()
     data = write(tmp_path / f"t.{form}", rows, form)
     is_feature = "code" not in (reading.get("label_column"), *reading.get("ignore", []))
-    if form in ("csv", "tsv") and is_feature:  # where only the user can tell that 007 is a category
+    if form == "whitespace":
+        options, reading = [*options, "--format", form], {**reading, "format": form}
+    if form in ("csv", "tsv", "whitespace") and is_feature:  # where only the user can tell that 007 is a category
         options = [*options, "--categories", "code"]
         reading = {**reading, "categories": ["code", *reading.get("categories", [])]}
+    if form == "xlsx":  # in which 25.0 is 25
+        rows = [{**row, "age": int(row["age"])} for row in rows]
     frame = pd.DataFrame(rows)
     raw = [frame, frame.iloc[:, ::-1], pa.Table.from_pylist(rows), rows]
     check_trained(capsys, tmp_path, asked_elsewhere, data, ["--epochs", "2", *options], reading, raw)
@@ -146,6 +151,15 @@ def test_texts_are_answered_alike_through_every_door(capsys, tmp_path, asked_els
     check_trained(
         capsys, tmp_path, asked_elsewhere, data, ["--format", "text", "--epochs", "2", *options], reading, raw
     )
+
+
+@pytest.mark.parametrize("way", WAYS_OF_TEXT)
+def test_folders_are_answered_alike_through_every_door(capsys, tmp_path, asked_elsewhere, way):
+    rows, options = records(), WAYS_OF_TEXT[way]
+    data = write(tmp_path / "texts", rows, "folder")
+    in_order = in_reading_order({label: [row["body"] for row in rows if row["label"] == label] for label in LABELS})
+    raw = [[text for _, text in in_order]]
+    check_trained(capsys, tmp_path, asked_elsewhere, data, ["--epochs", "2", *options], reading_of(options), raw)
 
 
 def reading_of(options):
@@ -313,10 +327,17 @@ def check_alike(whole, said, streamed, also_said):
 
 
 @pytest.mark.parametrize("options", [["--epochs", "2"], [], ["--test-share", "0.4", "--seed", "3"]], ids=" ".join)
-@pytest.mark.parametrize("form", ["csv", "tab", *slow("tsv", "jsonl", "parquet", "arrow", "svmlight", "vw")])
+@pytest.mark.parametrize(
+    "form",
+    ["csv", "tab", "folder", *slow("tsv", "jsonl", "parquet", "arrow", "svmlight", "vw", "whitespace", "arff", "xlsx")],
+)
 def test_a_block_that_is_learned_as_it_is_read_gives_the_weights_of_the_whole(capsys, tmp_path, form, options):
     data = write(tmp_path / f"t.{'svm' if form == 'svmlight' else form}", records(), form)
-    reading = {"tab": ["--format", "text"], "svmlight": [], "vw": []}.get(form, ["--text-column", "body"])
+    of_texts = ["--text-column", "body"]
+    reading = {
+        "tab": ["--format", "text"], "svmlight": [], "vw": [], "folder": [],
+        "whitespace": ["--format", "whitespace", *of_texts],
+    }.get(form, of_texts)  # fmt: skip
     whole, said, streamed, also_said = whole_and_streamed(capsys, tmp_path, data, *reading, *options)
     assert 0 < said["test_examples"] < 40
     assert said["examples"] + said["test_examples"] == 60

@@ -654,7 +654,7 @@ def test_a_file_of_costs_is_not_overwritten(refused, folder, tmp_path):
     [
         (["train", "{}/broken.csv"], "^{}/broken.csv:3:2: column 'b': 'oops' is not a number"),
         (["train", "{}/none.csv"], "^{}/none.csv: no such file or directory$"),
-        (["train", "{}"], "^{}: .*--format"),
+        (["train", "{}"], "^{}/animals.csv: it lies in no folder of a class"),
         (["train", "{}", "--format", "csv"], "^{}: is a directory$"),
         (["train", "{}/one.csv"], "one.csv: .*only one class, 'x'"),
         (["train", "{}/prices.csv"], "60 different labels in column .price. among 60 examples.*--label-column"),

@@ -222,7 +222,8 @@ def _show_found(found: Found, model: "AnyModel", n: int, console: "Console") -> 
     if found.shares is not None:
         _show_votes(found.shares, console)
     if found.example is not None:
-        where = "" if sample.one[1] is None else f" (line {sample.one[1]:,})"
+        place = sample.one[1]
+        where = "" if place is None else f" (line {place:,})" if isinstance(place, int) else f" ({plain(place, 1000)})"
         console.print(heading(f"Example {found.asked.example:,}{where}"))
         console.print(str(found.example), markup=False, soft_wrap=True)
 

@@ -175,7 +175,9 @@ def command_text(begin: Iterable[Any], asked: Any, names: Iterable[str], without
     return shlex.join(words)
 
 
-Format = one_of("Format", "csv", "tsv", "svmlight", "libsvm", "npz", "vw", "text", "jsonl", "parquet", "arrow")
+Format = one_of(
+    "Format", "csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz",
+)  # fmt: skip
 OnError = one_of("OnError", "raise", "skip")
 OnMissing = one_of("OnMissing", "fill", "raise")
 Scale = one_of("Scale", "auto", "standard", "max-abs", "none")
@@ -199,8 +201,8 @@ Demo = one_of("Demo", "too-correct", "copied-features")
 OPTIONS: dict[str, Option] = {
     # what is read and written
     "model": Option((), Path, "Model file written by train -o.", metavar="MODEL", default=REQUIRED),
-    "data": Option((), list[Path] | None, "Files, patterns such as 'part-*.svm', or - for standard input.", metavar="DATA"),
-    "files": Option((), list[Path], "Files, patterns such as 'part-*.svm', or - for standard input.", metavar="DATA", default=REQUIRED),
+    "data": Option((), list[Path] | None, "Files, patterns such as 'part-*.svm', folders of texts by class, or - for standard input.", metavar="DATA"),
+    "files": Option((), list[Path], "Files, patterns such as 'part-*.svm', folders of texts by class, or - for standard input.", metavar="DATA", default=REQUIRED),
     "output": Option(("-o", "--output"), Path | None, "Save the model here.", metavar="MODEL"),
     "output:answers": Option(("-o", "--output"), Path | None, "Write to this file instead of standard output.", metavar="FILE"),
     "output:page": Option(("-o", "--output"), Path, "Write the page here.", metavar="PAGE", default=Path("report.html")),
@@ -210,7 +212,7 @@ OPTIONS: dict[str, Option] = {
     "dev": Option(("--dev",), Path | None, "Choose settings by this file.", metavar="FILE"),
     "data:inspected": Option(("--data",), list[Path] | None, "Examples: scales of features, votes, and what --example needs.", metavar="DATA"),
     # how it is read
-    "format": Option(("--format",), Format | None, "Format of DATA, if its name does not say it: csv, tsv, svmlight, libsvm, npz, vw, text, jsonl, parquet or arrow.", READ, "FORMAT"),
+    "format": Option(("--format",), Format | None, "Format of DATA: csv, tsv, whitespace, arff, jsonl, parquet, arrow, xlsx, svmlight, libsvm, vw, text or npz (default: by its name, or else by its content).", READ, "FORMAT"),
     "label_column": Option(("--label-column",), str | None, "Tables: label column, by name, in CSV also by number from 1 (default: the last).", READ, "NAME"),
     "text_column": Option(("--text-column",), list[str] | None, "Tables: column of text, split into words. May be repeated.", READ, "NAME"),
     "words": Option(("--words",), str | None, "Texts: word n-grams, such as 1-2 (default: 1).", READ, "RANGE", more={"parser": n_grams}),
@@ -227,6 +229,7 @@ OPTIONS: dict[str, Option] = {
     "quadratic": Option(("-q", "--quadratic"), list[str] | None, "vw: multiply the features of two namespaces, given by their first letters, as VW's -q; : stands for all. May be repeated.", READ, "AB"),
     "cubic": Option(("--cubic",), list[str] | None, "vw: the same of three namespaces. May be repeated.", READ, "ABC"),
     "zero_based": flag("--zero-based", "svmlight: indices count from 0.", READ),
+    "encoding": Option(("--encoding",), str | None, "Encoding of text, such as latin-1, cp1252 or utf-16 (default: utf-8).", READ, "NAME"),
     "text_labels": flag("--text-labels", "Labels are words, even if they look like whole numbers.", READ),
     "many_classes": flag("--many-classes", "Accept data in which most examples have a label of their own.", READ),
     "on_error": Option(("--on-error",), OnError | None, "Malformed records: raise stops at the first, skip leaves them out (default: raise).", READ, "HOW"),
@@ -300,7 +303,7 @@ OPTIONS: dict[str, Option] = {
     "columns:there": Option(("--columns",), str | None, "Where the columns are that the tagger sees, as 1,2 or form,xpos.", COLUMNS, "COLUMNS"),
     "format:columns": Option(("--format",), ColumnFormat | None, "columns or conllu (default: detected).", COLUMNS, "FORMAT"),
     "separator": Option(("--separator",), str | None, "What stands between columns: tab, space, whitespace (any run of them), or any text (default: detected).", COLUMNS, "TEXT"),
-    "encoding": Option(("--encoding",), str, "The encoding, such as latin-1 (default: utf-8).", COLUMNS, "NAME", "utf-8"),
+    "encoding:columns": Option(("--encoding",), str, "The encoding, such as latin-1 (default: utf-8).", COLUMNS, "NAME", "utf-8"),
     "comments": flag("--comments", "Lines that start with # are comments, as in CoNLL-U.", COLUMNS),
     "templates": Option(("--templates",), str | None, "Features of a token: words, chunking, or a file with a template a line, as word[-1]|word[0] (default: a rich set for the columns there are).", LEARN, "WHICH"),
     "allowed": Option(("--allowed",), Scheme | None, "Labels follow each other as in bio or bioes only.", LEARN, "SCHEME"),
@@ -340,7 +343,7 @@ OPTIONS: dict[str, Option] = {
 READING = (
     "format", "label_column", "text_column", "words", "chars", "categories", "ignore", "keep", "scale", "missing",
     "on_missing", "interactions", "powers", "hash_bits", "quadratic", "cubic", "zero_based", "text_labels",
-    "many_classes", "on_error",
+    "many_classes", "on_error", "encoding",
 )  # fmt: skip
 RULE = (
     "combine", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass", "cost",
@@ -351,7 +354,7 @@ OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_
 STOPPING = ("epochs", "max_iter", "tol", "early_stopping", "max_seconds")
 LONG_RUNS = ("checkpoint", "every", "resume", "cache")
 CLUSTERS = ("dask", "workers", "shards", "mixing")
-OF_FILE = ("format:columns", "separator", "encoding", "comments")
+OF_FILE = ("format:columns", "separator", "encoding:columns", "comments")
 TAGGER_RULE = (
     "allowed", "combine:tagger", "step:tagger", "C:tagger", "margin:tagger", "cost:tagger", "min_count",
     "hash_bits:tagger",

@@ -192,6 +192,8 @@ def mistakes(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
 
 
 def show_skipped(reader: Any, console: "Console") -> None:
+    for notice in reader.notices:
+        console.print(f"{reader.files[0]}: {notice}", style="yellow", markup=False, soft_wrap=True)
     if reader.skipped:
         console.print(f"{skipped_in_words(reader)}", style="yellow", markup=False, soft_wrap=True)
         for complaint in reader.complaints[1:COMPLAINTS]:

@@ -94,7 +94,7 @@ def _check(asked: Any, files: list[Path]) -> None:
         raise BadInputError("-o, --checkpoint and --cache name the same file: give each its own.")
     for path in (asked.output, asked.cache, asked.checkpoint):
         check_output(path, *files, asked.test, file_of(asked.cost), file_of(asked.class_weight))
-    if asked.test is not None:
+    if asked.test is not None and not asked.test.is_dir():
         check_files([asked.test])
     check_kernel(asked)
 
@@ -196,7 +196,7 @@ def _on_table(
     """Learn from data in memory."""
     from perceptrons.data.bundled import DIGITS, SMS_NAME
     from perceptrons.data.held_out import Split, split_table
-    from perceptrons.data.table import check_classes
+    from perceptrons.data.table import HasPlaces, check_classes
     from perceptrons.theory.scales import scaler_for
 
     with refusing_data():
@@ -226,8 +226,8 @@ def _on_table(
         model, asked, table, how="whole", why=_size(table.n_bytes), split=parts.said,
         seconds=seconds, name=name_of(table) if asked.data else DIGITS if asked.example is None else SMS_NAME,
         train=None if slow else _measured(model, parts.train), test=_measured(model, parts.test),
-        test_reader=test_reader, lines=parts.train.lines, scaler=scaler_for(parts.train.X, model),
-        checkpoint=checkpoint,
+        test_reader=test_reader, lines=None if isinstance(table.path, HasPlaces) else parts.train.lines,
+        scaler=scaler_for(parts.train.X, model), checkpoint=checkpoint,
     )  # fmt: skip
 
 

@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "STREAMS", "DataFileError", "Table", "read", "stream"]
 
-TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
+TABLES = ("csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx")
 FORMATS = {
-    "csv": "table_reader.TableReader", "tsv": "table_reader.TableReader", "svmlight": "svmlight.SvmlightReader",
-    "libsvm": "svmlight.SvmlightReader", "vw": "vw.VwReader", "text": "labelled.LabelledTextReader",
-    "jsonl": "table_reader.TableReader", "parquet": "table_reader.TableReader", "arrow": "table_reader.TableReader",
-    "npz": "npz.ArrayReader",
+    **dict.fromkeys(TABLES, "table_reader.TableReader"),
+    "svmlight": "svmlight.SvmlightReader", "libsvm": "svmlight.SvmlightReader", "vw": "vw.VwReader",
+    "text": "labelled.LabelledTextReader", "npz": "npz.ArrayReader",
 }  # fmt: skip
 STREAMS = FORMATS  # every format can be read block by block
 MEMORY = {"frame": "table_reader.TableReader", "records": "table_reader.TableReader", "arrays": "npz.ArrayReader"}
 NAMED = (*TABLES, "frame", "records")  # whose columns have names
 ENDINGS = {
     ".csv": "csv", ".tsv": "tsv", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
-    ".txt": "svmlight", ".npz": "npz", ".vw": "vw", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
-    ".arrow": "arrow", ".feather": "arrow", ".ft": "text", ".labelled": "text",
+    ".npz": "npz", ".vw": "vw", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".arrow": "arrow",
+    ".feather": "arrow", ".ft": "text", ".labelled": "text", ".arff": "arff", ".xlsx": "xlsx",
 }  # fmt: skip
 SPARSE = ("svmlight", "libsvm")
+BY_DELIMITER = ("csv", "tsv", "whitespace")
 NUMERIC = (*NAMED, *SPARSE, "npz", "arrays")  # any of which can be read for a model that learned from another
 INTERACTIONS = ("quadratic", "cubic")
 OPTIONS = {  # that only some formats know
@@ -68,7 +68,8 @@ OPTIONS = {  # that only some formats know
         ),
         NAMED,
     ),
-    **dict.fromkeys(("names", "header"), ("csv", "tsv")),
+    **dict.fromkeys(("names", "header"), BY_DELIMITER),
+    "encoding": (*BY_DELIMITER, "arff", "jsonl", *SPARSE, "vw", "text"),
 }
 
 
@@ -129,11 +130,15 @@ def stream(
     ----------
     *given : paths, streams or examples in memory
         Files, patterns such as "part-*.svm.gz", "-" for standard input, or streams that are open already, of text or
-        bytes, such as `io.StringIO`; compressed by gzip, zstd, xz or bzip2 or not. Instead of files: one frame (pandas,
-        polars or pyarrow), one list of records (dicts), or one pair of arrays (X, y), where y may be None.
-    format : {"csv", "tsv", "svmlight", "libsvm", "vw", "text", "jsonl", "parquet", "arrow", "npz"}, optional
-        The format of the files (default: by the ending of the first file). "text" is fastText's "__label__x text", or a
-        label, a tab and a text. "jsonl", "parquet" and "arrow" need the package pyarrow.
+        bytes, such as `io.StringIO`; compressed by gzip, zstd, xz or bzip2 or not. A folder is a set of texts: each
+        file in it is one example, and the folder directly below the given one is its label. Instead of files: one frame
+        (pandas, polars or pyarrow), one list of records (dicts), or one pair of arrays (X, y), where y may be None.
+    format : str, optional
+        The format of the files, a key of `FORMATS`: "csv", "tsv", "whitespace" (columns between blanks), "arff",
+        "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz". By default the ending of the
+        first file says it, or, where it says nothing, the first bytes do: see `sniffing.format_of`. "text" is
+        fastText's "__label__x text", or a label, a tab and a text. "jsonl", "parquet" and "arrow" need the package
+        pyarrow, "xlsx" needs openpyxl.
     hash_bits : int, optional
         Features to 2^hash_bits columns; 0: none is hashed, names are remembered. Otherwise as is usual for the
         format: 18 bits for "vw", those of `text` for texts, none for numbered features and tables.
@@ -167,7 +172,8 @@ def stream(
         and --cubic; ":" stands for all. npz: part ("train" or "test", for files that hold both). Tables: label_column
         (a name, or a number from 1), text_column, categories (columns that are categories though they look like
         numbers), ignore (columns to leave out). Texts: text, a `HashedText` that says how words become features, or
-        its parameters. Of all with named features: columns, the `Columns` of a model that is to predict.
+        its parameters. Of all with named features: columns, the `Columns` of a model that is to predict. Of all
+        formats of text: encoding, such as "latin-1" (default: UTF-8).
 
     Returns
     -------
@@ -193,10 +199,10 @@ def stream(
     format = format if held is None else held.name[1:-1]
     if like is not None:
         prepare = False
-        format, hash_bits, options = like_model(like, paths, format, hash_bits, options, grow)
+        format, paths, hash_bits, options = like_model(like, paths, format, hash_bits, options, grow)
         text_labels = text_labels or _has_text_classes(like)
     if format is None:
-        format = stream_format(paths)
+        format, paths = found_format(paths, options.get("encoding"))
     if format not in kinds:
         raise ValueError(f"format={format!r}: choose one of {', '.join(FORMATS)}.")
     if hash_bits is not None and not (isinstance(hash_bits, int) and 0 <= hash_bits <= 31):
@@ -210,6 +216,8 @@ def stream(
         if format not in OPTIONS[name]:
             raise ValueError(f"{name} says nothing about files of format {format!r}: leave it out.")
     module, name = kinds[format].split(".")
+    if format == "text" and (is_folder(paths[0]) or chosen.get("form") == "files"):
+        module, name = "folder", "TextFilesReader"
     if module == "table_reader":
         chosen |= {"format": format, "prepare": prepare}
     shared = {
@@ -262,23 +270,26 @@ def _is_frame(given: Any) -> bool:
 def like_model(
     model: Any, paths: tuple[Any, ...], format: str | None, hash_bits: int | None, options: dict[str, Any],
     grow: bool = False,
-) -> tuple[str, int | None, dict[str, Any]]:  # fmt: skip
-    """Format, hash_bits and options to read files into the columns of a fitted model, or to let them grow."""
+) -> tuple[str, tuple[Any, ...], int | None, dict[str, Any]]:  # fmt: skip
+    """Format, paths, hash_bits and options to read files into the columns of a fitted model, or to let them grow."""
     recipe = dict(getattr(model, "source_", None) or {})
     learned = str(recipe.get("format"))
     if recipe and learned not in {*FORMATS, *MEMORY}:
         raise ValueError(f"What the model says about reading files makes no sense (format {learned[:40]!r}).")
     if format is None:
-        named = _format_by_name(paths[0])
-        weak = named is None or str(paths[0]).endswith(".txt")  # what the model learned from says more
-        other = named == "npz" or (learned in NUMERIC and named in NUMERIC and not weak)
-        format = learned if learned in FORMATS and not other else stream_format(paths)
+        named = _format_by_name(paths[0])  # what the model learned from says more than what is in a file
+        if learned in FORMATS and named != "npz" and not (learned in NUMERIC and named in NUMERIC):
+            format = learned
+        else:
+            format, paths = found_format(paths, options.get("encoding"))
     unnamed = learned not in NAMED and getattr(model, "columns_", None) is None
     if format in ("npz", "arrays") or (format in NAMED and unnamed):
         known: dict[str, Any] = _known_by_place(model, format)
     else:
         known = _known_by_recipe(model, format, recipe, grow)
         hash_bits = recipe.get("hash_bits") if hash_bits is None else hash_bits
+    if known.get("form") == "files" and named_as_text(paths[0]):
+        del known["form"]  # lines of text, for a model that learned from whole files
     told = {name: value for name, value in options.items() if value is not None}  # None says nothing of its own
     for name in OF_MODEL:
         if name in told and recipe.get("preparation") is not None:
@@ -294,7 +305,7 @@ def like_model(
         if format == "vw" and name in told and told[name] != known.get(name):
             learned_with = f"with {', '.join(known[name])}" if name in known else "without"
             raise ValueError(f"{name} is the model's own choice, which learned {learned_with}: leave it out.")
-    return format, hash_bits, known | told
+    return format, paths, hash_bits, known | told
 
 
 def _has_text_classes(model: Any) -> bool:
@@ -347,14 +358,44 @@ def _format_by_name(path: Any) -> str | None:
     return ENDINGS.get(_ending(OpenStream.of(path, 1) if is_stream(path) else Path(path)))
 
 
+def named_as_text(path: Any) -> bool:
+    """Does the name of a file say that it holds lines of text?"""
+    return _format_by_name(path) == "text"
+
+
+def is_folder(path: Any) -> bool:
+    """Is it a folder of files?"""
+    return not is_stream(path) and not isinstance(path, InMemory) and os.path.isdir(path)
+
+
 def stream_format(paths: tuple[Any, ...]) -> str:
     """The format that the ending of the first name stands for."""
-    found = _format_by_name(paths[0]) if paths else None
+    found = _format_by_name(paths[0])
     if found is None:
-        path = "-" if not paths else OpenStream.of(paths[0], 1) if is_stream(paths[0]) else paths[0]
-        what = "the ending of this name says nothing about the format"
-        raise DataFileError(Path(path), f"{what}: choose one of {', '.join(FORMATS)} (--format)")
+        raise unknown_format(paths[0], "the ending of this name says nothing about the format:")
     return found
+
+
+def found_format(paths: tuple[Any, ...], encoding: str | None) -> tuple[str, tuple[Any, ...]]:
+    """The format by the first name, or by what is in that file; and what to read, from its beginning."""
+    named = _format_by_name(paths[0]) if paths else None
+    if named is not None or not paths:
+        return named or "text", paths  # of nothing: the reader says that there is nothing to read
+    if is_folder(paths[0]):
+        return "text", paths
+    from perceptrons.data.sniffing import first_bytes, format_of, why_none
+
+    content, paths = first_bytes(paths, encoding)
+    found = format_of(content)
+    if found is None:
+        raise unknown_format(paths[0], why_none(content))
+    return found, paths
+
+
+def unknown_format(path: Any, what: str) -> DataFileError:
+    """The error for a file of which nobody knows the format: all that there are, and how to say it."""
+    path = OpenStream.of(path, 1) if is_stream(path) else Path(path)
+    return DataFileError(path, f"{what} choose one of {', '.join(FORMATS)} (--format)")
 
 
 def _ending(path: Path) -> str:

@@ -70,7 +70,7 @@ def csv_pieces(path: Path, tabs: bool, prompt: bool = False) -> Iterator[tuple[P
     delimiter, begun, is_open = "", False, False
     for piece in pieces(path, prompt):
         if kept is not None:
-            piece = _joined(kept, piece)
+            piece = joined_pieces(kept, piece)
         kept, is_open, whole = None, False, piece.size
         delimiter = delimiter if begun else delimiter_of(piece, tabs)
         if not begun or QUOTE in piece.content[: piece.size]:
@@ -90,7 +90,7 @@ def csv_pieces(path: Path, tabs: bool, prompt: bool = False) -> Iterator[tuple[P
         raise DataFileError(path, f"{OPEN}: what is behind them cannot be read")
 
 
-def _joined(kept: Piece, piece: Piece) -> Piece:
+def joined_pieces(kept: Piece, piece: Piece) -> Piece:
     content = np.concatenate([kept.content[: kept.size], piece.content[: piece.size], np.zeros(ROOM, np.uint8)])
     return Piece(kept.path, content, kept.size + piece.size, kept.first)
 

@@ -50,7 +50,7 @@ class TableReader(PieceReader):
     Parameters
     ----------
     paths : tuple of paths
-    format : {"csv", "tsv", "jsonl", "parquet", "arrow"}
+    format : {"csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx"}
         "arrow" is the file format (Feather) or the stream.
     label_column : str or int, optional
         Name of the column with the labels, or its number from 1. Otherwise the last one that is not named below; but
@@ -239,8 +239,9 @@ class TableReader(PieceReader):
             "hash_bits": self.hash_bits,
             "text_labels": self.text_labels,
             **self._preparing(),
+            **self._encoded(),
         }
-        if self.format in ("csv", "tsv"):
+        if self.format in ("csv", "tsv", "whitespace"):
             recipe |= {"names": self._form.names or wanted.names, "header": wanted.header}
         return recipe
 
@@ -487,12 +488,26 @@ def _table_format(format: str) -> TableFormat:
         from perceptrons.data.csv import CsvTable
 
         return CsvTable(format == "tsv")
+    if format == "whitespace":
+        from perceptrons.data.whitespace import WhitespaceTable
+
+        return WhitespaceTable()
+    if format == "arff":
+        from perceptrons.data.arff import ArffTable
+
+        return ArffTable()
+    if format == "xlsx":
+        from perceptrons.data.xlsx import XlsxTable
+
+        return XlsxTable()
     if format in ("frame", "records"):
         from perceptrons.data.records import FrameTable, RecordTable
 
         return FrameTable() if format == "frame" else RecordTable()
     if format not in ("jsonl", "parquet", "arrow"):
-        raise ValueError(f"format={format!r}: choose one of csv, tsv, jsonl, parquet, arrow.")
+        from perceptrons.data import TABLES
+
+        raise ValueError(f"format={format!r}: choose one of {', '.join(TABLES)}.")
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:

@@ -67,7 +67,7 @@ class VwReader(PieceReader):
 
     def recipe(self) -> dict[str, Any]:
         told = {"format": self.format, "hash_bits": self.hash_bits, "text_labels": self.text_labels}
-        return told | self._interactions.recipe()
+        return told | self._interactions.recipe() | self._encoded()
 
     def _pieces(self) -> Iterator[Piece]:
         for piece in super()._pieces():

@@ -115,6 +115,8 @@ def _of_stream(source: dict[str, Any]) -> list[str]:
         sizes = text.get(name, usual)
         if sizes != usual:
             words += [f"--{name}", "-".join(str(size) for size in dict.fromkeys(sizes)) if sizes else "none"]
+    if source.get("encoding"):
+        words += ["--encoding", str(source["encoding"])]
     for name in ("categories", "ignore", "quadratic", "cubic"):
         for value in _listed(source.get(name)):
             words += [f"--{name}", value]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from perceptrons.data.corpus import Corpus
     from perceptrons.sequence.allowed import Healed
 
-OF_DATA = ("comments", "label:column", "columns", "format:columns", "separator", "encoding", "test",
+OF_DATA = ("comments", "label:column", "columns", "format:columns", "separator", "encoding:columns", "test",
            "test_share:tagger", "seed:tagger")  # fmt: skip
 
 
