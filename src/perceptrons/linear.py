@@ -15,6 +15,7 @@ from perceptrons.training.learner import Learner, LinearFit
 from perceptrons.training.one_example import ReadyToPredict, learn_any
 from perceptrons.training.parameters import (
     OF_ONE_EXAMPLE,
+    WINDOW,
     at_first,
     check_choices,
     check_start,
@@ -41,10 +42,15 @@ class Perceptron(Classifier):
 
     Parameters
     ----------
-    combine : {"average", "last", "vote", "pocket"}, default="average"
-        Which weights predict: the mean of the weights after every example; the final ones; all of them, each with as
+    combine : {"average", "recent", "last", "vote", "pocket"}, default="average"
+        Which weights predict: the mean of the weights after every example; the same mean, in which recent examples
+        count more, for streams that drift; the final ones; all of them, each with as
         many votes as examples it survived; the ones with the fewest training mistakes (Gallant's pocket with ratchet:
         weights are judged on the training examples once they answer more in a row than the pocketed ones did).
+    window : float, default=1000
+        Memory of combine="recent": every example counts 1 - 1 / window times as much as the one after it, so that all
+        together count as much as this many. At least 2. The shorter, the sooner the model follows a drift; the longer,
+        the less it trembles.
     step : {"constant", "pa", "pa1", "pa2", "arow"}, default="constant"
         How far an example moves the weights: the perceptron's step, `eta0`; passive-aggressive, as far as its margin
         needs ("pa"), at most `C` ("pa1"), or softened by `C` ("pa2"); AROW, which steps less along features that it
@@ -79,7 +85,7 @@ class Perceptron(Classifier):
         Epochs at most.
     tol : float or None, default=5e-3
         Stop when the averaged weights change over an epoch by less than `tol` times their norm. Unlike scikit-learn's
-        it does not depend on the scale of the data. It counts where averages predict ("average" and "vote"): the
+        it does not depend on the scale of the data. It counts where averages predict ("average", "recent" and "vote"): the
         last weights of separable data always get to converge. None: never stop for this reason.
     shuffle : bool, default=True
         Visit the examples in a fresh random order in every epoch of `fit`.
@@ -124,7 +130,8 @@ class Perceptron(Classifier):
         The weights that predict: one row for two classes, else a row a class or label; with multiclass="ovo" a row for
         every pair of classes, (0, 1), (0, 2), ..., positive for the second. Voting has no such weights: read below.
     coef_last_, intercept_last_, coef_average_, intercept_average_ : arrays
-        The final and the averaged weights, both there whatever `combine` is.
+        The final and the averaged weights, both there whatever `combine` is. With combine="recent", read
+        `coef_recent_` and `intercept_recent_` in place of the averaged ones.
     never_updated_ : array of bool of shape (n_features,)
         Features none of whose weights an update has ever changed.
     margin_ : float
@@ -169,12 +176,13 @@ class Perceptron(Classifier):
     _method = None  # the method of learning made last, of which classes and parameters
 
     def __init__(
-        self, *, combine="average", step="constant", eta0=1.0, C=1.0, margin="auto", cost=None, shrink=0.0,
+        self, *, combine="average", window=WINDOW, step="constant", eta0=1.0, C=1.0, margin="auto", cost=None, shrink=0.0,
         batch_size=1, multiclass="joint", max_iter=1000, tol=5e-3, shuffle=True, random_state=0, fit_intercept=True,
         intercept_scaling="auto", init="zeros", zero_score="mistake", early_stopping=False, validation_fraction=0.1,
         n_iter_no_change=5, max_seconds=None, class_weight=None, warm_start=False, verbose=0, n_jobs=None,
     ):  # fmt: skip
         self.combine = combine
+        self.window = window
         self.step = step
         self.eta0 = eta0
         self.C = C
@@ -405,8 +413,10 @@ class Perceptron(Classifier):
     intercept_ = property(lambda self: self._fitted().predicting(self.combine)[1].copy())
     coef_last_ = property(lambda self: self._fitted().weights.last()[0].copy())
     intercept_last_ = property(lambda self: self._fitted().weights.last()[1].copy())
-    coef_average_ = property(lambda self: self._fitted().average()[0].copy())
-    intercept_average_ = property(lambda self: self._fitted().average()[1].copy())
+    coef_average_ = property(lambda self: self._fitted().predicting("average")[0].copy())
+    intercept_average_ = property(lambda self: self._fitted().predicting("average")[1].copy())
+    coef_recent_ = property(lambda self: self._fitted().predicting("recent")[0].copy())
+    intercept_recent_ = property(lambda self: self._fitted().predicting("recent")[1].copy())
 
     @property
     def margin_(self):
@@ -465,7 +475,7 @@ class Perceptron(Classifier):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_label = self.combine in ("average", "last") and self.cost is None
+        tags.classifier_tags.multi_label = self.combine in ("average", "recent", "last") and self.cost is None
         return tags
 
     # ---- the small steps of learning

@@ -180,12 +180,12 @@ class ReadyToPredict(Ready):
         learner = estimator._learner
         self.able = (
             learner.form == "single"
-            and estimator.combine in ("average", "last")
+            and estimator.combine in ("average", "recent", "last")
             and len(self.classes) > 1
             and not (learner.scheme == "ovo" and len(self.classes) > 2)
         )
         self._answers = self.classes.tolist()
-        self._average, self._positive = estimator.combine == "average", estimator.zero_score == "positive"
+        self._average, self._positive = estimator.combine != "last", estimator.zero_score == "positive"
 
     def predict(self, estimator: Any, learner: Any, x: Any) -> Any:
         """The class of one example; None: ask in the general way."""
