@@ -65,7 +65,8 @@ class Perceptron(Classifier):
         true class leads by less. 0 is Rosenblatt's rule. "auto": `eta0` times half the spread of the examples in the
         first epoch, twice as much in every further one, and at most 6 spreads; 1 for the steps other than constant. The
         spread is the mean of the squared distances of the examples from their mean, so that the scale of the data does
-        not matter: those of the first `fit`, the first block of a stream, or the first example of `learn_one`.
+        not matter: those of the first `fit`, the first block of a stream, or the first example of `learn_one`, if it is
+        not all zeros.
         `partial_fit` and `learn_one` count as the epoch that the last `fit` ended with, at least the first. None: 0,
         for the steps other than constant 1.
     cost : matrix, dict of dicts or None, default=None
@@ -247,6 +248,7 @@ class Perceptron(Classifier):
                 self._forget_files()
                 start = {"coef": coef_init, "bias": intercept_init}
                 self._begin(target, as_rows(X), X.shape[1], self._units(as_rows(X), sample_weight), **start)
+            self._measure(as_rows(X), sample_weight)
             learner, train, held_out = self._learner, None, None
             method = method_of(self, learner, target.classes, stream=False)
             if self.early_stopping:
@@ -506,6 +508,7 @@ class Perceptron(Classifier):
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=True)
             if first:
                 self._begin(target, as_rows(X), X.shape[1], self._units(as_rows(X), sample_weight))
+            self._measure(as_rows(X), sample_weight)
             method = self._method_for(target.classes)
         self._learner.meet_classes(target.classes)
         self._learner.meet_features(X.shape[1])
@@ -520,7 +523,7 @@ class Perceptron(Classifier):
 
     def _method_for(self, classes):
         """How to learn; made again only if parameters or classes changed."""
-        made, now = self._method, (classes, self._checked, self._learner)
+        made, now = self._method, (classes, self._checked, self._learner, self._learner.spread)
         if made is None or any(was is not one for was, one in zip(made, now, strict=False)):
             made = self._method = *now, method_of(self, self._learner, classes, stream=True)
         return made[-1]
@@ -536,6 +539,11 @@ class Perceptron(Classifier):
         if self.margin != "auto" and self.intercept_scaling != "auto":
             return Units(1.0, 1.0)
         return moments(rows, weight).units()
+
+    def _measure(self, rows, weight=None):
+        """The spread, of the first examples that are not all 0."""
+        if not self._learner.spread:
+            self._learner.spread = self._units(rows, weight).spread
 
     def _begin(self, target, rows, n_features, units, coef=None, bias=None):
         check_start(self, target, bias)

@@ -115,7 +115,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     )
     learner.updates = int(header["updates"])
     learner.spread = float(header.get("spread", 1.0))
-    demand(0 < learner.spread < np.inf, "a spread above 0")
+    demand(0 <= learner.spread < np.inf, "a spread that is not negative")
     resume(model, learner, header)
     read_columns(model, header, arrays)
     return model

@@ -46,7 +46,9 @@ class Learner:
         self.form = form  # of the labels, see labels.py
         self.scheme, self.init, self.seed = scheme, init, seed  # scheme: see schemes.py
         self.rng = np.random.default_rng(seed)  # of the orders
-        self.spread = 1.0  # of the examples that it began with, see units.py
+        self.spread = (
+            1.0  # of the examples that it began with, see units.py; 0: they were all 0, and it is not known yet
+        )
         self.epochs = 0  # full passes made by fit since the start
         self.mistakes = 0  # all mistakes made while learning, before each was learned from
         self.updates = 0
