@@ -47,7 +47,7 @@ class Perceptron(Classifier):
         count more, for streams that drift; the final ones; all of them, each with as
         many votes as examples it survived; the ones with the fewest training mistakes (Gallant's pocket with ratchet:
         weights are judged on the training examples once they answer more in a row than the pocketed ones did).
-    window : float, default=1000
+    window : float, default=500
         Memory of combine="recent": every example counts 1 - 1 / window times as much as the one after it, so that all
         together count as much as this many. At least 2. The shorter, the sooner the model follows a drift; the longer,
         the less it trembles.
@@ -86,8 +86,8 @@ class Perceptron(Classifier):
         Epochs at most.
     tol : float or None, default=5e-3
         Stop when the averaged weights change over an epoch by less than `tol` times their norm. Unlike scikit-learn's
-        it does not depend on the scale of the data. It counts where averages predict ("average", "recent" and "vote"): the
-        last weights of separable data always get to converge. None: never stop for this reason.
+        it does not depend on the scale of the data. It counts where averages predict ("average", "recent" and "vote"):
+        the last weights of separable data always get to converge. None: never stop for this reason.
     shuffle : bool, default=True
         Visit the examples in a fresh random order in every epoch of `fit`.
     random_state : int, RandomState or None, default=0
@@ -177,10 +177,11 @@ class Perceptron(Classifier):
     _method = None  # the method of learning made last, of which classes and parameters
 
     def __init__(
-        self, *, combine="average", window=WINDOW, step="constant", eta0=1.0, C=1.0, margin="auto", cost=None, shrink=0.0,
-        batch_size=1, multiclass="joint", max_iter=1000, tol=5e-3, shuffle=True, random_state=0, fit_intercept=True,
-        intercept_scaling="auto", init="zeros", zero_score="mistake", early_stopping=False, validation_fraction=0.1,
-        n_iter_no_change=5, max_seconds=None, class_weight=None, warm_start=False, verbose=0, n_jobs=None,
+        self, *, combine="average", window=WINDOW, step="constant", eta0=1.0, C=1.0, margin="auto", cost=None,
+        shrink=0.0, batch_size=1, multiclass="joint", max_iter=1000, tol=5e-3, shuffle=True, random_state=0,
+        fit_intercept=True, intercept_scaling="auto", init="zeros", zero_score="mistake", early_stopping=False,
+        validation_fraction=0.1, n_iter_no_change=5, max_seconds=None, class_weight=None, warm_start=False, verbose=0,
+        n_jobs=None,
     ):  # fmt: skip
         self.combine = combine
         self.window = window

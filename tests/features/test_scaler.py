@@ -18,8 +18,8 @@ from tests.reference.scaling import moments, scaled
 WINDOWS = [None, 2, 7.5, 1000]
 
 
-@pytest.fixture
-def X(rng):
+@pytest.fixture(name="X")
+def mixed(rng):
     """Features on different scales, one far from 0, one that drifts, one constant."""
     X = rng.standard_normal((80, 5)) * [1, 1e-6, 1e5, 1, 0] + [0, 0, 1e8, 0, 3.3]
     X[:, 3] += np.linspace(0, 50, 80)

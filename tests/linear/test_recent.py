@@ -155,7 +155,7 @@ def test_a_huge_weight_forgets_all_before_it(rng):
 
 def test_an_endless_window_is_the_plain_average(rng):
     X, y = drifting(rng)
-    recent, plain = learned(X, y, {}, 1e12), learned(X, y, {}, 1000, combine="average")
+    recent, plain = learned(X, y, {}, 1e12), learned(X, y, {}, 500, combine="average")
     assert_allclose(recent.coef_recent_, plain.coef_average_, rtol=1e-9)
 
 
@@ -249,23 +249,23 @@ def test_early_stopping_scores_the_weights_that_are_returned(rng):
 
 def test_last_and_recent_come_from_one_run(rng):
     X, y = drifting(rng)
-    model, last = learned(X, y, {}, 20), learned(X, y, {}, 1000, combine="last")
+    model, last = learned(X, y, {}, 20), learned(X, y, {}, 500, combine="last")
     assert np.array_equal(model.coef_last_, last.coef_last_)
     assert np.array_equal(model.coef_, model.coef_recent_)
     shown = clone(model)
     shown.__dict__.update({k: v for k, v in model.__dict__.items() if k not in ("combine", "window")})
-    shown.set_params(combine="last", window=1000)
+    shown.set_params(combine="last", window=500)
     assert np.array_equal(shown.predict(X), last.predict(X))
     assert [shown.predict_one(x) for x in X[:5]] == last.predict(X[:5]).tolist()
 
 
 def test_a_model_keeps_one_of_the_two_averages_and_says_so(rng):
     X, y = drifting(rng)
-    recent, plain = learned(X, y, {}, 20), learned(X, y, {}, 1000, combine="average")
+    recent, plain = learned(X, y, {}, 20), learned(X, y, {}, 500, combine="average")
     for model, lacking in ((recent, "average"), (plain, "recent")):
         with pytest.raises(AttributeError, match=f"not created with combine='{lacking}'"):
             getattr(model, f"coef_{lacking}_")
-        model.set_params(combine=lacking, window=1000)
+        model.set_params(combine=lacking, window=500)
         for ask in (model.predict, model.decision_function, lambda X, model=model: model.predict_one(X[0])):
             with pytest.raises(ValueError, match=f"not created with combine='{lacking}'"):
                 ask(X)

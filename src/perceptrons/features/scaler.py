@@ -32,7 +32,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    window : float or None, default=1000
+    window : float or None, default=500
         Memory: every example counts 1 - 1 / window times as much as the one after it, as with
         `Perceptron(combine="recent")`. At least 2. None: all examples count alike.
 

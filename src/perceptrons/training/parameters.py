@@ -98,7 +98,7 @@ def check_parameters(estimator: Any, domains: Mapping[str, tuple[Domain, ...]]) 
 
 
 LIMITLESS = float("inf")
-WINDOW = 1000  # examples. Chosen by `python -m benchmarks drift` on streams that it does not report
+WINDOW = 500  # examples: the best on average over made-up streams of several speeds and widths, see docs/streams.md
 RANDOM_STATE = Kind((np.random.RandomState,), "a RandomState")
 DOMAINS: dict[str, tuple[Domain, ...]] = {
     "combine": (Words(("average", "recent", "last", "vote", "pocket")),),
