@@ -83,7 +83,7 @@ def ours(*options: dict[str, Any]) -> Settings:
 
 
 LAST, RECENT = {"combine": "last"}, {"combine": "recent"}
-BIAS = {"combine": "last", "step": "pa1", "intercept_scaling": 3}  # 3: found on elec2 and covtype
+BIAS = {"combine": "last", "intercept_scaling": 3, "step": "pa1"}  # 3: found on elec2 and covtype
 OURS = {
     "ours: average": {"combine": "average"},
     "ours: recent": RECENT,
