@@ -5,7 +5,7 @@ import importlib
 import warnings
 
 NAMES = (
-    "linear", "online", "defaults", "margins", "imbalance", "raw_tables", "single_pass", "wrappers", "shrink",
+    "linear", "online", "drift", "defaults", "margins", "imbalance", "raw_tables", "single_pass", "wrappers", "shrink",
     "multilabel", "options", "separability",
     "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "reasons", "tuning",
     "against",

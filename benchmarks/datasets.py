@@ -262,26 +262,40 @@ def _adult():
     return X[:n], label[:n], X[n:], label[n:]
 
 
-def _covtype(binary: bool = False):
-    """Seeded 80/20: ten standardised measures, then the areas and the soils one-hot; binary is class 2 or not."""
+def covtype_in_order() -> tuple[np.ndarray, np.ndarray]:
+    """All rows in the order of the file: ten measures, unscaled, then the areas and the soils one-hot."""
     with np.load(path_of("covtype/covtype.npz")) as file:
         measures, area, soil, y = (file[key] for key in ("num", "wilderness", "soil", "y"))
-    train, y_train, test, y_test = _cut(np.arange(len(y)), y == 2 if binary else y, 0.2)
     X = np.zeros((len(y), 54), dtype=np.float32)
     rows = np.arange(len(y))
+    X[:, :10] = measures
     X[rows, 10 + area] = 1
     X[rows, 14 + soil] = 1
+    return X, y.astype(int) - 1
+
+
+def _covtype(binary: bool = False):
+    """Seeded 80/20: ten standardised measures, then the areas and the soils one-hot; binary is class 2 or not."""
+    X, y = covtype_in_order()
+    train, y_train, test, y_test = _cut(np.arange(len(y)), y == 1 if binary else y, 0.2)
     X_train, X_test = X[train], X[test]
-    X_train[:, :10], X_test[:, :10] = _standardised(measures[train], measures[test])
+    X_train[:, :10], X_test[:, :10] = _standardised(*(part[:, :10].astype(np.float64) for part in (X_train, X_test)))
     return X_train, y_train, X_test, y_test
+
+
+def elec2_in_order() -> tuple[np.ndarray, np.ndarray]:
+    """All rows in the order of time, unscaled."""
+    import pandas as pd
+
+    table = pd.read_csv(io.BytesIO(unpacked("elec2/elec.csv.xz")))
+    y = np.unique(table.pop("class"), return_inverse=True)[1]
+    return table.to_numpy(dtype=np.float64), y
 
 
 def _elec2():
     """In the order of time: the first 70% to learn from, the rest to predict."""
-    import pandas as pd
-
-    table = pd.read_csv(io.BytesIO(unpacked("elec2/elec.csv.xz")))
-    y, X, n = table.pop("class").to_numpy(), table.to_numpy(), len(table) * 7 // 10
+    X, y = elec2_in_order()
+    n = len(y) * 7 // 10
     return X[:n], y[:n], X[n:], y[n:]
 
 

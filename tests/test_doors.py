@@ -38,6 +38,7 @@ WAYS_OF_TEXT = {
 KINDS = {
     "last": ["--combine", "last"],
     "vote": ["--combine", "vote"],
+    "recent": ["--combine", "recent", "--window", "50"],
     "pocket": ["--combine", "pocket"],
     "one-vs-rest": ["--multiclass", "ovr"],
     "one-vs-one": ["--multiclass", "ovo"],

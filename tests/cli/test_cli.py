@@ -131,6 +131,7 @@ RULES = [
     (["--multiclass", "ovr", "--step", "arow", "--C", "2"], {"multiclass": "ovr", "step": "arow", "C": 2.0}),
     (["--multiclass", "ovo", "--step", "pa2"], {"multiclass": "ovo", "step": "pa2"}),
     (["--cost", '{"cat": {"dog": 3, "emu": 0.5}}'], {"cost": {"cat": {"dog": 3.0, "emu": 0.5}}}),
+    (["--combine", "recent", "--window", "50"], {"combine": "recent", "window": 50.0}),
     (["--class-weight", '{"emu": 0.5}', "--combine", "last"], {"class_weight": {"emu": 0.5}, "combine": "last"}),
 ]
 
@@ -602,6 +603,7 @@ def test_models_of_several_labels_predict_and_are_inspected(run, refused, tmp_pa
         (["--step", "arow", "--shrink", "0.1"], "shrink=0.1.*does not work"),
         (["--step", "arow", "--combine", "vote"], "combine='vote'.*does not work"),
         (["--multiclass", "ovo", "--combine", "pocket"], "combine='pocket'.*does not work"),
+        (["--window", "50"], "window=50.0.*does not work: .*use combine='recent'"),
         (["--multiclass", "ovr", "--cost", '{"cat": {"dog": 1}}'], "multiclass='ovr', cost=.*does not work"),
         (
             ["--cost", "FOLDER/none.json"],

@@ -291,6 +291,8 @@ def test_inspect_reads_models_that_vote_that_learned_in_blocks_and_that_learned_
           words in (["--step", "pa"], ["--step", "constant"], ["--C", "1"], ["--margin", "0"], ["--shrink", "0"],
                     ["--batch-size", "1"], ["--cost", '{"cat": {"dog": 1}}'], ["--no-intercept"])),
         (["--kernel", "rbf", "--multiclass", "ovo"], "^--multiclass ovo is for the linear perceptron"),
+        (["--kernel", "rbf", "--combine", "recent"], "^--combine recent is for the linear perceptron"),
+        (["--kernel", "rbf", "--window", "9"], "^--window is for the linear perceptron"),
         (["--kernel", "rbf", "--combine", "pocket"], "^--combine pocket is for the linear perceptron"),
         *(([option, value], f"^{option} is for kernels: name one too, for instance --kernel rbf") for option, value in
           (("--gamma", "2"), ("--degree", "2"), ("--coef0", "0"), ("--budget", "5"), ("--on-full", "project"),

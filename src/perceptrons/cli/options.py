@@ -181,7 +181,7 @@ Format = one_of(
 OnError = one_of("OnError", "raise", "skip")
 OnMissing = one_of("OnMissing", "fill", "raise")
 Scale = one_of("Scale", "auto", "standard", "max-abs", "none")
-Combine = one_of("Combine", "average", "last", "vote", "pocket")
+Combine = one_of("Combine", "average", "recent", "last", "vote", "pocket")
 Step = one_of("Step", "constant", "pa", "pa1", "pa2", "arow")
 Multiclass = one_of("Multiclass", "joint", "ovr", "ovo")
 Kernel = one_of("Kernel", "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine")
@@ -235,7 +235,8 @@ OPTIONS: dict[str, Option] = {
     "on_error": Option(("--on-error",), OnError | None, "Malformed records: raise stops at the first, skip leaves them out (default: raise).", READ, "HOW"),
     "in_memory": Option(("--in-memory",), str, "Read data whole up to this size, once parsed; learn from larger data while they are read. 0 always learns while reading (default: 2GiB).", READ, "SIZE", default="2GiB", more={"parser": size}),
     # how to learn
-    "combine": Option(("--combine",), Combine | None, "Weights that predict: average, last, vote or pocket (default: average).", LEARN, "WHICH"),
+    "combine": Option(("--combine",), Combine | None, "Weights that predict: average, recent, last, vote or pocket (default: average).", LEARN, "WHICH"),
+    "window": Option(("--window",), float | None, "Memory of --combine recent: how many examples count (default: 500).", LEARN, "N", more={"min": 2}),
     "step": Option(("--step",), Step | None, "Step size: constant, or by the loss: pa, pa1, pa2, arow (default: constant).", LEARN, "RULE"),
     "eta0": Option(("--eta0",), float | None, "Learning rate for step constant (default: 1).", LEARN, "ETA"),
     "C": Option(("--C",), float | None, "Aggressiveness for steps pa1, pa2 and arow (default: 1).", LEARN, "C"),
@@ -346,10 +347,10 @@ READING = (
     "many_classes", "on_error", "encoding",
 )  # fmt: skip
 RULE = (
-    "combine", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass", "cost",
-    "class_weight",
+    "combine", "window", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass",
+    "cost", "class_weight",
 )  # fmt: skip
-LINEAR_ONLY = ("step", "C", "margin", "intercept_scaling", "shrink", "batch_size", "cost")
+LINEAR_ONLY = ("window", "step", "C", "margin", "intercept_scaling", "shrink", "batch_size", "cost")
 OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_size")
 STOPPING = ("epochs", "max_iter", "tol", "early_stopping", "max_seconds")
 LONG_RUNS = ("checkpoint", "every", "resume", "cache")

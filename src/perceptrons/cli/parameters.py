@@ -25,8 +25,8 @@ def check_kernel(asked: Any) -> None:
         return
     strange = [typed(name) for name in given(asked, LINEAR_ONLY)]
     strange += ["--no-intercept"] * asked.no_intercept
-    strange += [f"--{name} {word}" for name, word in (("multiclass", "ovo"), ("combine", "pocket"))
-                if getattr(asked, name) == word]  # fmt: skip
+    unknown = (("multiclass", "ovo"), ("combine", "pocket"), ("combine", "recent"))
+    strange += [f"--{name} {word}" for name, word in unknown if getattr(asked, name) == word]
     if strange:
         raise BadInputError(f"{strange[0]} is for the linear perceptron: leave it out, or leave out --kernel.")
     if asked.on_full is not None and asked.budget is None:
@@ -70,8 +70,8 @@ def model_to_tune(asked: Any) -> "AnyModel":
     told = {**given(asked, ("combine", "kernel", "max_iter")), "random_state": asked.seed}
     if asked.kernel is None:
         return Perceptron(**told)
-    if told.get("combine") == "pocket":
-        raise BadInputError("--combine pocket does not go with --kernel: choose average, last or vote.")
+    if told.get("combine") in ("pocket", "recent"):
+        raise BadInputError(f"--combine {told['combine']} does not go with --kernel: choose average, last or vote.")
     return KernelPerceptron(**told)
 
 

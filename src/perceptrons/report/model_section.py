@@ -26,8 +26,8 @@ from perceptrons.report.subject import Subject
 from perceptrons.selection import wilson
 
 COMBINED = {
-    "average": "averaged weights", "last": "the last weights", "vote": "votes of all weights that ever were",
-    "pocket": "the weights with the fewest mistakes",
+    "average": "averaged weights", "recent": "an average of recent weights", "last": "the last weights",
+    "vote": "votes of all weights that ever were", "pocket": "the weights with the fewest mistakes",
 }  # fmt: skip
 
 

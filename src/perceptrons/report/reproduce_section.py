@@ -16,8 +16,8 @@ from perceptrons.report.page import Section, code, element, facts, joined, parag
 from perceptrons.report.subject import Subject
 
 OPTIONS = {
-    "combine", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass", "kernel",
-    "gamma", "degree", "coef0", "budget", "on_full", "cache_size", "max_iter", "max_seconds",
+    "combine", "window", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass",
+    "kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_size", "max_iter", "max_seconds",
 }  # fmt: skip
 FLAGS = {"early_stopping": (True, "--early-stopping"), "shuffle": (False, "--no-shuffle"),
          "fit_intercept": (False, "--no-intercept")}  # fmt: skip

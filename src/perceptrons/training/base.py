@@ -59,7 +59,7 @@ class Estimator(BaseEstimator, ABC):
     def _plan(self) -> Plan:
         return Plan(
             max_iter=self.max_iter,
-            tol=self.tol if self.combine in ("average", "vote") else None,
+            tol=self.tol if self.combine in ("average", "recent", "vote") else None,
             shuffle=bool(self.shuffle),
             n_iter_no_change=self.n_iter_no_change,
             max_seconds=self.max_seconds,
