@@ -1,0 +1,151 @@
+"""The threshold of a model of two classes: the score from which on it answers the second, chosen on examples."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.inspection.evaluation import columns_matched
+from perceptrons.inspection.metrics import BY_ANSWERS, METRICS
+from perceptrons.inspection.ranking import cuts_of
+from perceptrons.selection.search import last_step
+from perceptrons.selection.splitting import len_of
+from perceptrons.training.labels import read_target
+from perceptrons.training.rule import cost_matrix
+
+AT_ONCE = 2**18  # cuts judged at a time
+COST = "cost"
+
+
+class Threshold(NamedTuple):
+    """A threshold that was chosen.
+
+    Attributes
+    ----------
+    threshold : float
+        The model answers the second class at scores at or above it.
+    metric : str
+        What it was chosen by: a name of the table of metrics, or "cost".
+    score : float
+        The metric with it, on the examples that it was chosen on; of a cost, the mean cost of an example.
+    before : float
+        The same by the answers that the model gave before.
+    n : int
+        How many examples these are.
+    """
+
+    threshold: float
+    metric: str
+    score: float
+    before: float
+    n: int
+
+
+def choose_threshold(model: Any, X: Any, y: Any, metric: Any = "balanced_accuracy") -> Threshold:
+    """Choose the score from which on a model of two classes answers the second, and set its `threshold_`.
+
+    All thresholds that make a difference on these examples are judged: those between neighbouring scores. Of several
+    that are equally good the one closest to 0 is taken, which is the boundary that was learned. Scores stay as they
+    are. For cross-validated thresholds there is scikit-learn's `TunedThresholdClassifierCV`, which these estimators
+    work in.
+
+    When to use it: one class is rare, or one kind of mistake is worse than the other. When not: on the examples that
+    the model learned from, whose scores are too good; nor on the test set, whose result would be too good.
+
+    Parameters
+    ----------
+    model : fitted Perceptron or KernelPerceptron of two classes, or a Pipeline that ends in one
+    X, y : the examples to choose by, a validation set
+    metric : str or dict, default="balanced_accuracy"
+        "accuracy", "balanced_accuracy", "f1" (of `classes_[1]`), "f1_macro", "f1_micro", "f1_weighted", "matthews" or
+        "youden"; or what mistakes cost, {true class: {answer: cost}}, of which the mean is made as small as possible.
+        Pairs that are not named cost 1.
+
+    Returns
+    -------
+    Threshold
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.selection import choose_threshold
+    >>> from sklearn.datasets import make_classification
+    >>> X, y = make_classification(2000, weights=[0.95], flip_y=0.05, random_state=0)
+    >>> model = Perceptron().fit(X[:1000], y[:1000])
+    >>> found = choose_threshold(model, X[1000:], y[1000:], "f1")
+    >>> model.threshold_ == found.threshold, found.score >= found.before
+    (True, True)
+    """
+    last = last_step(model)[0]
+    if not hasattr(type(last), "threshold_"):
+        raise TypeError(
+            f"{type(last).__name__} has no threshold_: give a Perceptron or a KernelPerceptron, or use scikit-learn's "
+            "TunedThresholdClassifierCV."
+        )
+    last.threshold_ = last.threshold_  # refuses a model that is not fitted
+    if len(last.classes_) != 2 or last._learner.form != "single":
+        raise ValueError(f"A threshold is for models of two classes, and this one has {len(last.classes_):,}.")
+    target = read_target(y, len_of(X))
+    strange = [label for label in target.classes.tolist() if label not in last.classes_.tolist()]
+    if target.several or strange:
+        raise ValueError(f"y has labels that the model does not know, such as {strange[:3]}: leave these examples out.")
+    with columns_matched():
+        scores = np.asarray(model.decision_function(X), np.float64)
+    codes = np.searchsorted(last.classes_, target.classes)[target.codes]
+    found = best_threshold(codes, scores, last._winners(scores), last.classes_, metric)
+    last.threshold_ = found.threshold
+    return found
+
+
+def best_threshold(
+    codes: np.ndarray, scores: np.ndarray, answers: np.ndarray, classes: np.ndarray, metric: Any
+) -> Threshold:
+    """The threshold itself. codes: 0 or 1 for every example. answers: those given so far, for comparison."""
+    if not len(codes):
+        raise ValueError("There are no examples to choose a threshold by: give at least one of each class.")
+    if not 0 < np.count_nonzero(codes) < len(codes):
+        raise ValueError("All examples to choose a threshold by are of one class: give examples of both.")
+    name, worth, sign = _judge(metric, classes)
+    cuts = cuts_of(codes == 1, scores)
+    # the first cut answers the second class to nobody
+    hits, alarms = np.append(0, cuts.hits), np.append(0, cuts.alarms)
+    figures = np.concatenate([
+        worth(_confusions(hits[start : start + AT_ONCE], alarms[start : start + AT_ONCE], cuts.n_positive, cuts.n_negative))
+        for start in range(0, len(hits), AT_ONCE)
+    ])  # fmt: skip
+    values = _between(cuts.scores)
+    best = np.flatnonzero(figures >= figures.max() - 1e-12 * max(1.0, abs(figures.max())))
+    chosen = best[np.argmin(np.abs(values[best]))]
+    given = (codes == 1) & (answers == 1), (codes == 0) & (answers == 1)
+    counted = (np.array([part.sum()]) for part in given)
+    before = float(worth(_confusions(*counted, cuts.n_positive, cuts.n_negative))[0])
+    return Threshold(float(values[chosen]), name, sign * float(figures[chosen]), sign * before, len(codes))
+
+
+def _judge(metric: Any, classes: np.ndarray) -> tuple[str, Any, float]:
+    """The name of a metric, the function of confusion matrices to make large, and the sign to show it by."""
+    if isinstance(metric, Mapping):
+        cost = cost_matrix(metric, classes, stream=False, unnamed=1.0)
+        return COST, lambda table: -(table * cost).sum(axis=(-2, -1)) / table.sum(axis=(-2, -1)), -1.0
+    if metric not in BY_ANSWERS:
+        raise ValueError(
+            f"metric={metric!r}: give one of {', '.join(map(repr, BY_ANSWERS))}, or a dict of costs, "
+            "{true class: {answer: cost}}."
+        )
+    return metric, METRICS[metric].of, 1.0
+
+
+def _confusions(hits: np.ndarray, alarms: np.ndarray, n_positive: int, n_negative: int) -> np.ndarray:
+    """A confusion matrix for every cut."""
+    rows = np.stack([n_negative - alarms, alarms], axis=-1), np.stack([n_positive - hits, hits], axis=-1)
+    return np.stack(rows, axis=-2).astype(np.float64)
+
+
+def _between(scores: np.ndarray) -> np.ndarray:
+    """For every cut, descending scores given, the threshold in the middle; above the highest, and at the lowest."""
+    middle = scores[:-1] / 2 + scores[1:] / 2
+    middle = np.where(middle > scores[1:], middle, scores[:-1])  # neighbours that no number lies between
+    middle = np.where((scores[1:] < 0) & (scores[:-1] > 0), 0.0, middle)
+    gap = 1.0 if len(scores) == 1 else float(scores[0] - scores[1])
+    return np.concatenate([[max(scores[0] + gap, math.nextafter(scores[0], math.inf))], middle, scores[-1:]])
