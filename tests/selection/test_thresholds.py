@@ -58,7 +58,8 @@ def test_no_threshold_is_better_than_the_chosen_one(metric, seed):
     assert found.score == pytest.approx(max(tried), abs=1e-12)
     assert function(codes, (scores >= found.threshold).astype(int)) == pytest.approx(found.score, abs=1e-12)
     assert found.before == pytest.approx(function(codes, (scores > 0).astype(int)), abs=1e-12)
-    assert found.n == 60 and found.metric == metric
+    assert found.n == 60
+    assert found.metric == metric
 
 
 def test_of_equally_good_thresholds_the_one_closest_to_the_learned_boundary_is_taken():
@@ -80,8 +81,10 @@ def test_a_cost_is_made_as_small_as_possible():
         return np.mean(np.where((codes == 1) & ~said, 10, 0) + np.where((codes == 0) & said, 1, 0))
 
     assert found.score == pytest.approx(min(mean(t) for t in np.append(scores, [-9, 9])))
-    assert found.score == pytest.approx(mean(found.threshold)) and found.before == pytest.approx(mean(1e-300))
-    assert found.threshold < 0 and found.metric == "cost"
+    assert found.score == pytest.approx(mean(found.threshold))
+    assert found.before == pytest.approx(mean(1e-300))
+    assert found.threshold < 0
+    assert found.metric == "cost"
     with pytest.raises(ValueError, match="names the class 'maybe'"):
         best_threshold(codes, scores, codes, CLASSES, {"maybe": {"no": 1}})
 
@@ -91,7 +94,8 @@ def test_a_model_answers_by_its_threshold_everywhere_and_scores_stay(fitted, tmp
     scores = model.decision_function(X)
     found = choose_threshold(model, X, y, "f1")
     expected = np.where(scores >= found.threshold, "yes", "no")
-    assert model.threshold_ == found.threshold and found.score > found.before
+    assert model.threshold_ == found.threshold
+    assert found.score > found.before
     assert (expected != fitted[0].predict(X)).any()
     perceptrons.save(model, tmp_path / "m")
     doors = [model, perceptrons.load(tmp_path / "m"), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
@@ -151,7 +155,8 @@ def test_without_a_threshold_a_score_of_zero_is_answered_as_zero_score_says():
     X, y = [[0.0], [1.0]], ["no", "yes"]
     for rule, answer in (("mistake", "no"), ("positive", "yes")):
         model = Perceptron(zero_score=rule, fit_intercept=False, margin=0).fit(X, y)
-        assert model.decision_function([[0.0]])[0] == 0 and model.predict([[0.0]])[0] == answer
+        assert model.decision_function([[0.0]])[0] == 0
+        assert model.predict([[0.0]])[0] == answer
         model.threshold_ = 0
         assert model.predict([[0.0]])[0] == model.predict_one([0.0]) == "yes"  # at or above
         model.threshold_ = None
@@ -223,12 +228,16 @@ def test_the_recipe_chooses_the_threshold_on_development_examples_of_exactly_the
     X, y = rare()
     found = recipe(Perceptron(), X, y, {"step": ["constant", "pa1"]}, metric="f1", threshold="f1", random_state=3)
     (X_dev, y_dev), (X_test, y_test) = found.parts.dev.taken(), found.parts.test.taken()
-    assert not found.retrained and found.model.threshold_ == found.threshold.threshold
+    assert not found.retrained
+    assert found.model.threshold_ == found.threshold.threshold
     assert found.threshold.score == pytest.approx(sk.f1_score(y_dev, found.model.predict(X_dev), pos_label="yes"))
     assert found.test_score == pytest.approx(sk.f1_score(y_test, found.model.predict(X_test), pos_label="yes"))
-    assert "Threshold " in found.explain() and found.to_dict()["threshold"]["metric"] == "f1"
+    assert "Threshold " in found.explain()
+    assert found.to_dict()["threshold"]["metric"] == "f1"
     fixed = recipe(Perceptron(), X, y, threshold=1.25, random_state=4)
-    assert fixed.model.threshold_ == 1.25 and fixed.retrained and fixed.threshold is None
+    assert fixed.model.threshold_ == 1.25
+    assert fixed.retrained
+    assert fixed.threshold is None
 
 
 def test_a_model_file_with_a_threshold_that_makes_no_sense_is_refused(tmp_path, fitted):
@@ -237,7 +246,8 @@ def test_a_model_file_with_a_threshold_that_makes_no_sense_is_refused(tmp_path, 
     model = copy.deepcopy(fitted[0])
     model.threshold_ = 0.5
     header, arrays = KINDS["Perceptron"].contents(model)
-    assert header["threshold"] == 0.5 and as_bytes(model)
+    assert header["threshold"] == 0.5
+    assert as_bytes(model)
     with pytest.raises(ValueError, match="threshold_"):
         KINDS["Perceptron"].read({**header, "threshold": "much"}, arrays)
     del header["threshold"]  # as in files from before there were thresholds

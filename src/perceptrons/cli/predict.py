@@ -51,8 +51,11 @@ def _written(path: Path | None) -> Iterator[IO[str]]:
         yield file
 
 
-def records_of(reader: "Reader") -> Iterator[tuple[Any, list[tuple[int, "Skipped"]]]]:
-    """The features of the blocks, and the records that were skipped, each with the number of examples before it."""
+def records_of(reader: "Reader") -> Iterator[tuple[Any, Any, list[tuple[int, "Skipped"]]]]:
+    """The features of the blocks, their lines if known, and the records that were skipped.
+
+    Each of these has the number of examples before it.
+    """
     outcomes = reader.with_skipped()
     while True:
         with refusing_data():
@@ -63,13 +66,15 @@ def records_of(reader: "Reader") -> Iterator[tuple[Any, list[tuple[int, "Skipped
         before = [0] * len(skipped)
         if block is not None and block.lines is not None:
             before = block.lines.searchsorted([one.line for one in skipped]).tolist()
-        yield None if block is None else block.X, list(zip(before, skipped, strict=True))
+        X, lines = (None, None) if block is None else (block.X, block.lines)
+        yield X, lines, list(zip(before, skipped, strict=True))
 
 
 def write_answers(model: "AnyModel", records: Iterable[Any], out: IO[str], scores: bool, as_json: bool) -> None:
     """A line for every record, in order; what is there is written out before more is waited for.
 
-    A record that was skipped has an empty label, in JSON its line and the reason.
+    A record that was skipped has an empty label. In JSON all lines have the same keys: label, scores (null unless asked
+    for), line (null where there are none) and error (null unless the record was skipped).
     """
     from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
 
@@ -80,7 +85,7 @@ def write_answers(model: "AnyModel", records: Iterable[Any], out: IO[str], score
     if scores and not as_json:
         out.write("\t".join(["label", *(f"score of {label_word(label)}" for label in with_score)]) + "\n")
         out.flush()
-    for X, skipped in records:
+    for X, places, skipped in records:
         lines: list[str] = []
         if X is not None:
             with columns_matched(), refusing(ValueError):
@@ -89,7 +94,11 @@ def write_answers(model: "AnyModel", records: Iterable[Any], out: IO[str], score
             labels = [flags.nonzero()[0].tolist() for flags in won] if several else won.tolist()
             rows = points.reshape(len(labels), -1).tolist() if scores else []
             if as_json:
-                lines = list(_json_lines(classes, labels, with_score, rows))
+                named = [[classes[k] for k in label] if several else classes[label] for label in labels]
+                numbers = [None] * len(named) if places is None else places.tolist()
+                keys = [str(label) for label in with_score]
+                scored = [dict(zip(keys, row, strict=True)) for row in rows] or [None] * len(named)
+                lines = list(map(_json_line, named, scored, numbers))
             elif several:
                 lines = [",".join(words[k] for k in label) for label in labels]
             else:
@@ -99,19 +108,12 @@ def write_answers(model: "AnyModel", records: Iterable[Any], out: IO[str], score
                 lines = ["\t".join([text, *(f"{point:.6g}" for point in row)]) for text, row in pairs]
         written, done = list[str](), 0
         for before, one in skipped:
-            written += [*lines[done:before], _json_of(one) if as_json else "\t" * len(with_score) * scores]
+            said = _json_line(None, None, one.line, one.why) if as_json else "\t" * len(with_score) * scores
+            written += [*lines[done:before], said]
             done = before
         out.write("\n".join([*written, *lines[done:]]) + "\n")
         out.flush()
 
 
-def _json_of(skipped: "Skipped") -> str:
-    return as_text.dumps({"label": None, "line": skipped.line, "error": skipped.why}, allow_nan=False)
-
-
-def _json_lines(classes: list[Any], labels: list[Any], with_score: list[Any], rows: list[Any]) -> Iterator[str]:
-    for place, label in enumerate(labels):
-        content: dict[str, Any] = {"label": [classes[k] for k in label] if isinstance(label, list) else classes[label]}
-        if rows:
-            content["scores"] = {str(name): point for name, point in zip(with_score, rows[place], strict=True)}
-        yield as_text.dumps(content, allow_nan=False)
+def _json_line(label: Any, scores: dict[str, float] | None, line: int | None, error: str | None = None) -> str:
+    return as_text.dumps({"label": label, "scores": scores, "line": line, "error": error}, allow_nan=False)

@@ -188,12 +188,14 @@ def beside(quality: Quality) -> str:
     return f"{quality.right:,} of {quality.total:,}; {lazy}"
 
 
-def metrics_in_words(quality: Quality) -> str:
-    """The metrics besides accuracy on one line: "balanced accuracy 93.1%, macro F1 92.8%, ... ROC AUC 0.985"."""
-    told = quality.metrics()
-    wanted = ["balanced_accuracy", "f1" if quality.known == 2 else "f1_macro", "matthews", "roc_auc"]
-    parts = []
-    for name in [*wanted, "average_precision"]:
+def metrics_in_words(quality: Quality, *names: str) -> str:
+    """Metrics of the table on one line: "balanced accuracy 93.1%, macro F1 92.8%"; those that cannot be told left out.
+
+    F1 is that of the second of two classes, otherwise the mean over the classes.
+    """
+    told, parts = quality.metrics(), []
+    for name in names:
+        name = "f1_macro" if name == "f1" and quality.known != 2 else name
         value = told[name]
         if value is not None:
             of = f" of {short(str(quality.labels[1]), 16)}" if METRICS[name].binary else ""

@@ -99,8 +99,8 @@ class_weight, warm_start, verbose
     n_support_ : int
     gamma_ : float
         The gamma used.
-    threshold_, classes_, n_features_in_, feature_names_in_, n_iter_, n_updates_, n_mistakes_, t_, mistakes_, history_, \
-converged_, stop_reason_
+    threshold_, classes_, n_features_in_, feature_names_in_, n_iter_, n_updates_, n_mistakes_, t_, mistakes_, \
+history_, converged_, stop_reason_
         As in `Perceptron`. The norm in the history is that of the kernel.
 
     Examples

@@ -221,7 +221,7 @@ class Tuned:
             began = time.perf_counter()
             predicted = np.asarray(self.model.predict(X))
             spent.append(time.perf_counter() - began)
-        compared, answers = metric.asked(self.model, X, y)
+        compared, answers = metric.asked(self.model, X, y, predicted)
         score, interval = measured(metric, compared, answers)
         return Contender(
             name=self.learner.name, what=self.learner.what, family=self.learner.family, score=score, interval=interval,

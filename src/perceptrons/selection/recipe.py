@@ -149,7 +149,8 @@ class Recipe:
             "test_score": self.test_score,
             "test_interval": interval,
             "folds": list(self.best.folds),
-            "threshold": None if self.threshold is None else self.threshold._asdict(),
+            "threshold": getattr(last_step(self.model)[0], "threshold_", None),
+            "threshold_by": None if self.threshold is None else self.threshold._asdict(),
             "looks": self.looks,
             "rerun": self.rerun,
             "twice": self.twice,
@@ -298,9 +299,7 @@ def _check_together(split: str | None, dev: Any, folds: int | None, retrain: boo
     if folds is None:
         return
     if split == "time":
-        raise ValueError(
-            "folds and split='time' exclude each other: folds would choose by the past of what is learned."
-        )
+        raise ValueError("folds and split='time' exclude each other: folds would learn from the future of others.")
     if isinstance(dev, tuple):
         raise ValueError("folds and dev=(X, y) exclude each other: choose settings by folds, or by data of their own.")
     if not retrain:

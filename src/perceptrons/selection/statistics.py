@@ -167,22 +167,23 @@ class Metric:
         self.own, self.outputs = callable(metric), outputs
         self.needs = ANSWERS if self.own else METRICS[self.name.removeprefix("neg_")].needs
         if self.needs != ANSWERS and outputs != "labels":
-            raise ValueError(
-                f"metric={metric!r} is for one label per example: choose one of answers, such as 'accuracy'."
-            )
+            raise ValueError(f"metric={metric!r} is for one label per example: choose one like 'accuracy'.")
 
-    def asked(self, model: Any, X: Any, y: Any) -> tuple[Any, Any]:
-        """What the metric compares: labels and answers; or numbers of classes, and answers, scores or probabilities."""
+    def asked(self, model: Any, X: Any, y: Any, predicted: Any = None) -> tuple[Any, Any]:
+        """What the metric compares: labels and answers; or numbers of classes, and answers, scores or probabilities.
+
+        predicted: the answers, if they are there already.
+        """
         binary = not self.own and self.name in METRICS and METRICS[self.name].binary
         if self.needs == ANSWERS and not binary:
-            return y, model.predict(X)
+            return y, model.predict(X) if predicted is None else predicted
         if not is_single(y):
             raise ValueError(f"metric={self.name!r} is for one label per example, and y has several: choose another.")
         codes = _codes(y, model.classes_)
         if binary:
             if len(model.classes_) != 2:
                 raise ValueError(f"metric={self.name!r} is for two classes, and there are {len(model.classes_):,}.")
-            return codes, _codes(model.predict(X), model.classes_)
+            return codes, _codes(model.predict(X) if predicted is None else predicted, model.classes_)
         if self.needs == PROBABILITIES or not hasattr(model, "decision_function"):
             if not hasattr(model, "predict_proba"):
                 raise ValueError(

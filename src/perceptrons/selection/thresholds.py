@@ -1,14 +1,14 @@
 """The threshold of a model of two classes: the score from which on it answers the second, chosen on examples."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.inspection.metrics import BY_ANSWERS, METRICS
-from perceptrons.inspection.ranking import cuts_of
+from perceptrons.inspection.ranking import MOST_SCORES, cuts_of
 from perceptrons.selection.search import last_step
 from perceptrons.selection.splitting import len_of
 from perceptrons.training.labels import read_target
@@ -78,23 +78,50 @@ def choose_threshold(model: Any, X: Any, y: Any, metric: Any = "balanced_accurac
     (True, True)
     """
     last = last_step(model)[0]
-    if not hasattr(type(last), "threshold_"):
+    check_has_threshold(last)
+    target = read_target(y, len_of(X))
+    if target.several:
+        raise ValueError("y has several labels per example, and a threshold is for two classes.")
+    return _choose(last, [_judged(model, last, X, target.codes, target.classes)], metric)
+
+
+def choose_on_blocks(model: Any, blocks: Iterable[Any], metric: Any) -> Threshold:
+    """`choose_threshold` by blocks of examples as they are read: by the first 10 million, if there are more."""
+    check_has_threshold(model)
+    pairs: list[tuple[np.ndarray, np.ndarray]] = []
+    for block in blocks:
+        pairs.append(_judged(model, model, block.X, block.codes, block.classes))
+        if sum(len(codes) for codes, _ in pairs) >= MOST_SCORES:
+            break
+    return _choose(model, pairs, metric)
+
+
+def check_has_threshold(model: Any) -> None:
+    """Refuse an estimator that has none, one that is not fitted, and one that has not two classes."""
+    if not hasattr(type(model), "threshold_"):
         raise TypeError(
-            f"{type(last).__name__} has no threshold_: give a Perceptron or a KernelPerceptron, or use scikit-learn's "
+            f"{type(model).__name__} has no threshold_: give a Perceptron or a KernelPerceptron, or use scikit-learn's "
             "TunedThresholdClassifierCV."
         )
-    last.threshold_ = last.threshold_  # refuses a model that is not fitted
-    if len(last.classes_) != 2 or last._learner.form != "single":
-        raise ValueError(f"A threshold is for models of two classes, and this one has {len(last.classes_):,}.")
-    target = read_target(y, len_of(X))
-    strange = [label for label in target.classes.tolist() if label not in last.classes_.tolist()]
-    if target.several or strange:
+    if len(model.classes_) != 2 or model._learner.form != "single":
+        raise ValueError(f"A threshold is for models of two classes, and this one has {len(model.classes_):,}.")
+
+
+def _judged(model: Any, last: Any, X: Any, codes: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of the classes of examples, and their scores. codes: their numbers among these labels."""
+    places = {key: k for k, label in enumerate(last.classes_.tolist()) for key in (str(label), label)}
+    known = np.array([places.get(label, places.get(str(label), -1)) for label in labels.tolist()])
+    if (known[codes] < 0).any():
+        strange = [label for label, place in zip(labels.tolist(), known, strict=True) if place < 0]
         raise ValueError(f"y has labels that the model does not know, such as {strange[:3]}: leave these examples out.")
     with columns_matched():
-        scores = np.asarray(model.decision_function(X), np.float64)
-    codes = np.searchsorted(last.classes_, target.classes)[target.codes]
-    found = best_threshold(codes, scores, last._winners(scores), last.classes_, metric)
-    last.threshold_ = found.threshold
+        return known[codes], np.asarray(model.decision_function(X), np.float64)
+
+
+def _choose(model: Any, pairs: list[tuple[np.ndarray, np.ndarray]], metric: Any) -> Threshold:
+    codes, scores = (np.concatenate(parts) for parts in zip(*pairs, strict=True)) if pairs else (np.zeros(0),) * 2
+    found = best_threshold(codes, scores, model._winners(scores), model.classes_, metric)
+    model.threshold_ = found.threshold
     return found
 
 
@@ -110,16 +137,15 @@ def best_threshold(
     cuts = cuts_of(codes == 1, scores)
     # the first cut answers the second class to nobody
     hits, alarms = np.append(0, cuts.hits), np.append(0, cuts.alarms)
-    figures = np.concatenate([
-        worth(_confusions(hits[start : start + AT_ONCE], alarms[start : start + AT_ONCE], cuts.n_positive, cuts.n_negative))
-        for start in range(0, len(hits), AT_ONCE)
-    ])  # fmt: skip
+    total = cuts.n_positive, cuts.n_negative
+    parts = [slice(start, start + AT_ONCE) for start in range(0, len(hits), AT_ONCE)]
+    figures = np.concatenate([worth(_confusions(hits[part], alarms[part], *total)) for part in parts])
     values = _between(cuts.scores)
     best = np.flatnonzero(figures >= figures.max() - 1e-12 * max(1.0, abs(figures.max())))
     chosen = best[np.argmin(np.abs(values[best]))]
     given = (codes == 1) & (answers == 1), (codes == 0) & (answers == 1)
     counted = (np.array([part.sum()]) for part in given)
-    before = float(worth(_confusions(*counted, cuts.n_positive, cuts.n_negative))[0])
+    before = float(worth(_confusions(*counted, *total))[0])
     return Threshold(float(values[chosen]), name, sign * float(figures[chosen]), sign * before, len(codes))
 
 
