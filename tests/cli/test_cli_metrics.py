@@ -127,8 +127,8 @@ def test_a_cost_may_stand_in_a_file_and_a_higher_one_finds_more(run, folder, tmp
 
 
 def test_a_threshold_survives_a_checkpoint_and_a_resumed_run(run, folder, tmp_path):
-    for way in ([], ["--in-memory", "0", "--epochs", "2"]):
-        how = ["train", folder / "two.csv", "--threshold", "f1", "--quiet", *way]
+    for way in ([], ["--in-memory", "0"]):
+        how = ["train", folder / "two.csv", "--threshold", "f1", "--epochs", 2, "--quiet", *way]
         assert run(*how, "-o", tmp_path / "plain")[0] == 0
         point = tmp_path / f"point{len(way)}"
         assert run(*how, "--checkpoint", point, "-o", tmp_path / "first")[0] == 0
@@ -244,7 +244,10 @@ def test_tune_chooses_settings_by_their_mean_over_folds(run, folder, tmp_path):
 def test_folds_of_groups_keep_them_whole(run, tmp_path):
     rng = np.random.default_rng(1)
     y = np.arange(120) % 2
-    rows = [f"{value:.3f},{int(k // 6)},{label}" for k, (value, label) in enumerate(zip(rng.normal(size=120) + y, y))]
+    rows = [
+        f"{value:.3f},{int(k // 6)},{label}"
+        for k, (value, label) in enumerate(zip(rng.normal(size=120) + y, y, strict=True))
+    ]
     (tmp_path / "g.csv").write_text("\n".join(["x,patient,sick", *rows]) + "\n")
     how = ["tune", tmp_path / "g.csv", "--folds", 4, "--group-column", "patient", "--max-iter", 2]
     found = json.loads(run(*how, "--ledger", tmp_path / "looks", "--json")[1])

@@ -65,8 +65,18 @@ def test_no_threshold_is_better_than_the_chosen_one(metric, seed):
 def test_of_equally_good_thresholds_the_one_closest_to_the_learned_boundary_is_taken():
     scores, codes = np.array([-3.0, -1, 2, 4]), np.array([0, 0, 1, 1])
     assert best_threshold(codes, scores, codes, CLASSES, "f1").threshold == 0.0
-    assert best_threshold(codes, scores + 5, np.ones(4, int), CLASSES, "f1").threshold == 5.5
-    assert best_threshold(1 - codes, scores, codes, CLASSES, "accuracy").threshold in (4 + 2.0, -3.0)
+    assert best_threshold(codes, scores + 5, np.ones(4, int), CLASSES, "f1").threshold == 6.0  # between 4 and 7
+    worst = best_threshold(1 - codes, scores, codes, CLASSES, "accuracy").threshold
+    assert worst > 4 or worst <= -3
+
+
+def test_a_threshold_has_no_more_digits_than_it_needs_and_stays_between_neighbours():
+    for low, high in ((331.1, 331.4), (-1e-9, -5e-10), (1.0, np.nextafter(1.0, 2)), (-7e300, -1e300), (5.0, 6e20)):
+        scores = np.array([low, high])
+        found = best_threshold(np.array([0, 1]), scores, np.array([0, 0]), CLASSES, "f1")
+        assert low < found.threshold <= high
+        assert found.score == 1
+    assert best_threshold(np.array([0, 1]), np.array([331.1, 331.4]), np.zeros(2), CLASSES, "f1").threshold == 331.2
 
 
 def test_a_cost_is_made_as_small_as_possible():
@@ -233,7 +243,7 @@ def test_the_recipe_chooses_the_threshold_on_development_examples_of_exactly_the
     assert found.threshold.score == pytest.approx(sk.f1_score(y_dev, found.model.predict(X_dev), pos_label="yes"))
     assert found.test_score == pytest.approx(sk.f1_score(y_test, found.model.predict(X_test), pos_label="yes"))
     assert "Threshold " in found.explain()
-    assert found.to_dict()["threshold"]["metric"] == "f1"
+    assert found.to_dict()["threshold_by"]["metric"] == "f1"
     fixed = recipe(Perceptron(), X, y, threshold=1.25, random_state=4)
     assert fixed.model.threshold_ == 1.25
     assert fixed.retrained

@@ -1,6 +1,5 @@
 """The threshold of a model of two classes: the score from which on it answers the second, chosen on examples."""
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -140,13 +139,15 @@ def best_threshold(
     total = cuts.n_positive, cuts.n_negative
     parts = [slice(start, start + AT_ONCE) for start in range(0, len(hits), AT_ONCE)]
     figures = np.concatenate([worth(_confusions(hits[part], alarms[part], *total)) for part in parts])
-    values = _between(cuts.scores)
+    low, high = _gaps(cuts.scores)
     best = np.flatnonzero(figures >= figures.max() - 1e-12 * max(1.0, abs(figures.max())))
-    chosen = best[np.argmin(np.abs(values[best]))]
+    chosen = best[np.argmin(np.abs(low[best] / 2 + high[best] / 2))]
     given = (codes == 1) & (answers == 1), (codes == 0) & (answers == 1)
     counted = (np.array([part.sum()]) for part in given)
     before = float(worth(_confusions(*counted, *total))[0])
-    return Threshold(float(values[chosen]), name, sign * float(figures[chosen]), sign * before, len(codes))
+    return Threshold(
+        _within(float(low[chosen]), float(high[chosen])), name, sign * float(figures[chosen]), sign * before, len(codes)
+    )
 
 
 def _judge(metric: Any, classes: np.ndarray) -> tuple[str, Any, float]:
@@ -168,10 +169,22 @@ def _confusions(hits: np.ndarray, alarms: np.ndarray, n_positive: int, n_negativ
     return np.stack(rows, axis=-2).astype(np.float64)
 
 
-def _between(scores: np.ndarray) -> np.ndarray:
-    """For every cut, descending scores given, the threshold in the middle; above the highest, and at the lowest."""
-    middle = scores[:-1] / 2 + scores[1:] / 2
-    middle = np.where(middle > scores[1:], middle, scores[:-1])  # neighbours that no number lies between
-    middle = np.where((scores[1:] < 0) & (scores[:-1] > 0), 0.0, middle)
-    gap = 1.0 if len(scores) == 1 else float(scores[0] - scores[1])
-    return np.concatenate([[max(scores[0] + gap, math.nextafter(scores[0], math.inf))], middle, scores[-1:]])
+def _gaps(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For every cut of descending scores: above which score, and up to which, a threshold answers just so."""
+    first, last = (1.0, 1.0) if len(scores) == 1 else (scores[0] - scores[1], scores[-2] - scores[-1])
+    return np.append(scores, scores[-1] - 2 * last), np.append(scores[0] + 2 * first, scores)
+
+
+def _within(low: float, high: float) -> float:
+    """The number of the fewest digits around the middle of a gap.
+
+    The last digits of scores depend on the order in which they are summed, those of a threshold should not.
+    """
+    if low < 0 < high:
+        return 0.0
+    middle, quarter = low / 2 + high / 2, high / 4 - low / 4
+    for digits in range(1, 17):
+        value = float(f"{middle:.{digits}g}")
+        if low + quarter < value < high - quarter:
+            return value
+    return middle if middle > low else high  # neighbours that no number lies between
