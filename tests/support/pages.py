@@ -4,7 +4,7 @@ import base64
 from html.parser import HTMLParser
 from typing import Any
 
-VOID = {"img", "meta", "br"}
+VOID = {"img", "meta", "br", "wbr"}
 WITHIN = {"bdi", "span", "strong", "code", "mark", "a"}  # elements that words may go through
 
 

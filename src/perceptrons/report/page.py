@@ -13,7 +13,7 @@ VOID = ("img", "meta", "br", "wbr")
 LONG = 25  # letters, marks of HTML counted, of a name that needs room
 NARROW = 4  # columns of a table that fit a phone
 AFTER_MARKS = re.compile(r"(?<=[_/.:=|,;)\]-])(?=\w)")
-VERY_LONG = re.compile(r"(?:\S{1,20}\s*|\s+)", re.DOTALL)  # pieces of words of more than 20 letters
+VERY_LONG = re.compile(r"(?:\S{1,16}\s*|\s+)")  # pieces of words of more than 16 letters
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 WIDTH = 5.0  # inches of pictures: letters in them are still legible where the screen is a phone's
 
