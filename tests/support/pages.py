@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 VOID = {"img", "meta", "br", "wbr"}
-WITHIN = {"bdi", "span", "strong", "code", "mark", "a"}  # elements that words may go through
+WITHIN = {"bdi", "wbr", "span", "strong", "code", "mark", "a"}  # elements that words may go through
 
 
 class Outline(HTMLParser):

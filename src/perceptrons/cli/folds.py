@@ -32,6 +32,7 @@ def over_folds(model: Any, table: "Table", asked: Any) -> list["Quality"]:
         return []
     from perceptrons.selection.cross_validation import cross_validate
 
+    assert table.y is not None
     found = []
     number = asked.threshold if isinstance(asked.threshold, float) else None
     shown_here = not (asked.quiet or asked.json)

@@ -97,7 +97,7 @@ def write_answers(model: "AnyModel", records: Iterable[Any], out: IO[str], score
                 named = [[classes[k] for k in label] if several else classes[label] for label in labels]
                 numbers = [None] * len(named) if places is None else places.tolist()
                 keys = [str(label) for label in with_score]
-                scored = [dict(zip(keys, row, strict=True)) for row in rows] or [None] * len(named)
+                scored: list[Any] = [dict(zip(keys, row, strict=True)) for row in rows] or [None] * len(named)
                 lines = list(map(_json_line, named, scored, numbers))
             elif several:
                 lines = [",".join(words[k] for k in label) for label in labels]

@@ -76,7 +76,7 @@ def _metrics(subject: Subject) -> Html:
 
 
 def _by_class(subject: Subject, codes: np.ndarray, scores: np.ndarray) -> Html:
-    rows = []
+    rows: list[tuple[Html | str, ...]] = []
     for k, cuts in cuts_by_class(codes, scores):
         if cuts.n_positive and cuts.n_negative and len(rows) < LISTED:
             areas = (roc_auc(cuts), average_precision(cuts))

@@ -18,7 +18,7 @@ from perceptrons.selection.seal import RERUN, seal
 from perceptrons.selection.search import Setting, Watchable, best_of, last_step, named, plain, try_settings
 from perceptrons.selection.splitting import Part, Parts, as_given, at, check_labels_meet, part_as_given, parts_of
 from perceptrons.selection.statistics import Interval, Metric, measured
-from perceptrons.selection.thresholds import Threshold, choose_threshold
+from perceptrons.selection.thresholds import Threshold, is_chosen, set_threshold
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
 
@@ -252,7 +252,7 @@ def recipe(
     watchable = Watchable(estimator)
     check(watchable)
     figure = Metric(metric, outputs_of(watchable.last))
-    chosen = threshold is not None and (isinstance(threshold, str) or hasattr(threshold, "items"))
+    chosen = is_chosen(threshold)
     _check_together(split, dev, folds, retrain, chosen)
     X, y = as_given(X, y)
     dev, test = part_as_given(dev, X, "dev"), part_as_given(test, X, "test")
@@ -267,21 +267,16 @@ def recipe(
         sealed, twice = seal(parts, parts.test, ledger, force, what="recipe", random_state=random_state, **asked)
     if isinstance(grid, str):
         grid = watchable.usual_grid(grid, parts.train)
-    tell = tell or (lambda setting: None)
+    how = grid, figure, n_jobs, tell or (lambda setting: None)
     if folds is None:
-        settings = try_settings(watchable, parts, grid, figure, n_jobs, tell)
+        settings = try_settings(watchable, parts, *how)
     else:
-        cut = _cut(parts.train, folds, groups, random_state)
-        settings = try_on_folds(watchable, parts.train, cut, grid, figure, n_jobs, tell)
+        settings = try_on_folds(watchable, parts.train, _cut(parts.train, folds, groups, random_state), *how)
     best = best_of(settings)
     model = watchable.final(best.params, best.epochs)
     retrain = bool(retrain) and not chosen
     model.fit(*(parts.learnable() if retrain else parts.train).taken())
-    by = None
-    if chosen:
-        by = choose_threshold(model, *parts.dev.taken(), threshold)
-    elif threshold is not None:
-        last_step(model)[0].threshold_ = threshold
+    by = set_threshold(model, threshold, *parts.dev.taken())
     score, interval = None, None
     if sealed is not None:
         X_test, y_test = sealed.open()

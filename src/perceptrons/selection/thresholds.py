@@ -124,6 +124,20 @@ def _choose(model: Any, pairs: list[tuple[np.ndarray, np.ndarray]], metric: Any)
     return found
 
 
+def set_threshold(model: Any, threshold: Any, X: Any, y: Any) -> Threshold | None:
+    """Give a model the threshold asked for: a number, or one chosen on these examples; how, if it was chosen."""
+    if threshold is not None and is_chosen(threshold):
+        return choose_threshold(model, X, y, threshold)
+    if threshold is not None:
+        last_step(model)[0].threshold_ = threshold
+    return None
+
+
+def is_chosen(threshold: Any) -> bool:
+    """Is this a metric or a cost to choose a threshold by, and not a number?"""
+    return isinstance(threshold, str | Mapping)
+
+
 def best_threshold(
     codes: np.ndarray, scores: np.ndarray, answers: np.ndarray, classes: np.ndarray, metric: Any
 ) -> Threshold:
@@ -142,9 +156,8 @@ def best_threshold(
     low, high = _gaps(cuts.scores)
     best = np.flatnonzero(figures >= figures.max() - 1e-12 * max(1.0, abs(figures.max())))
     chosen = best[np.argmin(np.abs(low[best] / 2 + high[best] / 2))]
-    given = (codes == 1) & (answers == 1), (codes == 0) & (answers == 1)
-    counted = (np.array([part.sum()]) for part in given)
-    before = float(worth(_confusions(*counted, *total))[0])
+    said = np.array([np.sum((codes == k) & (answers == 1)) for k in (1, 0)])
+    before = float(worth(_confusions(said[:1], said[1:], *total))[0])
     return Threshold(
         _within(float(low[chosen]), float(high[chosen])), name, sign * float(figures[chosen]), sign * before, len(codes)
     )
