@@ -216,6 +216,48 @@ def test_all_kinds_of_models_answer_alike_through_every_door(capsys, tmp_path, a
     check_trained(capsys, tmp_path, asked_elsewhere, data, options, reading, raw)
 
 
+# ---- models of two classes that answer by a threshold
+
+
+@pytest.mark.parametrize("threshold", ["f1", "youden", 'cost:{"spam": {"ham": 9}}', "-0.75"])
+@pytest.mark.parametrize(
+    "way", [[], ["--in-memory", "0"], *slow(["--kernel", "rbf"], ["--combine", "vote"])], ids=" ".join
+)
+def test_a_threshold_is_answered_by_through_every_door(capsys, tmp_path, asked_elsewhere, way, threshold):
+    rows = [row for row in records(150) if row["label"] != "odd"]
+    data = write(tmp_path / "t.csv", rows, "csv")
+    only = ["--ignore", "shop", "--ignore", "code", "--ignore", "title", "--ignore", "body"]
+    model, saved, told = trained(capsys, tmp_path, data, "--threshold", threshold, "--max-iter", "3", *only, *way)
+    assert model.threshold_ is not None
+    assert threshold != "-0.75" or model.threshold_ == -0.75
+    X = np.array([[row["size"], row["age"]] for row in rows])
+    scores = model.decision_function(X)
+    by_threshold = np.where(scores >= model.threshold_, "spam", "ham")
+    assert model.predict(X).tolist() == by_threshold.tolist()
+    reading = {"ignore": ["shop", "code", "title", "body"]}
+    accuracy, answers = check_doors(capsys, model, saved, data, reading, [pd.DataFrame(rows), rows])
+    assert answers[0] == by_threshold.tolist()
+    assert [model.predict_one(row) for row in rows] == answers[0]
+    assert told[1] == accuracy
+    asked_elsewhere.append((saved, data, "stream", answers))
+    assert main(["report", str(saved), str(data), "-o", str(tmp_path / "page.html"), "--max-seconds", "1"]) == 0
+    assert f"{round(accuracy * len(rows))} of {len(rows)} right" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("threshold", ["matthews", 'cost:{"spam": {"ham": 9}}', "2.5"])
+def test_a_stream_of_one_block_has_the_threshold_of_the_whole(capsys, tmp_path, threshold):
+    rows = [row for row in records(150) if row["label"] != "odd"]
+    data = write(tmp_path / "t.csv", rows, "csv")
+    options = ["--text-column", "body", "--threshold", threshold, "--epochs", "2"]
+    whole, said, streamed, also_said = whole_and_streamed(capsys, tmp_path, data, *options)
+    check_alike(whole, said, streamed, also_said)
+    assert whole.threshold_ == streamed.threshold_ == said["threshold"] == also_said["threshold"]
+    assert said["threshold_by"] == also_said["threshold_by"]
+    assert (said["threshold_by"] is None) == (threshold == "2.5")
+    held = 0 if threshold == "2.5" else said["threshold_by"]["n"]
+    assert said["examples"] + held + said["test_examples"] == len(rows)
+
+
 # ---- data that are read whole
 
 

@@ -138,6 +138,10 @@ class Perceptron(Classifier):
     margin_ : float
         The margin that learning demands now, in units of scores: `margin`, or what "auto" makes of the data by the
         number of epochs so far.
+    threshold_ : float or None
+        Of two classes: the score at or above which the answer is `classes_[1]`, set by hand or by
+        `perceptrons.selection.choose_threshold`. None: the learned boundary, a score of 0. `fit` sets it to None,
+        `partial_fit` and `learn_one` keep it; a third class drops it.
     classes_ : array of shape (n_classes,)
     n_features_in_, feature_names_in_ : int, array of str (if X had names)
     n_iter_ : int
@@ -371,7 +375,7 @@ class Perceptron(Classifier):
         return self._learner.scores(check_matrix(self, X, reset=False), self.combine, self.zero_score)
 
     def predict(self, X):
-        """The class of the highest score for every row of X."""
+        """The class of the highest score for every row of X; of two classes, by `threshold_` if it is set."""
         check_is_fitted(self)
         learner = self._fitted()
         return answer(self._winners(self.decision_function(X)), learner.classes, learner.form)

@@ -133,7 +133,7 @@ def test_train_json_has_the_facts_of_a_kernel_and_no_weights(run, folder, animal
     assert found["parameters"]["kernel"] == "rbf"
     assert found["train_accuracy"] == model.score(*animals)
     assert found["epochs"] == model.n_iter_
-    assert "weights" not in found
+    assert found["weights"] is found["margin"] is found["hashing"] is None
     assert [entry["class"] for entry in found["support"]] == KINDS
     top = found["support"][1]["examples"]
     coefficients = model.dual_coef_[1]

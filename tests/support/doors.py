@@ -105,8 +105,6 @@ def scores_by_command(capsys, saved, data, *options):
     capsys.readouterr()
     assert main(["predict", str(saved), str(data), "--scores", "--json", *options]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    if len(rows) == 1 and "predictions" in rows[0]:
-        return rows[0]["predictions"], np.array(rows[0]["scores"])
     scores = np.array([list(row["scores"].values()) for row in rows])
     return [row["label"] for row in rows], scores.ravel() if scores.shape[1] == 1 else scores
 

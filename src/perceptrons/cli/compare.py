@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.inputs import check_seconds, name_of
 from perceptrons.cli.options import READING, takes
-from perceptrons.cli.screen import as_json, bar_between, grid, heading, percent, plain, say, screen
+from perceptrons.cli.screen import as_json, bar_between, grid, heading, metric_text, plain, say, screen
 from perceptrons.cli.tune import (
     SPLITTING,
     check_split,
@@ -99,9 +99,9 @@ def show(found: "Compared", table: "Table", console: "Console") -> None:
     low, high = found.rows[-1].score, found.best.score
     for row in found.rows:
         length = bar_between(row.score, low, high, WIDEST, console)
-        interval = f"{percent(row.interval.low)} to {percent(row.interval.high)}"
+        interval = " to ".join(metric_text(found.metric, end) for end in (row.interval.low, row.interval.high))
         lines.row(
-            plain(row.what, 24), percent(row.score, 2), length, interval, found.p_in_words(row),
+            plain(row.what, 24), metric_text(found.metric, row.score, 2), length, interval, found.p_in_words(row),
             "yes" if row.probabilistic else "no", style=None if row.family == "perceptron" else "dim",
         )  # fmt: skip
     console.print(lines)

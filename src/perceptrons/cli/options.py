@@ -4,6 +4,7 @@ Parameters of estimators have their domains where they are checked: `training/pa
 """
 
 import inspect
+import math
 import re
 import shlex
 from collections.abc import Callable, Iterable
@@ -23,6 +24,9 @@ KERNELS, RUN, CLUSTER, SPLIT = "Kernels", "Long runs", "Clusters: many workers, 
 BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 REQUIRED = inspect.Parameter.empty
+# the names of perceptrons.inspection.metrics, whose import would make --help slow
+THRESHOLDS = ("accuracy", "balanced_accuracy", "f1", "f1_macro", "f1_micro", "f1_weighted", "matthews", "youden")
+METRICS = (*THRESHOLDS, "roc_auc", "average_precision")
 
 
 class Range(NamedTuple):
@@ -84,6 +88,19 @@ def number_or_auto(text: str) -> float | str:
         return text if text == "auto" else float(text)
     except ValueError:
         raise typer.BadParameter(f"{plain(text)} is neither a number nor auto.") from None
+
+
+def threshold(text: str) -> float | str:
+    """A number, the name of a metric, or cost: and JSON or a file."""
+    if text.startswith("cost:") or text in THRESHOLDS:
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise typer.BadParameter(f"{plain(text)} is neither a number nor cost:JSON nor one of {', '.join(THRESHOLDS)}.")
+    return number
 
 
 def one_of(name: str, *words: str) -> Any:
@@ -188,7 +205,7 @@ Kernel = one_of("Kernel", "linear", "poly", "rbf", "sigmoid", "laplacian", "cosi
 OnFull = one_of("OnFull", "remove_random", "forget_oldest", "project")
 Mixing = one_of("Mixing", "mistakes", "uniform")
 Example = one_of("Example", "sms")
-Metric = one_of("Metric", "accuracy", "balanced_accuracy", "f1_macro", "f1_micro", "f1_weighted", "matthews")
+Metric = one_of("Metric", *METRICS)
 ColumnFormat = one_of("ColumnFormat", "columns", "conllu")
 TaggerMetric = one_of("TaggerMetric", "phrase_f1", "accuracy")
 TaggerCombine = one_of("TaggerCombine", "average", "last")
@@ -273,7 +290,11 @@ OPTIONS: dict[str, Option] = {
     "dev_share": Option(("--dev-share",), float | None, "Share of the examples to choose settings by (default: 0.2).", SPLIT, "SHARE"),
     "group_column": Option(("--group-column",), str | None, "Tables: examples with the same value here stay together, as of one patient.", SPLIT, "NAME"),
     "time_order": flag("--time-order", "Test on the last examples, choose settings by those before them.", SPLIT),
-    "metric": Option(("--metric",), Metric, "accuracy, balanced_accuracy, f1_macro, f1_micro, f1_weighted or matthews (default: accuracy).", SPLIT, "NAME", Metric("accuracy")),
+    "metric": Option(("--metric",), Metric, f"What to choose and test by: {', '.join(METRICS[:-1])} or {METRICS[-1]} (default: accuracy).", SPLIT, "NAME", Metric("accuracy")),
+    "metric:folds": Option(("--metric",), Metric, f"What to show of the folds besides accuracy: {', '.join(METRICS[1:-1])} or {METRICS[-1]}.", SPLIT, "NAME", Metric("accuracy")),
+    "folds": Option(("--folds",), int | None, "Cross-validation: choose settings by their mean over K folds instead of one validation set.", SPLIT, "K", more={"min": 2}),
+    "folds:train": Option(("--folds",), int | None, "Cross-validation: test on each of K folds after training on the others, then train on all data.", SPLIT, "K", more={"min": 2}),
+    "threshold": Option(("--threshold",), str | None, f"Two classes: answer the second at scores at or above this number; or choose it on held-out training data (tune: the validation set) by {', '.join(THRESHOLDS)}, or by the cost of mistakes, as cost:JSON (default: 0).", LEARN, "HOW", more={"parser": threshold}),
     "force": flag("--force", "Use a test set that was used before, and say so.", SPLIT),
     "ledger": Option(("--ledger",), Path | None, "Remember uses of test sets here (default: the user's folder for program state).", SPLIT, "FILE"),
     "grid": Option(("--grid",), str | None, 'Values to try, {"C": [0.1, 1]}, or a file with that (default: the usual ones).', SPLIT, "JSON"),

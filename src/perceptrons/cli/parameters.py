@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
     from perceptrons.cli.files import AnyModel
 
-SHAPES = {"--cost": '{"true class": {"answer": cost}}', "--class-weight": 'balanced, {"class": weight}'}
+SHAPES = {
+    "--cost": '{"true class": {"answer": cost}}', "--class-weight": 'balanced, {"class": weight}',
+    "--threshold": 'cost:{"true class": {"answer": cost}}',
+}  # fmt: skip
 
 
 def check_kernel(asked: Any) -> None:
@@ -144,18 +147,18 @@ def name_classes(model: "AnyModel", labels: Any) -> None:
     known = {str(label): label for label in classes.tolist()}
     if not is_kernel(model):
         with refusing(ValueError, RecursionError, about="--cost"):
-            model.cost = _named(model.cost, known)
+            model.cost = by_class(model.cost, known)
             cost_matrix(model.cost, classes, stream=False)
     with refusing(ValueError, RecursionError, about="--class-weight"):
-        model.class_weight = _named(model.class_weight, known)
+        model.class_weight = by_class(model.class_weight, known)
         check_weights(None, model.class_weight, classes, codes, stream=False)
 
 
-def _named(content: Any, known: dict[str, Any]) -> Any:
+def by_class(content: Any, known: dict[str, Any]) -> Any:
     """The same by classes; keys that are none stay as they are."""
     if not isinstance(content, dict):
         return content
-    return {known.get(key, key): _named(value, known) for key, value in content.items()}
+    return {known.get(key, key): by_class(value, known) for key, value in content.items()}
 
 
 def need_classes(model: Any, asked: Any) -> None:

@@ -51,10 +51,10 @@ def _written(path: Path | None) -> Iterator[IO[str]]:
         yield file
 
 
-def records_of(reader: "Reader") -> Iterator[tuple[Any, list[tuple[int, "Skipped"]], list[str] | None]]:
-    """The features of the blocks, and the records that were skipped, each with the number of examples before it.
+def records_of(reader: "Reader") -> Iterator[tuple[Any, Any, list[tuple[int, "Skipped"]], list[str] | None]]:
+    """The features of the blocks, their lines if known, and the records that were skipped.
 
-    For folders also the names of the files, one for each example.
+    Each of these has the number of examples before it. For folders also the names of the files, one for each example.
     """
     from perceptrons.data.table import HasPlaces
 
@@ -71,7 +71,8 @@ def records_of(reader: "Reader") -> Iterator[tuple[Any, list[tuple[int, "Skipped
         names = None
         if block is not None and block.lines is not None and isinstance(block.path, HasPlaces):
             names = [block.path.place(line, 1) for line in block.lines.tolist()]
-        yield None if block is None else block.X, list(zip(before, skipped, strict=True)), names
+        X, lines = (None, None) if block is None else (block.X, None if names else block.lines)
+        yield X, lines, list(zip(before, skipped, strict=True)), names
 
 
 def _names_files(reader: "Reader") -> bool:
@@ -86,8 +87,9 @@ def write_answers(
 ) -> None:
     """A line for every record, in order; what is there is written out before more is waited for.
 
-    A record that was skipped has an empty label, in JSON its line and the reason. files: has each record the name of a
-    file?
+    A record that was skipped has an empty label. In JSON all lines have the same keys: label, scores (null unless asked
+    for), line and file (null where there are none) and error (null unless the record was skipped). files: has each
+    record the name of a file?
     """
     from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
 
@@ -99,7 +101,7 @@ def write_answers(
         heading = ["label", *(f"score of {label_word(label)}" for label in with_score), *["file"] * files]
         out.write("\t".join(heading) + "\n")
         out.flush()
-    for X, skipped, names in records:
+    for X, places, skipped, names in records:
         lines: list[str] = []
         if X is not None:
             with columns_matched(), refusing(ValueError):
@@ -108,7 +110,12 @@ def write_answers(
             labels = [flags.nonzero()[0].tolist() for flags in won] if several else won.tolist()
             rows = points.reshape(len(labels), -1).tolist() if scores else []
             if as_json:
-                lines = list(_json_lines(classes, labels, with_score, rows, names))
+                named = [[classes[k] for k in label] if several else classes[label] for label in labels]
+                none = [None] * len(named)
+                keys = [str(label) for label in with_score]
+                scored: list[Any] = [dict(zip(keys, row, strict=True)) for row in rows] or none
+                numbers = none if places is None else places.tolist()
+                lines = list(map(_json_line, named, scored, numbers, names or none))
             elif several:
                 lines = [",".join(words[k] for k in label) for label in labels]
             else:
@@ -132,18 +139,12 @@ def _skipped(one: "Skipped", n_scores: int, as_json: bool) -> str:
 
     name = one.path.place(one.line, 1) if isinstance(one.path, HasPlaces) else None
     if as_json:
-        said = {"label": None, "line": one.line, "error": one.why} | ({} if name is None else {"file": name})
-        return as_text.dumps(said, allow_nan=False)
+        return _json_line(None, None, None if name else one.line, name, one.why)
     return "\t" * n_scores + ("" if name is None else f"\t{label_word(name)}")
 
 
-def _json_lines(
-    classes: list[Any], labels: list[Any], with_score: list[Any], rows: list[Any], names: list[str] | None
-) -> Iterator[str]:
-    for place, label in enumerate(labels):
-        content: dict[str, Any] = {"label": [classes[k] for k in label] if isinstance(label, list) else classes[label]}
-        if rows:
-            content["scores"] = {str(name): point for name, point in zip(with_score, rows[place], strict=True)}
-        if names is not None:
-            content["file"] = names[place]
-        yield as_text.dumps(content, allow_nan=False)
+def _json_line(
+    label: Any, scores: dict[str, float] | None, line: int | None, file: str | None, error: str | None = None
+) -> str:
+    said = {"label": label, "scores": scores, "line": line, "file": file, "error": error}
+    return as_text.dumps(said, allow_nan=False)

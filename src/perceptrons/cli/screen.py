@@ -131,6 +131,13 @@ def signed(weight: float) -> Text:
     return Text(text, style="green" if weight > 0 else "red" if weight < 0 else "")
 
 
+def metric_text(name: str, value: float, digits: int = 1) -> str:
+    """A value of a metric: shares in percent, others as numbers."""
+    from perceptrons.inspection.metrics import shown  # with NumPy, which help does without
+
+    return shown(name, value, digits)
+
+
 def heading(text: str) -> Text:
     return Text(f"\n{text}", style="bold")
 

@@ -11,7 +11,7 @@ from perceptrons.cli.errors import BadInputError, refusing_data
 from perceptrons.cli.files import check_folder, check_output, save_model
 from perceptrons.cli.inputs import SHARE, groups_in, like_table, name_of, opened, whole
 from perceptrons.cli.options import READING, takes
-from perceptrons.cli.parameters import grid_of, model_to_tune
+from perceptrons.cli.parameters import by_class, grid_of, model_to_tune
 from perceptrons.cli.screen import (
     Waiting,
     as_json,
@@ -19,12 +19,14 @@ from perceptrons.cli.screen import (
     count,
     grid,
     heading,
-    percent,
+    metric_text,
     plain,
     say,
     screen,
     show_suggestions,
 )
+from perceptrons.cli.threshold import check_threshold, is_chosen, wanted_by
+from perceptrons.cli.threshold import in_words as threshold_in_words
 from perceptrons.inspection.wording import shown_epochs
 
 if TYPE_CHECKING:
@@ -41,8 +43,8 @@ SPLITTING = ("dev_share", "test_share", "test", "group_column", "time_order", "s
 
 
 @takes(
-    "files", "output", *READING, "dev", *SPLITTING, "grid", "combine", "kernel", "max_iter", "no_retrain", "jobs",
-    "quiet", "json",
+    "files", "output", *READING, "dev", *SPLITTING, "folds", "grid", "combine", "kernel", "max_iter", "threshold",
+    "no_retrain", "jobs", "quiet", "json",
 )  # fmt: skip
 def tune(asked: Any) -> None:
     """Find good settings on a validation set, learn with them, and test the model once.
@@ -55,6 +57,8 @@ def tune(asked: Any) -> None:
     from perceptrons.selection.search import named
 
     check_split(asked, dev=(asked.dev, asked.dev_share), test=(asked.test, asked.test_share))
+    _check_folds(asked)
+    check_threshold(asked)
     check_output(asked.output, *asked.files, asked.dev, asked.test)
     check_folder(asked.output)
     where = ledger_file(asked.ledger, asked.quiet)
@@ -66,11 +70,12 @@ def tune(asked: Any) -> None:
         name: part_of(path, share, table, asked)
         for name, path, share in (("dev", asked.dev, asked.dev_share), ("test", asked.test, asked.test_share))
     }
+    threshold = _threshold(table, asked)
     with waiting, refusing_what_is_wrong(name_of(table)):
         found = recipe(
             model, table.X, table.y, settings, **parts, retrain=not asked.no_retrain, random_state=asked.seed,
             split="time" if asked.time_order else None, groups=groups, metric=asked.metric.value, force=asked.force,
-            ledger=where, n_jobs=asked.jobs,
+            ledger=where, n_jobs=asked.jobs, folds=asked.folds, threshold=threshold,
             tell=lambda setting: waiting.say(f"Tried {named(setting)}: {setting.score:.4f} ..."),
         )  # fmt: skip
     table.teach(found.model)
@@ -115,15 +120,18 @@ def show(
     sizes = found.sizes
     console.print(about, markup=False)
     tested = f"{sizes['test']:,} to test on, once" if sizes["test"] else "none to test on"
-    console.print(
-        f"{sizes['train']:,} to learn from, {sizes['dev']:,} to choose by, {tested} (split {found.parts.how})",
-        markup=False,
-    )
-    console.print(heading(f"Settings tried, by {found.metric} on development data"), _settings(found, console))
+    folds = len(found.best.folds)
+    held = f"in {folds} folds to choose by" if folds else f"{sizes['dev']:,} to choose by"
+    console.print(f"{sizes['train']:,} to learn from, {held}, {tested} (split {found.parts.how})", markup=False)
+    by = f"mean {found.metric} over {folds} folds" if folds else f"{found.metric} on development data"
+    console.print(heading(f"Settings tried, by {by}"), _settings(found, console))
     if len(found.best.curve) > 1:
         console.print(heading(f"The best setting, epoch by epoch: {named(found.best)}"), _curve(found, console))
-    again = f"train and development {thing}s together" if found.retrained else f"the train {thing}s"
+    both = found.retrained and not folds
+    again = f"train and development {thing}s together" if both else f"the train {thing}s"
     console.print(f"\nLearned with it from {again}.", markup=False)
+    if getattr(found.model, "threshold_", None) is not None:
+        console.print(threshold_in_words(found.model, found.threshold), markup=False)
     for line, style in _outcome(found, thing):
         console.print(line, markup=False, style=style)
     if advice is not None:
@@ -143,7 +151,7 @@ def _outcome(found: "Recipe", thing: str) -> Iterator[tuple[str, str | None]]:
     else:
         low, high, level, _ = found.test_interval
         digits = 1 if thing == "example" else 2  # a test set has many more tokens than sentences
-        score, least, most = (_figure(value, found.metric, digits) for value in (found.test_score, low, high))
+        score, least, most = (metric_text(found.metric, value, digits) for value in (found.test_score, low, high))
         tested = f"{count(found.sizes['test'], thing)}{', opened once' * (found.looks == 1)}"
         sure = f"with {level:.0%} confidence from {least} to {most}"
         yield f"Test {found.metric} {score}, {sure} ({tested})", "bold"
@@ -165,7 +173,7 @@ def _settings(found: "Recipe", console: "Console") -> Any:
     for setting in rows[:SHOWN]:
         name = plain(named(setting), max(12, min(44, console.width - 36)))
         length = bar_between(setting.score, low, high, WIDEST // 2, console)
-        cells = [name, _figure(setting.score, found.metric, 2), length, f"{setting.seconds:.2f}"]
+        cells = [name, metric_text(found.metric, setting.score, 2), length, f"{setting.seconds:.2f}"]
         table.row(*cells, style="bold" if setting is found.best else None)
     if len(rows) > SHOWN:
         table.row(f"and {len(rows) - SHOWN} more (--json has all)", "", "", "")
@@ -178,14 +186,26 @@ def _curve(found: "Recipe", console: "Console") -> Any:
     table = grid(("epoch", "right"), (found.metric, "right"), ("", "left"))
     for place in sorted({*shown_epochs(len(curve)), min(best, len(curve) - 1)}):
         length = bar_between(curve[place], low, high, WIDEST, console, least=0.05)
-        cells = [f"{place + 1}", _figure(curve[place], found.metric, 2), length]
+        cells = [f"{place + 1}", metric_text(found.metric, curve[place], 2), length]
         table.row(*cells, style="bold" if place == best else None)
     return table
 
 
-def _figure(value: float, metric: str, digits: int = 1) -> str:
-    """Shares in percent; Matthews' coefficient is none."""
-    return f"{value:.{digits + 2}f}" if metric == "matthews" else percent(value, digits)
+def _check_folds(asked: Any) -> None:
+    """Refuse what does not go with folds."""
+    if asked.folds is None:
+        return
+    for given, option in ((asked.dev, "--dev"), (asked.dev_share, "--dev-share"), (asked.time_order, "--time-order"),
+                          (asked.no_retrain, "--no-retrain")):  # fmt: skip
+        if given:
+            raise BadInputError(f"--folds and {option} exclude each other: settings are chosen by all folds.")
+
+
+def _threshold(table: "Table", asked: Any) -> Any:
+    """As `recipe` takes it: costs by the classes of the data."""
+    assert table.y is not None
+    known = {str(label): label for label in table.y.tolist()} if is_chosen(asked) else {}
+    return by_class(wanted_by(asked), known) if is_chosen(asked) else asked.threshold
 
 
 # ---- what tune and compare share: examples with groups, splits, and the ledger of uses of test sets

@@ -73,6 +73,8 @@ class Explanation:
         Features of the example that the model has never met: they count 0.
     support : array or None
         Of a kernel: the rows of the X that was fitted, -1 where not known.
+    threshold : float or None
+        Of two classes: the score from which on the second is answered, if the model has such a threshold.
 
     Examples
     --------
@@ -100,6 +102,7 @@ class Explanation:
     combine: str
     unknown: tuple[str, ...] = ()
     support: np.ndarray | None = None
+    threshold: float | None = None
 
     @property
     def contributions(self) -> np.ndarray:
@@ -155,6 +158,7 @@ class Explanation:
             **named,
             **{name: getattr(self, name).tolist() for name in numbers},
             "unknown": list(self.unknown),
+            "threshold": self.threshold,
             "support": None if self.support is None else self.support.tolist(),
         }
 
@@ -229,6 +233,9 @@ class Explanation:
             apart = len(self.classes) > 2 and len(self.rows[0]) == 1
             less = f"{kind.capitalize()} of {first} less those of {second}: above" if apart else "Above"
             end.insert(0, f"{less} 0 speaks for {first}, below 0 for {second}.")
+            if self.threshold is not None:
+                last = _label(self.classes.tolist()[1])
+                begin.append(f"The model answers {last} at scores of {self.threshold:.4g} and above, not from 0 on.")
         if self.combine == "vote":
             begin.append(
                 f"Votes of all {kind} that ever were decided; the averaged {kind}, shown here, stand for them."
@@ -303,6 +310,7 @@ def explain_weights(model: Any, rows: Rows, unknown: list[str]) -> Explanation:
         bias=b.astype(np.float64),
         combine=combine,
         unknown=tuple(unknown),
+        threshold=learner.threshold,
     )
 
 

@@ -38,6 +38,7 @@ def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
         "parameters": model.get_params(),
         **(kernel_facts(model) if isinstance(model, KernelPerceptron) else {}),
         "classes": model.classes_.tolist(),
+        "threshold": model.threshold_,
         "n_features": model.n_features_in_,
         "epochs": model.n_iter_,
         "updates": model.n_updates_,
@@ -73,6 +74,7 @@ def facts_in_words(
         ("settings", settings(model) or "all as by default"),
         *([] if isinstance(model, KernelPerceptron) else [("margin", margin_in_words(model))]),
         ("classes", f"{len(labels)}: {listed(labels, 12)}"),
+        *([] if model.threshold_ is None else [("threshold", threshold_in_words(model))]),
         ("features", features),
     ]
     never = never_updated(model)
@@ -87,6 +89,11 @@ def facts_in_words(
     learned = f"{count(model.n_iter_, 'epoch')}, {mistakes}{count(model.n_updates_, 'update')}{apart(model)}, {seen}"
     found += [("learned", learned), ("stopped", why_it_stopped(model))]
     return found + ([("tested", tested(model))] if hasattr(model, "recipe_") else [])
+
+
+def threshold_in_words(model: "Perceptron | KernelPerceptron") -> str:
+    """0.25: spam at scores at or above it."""
+    return f"{model.threshold_:.4g}: {short(str(model.classes_.tolist()[1]), 28)} at scores at or above it"
 
 
 def margin_in_words(model: "Perceptron") -> str:

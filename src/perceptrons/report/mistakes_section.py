@@ -209,7 +209,9 @@ def _article(subject: Subject, row: int, text: str | None, lead: float) -> Html:
 def _scores(subject: Subject, row: int) -> str:
     kind = "votes" if subject.model.combine == "vote" else "scores"
     if subject.scores.ndim == 1:
-        return f"score {signed(subject.scores[row])}, by which it is wrong"
+        threshold = subject.model.threshold_
+        beside = "by which it is wrong" if threshold is None else f"the threshold is {signed(threshold)}"
+        return f"score {signed(subject.scores[row])}, {beside}"
     said, true = (subject.scores[row, codes[row]] for codes in (subject.predicted, subject.codes))
     return f"{kind} {short(said)} against {short(true)}"
 

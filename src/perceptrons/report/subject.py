@@ -10,8 +10,9 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.inspection.evaluation import WHOLE, columns_matched
+from perceptrons.inspection.evaluation import WHOLE, Quality, columns_matched
 from perceptrons.inspection.names import names_of
+from perceptrons.inspection.ranking import ranking_of
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.report.images import find_shape
@@ -129,6 +130,15 @@ class Subject:
         have, are = ("has a label", "is") if strange == 1 else ("have labels", "are")
         return f"{strange:,} of the {self.n:,} examples {have} that the model does not know and {are} left out."
 
+    @property
+    def quality(self) -> Quality:
+        """The answers, counted and ranked as `perceptrons evaluate` does."""
+        K = len(self.labels)
+        confusion = np.bincount(self.codes * K + self.predicted, minlength=K * K).reshape(K, K)
+        return Quality(
+            self.labels, self.known, confusion, ranking_of(self.codes[self.is_known], self.scores[self.is_known])
+        )
+
     def counts(self) -> np.ndarray:
         """How many examples each label has."""
         return np.bincount(self.codes, minlength=len(self.labels))
@@ -136,7 +146,12 @@ class Subject:
     def leads(self) -> np.ndarray:
         """By how much the score of the true class leads its best rival; NaN where the label is not known."""
         codes = np.where(self.is_known, self.codes, 0)
-        return np.where(self.is_known, true_lead(self.scores, codes), np.nan)
+        return np.where(self.is_known, true_lead(self.from_threshold, codes), np.nan)
+
+    @property
+    def from_threshold(self) -> np.ndarray:
+        """The scores; of two classes counted from the threshold that the model answers by."""
+        return self.scores if self.scores.ndim == 2 else self.scores - (self.model.threshold_ or 0.0)
 
     def place(self, row: int) -> str:
         """line 17, a.tsv:17, or example 17, counted from 1."""

@@ -38,6 +38,7 @@ class Learner:
 
     ready_to_learn: Any = None  # what single examples need besides themselves: one_example.py
     ready_to_predict: Any = None
+    threshold: float | None = None  # of two classes: the score from which on the second is answered, see winners
 
     def __init__(
         self, weights: Weights, votes: Votes | None, classes: np.ndarray, scheme: str, form: str, init: str, seed: int
@@ -181,6 +182,7 @@ class Learner:
                     self.votes.rename_classes(np.array([1, 0]))
             self.classes = pair
         if len(classes) > len(self.classes):
+            self.threshold = None
             places = np.searchsorted(classes, self.classes)
             if len(places) == 2 and self.scheme in ("joint", "ovr"):
                 self.weights.split()
@@ -299,7 +301,8 @@ class Learner:
         if not self.has_problems and combine != "vote":
             return mistakes_of(self.predicting(combine), examples, which, ZERO_WHEN_PREDICTING[zero_score])
         X, y = take(examples.rows, which, self.weights.n_features), examples.y[which]
-        won = self.winners(self.scores(X, combine, zero_score), zero_score)
+        several = self.scheme == "labels"  # learning is judged by the boundary that it moves, not by a threshold
+        won = winners(self.scores(X, combine, zero_score), len(self.classes), several, zero_score == "positive")
         if self.scheme == "labels" and examples.problems is not None:
             wrong = (won != (examples.problems.sign[y] > 0)).any(axis=1)
         else:
@@ -308,7 +311,8 @@ class Learner:
 
     def winners(self, scores: np.ndarray, zero_score: str) -> np.ndarray:
         """The number of the winning class for every row of scores; for several labels a flag for each."""
-        return winners(scores, len(self.classes), self.scheme == "labels", zero_score == "positive")
+        several = self.scheme == "labels"
+        return winners(scores, len(self.classes), several, zero_score == "positive", self.threshold)
 
     def snapshot(self) -> tuple[Any, Any]:
         """The weights and votes, to go back to."""

@@ -203,7 +203,11 @@ class ReadyToPredict(Ready):
         score = s.item(0)
         if score != score:
             return None
-        return self._answers[s.argmax() if len(s) > 1 else score >= 0 if self._positive else score > 0]
+        if len(s) > 1:
+            return self._answers[s.argmax()]
+        if learner.threshold is not None:
+            return self._answers[score >= learner.threshold]
+        return self._answers[score >= 0 if self._positive else score > 0]
 
 
 def learn_any(estimator: Any, x: Any, y: Any) -> None:
