@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["count", "listed", "percent"]
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+HEIGHTS, ASCII_HEIGHTS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
 
 
 class Screen(Console):
@@ -81,6 +82,12 @@ def bar(share: float, width: int, console: Console) -> str:
 def bar_between(value: float, low: float, high: float, width: int, console: Console, least: float = 0.1) -> str:
     """A bar for a value among others, so that the lowest still has a share."""
     return bar(1.0 if high == low else least + (1 - least) * (value - low) / (high - low), width, console)
+
+
+def spark(counts: list[int], console: Console) -> str:
+    """A histogram of one line, a character for each count; anything above 0 leaves a trace."""
+    heights, most = ASCII_HEIGHTS if console.options.ascii_only else HEIGHTS, max(counts, default=0)
+    return "".join(heights[max(round(8 * n / most), int(n > 0))] for n in counts)
 
 
 def visible(text: str) -> str:

@@ -14,7 +14,7 @@ from perceptrons.data.table import Block, DataFileError, Parsed, Skipped, Table
 from perceptrons.data.table_columns import Asked, Layout, ModelColumns, Shape, TableFormat, locate_again, sound_cells
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.collector import Roles
-from perceptrons.features.column_facts import ColumnFacts, facts_of, settled
+from perceptrons.features.column_facts import ColumnFacts, Decided, facts_of, settled
 from perceptrons.features.derived import Derived
 from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.preparation import Preparation, Wish, measured, planned
@@ -215,6 +215,7 @@ class TableReader(PieceReader):
         self._preparation: Preparation | None = None
         self._dense, self._number_names = False, number_names([])
         self.left_out: list[ColumnFacts] = []
+        self.decided: Decided | None = None
         columns = self._given
         if columns is None and self._text is not None:
             columns = Columns(self.hash_bits or None, self._text.signed, self._text.seed)
@@ -317,6 +318,8 @@ class TableReader(PieceReader):
             self._form.missing = self._wanted.missing
         elif self._wanted.look and layout is not None:
             layout = self._look(piece, layout)
+            if self.unprepared:
+                return layout
         known = self._known
         if known is None or not {*self._roles.numbers, *self._derived.numbers()} <= {*known.names}:
             known = planned(self._roles, self._derived, self._wish)
@@ -337,9 +340,11 @@ class TableReader(PieceReader):
         for name in self._keep:
             if name not in {*self._roles.numbers, *self._roles.categories, *self._roles.texts}:
                 raise DataFileError(piece.path, f"keep (--keep) names {name!r}, which is no column of features")
-        before = self._derived
-        self._roles, self._derived, self.left_out = settled(self._roles, facts, told)
-        self._derived = before.plus(self._derived)
+        roles, derived, self.left_out = settled(self._roles, facts, told)
+        self.decided = Decided(self._roles, roles, derived, facts, layout.names, self._wanted.missing)
+        if self.unprepared:
+            return layout
+        self._roles, self._derived = roles, self._derived.plus(derived)
         self._wanted = self._wanted._replace(ignore=[*self._wanted.ignore, *(one.name for one in self.left_out)])
         return locate_again(layout, self._roles, self._wanted.ignore)
 
@@ -426,7 +431,7 @@ class TableReader(PieceReader):
         return [whole[begin:end] for begin, end in pairwise(ends.tolist())]
 
     def _prepared(self, block: Block) -> Block:
-        if not isinstance(block.X, Unprepared):
+        if not isinstance(block.X, Unprepared) or self.unprepared:
             return block
         self._measure([block])
         rows = self._rows_of(block)
