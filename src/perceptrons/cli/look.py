@@ -4,6 +4,9 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from rich.padding import Padding
+from rich.text import Text
+
 from perceptrons.cli.errors import refusing_data
 from perceptrons.cli.inputs import for_machines, name_of, no_example, opened, skipped_in_words
 from perceptrons.cli.options import READING, command_text, takes
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from perceptrons.data.look import Column, Looked
     from perceptrons.data.reader import Reader
 
-COLUMNS, CLASSES = 40, 20  # shown at most
+COLUMNS, CLASSES, FEW = 40, 20, 3  # shown at most; few of labels that are not classes
 LOOKS = {"yes/no": "yes or no", "identifier": "an identifier", "empty": "an empty column", "text": "text"}
 
 
@@ -133,9 +136,9 @@ def _misfits(found: "Looked") -> list[str]:
             f"the first: {first[name].what}" for name, n in strange.items()]  # fmt: skip
     for column in found.columns or ():
         if column.changes and column.facts.name not in strange:
-            kinds = (LOOKS.get(kind, f"a {kind}") for kind in (column.kind, column.facts.kind))
-            said.append("column {!r} looks like {} in the first {:,} rows, by which train decides, but like {} in all "
-                        "rows".format(column.facts.name, next(kinds), LOOKED_AT, next(kinds)))  # fmt: skip
+            first_rows, all_rows = (LOOKS.get(kind, f"a {kind}") for kind in (column.kind, column.facts.kind))
+            looks = f"looks like {first_rows} in the first {LOOKED_AT:,} rows, by which train decides"
+            said.append(f"column {column.facts.name!r} {looks}, but like {all_rows} in all rows")
     return said
 
 
@@ -190,7 +193,7 @@ def suggestions(found: "Looked", reader: "Reader", asked: Any) -> list[tuple[str
     if suspicious:
         told["ignore"] = [*(asked.ignore or ()), *suspicious]
         said.append((command("train", **told), "leave out what gives the label away"))
-    return said + [(command("diagnose"), "prove whether a hyperplane can separate the classes")]
+    return [*said, (command("diagnose"), "prove whether a hyperplane can separate the classes")]
 
 
 # ---- for people
@@ -198,6 +201,8 @@ def suggestions(found: "Looked", reader: "Reader", asked: Any) -> list[tuple[str
 
 def show(found: "Looked", reader: "Reader", asked: Any, console: "Console") -> None:
     """The report for people."""
+    from perceptrons.data.table import not_classes
+
     of = f"{count(len(found.columns), 'column')}" if found.columns is not None else f"{found.X.shape[1]:,} features"
     first = "the first " if found.more else ""
     classes = count(len(found.classes), "class", "classes")
@@ -206,18 +211,18 @@ def show(found: "Looked", reader: "Reader", asked: Any, console: "Console") -> N
         show_columns(found.columns, console)
     else:
         show_features(found, console)
-    show_classes(found, console)
+    show_classes(found, console, CLASSES if asked.many_classes or not_classes(found.classes, found.n) is None else FEW)
     if reader.notices:
         console.print(heading("What train leaves out"))
         for notice in reader.notices:
-            console.print(f"  {notice[0].upper()}{notice[1:]}.", markup=False)
+            console.print(Padding(Text(f"{notice[0].upper()}{notice[1:]}."), (0, 0, 0, 2)))
     said = warnings(found, reader, asked)
     if repeated := found.duplicates():
         said.append(f"{count(repeated, 'row repeats', 'rows repeat')} an earlier row with the same label "
                     f"({percent(repeated / found.n)}).")  # fmt: skip
     console.print(heading("What to mind" if said else "Nothing looks wrong"))
     for one in said:
-        console.print(f"  {one}", markup=False, style="yellow")
+        console.print(Padding(Text(one, style="yellow"), (0, 0, 0, 2)))
     show_suggestions(suggestions(found, reader, asked), console)
 
 
@@ -230,9 +235,9 @@ def show_columns(columns: list["Column"], console: "Console") -> None:
         facts = column.facts
         lacking = f"{facts.missing:,} missing ({percent(facts.missing / facts.n)})" if facts.missing else ""
         distinct = f"{facts.distinct:,} distinct" if facts.distinct else ""
-        about = ", ".join(part for part in (distinct, lacking) if part)
-        out = [] if column.used or column.kind == "label" else ["left out"]
-        lines = "\n".join([line for line in (about, in_words(column)) if line] + out)
+        out = "" if column.used or column.kind == "label" else "left out"
+        about = ", ".join(part for part in (out, distinct, lacking) if part)
+        lines = "\n".join(line for line in (about, in_words(column)) if line)
         table.row(plain(facts.name, 18), column.kind, spark(column.counts, console), lines)
     console.print(table)
     if len(columns) > COLUMNS:
@@ -274,16 +279,16 @@ def show_features(found: "Looked", console: "Console") -> None:
         console.print(f"{count(said['empty'], 'example has', 'examples have')} no feature at all", style="yellow")
 
 
-def show_classes(found: "Looked", console: "Console") -> None:
+def show_classes(found: "Looked", console: "Console", at_most: int) -> None:
     """How many examples each class has."""
     counts = found.class_counts()
     console.print(heading("Examples by class"))
     table = grid(("class", "left"), ("examples", "right"), ("share", "right"), ("", "left"))
-    for label, n in counts[:CLASSES]:
+    for label, n in counts[:at_most]:
         table.row(plain(label), f"{n:,}", percent(n / found.n), bar(n / counts[0][1], 24, console))
     console.print(table)
-    if len(counts) > CLASSES:
-        console.print(f"and {count(len(counts) - CLASSES, 'class', 'classes')} more (--json has all)", style="dim")
+    if len(counts) > at_most:
+        console.print(f"and {count(len(counts) - at_most, 'class', 'classes')} more (--json has all)", style="dim")
     if len(counts) > 1:
         right = f"right in {percent(counts[0][1] / found.n)} of the rows"
         console.print(f"Always answering {plain(counts[0][0])} would be {right}.", markup=False)

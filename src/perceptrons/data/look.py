@@ -4,6 +4,7 @@ Rows are read by the reader that training uses, which also decides what each col
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -61,8 +62,8 @@ class Looked(NamedTuple):
     equal: np.ndarray  # the same number for rows that are equal in all that is learned from
     columns: list[Column] | None = None
     X: Any = None
-    leaks: list[Leak] = []
-    strange: list[Strange] = []  # cells that do not fit what the first rows decided
+    leaks: Sequence[Leak] = ()
+    strange: Sequence[Strange] = ()  # cells that do not fit what the first rows decided
 
     def class_counts(self) -> list[tuple[Any, int]]:
         """The classes and how many rows each has, the most frequent first."""
@@ -133,6 +134,8 @@ def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool
             columns.append(Column(facts, kind, name in used, counts, []))
         else:
             columns.append(_of_strings(facts, kind, name in used, whole, decided))
+    keys = dict.fromkeys(text.partition("=")[0] for part in whole.further for text in part.names)
+    columns += [_of_lists(name, whole) for name in keys if name not in kinds]
     columns += [_of_texts(name, [part.texts[k] for part in parts], decided) for k, name in enumerate(roles.texts)]
     if roles.label is not None:
         columns.append(_of_labels(roles.label, labels))
@@ -143,29 +146,46 @@ def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool
     plain = derived._replace(categories=derived.categories | flags)
     numbers = [*decided.roles.numbers, *decided.derived.numbers()]
     suspicious = list({one.column: one for one in leaks(plain, numbers, labels)}.values())
-    keys = np.concatenate([record_keys(_only(part, roles.numbers, used)) for part in parts])
-    equal = np.unique(keys, return_inverse=True)[1]
+    hashes = np.concatenate([record_keys(_only(part, roles.numbers, used)) for part in parts])
+    equal = np.unique(hashes, return_inverse=True)[1]
     return Looked(n, more, labels.codes, [], equal, columns, leaks=suspicious, strange=strange)
 
 
 def _of_strings(facts: ColumnFacts, kind: str, used: bool, whole: Contents, decided: Decided) -> Column:
     """A column of strings: dates by time, others by their most frequent values."""
     column = whole.categories[facts.name]
-    there = column.codes[column.codes >= 0]
-    times = Counter(dict(zip(column.distinct, np.bincount(there, minlength=len(column.distinct)).tolist(), strict=True)))
-    for part in whole.further:  # lists
-        if part.names[0].startswith(f"{facts.name}="):
-            times.update(part.names[code][len(facts.name) + 1 :] for code in part.codes.tolist())
+    rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.distinct)).tolist()
+    times = Counter(dict(zip(column.distinct, rows, strict=True))) + _in_lists(facts.name, whole)[0]
     frequent = [(text, n) for text, n in times.most_common()
                 if n and text.strip().lower() not in decided.missing.texts][:BINS]  # fmt: skip
     counts = [n for _, n in frequent]
     if kind != "date":
-        return Column(facts, kind, used, counts if facts.distinct < facts.n - facts.missing else [], frequent[:SOME])
+        return Column(facts, kind, used, [] if kind in ("identifier", "text") else counts, frequent[:SOME])
     seconds = np.array([np.nan if at is None else at for at in (*seconds_of(column.distinct), None)], np.float64)
     dated = [text for text, at in zip(column.distinct, seconds.tolist(), strict=False) if at == at and times[text]]
     ends = [seconds_of([text])[0] or 0.0 for text in dated]
     span = (dated[int(np.argmin(ends))], dated[int(np.argmax(ends))]) if dated else None
     return Column(facts, kind, used, _histogram(seconds[column.codes]), frequent[:SOME], span)
+
+
+def _of_lists(name: str, whole: Contents) -> Column:
+    """A key of records that may have several values, or that only some records have."""
+    times, rows = _in_lists(name, whole)
+    common = tuple(value for value, _ in times.most_common(SOME))
+    facts = ColumnFacts(name, "category", whole.n, whole.n - rows, len(times), examples=common)
+    return Column(facts, "category", True, [n for _, n in times.most_common(BINS)], times.most_common(SOME))
+
+
+def _in_lists(name: str, whole: Contents) -> tuple[Counter[str], int]:
+    """How often values occur in the lists of a key, and in how many rows."""
+    times, rows = Counter[str](), set[int]()
+    for part in whole.further:
+        mine = [text.partition("=")[0] == name for text in part.names]
+        for row, code in zip(part.rows.tolist(), part.codes.tolist(), strict=True):
+            if mine[code]:
+                times[part.names[code].partition("=")[2] or "1"] += 1
+                rows.add(row)
+    return times, len(rows)
 
 
 def _of_texts(name: str, texts: list[Strings], decided: Decided) -> Column:

@@ -3,7 +3,7 @@
 Such a column may be a very good feature, or was written after the label was known. Who looks at the data decides.
 """
 
-from collections.abc import Iterator
+from itertools import pairwise
 from math import lgamma, log
 from typing import NamedTuple
 
@@ -45,7 +45,8 @@ def leaks(contents: Contents, numbers: list[str], labels: Coded) -> list[Leak]:
 def _of_number(values: np.ndarray, labels: Coded) -> str | None:
     known = ~np.isnan(values)
     distinct, codes = np.unique(values, return_inverse=True)
-    column = Coded(codes.astype(np.int32), [f"{value:.0f}" if value.is_integer() else repr(value) for value in distinct.tolist()])
+    written = [f"{value:.0f}" if value.is_integer() else repr(value) for value in distinct.tolist()]
+    column = Coded(codes.astype(np.int32), written)
     how = _of(column, labels)
     if how == "equals":
         return how
@@ -82,12 +83,7 @@ def _separates(values: np.ndarray, labels: np.ndarray, n_labels: int) -> bool:
     if not counts.all():
         return False
     ranges = sorted((values[labels == k].min(), values[labels == k].max()) for k in range(n_labels))
-    if any(high >= low for high, low in _neighbours(ranges)):
+    if any(one[1] >= following[0] for one, following in pairwise(ranges)):
         return False
     orders = lgamma(len(labels) + 1) - sum(lgamma(n + 1) for n in counts.tolist())
     return lgamma(n_labels + 1) - orders < UNLIKELY
-
-
-def _neighbours(ranges: list[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Where each range ends and the next begins."""
-    return ((one[1], following[0]) for one, following in zip(ranges, ranges[1:], strict=False))
