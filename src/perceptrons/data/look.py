@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.table import Block, as_labels, joined_rows
-from perceptrons.data.table_reader import Decided, TableReader, Unprepared
-from perceptrons.features.column_facts import SOME, ColumnFacts, facts_of
+from perceptrons.data.table_reader import TableReader, Unprepared
+from perceptrons.features.column_facts import SOME, ColumnFacts, Decided, facts_of
 from perceptrons.features.derived import Strange, derive, seconds_of
 from perceptrons.features.leaks import Leak, leaks
 from perceptrons.features.record_keys import record_keys
