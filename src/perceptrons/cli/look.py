@@ -98,7 +98,7 @@ def warnings(found: "Looked", reader: "Reader", asked: Any) -> list[str]:
     """What may be wrong with the data, each with what to do."""
     from perceptrons.data.table import not_classes
 
-    said = [f"{leak.in_words()}. Unless it is known before the label, leave it out: --ignore {_column(leak, found)}"
+    said = [f"{leak.in_words()}. Unless it is known before the label, leave it out: --ignore {leak.column}"
             for leak in found.leaks]  # fmt: skip
     said += _misfits(found)
     label = next((column.facts.name for column in found.columns or () if column.kind == "label"), None)
@@ -118,12 +118,6 @@ def warnings(found: "Looked", reader: "Reader", asked: Any) -> list[str]:
             f"them right, and at most {percent(best)} of all"
         )
     return [f"{one[0].upper()}{one[1:]}." for one in said] + _scales(found, asked)
-
-
-def _column(leak: Any, found: "Looked") -> str:
-    """The column of the file that a feature comes from."""
-    names = {column.facts.name for column in found.columns or ()}
-    return leak.column if leak.column in names else leak.column.rpartition(".")[0]
 
 
 def _misfits(found: "Looked") -> list[str]:
@@ -189,7 +183,7 @@ def suggestions(found: "Looked", reader: "Reader", asked: Any) -> list[tuple[str
         told["on_error"] = "skip"
     why = "learn from the words of the text, too" if texts else "train, and test on held-out examples"
     said = [(command("train", **told), why)]
-    suspicious = list(dict.fromkeys(_column(leak, found) for leak in found.leaks))
+    suspicious = [leak.column for leak in found.leaks]
     if suspicious:
         told["ignore"] = [*(asked.ignore or ()), *suspicious]
         said.append((command("train", **told), "leave out what gives the label away"))

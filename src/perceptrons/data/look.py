@@ -145,7 +145,9 @@ def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool
     flags = {name: whole.categories[name] for name in decided.derived.flags}
     plain = derived._replace(categories=derived.categories | flags)
     numbers = [*decided.roles.numbers, *decided.derived.numbers()]
-    suspicious = list({one.column: one for one in leaks(plain, numbers, labels)}.values())
+    dated = [*decided.derived.numbers(), *decided.derived.categories()]
+    column_of = {made: name for name in decided.derived.dates for made in dated if made.startswith(f"{name}.")}
+    suspicious = leaks(plain, numbers, labels, column_of)
     hashes = np.concatenate([record_keys(_only(part, roles.numbers, used)) for part in parts])
     equal = np.unique(hashes, return_inverse=True)[1]
     return Looked(n, more, labels.codes, [], equal, columns, leaks=suspicious, strange=strange)

@@ -3,6 +3,7 @@
 Such a column may be a very good feature, or was written after the label was known. Who looks at the data decides.
 """
 
+from collections.abc import Mapping
 from itertools import pairwise
 from math import lgamma, log
 from typing import NamedTuple
@@ -12,6 +13,7 @@ import numpy as np
 from perceptrons.features.table_rows import Coded, Contents
 from perceptrons.features.values import shown
 
+PLAIN = ("equals", "separates", "missing", "determines")  # what is said of a column, the plainest first
 UNLIKELY = log(1e-6)  # that a column which has nothing to do with the label decides it in all rows
 
 
@@ -32,14 +34,21 @@ class Leak(NamedTuple):
         }[self.how]
 
 
-def leaks(contents: Contents, numbers: list[str], labels: Coded) -> list[Leak]:
-    """The columns that decide the label. contents: cells, dates and the like as they are used; numbers: their names."""
-    counts = np.bincount(labels.codes, minlength=len(labels.distinct))
-    if np.count_nonzero(counts) < 2:
+def leaks(contents: Contents, numbers: list[str], labels: Coded, column_of: Mapping[str, str]) -> list[Leak]:
+    """The columns that decide the label.
+
+    contents: cells as they are learned from; numbers: the names of numbers; column_of: columns of the table that others
+    are derived from, where they have another name.
+    """
+    if len(np.unique(labels.codes)) < 2:
         return []
-    found = [Leak(name, how) for place, name in enumerate(numbers)
-             if (how := _of_number(contents.numbers[:, place], labels))]  # fmt: skip
-    return found + [Leak(name, how) for name, column in contents.categories.items() if (how := _of(column, labels))]
+    found = [(name, _of_number(contents.numbers[:, place], labels)) for place, name in enumerate(numbers)]
+    found += [(name, _of(column, labels)) for name, column in contents.categories.items()]
+    suspicious: dict[str, list[str]] = {}
+    for name, how in found:
+        if how is not None:
+            suspicious.setdefault(column_of.get(name, name), []).append(how)
+    return [Leak(name, min(hows, key=PLAIN.index)) for name, hows in suspicious.items()]
 
 
 def _of_number(values: np.ndarray, labels: Coded) -> str | None:
@@ -47,12 +56,11 @@ def _of_number(values: np.ndarray, labels: Coded) -> str | None:
     distinct, codes = np.unique(values, return_inverse=True)
     written = [f"{value:.0f}" if value.is_integer() else repr(value) for value in distinct.tolist()]
     column = Coded(codes.astype(np.int32), written)
-    how = _of(column, labels)
-    if how == "equals":
+    if (how := _of(column, labels)) == "equals":
         return how
     if _separates(values[known], labels.codes[known], len(labels.distinct)):
         return "separates"
-    return how or ("missing" if _determines(known.astype(np.int32), labels.codes) else None)
+    return "missing" if _determines(known.astype(np.int32), labels.codes) else how
 
 
 def _of(column: Coded, labels: Coded) -> str | None:
@@ -70,11 +78,11 @@ def _determines(values: np.ndarray, labels: np.ndarray) -> bool:
     label_of[values] = labels
     if (label_of[values] != labels).any():
         return False
-    shares = np.bincount(labels) / len(labels)
+    shares = np.log(np.bincount(labels)[np.unique(labels)] / len(labels))
     # rows of a value all have label c with probability share(c)^rows
-    sizes, times = np.unique(np.bincount(values), return_counts=True)
-    chances = [n * np.log((shares**size).sum()) for size, n in zip(sizes.tolist(), times.tolist(), strict=True) if size]
-    return float(sum(chances)) < UNLIKELY
+    sizes, times = np.unique(np.unique(values, return_counts=True)[1], return_counts=True)
+    chances = [np.logaddexp.reduce(size * shares) for size in sizes.tolist()]
+    return float(np.dot(chances, times)) < UNLIKELY
 
 
 def _separates(values: np.ndarray, labels: np.ndarray, n_labels: int) -> bool:
