@@ -246,6 +246,21 @@ def test_records_frames_and_files_look_the_same(looked, tmp_path):
         assert found.duplicates() == expected["duplicates"]
 
 
+def test_parquet_is_prepared_by_its_rows_as_csv_is(tmp_path):
+    frame = people()
+    frame["review"] = frame["review"].astype("category")
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    frame.to_parquet(tmp_path / "people.parquet")
+    csv, parquet = (
+        stream(tmp_path / f"people.{end}", prepare=True, label_column="bought") for end in ("csv", "parquet")
+    )
+    expected, found = csv.read(), parquet.read()
+    assert sorted(found.feature_names) == sorted(expected.feature_names)
+    assert found.notices == expected.notices
+    order = [found.feature_names.index(name) for name in expected.feature_names]
+    assert np.allclose(found.X.toarray()[:, order], expected.X.toarray(), rtol=1e-12, atol=1e-12)
+
+
 def test_lists_of_records_are_categories(looked, tmp_path):
     rows = [{"tags": ["a", f"b{k % 4}"], "x": k % 9, "label": "yn"[k % 2]} for k in range(60)]
     rows[7]["tags"] = []

@@ -211,6 +211,7 @@ class TableReader(PieceReader):
         self._form = _table_format(self.format)
         self._form.missing = self._wanted.missing
         self._roles: Roles | None = None
+        self._settled = False  # is it known what columns look like, and how they are prepared?
         self._derived = Derived() if self._known is None else self._known.derived
         self._preparation: Preparation | None = None
         self._dense, self._number_names = False, number_names([])
@@ -289,6 +290,7 @@ class TableReader(PieceReader):
             self._hash(facts["columns"]["bits"])
         super()._know(facts, arrays)
         self._roles = None if facts["roles"] is None else Roles(**facts["roles"])
+        self._settled = self._roles is not None
         self._form.names = facts["names"]
         if facts.get("preparation") is not None:
             self._preparation = Preparation.from_dict(facts["preparation"])
@@ -301,22 +303,23 @@ class TableReader(PieceReader):
             layout = None
             for piece in self._form.pieces(path, self.prompt):
                 if layout is None or self._roles is None:
-                    was_settled = self._roles is not None
                     self._roles, layout = self._form.look(piece, self._wanted, self._roles)
-                    if not was_settled and self._roles is not None:
-                        layout = self._settle(piece, layout)
+                # the first piece of Parquet and Arrow has no rows
+                if not self._settled and self._roles is not None and layout is not None and piece.size:
+                    layout = self._settle(piece, layout)
                 placed = Placed(*piece)
                 placed.roles, placed.layout, placed.preparation = self._roles, layout, self._preparation
                 yield placed
 
-    def _settle(self, piece: Piece, layout: Layout | None) -> Layout | None:
+    def _settle(self, piece: Piece, layout: Layout) -> Layout:
         """Now it is known what the columns are, but for what they look like. How are they prepared?"""
         assert self._roles is not None
-        if layout is not None and layout.sparse:  # what is not there is 0, and would be something else if it was scaled
+        self._settled = True
+        if layout.sparse:  # what is not there is 0, and would be something else if it was scaled
             self._wish = self._wish._replace(scale="none", on_missing="raise")
             self._wanted = self._wanted._replace(missing=self._wish.words, look=False)
             self._form.missing = self._wanted.missing
-        elif self._wanted.look and layout is not None:
+        elif self._wanted.look:
             layout = self._look(piece, layout)
             if self.unprepared:
                 return layout

@@ -58,7 +58,7 @@ def facts_of(contents: Contents, roles: Roles, missing: Missing) -> list[ColumnF
     numbers = missing.without_numbers(contents.numbers)
     found = [_of_numbers(name, numbers[:, place]) for place, name in enumerate(roles.numbers)]
     for name, column in contents.categories.items():
-        lists = [part for part in contents.further if part.names[0].startswith(f"{name}=")]
+        lists = [part for part in contents.further if part.names and part.names[0].startswith(f"{name}=")]
         found.append(_with_lists(_of_strings(name, column, missing.texts), column, lists))
     return found
 
