@@ -256,7 +256,7 @@ def test_parquet_is_prepared_by_its_rows_as_csv_is(tmp_path):
     )
     expected, found = csv.read(), parquet.read()
     assert sorted(found.feature_names) == sorted(expected.feature_names)
-    assert found.notices == expected.notices
+    assert sorted(found.notices) == sorted(expected.notices)
     order = [found.feature_names.index(name) for name in expected.feature_names]
     assert np.allclose(found.X.toarray()[:, order], expected.X.toarray(), rtol=1e-12, atol=1e-12)
 
