@@ -219,7 +219,8 @@ class Explanation:
             else ("feature", "value", "weight", "contribution")
         )
         lines = [
-            (short(part.feature), in_units(part), f"{part.weight:+.4g}", f"{part.contribution:+.4g}") for part in shown
+            (short(part.feature), self._value(part), f"{part.weight:+.4g}", f"{part.contribution:+.4g}")
+            for part in shown
         ]
         others = int(np.count_nonzero(parts)) - len(shown)
         if others:
@@ -228,6 +229,10 @@ class Explanation:
         if not kernel:
             lines.append(("(bias)", "", "", f"{bias:+.4g}"))
         return [header, *lines, ("together", "", "", f"{float(parts.sum()) + bias:+.4g}")]
+
+    def _value(self, part: Contribution) -> str:
+        unit = self.units.get(part.feature)
+        return f"{part.value:.4g}" if unit is None else unit.shown(part.value)
 
     def _said(self) -> tuple[list[str], list[str]]:
         """What stands before and behind the table."""
@@ -321,11 +326,6 @@ def explain_weights(model: Any, rows: Rows, unknown: list[str]) -> Explanation:
         unknown=tuple(unknown),
         units=units_of(model),
     )
-
-
-def in_units(part: Contribution) -> str:
-    """The value of a feature, as the data have it if it was scaled."""
-    return f"{part.value:.4g}" if part.raw_value is None else f"{part.raw_value:.6g}"
 
 
 def _label(label: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+ROUNDING = 1e-6  # of what was subtracted: about that of float32
 STEPS = {"standard": "standard deviation", "max-abs": "largest absolute value"}  # what a scaled number counts in
 
 
@@ -21,6 +22,11 @@ class Unit(NamedTuple):
     def value(self, scaled: float) -> float:
         """A scaled value as the data have it."""
         return scaled * self.scale + self.centre
+
+    def shown(self, scaled: float) -> str:
+        """The same in digits; what is only rounding is 0."""
+        value = self.value(scaled)
+        return f"{value if abs(value) > ROUNDING * abs(self.centre) else 0.0:.6g}"
 
 
 Units = Mapping[str, Unit]
