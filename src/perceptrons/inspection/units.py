@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.inspection.wording import listed
+
 ROUNDING = 1e-6  # of what was subtracted: about that of float32
 STEPS = {"standard": "standard deviation", "max-abs": "largest absolute value"}  # what a scaled number counts in
 
@@ -57,6 +59,24 @@ def are_scaled(model: Any) -> bool:
 def step_of(model: Any) -> str | None:
     """What one step of a scaled number is, in words: "standard deviation"; None where none was scaled."""
     return STEPS[model.source_["preparation"]["scale"]] if are_scaled(model) else None
+
+
+def prepared_in_words(source: Mapping[str, Any]) -> list[str]:
+    """What is done to tables before a model gets them. source: how a model reads files."""
+    kept = source.get("preparation") or {}
+    said = [] if kept.get("scale", "none") == "none" else [f"numbers scaled ({kept['scale']})"]
+    said += ["missing numbers filled"] if kept.get("fill") else []
+    for name, what in (("dates", "dates"), ("flags", "yes or no")):
+        said += [f"{what} {listed(kept[name])}"] if kept.get(name) else []
+    said += [f"powers up to {kept['powers']}"] if kept.get("powers", 1) > 1 else []
+    return said + ([f"products {listed(['*'.join(pair) for pair in kept['pairs']])}"] if kept.get("pairs") else [])
+
+
+def categories_of(source: Mapping[str, Any]) -> list[str]:
+    """The columns that are categories; dates, and yes and no, are read as strings but are something else."""
+    kept = source.get("preparation") or {}
+    others = {*kept.get("dates", ()), *kept.get("flags", ())}
+    return [name for name in source.get("categories") or () if name not in others]
 
 
 def raw_values(units: Units, features: Iterable[str], values: np.ndarray) -> np.ndarray:
