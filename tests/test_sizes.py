@@ -55,6 +55,7 @@ SHARED_NAMES = {
     "vw": FORMAT,
     "compare": COMMAND,
     "diagnose": COMMAND,
+    "look": COMMAND,
     "evaluate": TAGGING,
     "predict": TAGGING,
     "train": TAGGING,

@@ -49,6 +49,7 @@ class Reader(ABC):
     share: Share | None = None  # how much of every file is read, where several readers divide them; None: all
     no_features = "no example has a feature: give at least one"
     keyed = False  # are hashes of the records wanted?
+    unprepared = False  # are the cells of tables wanted as they are, to look at?
     learn_from: Callable[[list[Block]], list[np.ndarray]] | None = None  # flags for the rows that are learned from
 
     def __init__(

@@ -14,7 +14,7 @@ from perceptrons.data.table import Block, DataFileError, Parsed, Skipped, Table
 from perceptrons.data.table_columns import Asked, Layout, ModelColumns, Shape, TableFormat, locate_again, sound_cells
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.collector import Roles
-from perceptrons.features.column_facts import ColumnFacts, facts_of, settled
+from perceptrons.features.column_facts import ColumnFacts, Decided, facts_of, settled
 from perceptrons.features.derived import Derived
 from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.preparation import Preparation, Wish, measured, planned
@@ -211,10 +211,12 @@ class TableReader(PieceReader):
         self._form = _table_format(self.format)
         self._form.missing = self._wanted.missing
         self._roles: Roles | None = None
+        self._settled = False  # is it known what columns look like, and how they are prepared?
         self._derived = Derived() if self._known is None else self._known.derived
         self._preparation: Preparation | None = None
         self._dense, self._number_names = False, number_names([])
         self.left_out: list[ColumnFacts] = []
+        self.decided: Decided | None = None
         columns = self._given
         if columns is None and self._text is not None:
             columns = Columns(self.hash_bits or None, self._text.signed, self._text.seed)
@@ -289,6 +291,7 @@ class TableReader(PieceReader):
             self._hash(facts["columns"]["bits"])
         super()._know(facts, arrays)
         self._roles = None if facts["roles"] is None else Roles(**facts["roles"])
+        self._settled = self._roles is not None
         self._form.names = facts["names"]
         if facts.get("preparation") is not None:
             self._preparation = Preparation.from_dict(facts["preparation"])
@@ -301,23 +304,26 @@ class TableReader(PieceReader):
             layout = None
             for piece in self._form.pieces(path, self.prompt):
                 if layout is None or self._roles is None:
-                    was_settled = self._roles is not None
                     self._roles, layout = self._form.look(piece, self._wanted, self._roles)
-                    if not was_settled and self._roles is not None:
-                        layout = self._settle(piece, layout)
+                # the first piece of Parquet and Arrow has no rows
+                if not self._settled and self._roles is not None and layout is not None and piece.size:
+                    layout = self._settle(piece, layout)
                 placed = Placed(*piece)
                 placed.roles, placed.layout, placed.preparation = self._roles, layout, self._preparation
                 yield placed
 
-    def _settle(self, piece: Piece, layout: Layout | None) -> Layout | None:
+    def _settle(self, piece: Piece, layout: Layout) -> Layout:
         """Now it is known what the columns are, but for what they look like. How are they prepared?"""
         assert self._roles is not None
-        if layout is not None and layout.sparse:  # what is not there is 0, and would be something else if it was scaled
+        self._settled = True
+        if layout.sparse:  # what is not there is 0, and would be something else if it was scaled
             self._wish = self._wish._replace(scale="none", on_missing="raise")
             self._wanted = self._wanted._replace(missing=self._wish.words, look=False)
             self._form.missing = self._wanted.missing
-        elif self._wanted.look and layout is not None:
+        elif self._wanted.look:
             layout = self._look(piece, layout)
+            if self.unprepared:
+                return layout
         known = self._known
         if known is None or not {*self._roles.numbers, *self._derived.numbers()} <= {*known.names}:
             known = planned(self._roles, self._derived, self._wish)
@@ -338,9 +344,11 @@ class TableReader(PieceReader):
         for name in self._keep:
             if name not in {*self._roles.numbers, *self._roles.categories, *self._roles.texts}:
                 raise DataFileError(piece.path, f"keep (--keep) names {name!r}, which is no column of features")
-        before = self._derived
-        self._roles, self._derived, self.left_out = settled(self._roles, facts, told)
-        self._derived = before.plus(self._derived)
+        roles, derived, self.left_out = settled(self._roles, facts, told)
+        self.decided = Decided(self._roles, roles, derived, facts, layout.names, self._wanted.missing)
+        if self.unprepared:
+            return layout
+        self._roles, self._derived = roles, self._derived.plus(derived)
         self._wanted = self._wanted._replace(ignore=[*self._wanted.ignore, *(one.name for one in self.left_out)])
         return locate_again(layout, self._roles, self._wanted.ignore)
 
@@ -427,7 +435,7 @@ class TableReader(PieceReader):
         return [whole[begin:end] for begin, end in pairwise(ends.tolist())]
 
     def _prepared(self, block: Block) -> Block:
-        if not isinstance(block.X, Unprepared):
+        if not isinstance(block.X, Unprepared) or self.unprepared:
             return block
         self._measure([block])
         rows = self._rows_of(block)

@@ -150,15 +150,6 @@ class Preparation:
         left = self.scale == "none" and not self.words.texts and self.derived == Derived()
         return left and self.products == Products()
 
-    # ---- in the user's units
-
-    def units(self) -> dict[str, tuple[float, float]]:
-        """By the name of a feature the centre and the scale that it was given, where it has others than 0 and 1."""
-        if self.scale == "none" and not self.centres.any():
-            return {}
-        pairs = zip(self.centres.tolist(), self.scales.tolist(), strict=True)
-        return dict(zip(self.number_names, pairs, strict=False))
-
     # ---- as a recipe keeps it
 
     def as_dict(self) -> dict[str, Any]:

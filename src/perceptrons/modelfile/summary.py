@@ -6,6 +6,7 @@ from perceptrons.features import HashedText
 from perceptrons.inspection.audit import hashing_in_words, never_in_words, never_updated, shared_in_words
 from perceptrons.inspection.evaluation import several_labels
 from perceptrons.inspection.names import listed_names
+from perceptrons.inspection.units import categories_of, prepared_in_words
 from perceptrons.inspection.weights import Row, top_by_row
 from perceptrons.inspection.wording import apart, count, listed, settings, short, tested, why_it_stopped
 from perceptrons.kernel import KernelPerceptron
@@ -105,7 +106,7 @@ def margin_in_words(model: "Perceptron") -> str:
 
 def source_in_words(source: dict[str, Any]) -> str:
     """text: words 1-2, lowercase False: how files were read, as far as it is not as usual."""
-    parts = {name: source[name] for name in SAID if source.get(name)}
+    parts = {name: source[name] for name in SAID if source.get(name)} | {"categories": categories_of(source)}
     usual = HashedText().get_params() | {"bits": None, "words": None}
     for name, value in (source.get("text") or {}).items():
         if name in ("words", "chars") and value is not None:
@@ -113,5 +114,5 @@ def source_in_words(source: dict[str, Any]) -> str:
         elif name != "bits" and value != usual[name]:
             parts[name] = value
     said = [f"{name.replace('_', ' ')} {listed(value) if isinstance(value, list) else short(str(value), 28)}"
-            for name, value in parts.items()]  # fmt: skip
+            for name, value in parts.items() if value not in (None, [])] + prepared_in_words(source)  # fmt: skip
     return ": ".join([str(source["format"]), *([", ".join(said)] if said else [])])

@@ -11,6 +11,7 @@ import sklearn
 
 import perceptrons
 from perceptrons.inspection.html import visible
+from perceptrons.inspection.units import categories_of
 from perceptrons.inspection.wording import changed
 from perceptrons.report.page import Section, code, element, facts, joined, paragraph, section, soft, user
 from perceptrons.report.subject import Subject
@@ -21,6 +22,8 @@ OPTIONS = {
 }  # fmt: skip
 FLAGS = {"early_stopping": (True, "--early-stopping"), "shuffle": (False, "--no-shuffle"),
          "fit_intercept": (False, "--no-intercept")}  # fmt: skip
+
+TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
 
 
 def how_to_reproduce(subject: Subject) -> Section:
@@ -70,7 +73,35 @@ def as_python(model: Any) -> str:
     """An estimator of the same parameters, as code."""
     own = ", ".join(f"{name}={_plain(value)!r}" for name, value in changed(model).items())
     kind = type(model).__name__
-    return f"from perceptrons import {kind}\n\nmodel = {kind}({own}).fit(X, y)"
+    source = getattr(model, "source_", None) or {}
+    if not source.get("preparation"):
+        return f"from perceptrons import {kind}\n\nmodel = {kind}({own}).fit(X, y)"
+    asked = _prepared(source)
+    asked |= {name: value for name in ("text_column", "ignore") if (value := source.get(name))}
+    table = ", ".join(f"{name}={value!r}" for name, value in asked.items())
+    return (
+        f"from sklearn.pipeline import make_pipeline\n\nfrom perceptrons import {kind}\n"
+        "from perceptrons.features import TableFeatures\n\n"
+        f"model = make_pipeline(TableFeatures({table}), {kind}({own})).fit(X, y)"
+    )
+
+
+def _prepared(source: dict[str, Any]) -> dict[str, Any]:
+    """How a table is prepared, as far as it is not as usual; the names are those of options, too."""
+    kept = source.get("preparation")
+    if kept is None:  # as data are read in Python, if nobody asks for more
+        return {"scale": "none", "on_missing": "raise"} if source.get("format") in TABLES else {}
+    pairs, names = kept["pairs"], {name for pair in kept["pairs"] for name in pair}
+    every = len(pairs) == len(names) * (len(names) - 1) // 2 and {*kept["names"]} <= names
+    asked = {
+        "scale": kept["scale"] if kept["scale"] != "standard" else None,
+        "on_missing": None if kept["fill"] else "raise",
+        "missing": kept["missing"],
+        "categories": categories_of(source),
+        "interactions": ["*"] if every else ["*".join(pair) for pair in pairs],
+        "powers": kept["powers"] if kept["powers"] > 1 else None,
+    }
+    return {name: value for name, value in asked.items() if value}
 
 
 def as_command(model: Any) -> tuple[str, set[str]]:
@@ -115,11 +146,14 @@ def _of_stream(source: dict[str, Any]) -> list[str]:
         sizes = text.get(name, usual)
         if sizes != usual:
             words += [f"--{name}", "-".join(str(size) for size in dict.fromkeys(sizes)) if sizes else "none"]
-    if source.get("encoding"):
-        words += ["--encoding", str(source["encoding"])]
-    for name in ("categories", "ignore", "quadratic", "cubic"):
-        for value in _listed(source.get(name)):
-            words += [f"--{name}", value]
+    asked: dict[str, Any] = {"encoding": source.get("encoding"), "categories": source.get("categories")}
+    asked |= _prepared(source)
+    if asked.get("missing"):
+        asked["missing"] = ",".join(asked["missing"])
+    asked |= {name: source.get(name) for name in ("ignore", "quadratic", "cubic")}
+    for name, values in asked.items():
+        for value in _listed(values):
+            words += [f"--{name.replace('_', '-')}", value]
     flags = [f"--{name.replace('_', '-')}" for name in ("zero_based", "text_labels") if source.get(name)]
     bits = text["bits"] or 0 if "bits" in text else source.get("hash_bits")
     return [*words, *flags, *([] if bits is None else ["--hash-bits", str(bits)])]

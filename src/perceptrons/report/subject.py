@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.inspection.evaluation import WHOLE, Quality, columns_matched
 from perceptrons.inspection.names import names_of
 from perceptrons.inspection.ranking import ranking_of
+from perceptrons.inspection.units import Units, units_of
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.report.images import find_shape
+from perceptrons.report.page import short
 from perceptrons.theory.examples import check_features
 from perceptrons.theory.geometry import true_lead
 from perceptrons.training.labels import read_target
@@ -172,6 +175,16 @@ class Subject:
         if keep.all():
             return self.X, y[self.codes]
         return self.X[np.flatnonzero(keep)], y[self.codes[keep]]
+
+    @cached_property
+    def units(self) -> Units:
+        """The units of the numbers that were scaled, by the names of their features."""
+        return units_of(self.model)
+
+    def value(self, name: str, value: float) -> str:
+        """The value of a feature in words, as the data have it if it was scaled."""
+        unit = self.units.get(name)
+        return short(value) if unit is None else unit.shown(value).replace("-", "\N{MINUS SIGN}")
 
     def texts(self, rows: list[int]) -> list[str | None]:
         """The texts of these examples, None where there are none."""
