@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -228,11 +228,12 @@ def _not_tested(blocks: list[Any], groups: Any, asked: Any) -> list["np.ndarray"
     if asked.test is None and shares["test"] and (groups is None or len(groups) == len(y)):
         if getattr(asked, "dev", None) is not None:
             shares["dev"] = (y, y)
-        parts = parts_of(
-            y, y, **shares, split="time" if asked.time_order else None, groups=groups, random_state=asked.seed
-        )
-        assert parts.test is not None
-        kept[parts.test.rows] = False
+        with suppress(ValueError):  # the same split is refused when it is made, with its reason and the file's name
+            parts = parts_of(
+                y, y, **shares, split="time" if asked.time_order else None, groups=groups, random_state=asked.seed
+            )
+            assert parts.test is not None
+            kept[parts.test.rows] = False
     return np.split(kept, np.cumsum([block.X.shape[0] for block in blocks])[:-1])
 
 

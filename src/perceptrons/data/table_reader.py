@@ -239,13 +239,14 @@ class TableReader(PieceReader):
 
     def _preparing(self) -> dict[str, Any]:
         """What the recipe says of the preparation: as it is asked for, or, once it is known, as it is."""
+        keep = {"keep": self._keep} if self._keep else {}
         if self._preparation is not None:
             trivial = self._preparation.is_trivial
-            return {} if trivial else {"preparation": self._preparation.as_dict()}
+            return keep if trivial else keep | {"preparation": self._preparation.as_dict()}
         wish, usual = self._wish, Wish()
         told = {name: value for name, value in wish._asdict().items() if value != getattr(usual, name)}
         told = {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
-        return told | ({"prepare": True} if self._wanted.look else {}) | ({"keep": self._keep} if self._keep else {})
+        return told | keep | ({"prepare": True} if self._wanted.look else {})
 
     @property
     def notices(self) -> list[str]:

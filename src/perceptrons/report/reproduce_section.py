@@ -3,6 +3,7 @@
 import json
 import platform
 import shlex
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import scipy
 import sklearn
 
 import perceptrons
+from perceptrons.features.derived import Derived
 from perceptrons.inspection.html import visible
 from perceptrons.inspection.wording import changed
 from perceptrons.report.page import Section, code, element, facts, joined, paragraph, section, soft, user
@@ -115,12 +117,27 @@ def _of_stream(source: dict[str, Any]) -> list[str]:
         sizes = text.get(name, usual)
         if sizes != usual:
             words += [f"--{name}", "-".join(str(size) for size in dict.fromkeys(sizes)) if sizes else "none"]
-    for name in ("categories", "ignore"):
-        for value in _listed(source.get(name)):
-            words += [f"--{name}", value]
+    words += _of_table(source) if source.get("numbers") is not None else []
     flags = [f"--{name.replace('_', '-')}" for name in ("zero_based", "text_labels") if source.get(name)]
     bits = text["bits"] or 0 if "bits" in text else source.get("hash_bits")
     return [*words, *flags, *([] if bits is None else ["--hash-bits", str(bits)])]
+
+
+def _of_table(source: dict[str, Any]) -> list[str]:
+    """How the columns of a table became features, as options. Python leaves tables as they are, unlike the command."""
+    kept = source.get("preparation") or {"scale": "none", "fill": False}
+    derived = Derived(*(tuple(kept.get(name, ())) for name in Derived._fields))
+    others = [name for name in _listed(source.get("categories")) if name not in (*derived.dates, *derived.flags)]
+    keep = source.get("keep") if "preparation" in source else source["numbers"]  # they may look like identifiers
+    columns = {"categories": others, "ignore": source.get("ignore"), "keep": keep, "missing": kept.get("missing")}
+    words = [word for name, values in columns.items() for value in _listed(values) for word in (f"--{name}", value)]
+    words += ["--scale", kept["scale"]] if kept["scale"] != "standard" else []
+    words += ["--on-missing", "raise"] if not kept["fill"] else []
+    words += ["--powers", str(kept["powers"])] if kept.get("powers", 1) > 1 else []
+    pairs = [(one, other) for one, other in kept.get("pairs", ())]
+    everything = [*kept.get("names", ()), *others, *derived.categories()]
+    asked = ["*"] if pairs and pairs == list(combinations(everything, 2)) else [f"{a}*{b}" for a, b in pairs]
+    return words + [word for pair in asked for word in ("--interactions", pair)]
 
 
 def _listed(value: Any) -> list[str]:
