@@ -18,6 +18,7 @@ import perceptrons
 from perceptrons import Perceptron
 from perceptrons.cli import app, main
 from perceptrons.cli.options import Combine, Multiclass, Step
+from perceptrons.features import TableFeatures
 from perceptrons.training.parameters import DOMAINS, Words
 from tests.support.processes import started
 
@@ -67,10 +68,15 @@ def folder(tmp_path_factory, animals):
     return folder
 
 
+def prepared(X):
+    """The rows that the command learns from."""
+    return TableFeatures().fit_transform(X)
+
+
 def answers(folder, animals):
     """What the weights of the model say, computed by hand."""
     model = perceptrons.load(folder / "animals.model")
-    return model.classes_[np.argmax(animals[0] @ model.coef_.T + model.intercept_, axis=1)]
+    return model.classes_[np.argmax(prepared(animals[0]) @ model.coef_.T + model.intercept_, axis=1)]
 
 
 def of_lines(out):
@@ -101,9 +107,11 @@ def test_train_alone_learns_digits_and_says_everything_a_newcomer_wants_to_know(
 def test_train_gives_the_weights_that_python_gives(run, folder, animals, tmp_path):
     X, y = animals
     model = perceptrons.load(folder / "animals.model")
-    expected = Perceptron().fit(X, y)
+    expected = Perceptron().fit(prepared(X), y)
     np.testing.assert_array_equal(model.coef_, expected.coef_)
     np.testing.assert_array_equal(model.intercept_, expected.intercept_)
+    assert run("train", folder / "animals.csv", "--test-share", 0, "--scale", "none", "-o", tmp_path / "m")[0] == 0
+    np.testing.assert_array_equal(perceptrons.load(tmp_path / "m").coef_, Perceptron().fit(X, y).coef_)
     assert model.columns_.names() == NAMES
     assert model.classes_.tolist() == KINDS
 
@@ -142,7 +150,8 @@ def test_options_of_the_rule_give_the_weights_that_python_gives(run, folder, ani
         "train", folder / "animals.csv", "--test-share", 0, "-o", tmp_path / "m", "--quiet", *options
     )  # fmt: skip
     assert (code, out, err) == (0, "", "")
-    model, expected = perceptrons.load(tmp_path / "m"), Perceptron(**parameters).fit(*animals)
+    X, y = animals
+    model, expected = perceptrons.load(tmp_path / "m"), Perceptron(**parameters).fit(prepared(X), y)
     assert model.get_params() == expected.get_params()
     np.testing.assert_array_equal(model.coef_, expected.coef_)
 
@@ -274,7 +283,9 @@ def test_many_epochs_are_shown_as_first_some_and_last(run, folder):
 def test_features_of_very_different_scale_are_pointed_out(run, tmp_path):
     path = tmp_path / "uneven.csv"
     path.write_text("small,large,kind\n" + "".join(f"{k % 2},{1000 * k},{k % 2}\n" for k in range(1, 21)))
-    assert "differ widely in scale" in run("train", path, "--max-iter", 5)[1]
+    assert "differ widely in scale" in run("train", path, "--max-iter", 5, "--scale", "none")[1]
+    for scale in ("auto", "standard", "max-abs"):
+        assert "differ widely in scale" not in run("train", path, "--max-iter", 5, "--scale", scale)[1]
 
 
 # ---- predict
@@ -517,7 +528,7 @@ def test_a_weight_of_a_pair_speaks_for_one_of_the_two(run, duels):
 
 @pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
 def test_problems_apart_are_reported_predicted_and_evaluated(run, folder, animals, tmp_path, multiclass):
-    X, y = animals
+    X, y = prepared(animals[0]), animals[1]
     expected = Perceptron(multiclass=multiclass).fit(X, y)
     out = run("train", folder / "animals.csv", "--multiclass", multiclass, "--test-share", 0, "-o", tmp_path / "m")[1]
     assert "Mistakes while learning in 3 problems together" in out

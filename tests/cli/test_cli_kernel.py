@@ -15,7 +15,7 @@ from perceptrons.cli.parameters import LINEAR_ONLY
 from perceptrons.kernel.choices import DOMAINS
 from perceptrons.kernel.kernels import NAMES as KERNELS
 from perceptrons.training.parameters import Words
-from tests.cli.test_cli import KINDS, NAMES, as_csv, of_lines
+from tests.cli.test_cli import KINDS, NAMES, as_csv, of_lines, prepared
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,8 @@ OPTIONS = [
 def test_options_give_the_coefficients_that_python_gives(run, folder, animals, tmp_path, options, parameters):
     words = ["--kernel", "rbf", "--test-share", 0, "-o", tmp_path / "m", "--quiet", *options]
     assert run("train", folder / "animals.csv", *words) == (0, "", "")
-    model, expected = perceptrons.load(tmp_path / "m"), KernelPerceptron(**parameters).fit(*animals)
+    X, y = animals
+    model, expected = perceptrons.load(tmp_path / "m"), KernelPerceptron(**parameters).fit(prepared(X), y)
     assert type(model) is KernelPerceptron
     assert model.get_params() == expected.get_params()
     np.testing.assert_array_equal(model.dual_coef_last_, expected.dual_coef_last_)
@@ -128,10 +129,11 @@ def test_the_report_names_support_examples_by_their_lines(run, folder, rings):
 def test_train_json_has_the_facts_of_a_kernel_and_no_weights(run, folder, animals):
     code, out, err = run("train", folder / "animals.csv", "--kernel", "rbf", "--test-share", 0, "--json")
     assert (code, err) == (0, "")
-    found, model = json.loads(out), KernelPerceptron().fit(*animals)
+    X, y = prepared(animals[0]), animals[1]
+    found, model = json.loads(out), KernelPerceptron().fit(X, y)
     assert (found["kernel"], found["gamma"], found["n_support"]) == ("rbf", model.gamma_, model.n_support_)
     assert found["parameters"]["kernel"] == "rbf"
-    assert found["train_accuracy"] == model.score(*animals)
+    assert found["train_accuracy"] == model.score(X, y)
     assert found["epochs"] == model.n_iter_
     assert found["weights"] is found["margin"] is found["hashing"] is None
     assert [entry["class"] for entry in found["support"]] == KINDS
@@ -180,8 +182,10 @@ def test_suggested_commands_keep_the_kernel(run, folder):
 def test_features_of_very_different_scale_are_pointed_out_unless_the_kernel_does_not_mind(run, tmp_path):
     path = tmp_path / "uneven.csv"
     path.write_text("small,large,kind\n" + "".join(f"{k % 2},{1000 * k},{k % 2}\n" for k in range(1, 21)))
-    assert "the kernel hears the largest only" in run("train", path, "--kernel", "rbf", "--max-iter", 5)[1]
-    assert "scale" not in run("train", path, "--kernel", "cosine", "--max-iter", 5)[1]
+    raw = ["--scale", "none", "--max-iter", 5]
+    assert "the kernel hears the largest only" in run("train", path, "--kernel", "rbf", *raw)[1]
+    assert "in scale" not in run("train", path, "--kernel", "cosine", *raw)[1]
+    assert "in scale" not in run("train", path, "--kernel", "rbf", "--max-iter", 5)[1]
 
 
 # ---- predict and evaluate
@@ -190,6 +194,7 @@ def test_features_of_very_different_scale_are_pointed_out_unless_the_kernel_does
 @pytest.mark.parametrize("name", ["rings", "animals"])
 def test_predict_and_evaluate_read_models_of_kernels(run, folder, name, request):
     X, y = request.getfixturevalue(name)
+    X = prepared(X)
     model = KernelPerceptron().fit(X, y)
     data, saved = folder / f"{name}.csv", folder / f"{name}.model"
     assert run("predict", saved, data) == (0, "".join(f"{label}\n" for label in model.predict(X)), "")

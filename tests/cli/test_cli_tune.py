@@ -8,6 +8,7 @@ import pytest
 import perceptrons
 from perceptrons.selection import recipe
 from tests.conftest import gaussian
+from tests.support.doors import without_tested
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +39,7 @@ def test_it_does_what_the_recipe_does_and_saves_the_model(run, table, tmp_path):
     code, out, err = run("tune", table, "-o", model, "--json")
     assert (code, err) == (0, "")
     told = json.loads(out)
-    read = perceptrons.data.read(table)
+    read = without_tested(table)
     found = recipe(perceptrons.Perceptron(), read.X, read.y, "usual")
     assert [setting["curve"] for setting in told["settings"]] == [list(setting.curve) for setting in found.settings]
     assert (told["test_score"], told["params"]) == (found.test_score, found.params)

@@ -33,7 +33,7 @@ def points(run, tmp_path):
 # ---- one line of output for every record
 
 BAD = {
-    "csv": ("size,label\n1,a\n-1,b\n2,a\n-2,b\n", "x,a\n3,a\n,b\n\n-3,b\n1,2,3\n", [0, 2, 4]),
+    "csv": ("size,label\n1,a\n-1,b\n2,a\n-2,b\n", "x,a\n3,a\ninf,b\n\n-3,b\n1,2,3\n", [0, 2, 4]),
     "jsonl": (
         '{"size": 1, "label": "a"}\n{"size": -1, "label": "b"}\n',
         '{"size": 1\n{"size": 2}\n[]\n\n{"size": -3, "label": 1}\n{"size": "x"}\n',
@@ -83,7 +83,30 @@ def test_blocks_without_a_good_record_have_their_lines_too(run, tmp_path, points
 
 
 @pytest.mark.parametrize("piece", [50, 2**21])
-def test_a_number_that_is_missing_is_not_0(run, tmp_path, points, piece, monkeypatch):
+def test_a_number_that_is_missing_is_the_mean_and_a_misspelt_key_is_told(run, tmp_path, points, piece, monkeypatch):
+    monkeypatch.setattr("perceptrons.data.source.PIECE", piece)
+
+    def scores(*rows):
+        code, out, err = run("predict", points, json_lines(tmp_path / "some.jsonl", rows), "--scores", "--json")
+        assert code == 0
+        return [json.loads(line)["scores"] for line in out.splitlines()], err
+
+    found, err = scores(*POINTS, {"color": "red"}, {"color": "red", "height": None}, {"color": "red", "height": "NA"})
+    assert err == ""
+    mean, zero = scores({"color": "red", "height": 0.25}, {"color": "red", "height": 0})[0]
+    assert found[2:] == [mean] * 3
+    assert zero != mean
+    misspelt, err = scores(*[{"heigth": 1.0, "color": "red"}] * 3)
+    assert misspelt == [mean] * 3
+    assert err.splitlines() == [
+        f"{tmp_path}/some.jsonl: key 'heigth' is unknown to the model and left out (did you mean 'height'?)"
+    ]
+
+
+@pytest.mark.parametrize("piece", [50, 2**21])
+def test_a_number_that_is_missing_is_not_0(run, tmp_path, piece, monkeypatch):
+    data, points = json_lines(tmp_path / "points.jsonl", POINTS * 5), tmp_path / "points.model"
+    assert run("train", data, "--epochs", 2, "--quiet", "--on-missing", "raise", "-o", points)[0] == 0
     monkeypatch.setattr("perceptrons.data.source.PIECE", piece)
     for rows in ([*POINTS, {"color": "red"}], [*POINTS, {"color": "red", "height": None}]):
         data = json_lines(tmp_path / "some.jsonl", rows)

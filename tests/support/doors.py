@@ -12,7 +12,8 @@ import scipy.sparse as sp
 
 import perceptrons
 from perceptrons.cli import main
-from perceptrons.data import stream
+from perceptrons.data import read, stream
+from perceptrons.selection.splitting import parts_of
 from perceptrons.training.matrices import widened
 
 LABELS = ("ham", "odd", "spam")
@@ -33,6 +34,28 @@ def records(n=60, seed=0):
                 "code": str(rng.choice(["007", "08", "9.0"])),
                 "title": " ".join(rng.choice(WORDS[: 4 + 3 * (k % 3)], 3)),
                 "body": " ".join(rng.choice(WORDS[k % 3 :], 5)),
+                "label": label,
+            }
+        )
+    return rows
+
+
+def raw_records(n=60, seed=0):
+    """Records as people have them: an identifier, missing numbers, categories, dates, flags, a note, an empty column."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for k in range(n):
+        label = ("ham", "spam", "odd")[k % 3]
+        rows.append(
+            {
+                "id": k + 1000,
+                "size": None if rng.random() < 0.2 else float(np.round(1000 * rng.normal() + 900 * (k % 3), 3)),
+                "age": float(rng.integers(0, 50)),
+                "shop": str(rng.choice(["red", "blue", "green, or so", ""])),
+                "day": None if rng.random() < 0.1 else f"2024-{rng.integers(1, 13):02d}-{rng.integers(1, 29):02d}",
+                "at": f"2024-05-0{rng.integers(1, 9)}T{rng.integers(0, 24):02d}:30",
+                "paid": str(rng.choice(["yes", "no"])),
+                "note": f"{' '.join(rng.choice(WORDS, 5))} {k}",
                 "label": label,
             }
         )
@@ -125,6 +148,15 @@ def rows_of(reader):
     parts = [widened(block.X, width) for block in blocks]
     X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
     return X, np.concatenate([block.y for block in blocks])
+
+
+def without_tested(path):
+    """A prepared table, measured on all examples but those that `tune` and `compare` test on."""
+    reader, y = stream(path, prepare=True), read(path).y
+    learned = np.ones(len(y), bool)
+    learned[parts_of(y, y).test.rows] = False
+    reader.learn_from = lambda blocks: np.split(learned, np.cumsum([block.X.shape[0] for block in blocks])[:-1])
+    return reader.read()
 
 
 def same_matrix(one, other):

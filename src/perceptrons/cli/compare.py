@@ -61,7 +61,8 @@ def compare(asked: Any) -> None:
             scale=False if table.source.get("preparation") else "auto",
         )  # fmt: skip
     if asked.json:
-        print(as_json({"data": [str(path) for path in asked.data], **found.to_dict()}), end="")
+        about = {"data": [str(path) for path in asked.data], **found.to_dict(), "scaled": _scaled(found, table)}
+        print(as_json(about), end="")
     elif not asked.quiet:
         show(found, table, screen())
 
@@ -80,13 +81,18 @@ def _names(given: list[str] | None) -> list[str] | None:
     return list(dict.fromkeys(names))
 
 
+def _scaled(found: "Compared", table: "Table") -> bool:
+    """Are features standardised, by the comparison or as the table was read?"""
+    return found.scaled or (table.source.get("preparation") or {}).get("scale") == "standard"
+
+
 def show(found: "Compared", table: "Table", console: "Console") -> None:
     """The report for people."""
     from perceptrons.selection.search import named
 
     sizes = found.sizes
     console.print(in_words(table), markup=False)
-    scaled = "; standardised for all alike" if found.scaled else ""
+    scaled = "; standardised for all alike" if _scaled(found, table) else ""
     console.print(
         f"{sizes['train']:,} to learn from, {sizes['dev']:,} to choose settings by, {sizes['test']:,} to test on, once "
         f"(split {found.parts.how}){scaled}", markup=False,

@@ -31,6 +31,8 @@ def opened(data: Sequence[Path], asked: Any, like: "AnyModel | None" = None, **m
     from perceptrons.data import stream
 
     told = options.given(asked, [name for name in options.READING if hasattr(asked, name)])
+    if "missing" in told:
+        told["missing"] = ",".join(told["missing"])
     text = {name: told.pop(name).sizes() for name in ("words", "chars") if name in told}
     if like is not None:
         more = {"text_labels": True, **more}  # those of a model may be words that look like numbers

@@ -238,7 +238,7 @@ OPTIONS: dict[str, Option] = {
     "ignore": Option(("--ignore",), list[str] | None, "Tables: column to leave out. May be repeated.", READ, "NAME"),
     "keep": Option(("--keep",), list[str] | None, "Tables: column to learn from even if it looks like an identifier. May be repeated.", READ, "NAME"),
     "scale": Option(("--scale",), Scale | None, "Tables: scale numbers. standard: mean 0 and deviation 1; max-abs: largest absolute value 1; none (default: auto, which is standard).", READ, "HOW"),
-    "missing": Option(("--missing",), str | None, "Tables: what stands for a missing value, beside empty cells, ?, NA and the like.", READ, "A,B,..."),
+    "missing": Option(("--missing",), list[str] | None, "Tables: what stands for a missing value, beside empty cells, ?, NA and the like. May be repeated.", READ, "A,B,..."),
     "on_missing": Option(("--on-missing",), OnMissing | None, "Tables: fill a missing number with the mean of its column, or raise an error (default: fill).", READ, "HOW"),
     "interactions": Option(("--interactions",), list[str] | None, "Tables: learn from products of columns: 'a*b', 'a*' (a with every other) or '*' (all pairs). May be repeated.", READ, "PAIRS"),
     "powers": Option(("--powers",), int | None, "Tables: learn from powers of numbers up to N (default: 1).", READ, "N", more={"min": 1, "max": 9}),

@@ -102,6 +102,8 @@ def _check_types(origin: Origin, schema: Any, layout: Layout, asked: Asked) -> N
     """Can the columns be what they are to be?"""
     for place in layout.used():
         name, kind = layout.names[place], schema.types[place]
+        if pa.types.is_null(kind) and asked.missing.texts and place != layout.label:
+            continue  # all values are missing
         single = is_category(kind) and not is_list(kind)
         if place in layout.numbers:
             fits, wanted = is_number(kind), "numbers are wanted: mend it, or name the column under categories"

@@ -172,7 +172,7 @@ class TableReader(PieceReader):
         self._rule = None if self._text is None else self._text.rule()
         self._given, self.hash_bits = columns, _bits(hash_bits, self._text, columns)
         self._asked_bits, self._keep = hash_bits, listed(keep)
-        self._wish = Wish(
+        self._wished = Wish(
             scale or ("auto" if prepare else "none"), on_missing or ("fill" if prepare else "raise"),
             tuple(listed(missing)), tuple([interactions] if isinstance(interactions, str) else interactions or ()),
             1 if powers is None else powers,
@@ -184,7 +184,7 @@ class TableReader(PieceReader):
         if columns is not None and columns.frozen and format == "jsonl":
             named = [*listed(numbers), *listed(categories), *listed(text_column)]
             further = further_keys(columns, named, words=bool(text_column))
-        self._wanted = Asked(
+        self._told = Asked(
             None if label_column is None else str(label_column),
             text_column or None,
             None if numbers is None else listed(numbers),
@@ -197,7 +197,7 @@ class TableReader(PieceReader):
             None if optional is None else listed(optional),
             further,
             model,
-            self._wish.words if self._known is None else self._known.words,
+            self._wished.words if self._known is None else self._known.words,
             self._known is not None,
             labelled,
             (prepare and self._known is None and numbers is None and model is None)
@@ -209,9 +209,10 @@ class TableReader(PieceReader):
 
     def _begin(self) -> None:
         self._form = _table_format(self.format)
+        self._wanted, self._wish = self._told, self._wished
         self._form.missing = self._wanted.missing
         self._roles: Roles | None = None
-        self._settled = False  # is it known what columns look like, and how they are prepared?
+        self._settled = False  # is it known how columns are prepared, but for what is measured?
         self._derived = Derived() if self._known is None else self._known.derived
         self._preparation: Preparation | None = None
         self._dense, self._number_names = False, number_names([])
@@ -249,13 +250,14 @@ class TableReader(PieceReader):
 
     def _preparing(self) -> dict[str, Any]:
         """What the recipe says of the preparation: as it is asked for, or, once it is known, as it is."""
+        keep = {"keep": self._keep} if self._keep else {}
         if self._preparation is not None:
             trivial = self._preparation.is_trivial
-            return {} if trivial else {"preparation": self._preparation.as_dict()}
+            return keep if trivial else keep | {"preparation": self._preparation.as_dict()}
         wish, usual = self._wish, Wish()
         told = {name: value for name, value in wish._asdict().items() if value != getattr(usual, name)}
         told = {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
-        return told | ({"prepare": True} if self._wanted.look else {}) | ({"keep": self._keep} if self._keep else {})
+        return told | keep | ({"prepare": True} if self._wanted.look else {})
 
     @property
     def notices(self) -> list[str]:
@@ -305,9 +307,8 @@ class TableReader(PieceReader):
             for piece in self._form.pieces(path, self.prompt):
                 if layout is None or self._roles is None:
                     self._roles, layout = self._form.look(piece, self._wanted, self._roles)
-                # the first piece of Parquet and Arrow has no rows
-                if not self._settled and self._roles is not None and layout is not None and piece.size:
-                    layout = self._settle(piece, layout)
+                if self._roles is not None and not self._settled and (piece.size or not self._wanted.look):
+                    layout, self._settled = self._settle(piece, layout), True  # Arrow's first piece has no rows
                 placed = Placed(*piece)
                 placed.roles, placed.layout, placed.preparation = self._roles, layout, self._preparation
                 yield placed

@@ -101,7 +101,10 @@ def _second(text: str) -> float | None:
 
 def _seconds(texts: list[str], missing: frozenset[str]) -> list[float | None]:
     """The same, NaN for what is missing."""
-    return [np.nan if text.lower() in missing else _second(text) if ISO.fullmatch(text) else None for text in texts]
+    return [
+        np.nan if text.strip().lower() in missing else second
+        for text, second in zip(texts, seconds_of(texts), strict=True)
+    ]
 
 
 def _parts(seconds: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -120,7 +123,7 @@ def _words(part: str) -> tuple[str, ...]:
 
 
 def _flag(text: str, missing: frozenset[str]) -> float | None:
-    word = text.lower()
+    word = text.strip().lower()
     return FLAGS.get(word, np.nan if word in missing else None)
 
 

@@ -83,13 +83,14 @@ def number_products(
     """Powers of numbers and products of two numbers, and what they are called. values: in the order of the names."""
     place_of = {name: place for place, name in enumerate(names)}
     columns, called = list[np.ndarray](), list[str]()
-    for power in range(2, made.powers + 1):
-        columns += [values[:, place_of[name]] ** power for name in to_powers]
-        called += [f"{name}^{power}" for name in to_powers]
-    for one, other in made.pairs:
-        if one in place_of and other in place_of:
-            columns.append(values[:, place_of[one]] * values[:, place_of[other]])
-            called.append(f"{one}*{other}")
+    with np.errstate(over="ignore"):  # who takes the rows refuses what is too large
+        for power in range(2, made.powers + 1):
+            columns += [values[:, place_of[name]] ** power for name in to_powers]
+            called += [f"{name}^{power}" for name in to_powers]
+        for one, other in made.pairs:
+            if one in place_of and other in place_of:
+                columns.append(values[:, place_of[one]] * values[:, place_of[other]])
+                called.append(f"{one}*{other}")
     return columns, called
 
 

@@ -3,6 +3,7 @@
 import json
 import platform
 import shlex
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -90,13 +91,15 @@ def _prepared(source: dict[str, Any]) -> dict[str, Any]:
     """How a table is prepared, as far as it is not as usual; the names are those of options, too."""
     kept = source.get("preparation")
     if kept is None:  # as data are read in Python, if nobody asks for more
-        return {"scale": "none", "on_missing": "raise"} if source.get("format") in TABLES else {}
+        usual = {"scale": "none", "on_missing": "raise", "keep": source.get("numbers")}
+        return usual if source.get("format") in TABLES else {}
     pairs, names = kept["pairs"], {name for pair in kept["pairs"] for name in pair}
     every = len(pairs) == len(names) * (len(names) - 1) // 2 and {*kept["names"]} <= names
     asked = {
         "scale": kept["scale"] if kept["scale"] != "standard" else None,
         "on_missing": None if kept["fill"] else "raise",
         "missing": kept["missing"],
+        "keep": source.get("keep"),
         "categories": categories_of(source),
         "interactions": ["*"] if every else ["*".join(pair) for pair in pairs],
         "powers": kept["powers"] if kept["powers"] > 1 else None,
