@@ -17,6 +17,7 @@ COMPILING = {"compiled", "inlined", "exact", "in_order"}  # decorators of compil
 
 LONG_FILES = {
     "linear.py": "a third of it describes the parameters and attributes of the estimator",
+    "data/table_reader.py": "a quarter of it describes the parameters of the reader",
     "kernel/estimator.py": "a third of it describes the parameters and attributes of the estimator",
 }
 LONG_FUNCTIONS = {
@@ -67,6 +68,7 @@ SHARED_NAMES = {
     "inputs": "what estimators are given, and what commands are given",
     "one_example": "the pass for one example, and its short way from learn_one",
     "progress": "of training, and how the command shows it",
+    "units": "of the data while a model learns, and those in which its weights are shown",
     "weights": "while they are learned, and those that tell most",
 }
 

@@ -23,6 +23,7 @@ from sklearn.preprocessing import (
 )
 
 from perceptrons import HashedFeatures, HashedText, KernelPerceptron, Perceptron
+from perceptrons.features import TableFeatures
 from tools.forging import DICTS, TWO, Sample, X, Y
 
 WIDEST = 10_000  # columns whose names are asked for
@@ -74,6 +75,7 @@ PIPELINES: dict[str, Callable[[], Sample]] = {
     "text in a pipeline": fitted(HashedText(bits=6), TfidfTransformer(), LAST, X=TABLE["text"].tolist()),
     "named text in a pipeline": fitted(HashedText(bits=None), MaxAbsScaler(), LAST, X=TABLE["text"].tolist()),
     "features in a pipeline": fitted(HashedFeatures(bits=None), LAST, X=DICTS),
+    "table in a pipeline": fitted(TableFeatures(text_column="text", interactions="kind*size"), LAST, X=TABLE, y=Y),
     "kernel in a pipeline": fitted(StandardScaler(), KernelPerceptron(kernel="rbf", max_iter=2)),
     "calibrated": calibrated(LAST, y=Y, cv=2),
     "calibrated by steps": calibrated(LAST, cv=2, method="isotonic", ensemble=False),

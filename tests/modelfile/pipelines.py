@@ -26,6 +26,7 @@ from sklearn.preprocessing import (
 
 import perceptrons
 from perceptrons import HashedFeatures, HashedText, KernelPerceptron, Perceptron
+from perceptrons.features import TableFeatures
 
 rng = np.random.default_rng(0)
 N = 60
@@ -114,6 +115,11 @@ STEPS = {
     "text by names": (HashedText(bits=None, min_count=2, norm=None), WORDS),
     "hashed features": (HashedFeatures(bits=5), DICTS),
     "features by names": (HashedFeatures(bits=None), DICTS),
+    "table": (TableFeatures(interactions="a*kind", text_column="text"), TABLE),
+    "table of numbers": (TableFeatures(powers=2), NUMBERS),
+    "table as a frame": (TableFeatures(ignore=["text"]).set_output(transform="pandas"), TABLE),
+    "table of records": (TableFeatures(scale="max-abs", missing=["x"]), DICTS),
+    "table with a rule for texts": (TableFeatures(text_column=["text"], text=HashedText(bits=5, words=(1, 2))), TABLE),
     "union": (FeatureUnion([("a", StandardScaler()), ("b", "passthrough"), ("c", "drop"),
                             ("d", make_pipeline(MinMaxScaler(), PolynomialFeatures(2)))],
                            transformer_weights={"a": 0.5}), NUMBERS),

@@ -12,8 +12,8 @@ MISSING = {"", "?", "na", "n/a", "#n/a", "nan", "null", "none", "-"}
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 PAIRS = [{"yes", "no"}, {"true", "false"}, {"y", "n"}, {"t", "f"}]
 TRUE = {"yes", "true", "y", "t"}
-MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-DAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 IDENTIFIERS = {"id", "ids", "index", "idx", "key", "uuid", "guid", "no", "nr", "number", "row", "rowid"}
 
 

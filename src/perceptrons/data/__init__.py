@@ -37,6 +37,7 @@ SPARSE = ("svmlight", "libsvm")
 BY_DELIMITER = ("csv", "tsv", "whitespace")
 NUMERIC = (*NAMED, *SPARSE, "npz", "arrays")  # any of which can be read for a model that learned from another
 INTERACTIONS = ("quadratic", "cubic")
+OF_MODEL = ("scale", "on_missing", "missing", "keep", "interactions", "powers")  # what a model has settled
 OPTIONS = {  # that only some formats know
     "zero_based": SPARSE,
     "n_features": (*SPARSE, "npz", "arrays"),
@@ -47,33 +48,12 @@ OPTIONS = {  # that only some formats know
     "part": ("npz",),
     **dict.fromkeys(INTERACTIONS, ("vw",)),
     **dict.fromkeys(
-        (
-            "label_column",
-            "text_column",
-            "prefix",
-            "categories",
-            "numbers",
-            "ignore",
-            "optional",
-            "model",
-            "scale",
-            "on_missing",
-            "missing",
-            "keep",
-            "interactions",
-            "powers",
-            "preparation",
-            "labelled",
-            "grow",
-        ),
-        NAMED,
+        ("label_column", "text_column", "prefix", "categories", "numbers", "ignore", "optional", "model", "preparation",
+         "labelled", "grow", *OF_MODEL), NAMED,
     ),
     **dict.fromkeys(("names", "header"), BY_DELIMITER),
     "encoding": (*BY_DELIMITER, "arff", "jsonl", *SPARSE, "vw", "text"),
-}
-
-
-OF_MODEL = ("scale", "on_missing", "missing", "keep", "interactions", "powers")  # what a model has settled
+}  # fmt: skip
 
 
 def read(*given: Any, **options: Any) -> Table:

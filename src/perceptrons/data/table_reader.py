@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from perceptrons.data.compression import STDIN
-from perceptrons.data.reader import PieceReader
+from perceptrons.data.preparing import PreparingReader, Unprepared
 from perceptrons.data.source import OpenStream, Piece
-from perceptrons.data.table import Block, DataFileError, Parsed, Skipped, Table
-from perceptrons.data.table_columns import Asked, Layout, ModelColumns, Shape, TableFormat, locate_again, sound_cells
+from perceptrons.data.table import Block, DataFileError, Parsed, Table
+from perceptrons.data.table_columns import Asked, Layout, ModelColumns, Shape, locate_again, sound_cells
+from perceptrons.data.table_formats import table_format
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.collector import Roles
 from perceptrons.features.column_facts import ColumnFacts, Decided, facts_of, settled
 from perceptrons.features.derived import Derived
 from perceptrons.features.named_rows import Workspaces
-from perceptrons.features.preparation import Preparation, Wish, measured, planned
+from perceptrons.features.preparation import Preparation, Wish, planned
 from perceptrons.features.record_keys import record_keys
 from perceptrons.features.table_rows import (
     Contents,
@@ -31,12 +31,11 @@ from perceptrons.features.table_rows import (
     to_rows,
 )
 from perceptrons.features.values import listed as in_list
-from perceptrons.streaming.threads import in_order
 
 LOOKED_AT = 5000  # rows that say what a column looks like: as many of a file as of a frame
 
 
-class TableReader(PieceReader):
+class TableReader(PreparingReader):
     """Reads tables, in which columns have names and an example is a row, or an object of JSON on a line.
 
     What a column is, the first block decides: a number is a feature with the name of its column; strings, truth values
@@ -164,7 +163,7 @@ class TableReader(PieceReader):
         **shared: Any,
     ):
         super().__init__(paths, **shared)
-        self.format, self._form = format, _table_format(format)
+        self.format, self._form = format, table_format(format)
         for path in self.files if format == "parquet" else ():
             if path == STDIN or isinstance(path, OpenStream):
                 raise DataFileError(path, "Parquet is not read from a stream: give the file, or Arrow's stream")
@@ -172,14 +171,10 @@ class TableReader(PieceReader):
         self._rule = None if self._text is None else self._text.rule()
         self._given, self.hash_bits = columns, _bits(hash_bits, self._text, columns)
         self._asked_bits, self._keep = hash_bits, listed(keep)
-        self._wished = Wish(
-            scale or ("auto" if prepare else "none"), on_missing or ("fill" if prepare else "raise"),
-            tuple(listed(missing)), tuple([interactions] if isinstance(interactions, str) else interactions or ()),
-            1 if powers is None else powers,
-        ).check()  # fmt: skip
+        self._wished = _wish(prepare, scale, on_missing, missing, interactions, powers)
         self._known = None if preparation is None else Preparation.from_dict(preparation)
         if grow and self._known is not None:
-            self._wish = self._known.wish()
+            self._wished = self._known.wish()
         further = None
         if columns is not None and columns.frozen and format == "jsonl":
             named = [*listed(numbers), *listed(categories), *listed(text_column)]
@@ -200,7 +195,7 @@ class TableReader(PieceReader):
             self._wished.words if self._known is None else self._known.words,
             self._known is not None,
             labelled,
-            (prepare and self._known is None and numbers is None and model is None)
+            (prepare and not grow and self._known is None and numbers is None and model is None)
             or (grow and self._known is not None and bool(self._known.words.texts)),
             grow,
         )
@@ -208,7 +203,7 @@ class TableReader(PieceReader):
         self._begin()
 
     def _begin(self) -> None:
-        self._form = _table_format(self.format)
+        self._form = table_format(self.format)
         self._wanted, self._wish = self._told, self._wished
         self._form.missing = self._wanted.missing
         self._roles: Roles | None = None
@@ -307,8 +302,9 @@ class TableReader(PieceReader):
             for piece in self._form.pieces(path, self.prompt):
                 if layout is None or self._roles is None:
                     self._roles, layout = self._form.look(piece, self._wanted, self._roles)
-                if self._roles is not None and not self._settled and (piece.size or not self._wanted.look):
-                    layout, self._settled = self._settle(piece, layout), True  # Arrow's first piece has no rows
+                looked = piece.size or not self._wanted.look  # Arrow's first piece has no rows
+                if not self._settled and self._roles is not None and layout is not None and looked:
+                    layout = self._settle(piece, layout)
                 placed = Placed(*piece)
                 placed.roles, placed.layout, placed.preparation = self._roles, layout, self._preparation
                 yield placed
@@ -403,85 +399,6 @@ class TableReader(PieceReader):
         self.n_features = columns.n_columns
         return X
 
-    # ---- what is measured before rows can be made
-
-    def _block(
-        self, piece: Piece, parsed: Parsed, line: int
-    ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
-        block, skipped, error = super()._block(piece, parsed, line)
-        if block is not None and not self._labels.wait:
-            block = self._prepared(block)
-        return block, skipped, error
-
-    def _finished(self, block: Block) -> Block:
-        return self._prepared(super()._finished(block))
-
-    def _finished_all(self, blocks: list[Block]) -> list[Block]:
-        blocks = super()._finished_all(blocks)
-        self._measure(blocks)
-        rooms = self._rooms_for(blocks)
-        found = []
-        for (block, _), rows in in_order(zip(blocks, rooms, strict=True), lambda one: self._rows_of(*one)):
-            found.append(block if rows is None else block._replace(X=self._assembled(rows)))
-        return found
-
-    def _rooms_for(self, blocks: list[Block]) -> list[np.ndarray | None]:
-        """Parts of one array for the rows of each block, so that nothing has to be copied where all are numbers."""
-        waiting = [block.X.contents.numbers for block in blocks if isinstance(block.X, Unprepared)]
-        if not self._dense or len(waiting) < len(blocks) or any(part.dtype != np.float64 for part in waiting):
-            return [None] * len(blocks)
-        assert self._preparation is not None
-        ends = np.cumsum([0, *map(len, waiting)])
-        whole = np.empty((ends[-1], len(self._preparation.number_names)))
-        return [whole[begin:end] for begin, end in pairwise(ends.tolist())]
-
-    def _prepared(self, block: Block) -> Block:
-        if not isinstance(block.X, Unprepared) or self.unprepared:
-            return block
-        self._measure([block])
-        rows = self._rows_of(block)
-        assert rows is not None
-        return block._replace(X=self._assembled(rows))
-
-    def _rows_of(self, block: Block, room: np.ndarray | None = None) -> Rows | None:
-        """The rows of a block whose cells have waited; runs in several threads at once."""
-        if not isinstance(block.X, Unprepared):
-            return None
-        assert self._preparation is not None
-        return self._rows(block.X.contents, self._preparation, room)
-
-    def _measure(self, blocks: list[Block]) -> None:
-        """Measure on what is learned from how numbers are scaled and filled, unless it is known."""
-        waiting = [block for block in blocks if isinstance(block.X, Unprepared)]
-        if self._preparation is not None or not waiting:
-            return
-        assert self._roles is not None
-        rows = [np.ones(len(block.X.contents.numbers), bool) for block in waiting]
-        if self.learn_from is not None:
-            rows = self.learn_from(waiting)
-        parts = [block.X.contents.part(keep) for block, keep in zip(waiting, rows, strict=True)]
-        try:
-            self._prepare(measured(parts, self._roles, self._derived, self._wish, self._known))
-        except ValueError as error:
-            raise DataFileError(waiting[0].path, str(error).removesuffix(".")) from error
-
-
-class Unprepared:
-    """The rows of a block before anything is known of the others: its cells."""
-
-    def __init__(self, contents: Contents):
-        self.contents = contents
-        self.shape = (len(contents.numbers), 0)
-
-    @property
-    def nbytes(self) -> int:
-        return self.contents.nbytes
-
-    def __getitem__(self, rows: np.ndarray) -> "Unprepared":
-        keep = np.zeros(self.shape[0], bool)
-        keep[rows] = True
-        return Unprepared(self.contents.part(keep))
-
 
 class Placed(Piece):
     """A piece, and what was known of the columns when it was cut."""
@@ -491,49 +408,20 @@ class Placed(Piece):
     preparation: Preparation | None
 
 
-def _table_format(format: str) -> TableFormat:
-    """The format's own part of the reader."""
-    if format in ("csv", "tsv"):
-        from perceptrons.data.csv import CsvTable
-
-        return CsvTable(format == "tsv")
-    if format == "whitespace":
-        from perceptrons.data.whitespace import WhitespaceTable
-
-        return WhitespaceTable()
-    if format == "arff":
-        from perceptrons.data.arff import ArffTable
-
-        return ArffTable()
-    if format == "xlsx":
-        from perceptrons.data.xlsx import XlsxTable
-
-        return XlsxTable()
-    if format in ("frame", "records"):
-        from perceptrons.data.records import FrameTable, RecordTable
-
-        return FrameTable() if format == "frame" else RecordTable()
-    if format not in ("jsonl", "parquet", "arrow"):
-        from perceptrons.data import TABLES
-
-        raise ValueError(f"format={format!r}: choose one of {', '.join(TABLES)}.")
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        what = f"Files of format {format!r} need the package pyarrow: pip install 'perceptrons[files]'."
-        raise ModuleNotFoundError(what) from error
-    if format == "jsonl":
-        from perceptrons.data.json import JsonTable
-
-        return JsonTable()
-    from perceptrons.data.arrow import ArrowTable
-
-    return ArrowTable(format)
-
-
 def listed(names: str | list[str] | None) -> list[str]:
     """Names in a list; in a string they have commas between them."""
     return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names or [])
+
+
+def _wish(prepare: bool, scale: Any, on_missing: Any, missing: Any, interactions: Any, powers: Any) -> Wish:
+    """What is asked of the preparation."""
+    return Wish(
+        scale or ("auto" if prepare else "none"),
+        on_missing or ("fill" if prepare else "raise"),
+        tuple(listed(missing)),
+        tuple([interactions] if isinstance(interactions, str) else interactions or ()),
+        1 if powers is None else powers,
+    ).check()
 
 
 def _text(text: HashedText | dict[str, Any] | None, wanted: bool) -> HashedText | None:

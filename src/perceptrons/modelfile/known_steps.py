@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.features import Columns
+from perceptrons.features.from_memory import check_recipe
 from perceptrons.modelfile.contents import demand
 from perceptrons.modelfile.encoders import (
     categories,
@@ -218,6 +219,21 @@ def _take_columns(columns: Columns) -> dict[str, Any]:
     return {"options": options, "arrays": arrays}
 
 
+def _is_recipe(value: Any, step: Any) -> bool:
+    """Is it how a table is read?"""
+    check_recipe(value)
+    return isinstance(value.get("numbers"), list) and value["format"] in ("frame", "records")
+
+
+def _are_texts(value: Any, step: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _derive_table(step: Any) -> None:
+    demand(step.columns_ is not None and (step.columns_.bits or 0) == step.source_["hash_bits"], "the columns")
+    step.columns_ = step.columns_.as_frozen()
+
+
 def _check_own(step: Any) -> None:
     """Raise ValueError for parameters of ours that are out of their domains."""
     step._check()
@@ -297,6 +313,11 @@ STEPS: dict[str, Step] = {
     ),
     "HashedText": _NAMING,
     "HashedFeatures": _NAMING,
+    "TableFeatures": Step(
+        FEATURES,
+        SEEN | {"columns_": is_kind("Columns"), "source_": _is_recipe, "left_out_": _are_texts},
+        derive=_derive_table, check=_check_own, holds=("text",), width=lambda step: step.columns_.n_columns,
+    ),
     "Columns": Step(
         FEATURES, take=_take_columns, build=Columns.from_state, check=unchecked, part=True,
     ),

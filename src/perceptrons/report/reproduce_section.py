@@ -3,7 +3,6 @@
 import json
 import platform
 import shlex
-from itertools import combinations
 from typing import Any
 
 import numpy as np
