@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -164,9 +165,7 @@ class TableReader(PreparingReader):
     ):
         super().__init__(paths, **shared)
         self.format, self._form = format, table_format(format)
-        for path in self.files if format == "parquet" else ():
-            if path == STDIN or isinstance(path, OpenStream):
-                raise DataFileError(path, "Parquet is not read from a stream: give the file, or Arrow's stream")
+        _check_files(self.files, format)
         self._prefix, self._text = prefix, _text(text, bool(text_column))
         self._rule = None if self._text is None else self._text.rule()
         self._given, self.hash_bits = columns, _bits(hash_bits, self._text, columns)
@@ -411,6 +410,12 @@ class Placed(Piece):
 def listed(names: str | list[str] | None) -> list[str]:
     """Names in a list; in a string they have commas between them."""
     return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names or [])
+
+
+def _check_files(files: list[Path], format: str) -> None:
+    for path in files if format == "parquet" else ():
+        if path == STDIN or isinstance(path, OpenStream):
+            raise DataFileError(path, "Parquet is not read from a stream: give the file, or Arrow's stream")
 
 
 def _wish(prepare: bool, scale: Any, on_missing: Any, missing: Any, interactions: Any, powers: Any) -> Wish:
