@@ -26,6 +26,13 @@ TEXTS = "spam\tbuy now, cheap\nham\tsee you at home\nspam\tcheap cheap prizes\nh
 RECORDS = "".join(
     json.dumps({"label": y, "size": x[0], "kind": "uv"[x[1] > 0]}) + "\n" for x, y in zip(X.tolist(), TWO, strict=True)
 )
+RAW = "age,job,day,paid,label\n" + "".join(
+    f"{'' if k % 5 == 0 else k},{'uvw'[k % 3]},2024-0{k % 9 + 1}-11{'T07:30' * (k % 4 == 0)},{'yn'[k % 2]},{y}\n"
+    for k, y in enumerate(TWO)
+)
+PEOPLE: list[dict[str, Any]] = [
+    {"age": None, "job": "u", "day": "2024-02-29", "paid": "y"}, {"age": 3, "job": "x", "day": "NA", "paid": ""},
+]  # fmt: skip
 SVMLIGHT = "".join(f"{int(x[0] > 0)} 1:{x[0]} 3:{x[1]}\n" for x in X)
 VW = "".join(f"{1 if x[0] > 0 else -1} | size:{x[0]} big{int(x[1] > 0)}\n" for x in X)
 
@@ -116,6 +123,8 @@ SAMPLES: dict[str, Callable[[], Sample]] = {
     "texts": of_files(TEXTS, "text", ["cheap prizes", "at home"]),
     "texts with names": of_files(TEXTS, "text", ["cheap prizes", "at home"], hash_bits=0),
     "records": of_files(RECORDS, "jsonl", [{"size": 1.0, "kind": "u"}, {"size": -1.0, "kind": "v"}]),
+    "prepared table": of_files(RAW, "csv", PEOPLE, prepare=True, interactions="*", powers=2),
+    "prepared numbers": of_files(RAW, "csv", PEOPLE, prepare=True, ignore=["job", "day"], scale="max-abs"),
     "svmlight": of_files(SVMLIGHT, "svmlight", None),
     "vw": of_files(VW, "vw", None),
     "kernel": kernel(y=TWO, kernel="rbf"),

@@ -26,6 +26,7 @@ def folder(tmp_path_factory):
     (folder / "people.csv").write_text("\n".join(lines) + "\n")
     for name, options in {
         "people": ["people.csv"],
+        "uneven": ["people.csv", "--scale", "none", "--on-missing", "raise"],
         "votes": ["people.csv", "--combine", "vote"],
         "ovo": ["part-0.svm", "--multiclass", "ovo"],
         "kernel": ["people.csv", "--kernel", "rbf"],
@@ -45,16 +46,17 @@ def on_data(run, folder, model, data, *options):
 
 
 def test_scales_that_cannot_be_compared_are_named_and_made_comparable(run, folder):
-    found = on_data(run, folder, "people.model", "people.csv")["scales"]
+    assert not on_data(run, folder, "people.model", "people.csv")["scales"]["uneven"]  # they were made even
+    found = on_data(run, folder, "uneven.model", "people.csv")["scales"]
     assert found["uneven"]
     assert [end["feature"] for end in found["extremes"]] == ["income", "<b>"]
-    model, X = perceptrons.load(folder / "people.model"), table(folder)
+    model, X = perceptrons.load(folder / "uneven.model"), table(folder)
     expected = comparable_weights(model, X)[0]
     for entry in found["weights"]:
         assert entry["weight_times_deviation"] == pytest.approx(expected[entry["column"]])
         assert entry["weight"] == pytest.approx(model.coef_[0, entry["column"]])
     assert found["weights"][0]["column"] == np.abs(expected).argmax()
-    code, out, _ = run("inspect", folder / "people.model", "--data", folder / "people.csv")
+    code, out, _ = run("inspect", folder / "uneven.model", "--data", folder / "people.csv")
     assert code == 0
     assert re.sub(r"\s+", " ", out).count("their weights cannot be compared: income reaches") == 1
     assert "StandardScaler" in out
@@ -145,7 +147,17 @@ def test_what_makes_no_sense_is_refused(refused, folder, tmp_path):
     (tmp_path / "other.csv").write_text("a,b,label\n1,2,yes\n")
     assert "height" in refused("inspect", people, "--data", tmp_path / "other.csv")
     (tmp_path / "nan.csv").write_text("height,income,nothing,<b>,label\n1,nan,0,1,yes\n")
-    assert "nan.csv" in refused("inspect", people, "--data", tmp_path / "nan.csv")
+    assert "nan.csv:2:2: column 'income'" in refused("inspect", folder / "uneven.model", "--data", tmp_path / "nan.csv")
+
+
+def test_a_missing_number_is_inspected_as_the_mean(run, folder, tmp_path):
+    income = float(table(folder)["income"].mean())
+    (tmp_path / "nan.csv").write_text("height,income,nothing,<b>,label\n1,nan,0,1,yes\n")
+    (tmp_path / "mean.csv").write_text(f"height,income,nothing,<b>,label\n1,{income!r},0,1,yes\n")
+    assert main(["train", str(folder / "people.csv"), "--test-share", "0", "-o", str(tmp_path / "m"), "--quiet"]) == 0
+    one, other = (on_data(run, tmp_path, "m", name, "--example", 1)["example"] for name in ("nan.csv", "mean.csv"))
+    assert one["decision"] == pytest.approx(other["decision"])
+    assert one["prediction"] == other["prediction"]
 
 
 def test_a_loaded_model_is_calibrated_as_inspect_says(run, folder):
