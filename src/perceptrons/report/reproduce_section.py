@@ -10,6 +10,7 @@ import scipy
 import sklearn
 
 import perceptrons
+from perceptrons.data import TABLES
 from perceptrons.inspection.html import visible
 from perceptrons.inspection.units import categories_of
 from perceptrons.inspection.wording import changed
@@ -148,10 +149,9 @@ def _of_stream(source: dict[str, Any]) -> list[str]:
         sizes = text.get(name, usual)
         if sizes != usual:
             words += [f"--{name}", "-".join(str(size) for size in dict.fromkeys(sizes)) if sizes else "none"]
-    asked: dict[str, Any] = {"encoding": source.get("encoding"), "categories": source.get("categories")}
+    asked: dict[str, Any] = {"encoding": source.get("encoding"), "categories": categories_of(source)}
     asked |= _prepared(source)
-    if asked.get("missing"):
-        asked["missing"] = ",".join(asked["missing"])
+    asked["missing"] = ",".join(asked.get("missing", ())) or None
     asked |= {name: source.get(name) for name in ("ignore", "quadratic", "cubic")}
     for name, values in asked.items():
         for value in _listed(values):
