@@ -24,7 +24,6 @@ OPTIONS = {
 FLAGS = {"early_stopping": (True, "--early-stopping"), "shuffle": (False, "--no-shuffle"),
          "fit_intercept": (False, "--no-intercept")}  # fmt: skip
 
-TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
 
 
 def how_to_reproduce(subject: Subject) -> Section:
