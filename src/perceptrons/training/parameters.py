@@ -98,7 +98,7 @@ def check_parameters(estimator: Any, domains: Mapping[str, tuple[Domain, ...]]) 
 
 
 LIMITLESS = float("inf")
-WINDOW = 500  # examples: the best on average over made-up streams of several speeds and widths, see docs/streams.md
+WINDOW = 500  # examples: a compromise over made-up streams of several speeds and widths, see docs/streams.md
 RANDOM_STATE = Kind((np.random.RandomState,), "a RandomState")
 DOMAINS: dict[str, tuple[Domain, ...]] = {
     "combine": (Words(("average", "recent", "last", "vote", "pocket")),),
