@@ -209,14 +209,14 @@ def show(found: "Looked", reader: "Reader", asked: Any, console: "Console") -> N
     if reader.notices:
         console.print(heading("What train leaves out"))
         for notice in reader.notices:
-            console.print(Padding(Text(f"{notice[0].upper()}{notice[1:]}."), (0, 0, 0, 2)))
+            console.print(Padding(Text(f"{notice[0].upper()}{notice[1:]}."), (0, 0, 0, 2), expand=False))
     said = warnings(found, reader, asked)
     if repeated := found.duplicates():
         said.append(f"{count(repeated, 'row repeats', 'rows repeat')} an earlier row with the same label "
                     f"({percent(repeated / found.n)}).")  # fmt: skip
     console.print(heading("What to mind" if said else "Nothing looks wrong"))
     for one in said:
-        console.print(Padding(Text(one, style="yellow"), (0, 0, 0, 2)))
+        console.print(Padding(Text(one, style="yellow"), (0, 0, 0, 2), expand=False))
     show_suggestions(suggestions(found, reader, asked), console)
 
 
