@@ -6,7 +6,6 @@ import sys
 import numpy as np
 import pytest
 
-import perceptrons
 from perceptrons.selection import LEARNERS, compare, copied_features, too_correct
 from tests.conftest import gaussian
 from tests.support.doors import without_tested

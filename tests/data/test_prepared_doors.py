@@ -42,7 +42,12 @@ def without_label(rows):
 def in_memory(rows):
     """The same table as a pandas frame, a polars frame, an Arrow table and a list of records."""
     rows = without_label(rows)
-    return {"pandas": pd.DataFrame(rows), "polars": pl.DataFrame(rows), "arrow": pa.Table.from_pylist(rows), "records": rows}
+    return {
+        "pandas": pd.DataFrame(rows),
+        "polars": pl.DataFrame(rows),
+        "arrow": pa.Table.from_pylist(rows),
+        "records": rows,
+    }
 
 
 def train(capsys, data, saved, *options):

@@ -92,7 +92,13 @@ def check_same(found, expected):
 def test_every_row_has_the_features_of_the_slow_reference(records, wish):
     records = sure(records)
     table = read(
-        io.StringIO(as_csv(records)), format="csv", prepare=True, label_column="label", missing=NAMED, hash_bits=0, **wish
+        io.StringIO(as_csv(records)),
+        format="csv",
+        prepare=True,
+        label_column="label",
+        missing=NAMED,
+        hash_bits=0,
+        **wish,
     )
     expected, out = prepare(without_label(records), missing=NAMED, **wish)
     check_same(features(table), expected)
@@ -107,7 +113,8 @@ def test_records_have_the_features_of_the_slow_reference(records, wish):
     """The same cells in JSON, where numbers are strings and missing values may be null."""
     records = sure(records)
     lines = "".join(
-        json.dumps({name: None if value == "NA" and name != "colour" else value for name, value in record.items()}) + "\n"
+        json.dumps({name: None if value == "NA" and name != "colour" else value for name, value in record.items()})
+        + "\n"
         for record in records
     )
     table = read(io.StringIO(lines), format="jsonl", prepare=True, missing=NAMED, hash_bits=0, **wish)

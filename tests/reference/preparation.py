@@ -12,8 +12,8 @@ MISSING = {"", "?", "na", "n/a", "#n/a", "nan", "null", "none", "-"}
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 PAIRS = [{"yes", "no"}, {"true", "false"}, {"y", "n"}, {"t", "f"}]
 TRUE = {"yes", "true", "y", "t"}
-MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-DAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 IDENTIFIERS = {"id", "ids", "index", "idx", "key", "uuid", "guid", "no", "nr", "number", "row", "rowid"}
 
 
@@ -121,14 +121,13 @@ def pairs_of(asked, names):
     return found
 
 
-def prepare(
-    records, *, scale="standard", missing=(), categories=(), keep=(), interactions=(), powers=1, learned=None
-):
+def prepare(records, *, scale="standard", missing=(), categories=(), keep=(), interactions=(), powers=1, learned=None):
     """The features of every record, and the columns that are left out. learned: a flag for each record."""
     learned = [True] * len(records) if learned is None else learned
     told = dict.fromkeys(keep, "keep") | dict.fromkeys(categories, "category")
     columns = [
-        Column(name, [record[name] for record in records], missing, told.get(name)) for name in (records[0] if records else ())
+        Column(name, [record[name] for record in records], missing, told.get(name))
+        for name in (records[0] if records else ())
     ]
     out = [column.name for column in columns if column.kind in ("identifier", "text", "empty")]
     numbers, derived, categories = features_of(columns)

@@ -40,7 +40,7 @@ def records(n=60, seed=0):
 
 
 def raw_records(n=60, seed=0):
-    """Records as people have them: an identifier, missing numbers, categories, dates, flags, a note, an empty column."""
+    """Records as people have them: an identifier, missing numbers, categories, dates, flags, a note."""
     rng = np.random.default_rng(seed)
     rows = []
     for k in range(n):

@@ -150,8 +150,8 @@ def stream(
         that learned from arrays chooses the columns of a table by `feature_names_in_`, or by position if it or the file
         has no names. What the model has no column for is left out, or for numbered features an error.
     prepare : bool, default=False
-        Make tables ready to learn from, as the command does: numbers are scaled, missing values filled, identifiers left
-        out, dates become features. What is not a table is left as it is. `TableReader` has the options by which each
+        Make tables ready to learn from, as the command does: numbers are scaled, missing values filled, identifiers
+        left out, dates become features. What is not a table is left as it is. `TableReader` has the options by which each
         can be chosen: scale, on_missing, missing, keep, interactions, powers.
     **options
         Of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, at half the

@@ -11,10 +11,10 @@ import numpy as np
 from perceptrons.features.table_rows import Coded, Contents, Further, strings_of
 from perceptrons.features.values import (
     LARGEST,
+    Missing,
     did_you_mean,
     is_label,
     kind_of,
-    Missing,
     leaves,
     no_label,
     shown,

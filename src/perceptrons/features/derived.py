@@ -1,7 +1,7 @@
 """Columns of strings that mean numbers: dates and times, yes and no. They become numbers and small categories.
 
-A date becomes the numbers "column.year" and "column.days" and the categories "column.month", "column.weekday" and, where
-there is a time of day, "column.hour". Yes and no, or true and false, become 1 and 0.
+A date becomes the numbers "column.year" and "column.days" and the categories "column.month", "column.weekday" and,
+where there is a time of day, "column.hour". Yes and no, or true and false, become 1 and 0.
 """
 
 import re

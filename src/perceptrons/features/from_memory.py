@@ -30,7 +30,8 @@ from perceptrons.features.values import LARGEST, as_iso, did_you_mean, is_missin
 NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
 KINDS: dict[str, tuple[type, ...]] = {
     "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int), "text_column": (str, list),
-    "text": (dict,), "preparation": (dict,), "zero_based": (bool,), "prefix": (bool,), "text_labels": (bool,), "hash_bits": (int,),
+    "text": (dict,), "preparation": (dict,), "zero_based": (bool,), "prefix": (bool,), "text_labels": (bool,),
+    "hash_bits": (int,),
     **dict.fromkeys(NAMED, (list,)),
 }  # fmt: skip
 Source = Mapping[str, Any]  # how files were read: the arguments of `perceptrons.data.stream`
@@ -218,6 +219,8 @@ def check_recipe(recipe: Any) -> None:
         _demand(list(kept.names) == there, "the numbers of the table in its preparation")
         used = {*(recipe.get("categories") or [])}
         _demand({*kept.derived.dates, *kept.derived.flags} <= used, "columns of the table in its preparation")
+        known = {*there, *used, *kept.derived.categories()}
+        _demand({name for pair in kept.products.pairs for name in pair} <= known, "products of its columns")
 
 
 def _demand(holds: bool, what: str) -> None:

@@ -62,7 +62,8 @@ def _pairs(asked: str, names: list[str]) -> list[tuple[str, str]]:
         raise ValueError(f"interactions (--interactions) {shown(asked)}: write 'a*b', 'a*' or '*'.")
     hint = did_you_mean(unknown, names)
     raise ValueError(
-        f"interactions (--interactions): no feature comes from a column {shown(unknown)}{hint}: there are {listed(names)}."
+        f"interactions (--interactions): no feature comes from a column {shown(unknown)}{hint}: there are "
+        f"{listed(names)}."
     )
 
 

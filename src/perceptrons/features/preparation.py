@@ -14,6 +14,7 @@ import numpy as np
 from perceptrons.features.collector import Roles
 from perceptrons.features.derived import Derived, Strange, derive
 from perceptrons.features.interactions import (
+    MOST_PAIRS,
     MOST_POWER,
     Products,
     category_products,
@@ -69,13 +70,13 @@ class Preparation:
 
     scale: str = "none"
     words: Missing = field(default_factory=lambda: Missing.of((), False))
-    derived: Derived = Derived()
+    derived: Derived = field(default_factory=Derived)
     names: tuple[str, ...] = ()
     fills: np.ndarray = field(default_factory=_none)
     centres: np.ndarray = field(default_factory=_none)
     scales: np.ndarray = field(default_factory=_none)
     indicators: tuple[str, ...] = ()
-    products: Products = Products()
+    products: Products = field(default_factory=Products)
     beside_words: bool = False
     hash_bits: int | None = None  # where products are too many to be remembered
 
@@ -109,9 +110,10 @@ class Preparation:
         found = values.astype(np.float64)
         if missing.any():
             found = np.where(missing, self.fills, found)
-        found -= self.centres
-        found /= self.scales
-        return found.astype(values.dtype, copy=False)
+        with np.errstate(over="ignore"):  # who takes the rows refuses what is too large
+            found -= self.centres
+            found /= self.scales
+            return found.astype(values.dtype, copy=False)
 
     def _to_powers(self) -> list[str]:
         derived = {*self.derived.numbers()}
@@ -176,6 +178,7 @@ class Preparation:
         _demand(len(set(names)) == len(names) and names[len(names) - len(derived.numbers()) :] ==
                 tuple(derived.numbers()), "numbers that differ, derived ones last")  # fmt: skip
         _demand({*derived.timed} <= {*derived.dates} and {*kept["indicators"]} <= {*names}, "columns that there are")
+        _demand(len({*kept["indicators"]}) == len(kept["indicators"]), "every indicator once")
         numbers = {name: _numbers(kept[name], len(names), name) for name in NUMBERS}
         _demand(bool((numbers["scales"] > 0).all()), "scales above 0")
         powers, pairs = kept["powers"], kept["pairs"]
@@ -183,6 +186,8 @@ class Preparation:
         sound = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
         _demand(sound and all(isinstance(name, str) for pair in pairs for name in pair), "pairs of columns")
         made = Products(powers, tuple((one, other) for one, other in pairs))
+        distinct = {frozenset(pair) for pair in made.pairs if pair[0] != pair[1]}
+        _demand(len(distinct) == len(made.pairs) <= MOST_PAIRS, "pairs that differ, of two columns")
         words = Missing.of(tuple(kept["missing"]), kept["fill"])
         return cls(
             kept["scale"], words, derived, names, **numbers, indicators=tuple(kept["indicators"]), products=made,
