@@ -41,7 +41,7 @@ def records(n=60, seed=0):
 
 
 def raw_records(n=60, seed=0):
-    """Records as people have them: an identifier, missing numbers, categories, dates, flags, a note, nothing."""
+    """Records as people have them: an identifier, missing numbers, categories, dates, flags, a note."""
     rng = np.random.default_rng(seed)
     rows = []
     for k in range(n):

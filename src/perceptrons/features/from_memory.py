@@ -219,6 +219,8 @@ def check_recipe(recipe: Any) -> None:
         _demand(list(kept.names) == there, "the numbers of the table in its preparation")
         used = {*(recipe.get("categories") or [])}
         _demand({*kept.derived.dates, *kept.derived.flags} <= used, "columns of the table in its preparation")
+        known = {*there, *used, *kept.derived.categories()}
+        _demand({name for pair in kept.products.pairs for name in pair} <= known, "products of its columns")
 
 
 def _demand(holds: bool, what: str) -> None:

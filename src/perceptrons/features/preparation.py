@@ -14,6 +14,7 @@ import numpy as np
 from perceptrons.features.collector import Roles
 from perceptrons.features.derived import Derived, Strange, derive
 from perceptrons.features.interactions import (
+    MOST_PAIRS,
     MOST_POWER,
     Products,
     category_products,
@@ -31,7 +32,6 @@ CHUNK = 4096  # rows whose sums are made at once
 MOST_NAMES = 2**18  # features of products that are remembered by name; more are hashed
 HASH_BITS = 20
 NUMBERS = ("fills", "centres", "scales")
-NOTHING_DERIVED, NO_PRODUCTS = Derived(), Products()
 
 
 class Wish(NamedTuple):
@@ -71,13 +71,13 @@ class Preparation:
 
     scale: str = "none"
     words: Missing = field(default_factory=lambda: Missing.of((), False))
-    derived: Derived = NOTHING_DERIVED
+    derived: Derived = field(default_factory=Derived)
     names: tuple[str, ...] = ()
     fills: np.ndarray = field(default_factory=_none)
     centres: np.ndarray = field(default_factory=_none)
     scales: np.ndarray = field(default_factory=_none)
     indicators: tuple[str, ...] = ()
-    products: Products = NO_PRODUCTS
+    products: Products = field(default_factory=Products)
     beside_words: bool = False
     hash_bits: int | None = None  # where products are too many to be remembered
 
@@ -105,7 +105,8 @@ class Preparation:
                 numbers[:, place] = column
         if self.products.pairs:
             singles += category_products(numbers, names, contents.categories, self.products)
-        numbers = numbers.astype(values.dtype, copy=False)
+        with np.errstate(over="ignore"):
+            numbers = numbers.astype(values.dtype, copy=False)
         return Ready(numbers, self.number_names, singles, contents.further, contents.texts)
 
     def _changes(self, values: np.ndarray) -> bool:
@@ -117,10 +118,11 @@ class Preparation:
     def _scale_into(self, found: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Put the numbers where they belong, scaled. Returns which of them are missing."""
         missing = np.isnan(values)
-        np.subtract(values, self.centres, out=found)
-        found /= self.scales
-        if missing.any():
-            np.copyto(found, (self.fills - self.centres) / self.scales, where=missing)
+        with np.errstate(over="ignore"):  # who takes the rows refuses what is too large
+            np.subtract(values, self.centres, out=found)
+            found /= self.scales
+            if missing.any():
+                np.copyto(found, (self.fills - self.centres) / self.scales, where=missing)
         return missing
 
     def _to_powers(self) -> list[str]:
@@ -181,6 +183,7 @@ class Preparation:
         _demand(len(set(names)) == len(names) and names[len(names) - len(derived.numbers()) :] ==
                 tuple(derived.numbers()), "numbers that differ, derived ones last")  # fmt: skip
         _demand({*derived.timed} <= {*derived.dates} and {*kept["indicators"]} <= {*names}, "columns that there are")
+        _demand(len({*kept["indicators"]}) == len(kept["indicators"]), "every indicator once")
         numbers = {name: _numbers(kept[name], len(names), name) for name in NUMBERS}
         _demand(bool((numbers["scales"] > 0).all()), "scales above 0")
         powers, pairs = kept["powers"], kept["pairs"]
@@ -188,6 +191,8 @@ class Preparation:
         sound = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
         _demand(sound and all(isinstance(name, str) for pair in pairs for name in pair), "pairs of columns")
         made = Products(powers, tuple((one, other) for one, other in pairs))
+        distinct = {frozenset(pair) for pair in made.pairs if pair[0] != pair[1]}
+        _demand(len(distinct) == len(made.pairs) <= MOST_PAIRS, "pairs that differ, of two columns")
         words = Missing.of(tuple(kept["missing"]), kept["fill"])
         fills, centres, scales = numbers.values()
         return cls(

@@ -25,7 +25,6 @@ FLAGS = {"early_stopping": (True, "--early-stopping"), "shuffle": (False, "--no-
          "fit_intercept": (False, "--no-intercept")}  # fmt: skip
 
 
-
 def how_to_reproduce(subject: Subject) -> Section:
     """The section."""
     versions = [
