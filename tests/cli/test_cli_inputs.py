@@ -115,7 +115,8 @@ def test_encoding_is_an_option_of_all_commands_and_remembered(run, refused, tmp_
     reading = ["--text-column", "body", "--categories", "code"]
     error = refused("train", tmp_path / "l.csv", *reading)
     assert "is not UTF-8 text: save the file as UTF-8, or give --encoding latin-1" in error
-    assert run("train", tmp_path / "t.csv", *reading, "-o", tmp_path / "a", "--quiet")[0] == 0
+    tested = ["--test", tmp_path / "t.csv"]
+    assert run("train", tmp_path / "t.csv", *reading, *tested, "-o", tmp_path / "a", "--quiet")[0] == 0
     told = ["--encoding", "latin-1", "--test", tmp_path / "l.csv"]
     assert run("train", tmp_path / "l.csv", *reading, *told, "-o", tmp_path / "b", "--quiet")[0] == 0
     saved, model = perceptrons.load(tmp_path / "a"), perceptrons.load(tmp_path / "b")

@@ -32,6 +32,7 @@ class XlsxTable(FrameTable):
     def __init__(self) -> None:
         super().__init__()
         self._categories = set[str]()
+        self._dates = dict[str, np.dtype]()  # they are strings already
 
     def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
         with _clear_errors(path):
