@@ -151,8 +151,8 @@ def stream(
         has no names. What the model has no column for is left out, or for numbered features an error.
     prepare : bool, default=False
         Make tables ready to learn from, as the command does: numbers are scaled, missing values filled, identifiers
-        left out, dates become features. What is not a table is left as it is. `TableReader` has the options by which each
-        can be chosen: scale, on_missing, missing, keep, interactions, powers.
+        left out, dates become features. What is not a table is left as it is. `TableReader` has the options by which
+        each can be chosen: scale, on_missing, missing, keep, interactions, powers.
     **options
         Of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, at half the
         memory). npz: part ("train" or "test", for files that hold both). Tables: label_column (a name, or a number

@@ -153,6 +153,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         )  # fmt: skip
         found = reader.read()
         assert found is not None
+        assert found.columns is not None
         self.source_, self.columns_, self.left_out_ = found.source, found.columns.as_frozen(), found.notices
         if hasattr(table, "shape"):
             self.n_features_in_ = table.shape[1]
