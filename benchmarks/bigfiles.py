@@ -124,3 +124,15 @@ def tables(folder: Path, n: int) -> dict[str, Path]:
     parquet.write_table(table, paths["parquet"], row_group_size=2**16)
     feather.write_feather(table, str(paths["arrow"]), chunksize=2**16)
     return paths
+
+
+def with_missing(path: Path, target: Path) -> Path:
+    """The same table with every hundredth cell empty."""
+    with path.open() as file, target.open("w") as out:
+        out.write(next(file))
+        for row, line in enumerate(file):
+            cells = line.rstrip("\n").split(",")
+            for place in range(row % 100, len(cells) - 1, 100):
+                cells[place] = ""
+            out.write(",".join(cells) + "\n")
+    return target

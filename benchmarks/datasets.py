@@ -101,7 +101,7 @@ def load(name: str) -> Split:
 def load_several(name: str) -> Split:
     """A set of SEVERAL, whose rows can have many labels: the official split, features standardised."""
     folder = f"multilabel-{name}"
-    labels = [label.attrib["name"] for label in ElementTree.fromstring(_path(f"{folder}/{name}.xml").read_bytes())]
+    labels = [label.attrib["name"] for label in ElementTree.fromstring(path_of(f"{folder}/{name}.xml").read_bytes())]
     train, Y_train = _arff(f"{folder}/{name}-train.arff.xz", labels)
     test, Y_test = _arff(f"{folder}/{name}-test.arff.xz", labels)
     train, test = _standardised(train, test)
@@ -123,7 +123,7 @@ def load_sentences(name: str, sentences: int | None = None) -> Sentences:
 def sentence_files(name: str) -> tuple[Path, Path]:
     """Where the sentences to learn from lie, and those to test on."""
     train, test = SENTENCES[name][0]
-    return _path(train), _path(test)
+    return path_of(train), path_of(test)
 
 
 def standardised(split: Split) -> Split:
@@ -135,7 +135,7 @@ def standardised(split: Split) -> Split:
 def newsgroup_messages() -> dict[str, list[tuple[str, str]]]:
     """20 newsgroups as they are, headers and all: texts with their groups, those to "train" and those to "test" on."""
     documents: dict[str, list[tuple[str, str]]] = {"train": [], "test": []}
-    with tarfile.open(_path("20news-bydate/20news-bydate.tar.bz2")) as archive:
+    with tarfile.open(path_of("20news-bydate/20news-bydate.tar.bz2")) as archive:
         for member in archive:
             if member.isfile():
                 folder, group, _ = member.name.split("/")
@@ -171,7 +171,7 @@ def _compact(X) -> Matrix:
 # Files
 
 
-def _path(file: str) -> Path:
+def path_of(file: str) -> Path:
     """Where file lies, or an error that says what to do about it."""
     root = os.environ.get("PERCEPTRONS_DATA")
     if not root:
@@ -182,15 +182,15 @@ def _path(file: str) -> Path:
     return path
 
 
-def _bytes(file: str) -> bytes:
+def unpacked(file: str) -> bytes:
     """The unpacked content of a .gz or .xz file."""
     unpack = gzip.decompress if file.endswith(".gz") else lzma.decompress
-    return unpack(_path(file).read_bytes())
+    return unpack(path_of(file).read_bytes())
 
 
 def _lines(file: str) -> list[str]:
     """The lines of an old text file; latin-1 never fails, and splits at line feeds only."""
-    return _bytes(file).decode("latin-1").rstrip("\n").split("\n")
+    return unpacked(file).decode("latin-1").rstrip("\n").split("\n")
 
 
 # Ways to cut and to encode
@@ -241,7 +241,7 @@ def _newsgroups():
 
 
 def _a9a():
-    return _svmlight(_bytes("a9a/a9a.xz"), _bytes("a9a/a9a.t.xz"))
+    return _svmlight(unpacked("a9a/a9a.xz"), unpacked("a9a/a9a.t.xz"))
 
 
 def _adult():
@@ -249,7 +249,7 @@ def _adult():
     import pandas as pd
 
     train, test = (
-        pd.read_csv(io.BytesIO(_bytes(f"adult/adult.{part}.xz")), header=None, skipinitialspace=True, comment="|")
+        pd.read_csv(io.BytesIO(unpacked(f"adult/adult.{part}.xz")), header=None, skipinitialspace=True, comment="|")
         for part in ("data", "test")
     )
     table = pd.concat([train, test])
@@ -262,26 +262,40 @@ def _adult():
     return X[:n], label[:n], X[n:], label[n:]
 
 
-def _covtype(binary: bool = False):
-    """Seeded 80/20: ten standardised measures, then the areas and the soils one-hot; binary is class 2 or not."""
-    with np.load(_path("covtype/covtype.npz")) as file:
+def covtype_in_order() -> tuple[np.ndarray, np.ndarray]:
+    """All rows in the order of the file: ten measures, unscaled, then the areas and the soils one-hot."""
+    with np.load(path_of("covtype/covtype.npz")) as file:
         measures, area, soil, y = (file[key] for key in ("num", "wilderness", "soil", "y"))
-    train, y_train, test, y_test = _cut(np.arange(len(y)), y == 2 if binary else y, 0.2)
     X = np.zeros((len(y), 54), dtype=np.float32)
     rows = np.arange(len(y))
+    X[:, :10] = measures
     X[rows, 10 + area] = 1
     X[rows, 14 + soil] = 1
+    return X, y.astype(int) - 1
+
+
+def _covtype(binary: bool = False):
+    """Seeded 80/20: ten standardised measures, then the areas and the soils one-hot; binary is class 2 or not."""
+    X, y = covtype_in_order()
+    train, y_train, test, y_test = _cut(np.arange(len(y)), y == 1 if binary else y, 0.2)
     X_train, X_test = X[train], X[test]
-    X_train[:, :10], X_test[:, :10] = _standardised(measures[train], measures[test])
+    X_train[:, :10], X_test[:, :10] = _standardised(*(part[:, :10].astype(np.float64) for part in (X_train, X_test)))
     return X_train, y_train, X_test, y_test
+
+
+def elec2_in_order() -> tuple[np.ndarray, np.ndarray]:
+    """All rows in the order of time, unscaled."""
+    import pandas as pd
+
+    table = pd.read_csv(io.BytesIO(unpacked("elec2/elec.csv.xz")))
+    y = np.unique(table.pop("class"), return_inverse=True)[1]
+    return table.to_numpy(dtype=np.float64), y
 
 
 def _elec2():
     """In the order of time: the first 70% to learn from, the rest to predict."""
-    import pandas as pd
-
-    table = pd.read_csv(io.BytesIO(_bytes("elec2/elec.csv.xz")))
-    y, X, n = table.pop("class").to_numpy(), table.to_numpy(), len(table) * 7 // 10
+    X, y = elec2_in_order()
+    n = len(y) * 7 // 10
     return X[:n], y[:n], X[n:], y[n:]
 
 
@@ -289,7 +303,7 @@ def _letter():
     """UCI's raw counts from 0 to 15, and UCI's split: the first 16,000 rows to learn from."""
     import pandas as pd
 
-    table = pd.read_csv(io.BytesIO(_bytes("letter/letter-recognition.data.xz")), header=None)
+    table = pd.read_csv(io.BytesIO(unpacked("letter/letter-recognition.data.xz")), header=None)
     y, X = table.pop(0).to_numpy(dtype=str), table.to_numpy()
     return X[:16000], y[:16000], X[16000:], y[16000:]
 
@@ -297,7 +311,7 @@ def _letter():
 def _letter_scaled():
     """LIBSVM's columns from -1 to 1, and LIBSVM's split and order: the same rows as UCI's, shuffled by them."""
     X_train, y_train, X_test, y_test = _svmlight(
-        *(_bytes(f"letter/letter.{part}.libsvm.xz") for part in ("scale", "scale.t"))
+        *(unpacked(f"letter/letter.{part}.libsvm.xz") for part in ("scale", "scale.t"))
     )
     return X_train.toarray(), y_train, X_test.toarray(), y_test
 
@@ -306,20 +320,20 @@ def _mnist():
     """The official split, pixels from 0 to 1."""
     parts = []
     for part in ("train", "t10k"):
-        pixels = np.frombuffer(_bytes(f"mnist/{part}-images-idx3-ubyte.gz"), np.uint8, offset=16)
+        pixels = np.frombuffer(unpacked(f"mnist/{part}-images-idx3-ubyte.gz"), np.uint8, offset=16)
         parts.append(pixels.reshape(-1, 784) / np.float32(255))
-        parts.append(np.frombuffer(_bytes(f"mnist/{part}-labels-idx1-ubyte.gz"), np.uint8, offset=8))
+        parts.append(np.frombuffer(unpacked(f"mnist/{part}-labels-idx1-ubyte.gz"), np.uint8, offset=8))
     return parts
 
 
 def _mushrooms():
-    return _cut(*_svmlight(_bytes("mushrooms/mushrooms.libsvm.xz")), 0.2)
+    return _cut(*_svmlight(unpacked("mushrooms/mushrooms.libsvm.xz")), 0.2)
 
 
 def _rcv1():
     """Vowpal Wabbit's sample of RCV1 (CCAT or not): LIBSVM text once its one namespace is taken out."""
     files = ("rcv1_small.dat.xz", "rcv1_small_test.data.xz")
-    return _svmlight(*(_bytes(f"rcv1-vw-sample/{file}").replace(b"|f ", b"") for file in files))
+    return _svmlight(*(unpacked(f"rcv1-vw-sample/{file}").replace(b"|f ", b"") for file in files))
 
 
 def _rt_polarity():
@@ -346,7 +360,7 @@ def _trec_qc():
 
 def _usps():
     """The official split, grey levels from -1 to 1 as in the published comparisons."""
-    with np.load(_path("usps/usps.npz")) as file:
+    with np.load(path_of("usps/usps.npz")) as file:
         X_train, X_test = (file[key] / np.float32(1000) - 1 for key in ("X_train", "X_test"))
         return X_train, file["y_train"], X_test, file["y_test"]
 
@@ -361,9 +375,9 @@ def _uci(name: str):
     columns = UCI[name]
     options = {"header": None, "na_values": "?", "quotechar": "'"}
     if name == "australian":
-        table = pd.read_csv(io.BytesIO(_bytes("uci-small/australian.dat.gz")), sep=" ", **options)
+        table = pd.read_csv(io.BytesIO(unpacked("uci-small/australian.dat.gz")), sep=" ", **options)
     else:
-        table = pd.read_csv(io.BytesIO(_bytes(f"uci-small/{name}.csv.gz")), **options)
+        table = pd.read_csv(io.BytesIO(unpacked(f"uci-small/{name}.csv.gz")), **options)
     y = table.pop(table.columns[columns.label]).to_numpy()
     if y.dtype == object:
         y = y.astype(str)

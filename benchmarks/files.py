@@ -226,6 +226,17 @@ def formats(
         name: Reading(partial(_read_and_learn, path), path, size(plain if name.startswith("svmlight") else path))
         for name, path in ours.items()
     }
+    lacking = bigfiles.with_missing(tables["csv"], folder / "missing.csv")
+    ours["csv, values missing"] = lacking
+    for name, path, more in (
+        ("csv, scaled", tables["csv"], {}),
+        ("csv, values missing, scaled and filled", lacking, {}),
+        ("csv, values missing, scaled, filled, two products", lacking, {"interactions": ["x1*x2", "x3*x4"]}),
+    ):
+        told = {"prepare": True, **more}
+        works[name] = Reading(partial(_read_and_learn, path, **told), path, size(path))
+        works[f"{name}, reading alone"] = Reading(partial(_read_alone, path, **told), path, size(path))
+    works["csv, reading alone"] = Reading(partial(_read_alone, tables["csv"]), tables["csv"], size(tables["csv"]))
     others = {"vw, by VW itself": (readers.vw(), of_vw)} | {
         f'csv, by pandas (engine="{engine}") and sklearn Perceptron': (readers.sklearn_csv(engine), tables["csv"])
         for engine in ("c", "pyarrow")
@@ -235,7 +246,9 @@ def formats(
     for reading in works.values():
         reading.work()
     times = in_turns({name: seconds_of(reading.work) for name, reading in works.items()}, repeats)
-    examples = {path: sum(block.X.shape[0] for block in _reader(path)) for path in ours.values()}
+    examples = {
+        path: sum(block.X.shape[0] for block in _reader(path, prepare=path == lacking)) for path in ours.values()
+    }
     return [
         {
             "name": name,
@@ -258,16 +271,21 @@ def packed(path: Path) -> dict[str, Path]:
     return {"svmlight, gzip": by_gzip, "svmlight, zstd": by_zstd}
 
 
-def _reader(path: Path) -> Any:
+def _reader(path: Path, **reading: Any) -> Any:
     from perceptrons.data import stream
 
-    return stream(path, format="text" if path.suffix == ".txt" else None)
+    return stream(path, format="text" if path.suffix == ".txt" else None, **reading)
 
 
-def _read_and_learn(path: Path) -> None:
+def _read_and_learn(path: Path, **reading: Any) -> None:
     from perceptrons import Perceptron
 
-    Perceptron().fit_stream(_reader(path))
+    Perceptron().fit_stream(_reader(path, **reading))
+
+
+def _read_alone(path: Path, **reading: Any) -> None:
+    for _ in _reader(path, **reading):
+        pass
 
 
 # ---- the first call

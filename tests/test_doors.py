@@ -24,7 +24,8 @@ from perceptrons.data import stream
 from perceptrons.data.held_out import ByHash
 from perceptrons.report.reproduce_section import as_command
 from perceptrons.training.matrices import widened
-from tests.support.doors import accuracies, check_doors, records, rows_of, scores_by_command, trained, write
+from tests.reference.folder import in_reading_order
+from tests.support.doors import LABELS, accuracies, check_doors, records, rows_of, scores_by_command, trained, write
 from tests.support.tiers import slow
 
 WAYS_OF_TEXT = {
@@ -37,6 +38,7 @@ WAYS_OF_TEXT = {
 KINDS = {
     "last": ["--combine", "last"],
     "vote": ["--combine", "vote"],
+    "recent": ["--combine", "recent", "--window", "50"],
     "pocket": ["--combine", "pocket"],
     "one-vs-rest": ["--multiclass", "ovr"],
     "one-vs-one": ["--multiclass", "ovo"],
@@ -118,15 +120,21 @@ TABLES = {
 
 
 @pytest.mark.parametrize("way", TABLES)
-@pytest.mark.parametrize("form", ["csv", "parquet", *slow("tsv", "jsonl", "arrow")])
+@pytest.mark.parametrize("form", ["csv", "parquet", *slow("tsv", "jsonl", "arrow", "whitespace", "arff", "xlsx")])
 def test_tables_are_answered_alike_through_every_door(capsys, tmp_path, asked_elsewhere, form, way):
     options, reading = TABLES[way]
     rows = records()
     data = write(tmp_path / f"t.{form}", rows, form)
     is_feature = "code" not in (reading.get("label_column"), *reading.get("ignore", []))
-    if form in ("csv", "tsv", "jsonl") and is_feature:  # where only the user can tell that 007 is a category
+    if form == "whitespace":
+        options, reading = [*options, "--format", form], {**reading, "format": form}
+    if (
+        form in ("csv", "tsv", "jsonl", "whitespace") and is_feature
+    ):  # where only the user can tell that 007 is a category
         options = [*options, "--categories", "code"]
         reading = {**reading, "categories": ["code", *reading.get("categories", [])]}
+    if form == "xlsx":  # in which 25.0 is 25
+        rows = [{**row, "age": int(row["age"])} for row in rows]
     frame = pd.DataFrame(rows)
     raw = [frame, frame.iloc[:, ::-1], pa.Table.from_pylist(rows), rows]
     reading = {"prepare": True, **reading}
@@ -149,19 +157,36 @@ def test_texts_are_answered_alike_through_every_door(capsys, tmp_path, asked_els
     )
 
 
+@pytest.mark.parametrize("way", WAYS_OF_TEXT)
+def test_folders_are_answered_alike_through_every_door(capsys, tmp_path, asked_elsewhere, way):
+    rows, options = records(), WAYS_OF_TEXT[way]
+    data = write(tmp_path / "texts", rows, "folder")
+    in_order = in_reading_order({label: [row["body"] for row in rows if row["label"] == label] for label in LABELS})
+    raw = [[text for _, text in in_order]]
+    check_trained(capsys, tmp_path, asked_elsewhere, data, ["--epochs", "2", *options], reading_of(options), raw)
+
+
 def reading_of(options):
     """The same for `stream`."""
     found, text = {}, {}
     for name, value in zip(options[::2], options[1::2], strict=True):
         if name == "--hash-bits":
             found["hash_bits"] = int(value)
+        elif name in ("--quadratic", "--cubic"):
+            found.setdefault(name[2:], []).append(value)
         else:
             sizes = [int(size) for size in value.split("-")] if value != "none" else []
             text[name[2:]] = (sizes[0], sizes[-1]) if sizes else None
     return found | ({"text": text} if text else {})
 
 
-@pytest.mark.parametrize("options", [[], ["--hash-bits", "5"], ["--hash-bits", "0"]], ids=" ".join)
+INTERACTIONS = ["--quadratic", "nw", "--quadratic", "nn", "--cubic", "n::"]
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--hash-bits", "5"], ["--hash-bits", "0"], INTERACTIONS, ["--hash-bits", "0", *INTERACTIONS]],
+    ids=" ".join,
+)  # fmt: skip
 def test_vw_files_are_answered_alike_through_every_door(capsys, tmp_path, asked_elsewhere, options):
     data = write(tmp_path / "t.vw", records(), "vw")
     check_trained(capsys, tmp_path, asked_elsewhere, data, ["--epochs", "2", *options], reading_of(options), [])
@@ -192,6 +217,48 @@ def test_all_kinds_of_models_answer_alike_through_every_door(capsys, tmp_path, a
         raw = [pd.DataFrame(rows), rows]
     options = ["--epochs", "2", *options, *KINDS[kind]]
     check_trained(capsys, tmp_path, asked_elsewhere, data, options, reading, raw)
+
+
+# ---- models of two classes that answer by a threshold
+
+
+@pytest.mark.parametrize("threshold", ["f1", "youden", 'cost:{"spam": {"ham": 9}}', "-0.75"])
+@pytest.mark.parametrize(
+    "way", [[], ["--in-memory", "0"], *slow(["--kernel", "rbf"], ["--combine", "vote"])], ids=" ".join
+)
+def test_a_threshold_is_answered_by_through_every_door(capsys, tmp_path, asked_elsewhere, way, threshold):
+    rows = [row for row in records(150) if row["label"] != "odd"]
+    data = write(tmp_path / "t.csv", rows, "csv")
+    only = ["--ignore", "shop", "--ignore", "code", "--ignore", "title", "--ignore", "body"]
+    model, saved, told = trained(capsys, tmp_path, data, "--threshold", threshold, "--max-iter", "3", *only, *way)
+    assert model.threshold_ is not None
+    assert threshold != "-0.75" or model.threshold_ == -0.75
+    X = np.array([[row["size"], row["age"]] for row in rows])
+    scores = model.decision_function(X)
+    by_threshold = np.where(scores >= model.threshold_, "spam", "ham")
+    assert model.predict(X).tolist() == by_threshold.tolist()
+    reading = {"ignore": ["shop", "code", "title", "body"]}
+    accuracy, answers = check_doors(capsys, model, saved, data, reading, [pd.DataFrame(rows), rows])
+    assert answers[0] == by_threshold.tolist()
+    assert [model.predict_one(row) for row in rows] == answers[0]
+    assert told[1] == accuracy
+    asked_elsewhere.append((saved, data, "stream", answers))
+    assert main(["report", str(saved), str(data), "-o", str(tmp_path / "page.html"), "--max-seconds", "1"]) == 0
+    assert f"{round(accuracy * len(rows))} of {len(rows)} right" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("threshold", ["matthews", 'cost:{"spam": {"ham": 9}}', "2.5"])
+def test_a_stream_of_one_block_has_the_threshold_of_the_whole(capsys, tmp_path, threshold):
+    rows = [row for row in records(150) if row["label"] != "odd"]
+    data = write(tmp_path / "t.csv", rows, "csv")
+    options = ["--text-column", "body", "--threshold", threshold, "--epochs", "2"]
+    whole, said, streamed, also_said = whole_and_streamed(capsys, tmp_path, data, *options)
+    check_alike(whole, said, streamed, also_said)
+    assert whole.threshold_ == streamed.threshold_ == said["threshold"] == also_said["threshold"]
+    assert said["threshold_by"] == also_said["threshold_by"]
+    assert (said["threshold_by"] is None) == (threshold == "2.5")
+    held = 0 if threshold == "2.5" else said["threshold_by"]["n"]
+    assert said["examples"] + held + said["test_examples"] == len(rows)
 
 
 # ---- data that are read whole
@@ -306,10 +373,17 @@ def check_alike(whole, said, streamed, also_said):
 
 
 @pytest.mark.parametrize("options", [["--epochs", "2"], [], ["--test-share", "0.4", "--seed", "3"]], ids=" ".join)
-@pytest.mark.parametrize("form", ["csv", "tab", *slow("tsv", "jsonl", "parquet", "arrow", "svmlight", "vw")])
+@pytest.mark.parametrize(
+    "form",
+    ["csv", "tab", "folder", *slow("tsv", "jsonl", "parquet", "arrow", "svmlight", "vw", "whitespace", "arff", "xlsx")],
+)
 def test_a_block_that_is_learned_as_it_is_read_gives_the_weights_of_the_whole(capsys, tmp_path, form, options):
     data = write(tmp_path / f"t.{'svm' if form == 'svmlight' else form}", records(), form)
-    reading = {"tab": ["--format", "text"], "svmlight": [], "vw": []}.get(form, ["--text-column", "body"])
+    of_texts = ["--text-column", "body"]
+    reading = {
+        "tab": ["--format", "text"], "svmlight": [], "vw": [], "folder": [],
+        "whitespace": ["--format", "whitespace", *of_texts],
+    }.get(form, of_texts)  # fmt: skip
     whole, said, streamed, also_said = whole_and_streamed(capsys, tmp_path, data, *reading, *options)
     assert 0 < said["test_examples"] < 40
     assert said["examples"] + said["test_examples"] == 60

@@ -17,9 +17,11 @@ COMPILING = {"compiled", "inlined", "exact", "in_order"}  # decorators of compil
 
 LONG_FILES = {
     "linear.py": "a third of it describes the parameters and attributes of the estimator",
+    "data/table_reader.py": "a quarter of it describes the parameters of the reader",
     "kernel/estimator.py": "a third of it describes the parameters and attributes of the estimator",
 }
 LONG_FUNCTIONS = {
+    "data/table_reader.py __init__": "half of it names the options by which a table can be read",
     "scan/csv.py scan_rows": "a byte loop: a call for every cell would cost as much as reading it",
     "scan/svmlight.py scan_svmlight": "a byte loop: a call for every pair would cost as much as reading it",
 }
@@ -51,12 +53,15 @@ SHARED_NAMES = {
     "csv": FORMAT,
     "labelled": FORMAT,
     "svmlight": FORMAT,
+    "interactions": "which there are and what they are called in data/, the loops that make them in scan/",
     "vw": FORMAT,
     "compare": COMMAND,
     "diagnose": COMMAND,
+    "look": COMMAND,
     "evaluate": TAGGING,
     "predict": TAGGING,
     "train": TAGGING,
+    "tune": TAGGING,
     "corpus": "a corpus, and how commands open it",
     "run": TAGGING,
     "summary": "what a model holds: kernels, taggers, and all models",
@@ -64,6 +69,7 @@ SHARED_NAMES = {
     "inputs": "what estimators are given, and what commands are given",
     "one_example": "the pass for one example, and its short way from learn_one",
     "progress": "of training, and how the command shows it",
+    "units": "of the data while a model learns, and those in which its weights are shown",
     "weights": "while they are learned, and those that tell most",
 }
 

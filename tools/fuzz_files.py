@@ -20,12 +20,15 @@ from tools.fuzzing import Case, Cases, run
 from tools.reading import FORMATS, in_one_thread, try_bytes
 
 CSV = 'name,size,"kind, really",label\nanna,1.5,a,yes\n"bo ""b""",,b,no\ncleo,-2e3,"a\nb",yes\ndan,0x1,,no\n' * 2
+ARFF = "@relation x\n@attribute size real\n@attribute kind {c, 'a b'}\n@attribute label {yes,no}\n@data\n"
 TEXT = {
     "svmlight": [SVMLIGHT, "1 qid:3 1:0.5 7:1e-3 # comment\n-1 2:1\n" * 3],
     "vw": [VW, "1 2.0 0.5 'tag |a:2 x:3 y |b z\n-1 |a x:1e3 | w\n" * 3],
     "text": [TEXTS, "__label__spam __label__x buy now\n__label__ham see you\n" * 3],
     "csv": [CSV, CSV.replace(",", ";")],
     "tsv": [CSV.replace(",", "\t")],
+    "whitespace": ["1 2.5 a\n 3\t 4  b\n" * 3, 'size kind label\n1.5 "a b" yes\n2 "c""d" no\n' * 2],
+    "arff": [ARFF + "1.5,'a b',yes\n% or\n{0 2, 2 no}\n?,c,yes\n" * 2, ARFF + "{}\n2\t'it\\'s'\tno\n" * 3],
     "jsonl": [RECORDS, '{"label": 1, "a": [1, 2], "b": {"c": null}, "d": "\\u00e9"}\n' * 4],
 }
 WORDS = (
@@ -37,9 +40,10 @@ WORDS = (
 
 
 def binary() -> dict[str, list[bytes]]:
-    """A small Parquet and an Arrow file, if they can be written."""
+    """A small Parquet, an Arrow file and a workbook, if they can be written."""
+    found = workbook() if "xlsx" in FORMATS else {}
     if "parquet" not in FORMATS:
-        return {}
+        return found
     import pyarrow as pa
     import pyarrow.feather
     import pyarrow.parquet
@@ -48,7 +52,17 @@ def binary() -> dict[str, list[bytes]]:
     files: dict[str, Any] = {"parquet": io.BytesIO(), "arrow": io.BytesIO()}
     pyarrow.parquet.write_table(table, files["parquet"])
     pyarrow.feather.write_feather(table, files["arrow"])
-    return {name: [file.getvalue()] for name, file in files.items()}
+    return {name: [file.getvalue()] for name, file in files.items()} | found
+
+
+def workbook() -> dict[str, list[bytes]]:
+    import openpyxl
+
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    for row in (["size", "kind", "label"], [1.5, "a", "yes"], [None, "b", "no"], [3, "a", "yes"]):
+        book.active.append(row)
+    book.save(file)
+    return {"xlsx": [file.getvalue()]}
 
 
 def begin(folder: Path) -> Cases:

@@ -1,4 +1,4 @@
-"""Forge model files of every kind with a right checksum, and use whatever loads.
+"""Forge model files of every kind, pipelines among them, with a right checksum, and use whatever loads.
 
     PERCEPTRONS_BOUNDSCHECK=1 python -m tools.fuzz_models --seconds 600 --seed 0
 
@@ -19,9 +19,13 @@ import numpy as np
 import perceptrons
 from perceptrons import ModelFileError, modelfile
 from perceptrons.cli import main as command
+from perceptrons.modelfile import pipeline
 from tools.forging import SAMPLES, Classes, Sample, forged
+from tools.forging_pipelines import PIPELINES
+from tools.forging_pipelines import uses as uses_of_pipeline
 from tools.fuzzing import Case, Cases, FoundError, is_refusal, run, told
 
+ALL = SAMPLES | PIPELINES
 WIDEST = 10_000  # columns of rows that are made for a model
 
 
@@ -35,13 +39,16 @@ def used(sample: Sample, path: Path) -> bool:
         raise FoundError(f"load: {told(error)}") from error
     if sample.model.__class__.__name__ == "StructuredPerceptron":
         model.set_params(model=Classes())
-    X, y = examples(sample, model)
+    is_pipeline = type(model).__name__ in pipeline.ROOTS
+    X, y = (None, None) if is_pipeline else examples(sample, model)
     uses = {
         "repr": lambda: (repr(model), model._repr_html_() if hasattr(model, "_repr_html_") else None),
         "attributes": lambda: [getattr(model, name, None) for name in dir(model) if name.endswith("_")],
         "inspect": lambda: inspected(path),
         "save": lambda: saved_again(model, path),
     }
+    if is_pipeline:
+        uses |= uses_of_pipeline(model, sample)
     if X is not None:
         uses |= {
             "predict": lambda: model.predict(X),
@@ -101,9 +108,9 @@ def begin(folder: Path) -> Cases:
     path = folder / "model"
 
     def case(draw: np.random.Generator) -> Case:
-        name = list(SAMPLES)[int(draw.integers(len(SAMPLES)))]
+        name = list(ALL)[int(draw.integers(len(ALL)))]
         if name not in samples:
-            made = SAMPLES[name]()
+            made = ALL[name]()
             samples[name] = made, modelfile.KINDS[type(made.model).__name__].contents(made.model)
         sample, contents = samples[name]
         header, arrays, said = forged(draw, *contents)

@@ -9,9 +9,13 @@ import scipy.sparse as sp
 
 from perceptrons.data import DataFileError, reader, source, stream
 
-TABLES = ("csv", "tsv", *(("jsonl", "parquet", "arrow") if find_spec("pyarrow") else ()))
+TABLES = (
+    "csv", "tsv", "whitespace", "arff", *(("jsonl", "parquet", "arrow") if find_spec("pyarrow") else ()),
+    *(("xlsx",) if find_spec("openpyxl") else ()),
+)  # fmt: skip
 FORMATS = ("svmlight", "vw", "text", *TABLES)
 BITS = (None, 0, 3, 18)
+ENCODINGS = ("latin-1", "cp1252", "utf-16", "utf-16-le")
 
 
 def in_one_thread() -> None:
@@ -29,6 +33,8 @@ def read(file: Path, format: str, piece: int, ways: int) -> tuple[list[Any], lis
         "text_labels": bool(ways & 4),
         "hash_bits": BITS[ways >> 3 & 3],
     }
+    if ways & 128 and format not in ("parquet", "arrow", "xlsx"):
+        options["encoding"] = ENCODINGS[ways >> 5 & 3]
     if format == "text" and ways & 32:
         options["form"] = "fasttext" if ways & 64 else "tab"
     blocks: list[Any] = []

@@ -15,6 +15,7 @@ from perceptrons.training.learner import Learner, LinearFit
 from perceptrons.training.one_example import ReadyToPredict, learn_any
 from perceptrons.training.parameters import (
     OF_ONE_EXAMPLE,
+    WINDOW,
     at_first,
     check_choices,
     check_start,
@@ -41,10 +42,15 @@ class Perceptron(Classifier):
 
     Parameters
     ----------
-    combine : {"average", "last", "vote", "pocket"}, default="average"
-        Which weights predict: the mean of the weights after every example; the final ones; all of them, each with as
+    combine : {"average", "recent", "last", "vote", "pocket"}, default="average"
+        Which weights predict: the mean of the weights after every example; the same mean, in which recent examples
+        count more, for streams that drift; the final ones; all of them, each with as
         many votes as examples it survived; the ones with the fewest training mistakes (Gallant's pocket with ratchet:
         weights are judged on the training examples once they answer more in a row than the pocketed ones did).
+    window : float, default=500
+        Memory of combine="recent": every example counts 1 - 1 / window times as much as the one after it, so that all
+        together count as much as this many. At least 2. The shorter, the sooner the model follows a drift; the longer,
+        the less it trembles.
     step : {"constant", "pa", "pa1", "pa2", "arow"}, default="constant"
         How far an example moves the weights: the perceptron's step, `eta0`; passive-aggressive, as far as its margin
         needs ("pa"), at most `C` ("pa1"), or softened by `C` ("pa2"); AROW, which steps less along features that it
@@ -59,7 +65,8 @@ class Perceptron(Classifier):
         true class leads by less. 0 is Rosenblatt's rule. "auto": `eta0` times half the spread of the examples in the
         first epoch, twice as much in every further one, and at most 6 spreads; 1 for the steps other than constant. The
         spread is the mean of the squared distances of the examples from their mean, so that the scale of the data does
-        not matter: those of the first `fit`, the first block of a stream, or the first example of `learn_one`.
+        not matter: those of the first `fit`, the first block of a stream, or the first example of `learn_one`, if it is
+        not all zeros.
         `partial_fit` and `learn_one` count as the epoch that the last `fit` ended with, at least the first. None: 0,
         for the steps other than constant 1.
     cost : matrix, dict of dicts or None, default=None
@@ -79,8 +86,8 @@ class Perceptron(Classifier):
         Epochs at most.
     tol : float or None, default=5e-3
         Stop when the averaged weights change over an epoch by less than `tol` times their norm. Unlike scikit-learn's
-        it does not depend on the scale of the data. It counts where averages predict ("average" and "vote"): the
-        last weights of separable data always get to converge. None: never stop for this reason.
+        it does not depend on the scale of the data. It counts where averages predict ("average", "recent" and "vote"):
+        the last weights of separable data always get to converge. None: never stop for this reason.
     shuffle : bool, default=True
         Visit the examples in a fresh random order in every epoch of `fit`.
     random_state : int, RandomState or None, default=0
@@ -124,12 +131,17 @@ class Perceptron(Classifier):
         The weights that predict: one row for two classes, else a row a class or label; with multiclass="ovo" a row for
         every pair of classes, (0, 1), (0, 2), ..., positive for the second. Voting has no such weights: read below.
     coef_last_, intercept_last_, coef_average_, intercept_average_ : arrays
-        The final and the averaged weights, both there whatever `combine` is.
+        The final and the averaged weights, both there whatever `combine` is. With combine="recent", read
+        `coef_recent_` and `intercept_recent_` in place of the averaged ones.
     never_updated_ : array of bool of shape (n_features,)
         Features none of whose weights an update has ever changed.
     margin_ : float
         The margin that learning demands now, in units of scores: `margin`, or what "auto" makes of the data by the
         number of epochs so far.
+    threshold_ : float or None
+        Of two classes: the score at or above which the answer is `classes_[1]`, set by hand or by
+        `perceptrons.selection.choose_threshold`. None: the learned boundary, a score of 0. `fit` sets it to None,
+        `partial_fit` and `learn_one` keep it; a third class drops it.
     classes_ : array of shape (n_classes,)
     n_features_in_, feature_names_in_ : int, array of str (if X had names)
     n_iter_ : int
@@ -169,12 +181,14 @@ class Perceptron(Classifier):
     _method = None  # the method of learning made last, of which classes and parameters
 
     def __init__(
-        self, *, combine="average", step="constant", eta0=1.0, C=1.0, margin="auto", cost=None, shrink=0.0,
-        batch_size=1, multiclass="joint", max_iter=1000, tol=5e-3, shuffle=True, random_state=0, fit_intercept=True,
-        intercept_scaling="auto", init="zeros", zero_score="mistake", early_stopping=False, validation_fraction=0.1,
-        n_iter_no_change=5, max_seconds=None, class_weight=None, warm_start=False, verbose=0, n_jobs=None,
+        self, *, combine="average", window=WINDOW, step="constant", eta0=1.0, C=1.0, margin="auto", cost=None,
+        shrink=0.0, batch_size=1, multiclass="joint", max_iter=1000, tol=5e-3, shuffle=True, random_state=0,
+        fit_intercept=True, intercept_scaling="auto", init="zeros", zero_score="mistake", early_stopping=False,
+        validation_fraction=0.1, n_iter_no_change=5, max_seconds=None, class_weight=None, warm_start=False, verbose=0,
+        n_jobs=None,
     ):  # fmt: skip
         self.combine = combine
+        self.window = window
         self.step = step
         self.eta0 = eta0
         self.C = C
@@ -239,6 +253,7 @@ class Perceptron(Classifier):
                 self._forget_files()
                 start = {"coef": coef_init, "bias": intercept_init}
                 self._begin(target, as_rows(X), X.shape[1], self._units(as_rows(X), sample_weight), **start)
+            self._measure(as_rows(X), sample_weight)
             learner, train, held_out = self._learner, None, None
             method = method_of(self, learner, target.classes, stream=False)
             if self.early_stopping:
@@ -360,7 +375,7 @@ class Perceptron(Classifier):
         return self._learner.scores(check_matrix(self, X, reset=False), self.combine, self.zero_score)
 
     def predict(self, X):
-        """The class of the highest score for every row of X."""
+        """The class of the highest score for every row of X; of two classes, by `threshold_` if it is set."""
         check_is_fitted(self)
         learner = self._fitted()
         return answer(self._winners(self.decision_function(X)), learner.classes, learner.form)
@@ -405,8 +420,10 @@ class Perceptron(Classifier):
     intercept_ = property(lambda self: self._fitted().predicting(self.combine)[1].copy())
     coef_last_ = property(lambda self: self._fitted().weights.last()[0].copy())
     intercept_last_ = property(lambda self: self._fitted().weights.last()[1].copy())
-    coef_average_ = property(lambda self: self._fitted().average()[0].copy())
-    intercept_average_ = property(lambda self: self._fitted().average()[1].copy())
+    coef_average_ = property(lambda self: self._fitted().predicting("average")[0].copy())
+    intercept_average_ = property(lambda self: self._fitted().predicting("average")[1].copy())
+    coef_recent_ = property(lambda self: self._fitted().predicting("recent")[0].copy())
+    intercept_recent_ = property(lambda self: self._fitted().predicting("recent")[1].copy())
 
     @property
     def margin_(self):
@@ -465,7 +482,7 @@ class Perceptron(Classifier):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_label = self.combine in ("average", "last") and self.cost is None
+        tags.classifier_tags.multi_label = self.combine in ("average", "recent", "last") and self.cost is None
         return tags
 
     # ---- the small steps of learning
@@ -496,6 +513,7 @@ class Perceptron(Classifier):
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=True)
             if first:
                 self._begin(target, as_rows(X), X.shape[1], self._units(as_rows(X), sample_weight))
+            self._measure(as_rows(X), sample_weight)
             method = self._method_for(target.classes)
         self._learner.meet_classes(target.classes)
         self._learner.meet_features(X.shape[1])
@@ -510,7 +528,7 @@ class Perceptron(Classifier):
 
     def _method_for(self, classes):
         """How to learn; made again only if parameters or classes changed."""
-        made, now = self._method, (classes, self._checked, self._learner)
+        made, now = self._method, (classes, self._checked, self._learner, self._learner.spread)
         if made is None or any(was is not one for was, one in zip(made, now, strict=False)):
             made = self._method = *now, method_of(self, self._learner, classes, stream=True)
         return made[-1]
@@ -526,6 +544,11 @@ class Perceptron(Classifier):
         if self.margin != "auto" and self.intercept_scaling != "auto":
             return Units(1.0, 1.0)
         return moments(rows, weight).units()
+
+    def _measure(self, rows, weight=None):
+        """The spread, of the first examples that are not all 0."""
+        if not self._learner.spread:
+            self._learner.spread = self._units(rows, weight).spread
 
     def _begin(self, target, rows, n_features, units, coef=None, bias=None):
         check_start(self, target, bias)

@@ -27,7 +27,9 @@ class Progress:
         return self.mistakes - self.comparator_mistakes
 
 
-def progressive(model: Any, examples: Iterable[tuple[Any, Any]], comparator: Any = None) -> Progress:
+def progressive(
+    model: Any, examples: Iterable[tuple[Any, Any]], comparator: Any = None, scaler: Any = None
+) -> Progress:
     """Run a stream of (x, label) pairs through a model: predict, count, learn.
 
     Parameters
@@ -37,7 +39,10 @@ def progressive(model: Any, examples: Iterable[tuple[Any, Any]], comparator: Any
     examples : iterable of (x, label)
         x is a dict of features or a row of numbers.
     comparator : fitted model, optional
-        A model that does not learn, for instance one fitted on all of the data in hindsight: gives the regret.
+        A model that does not learn, for instance one fitted on all of the data in hindsight: gives the regret. It is
+        given the examples as they come, not scaled.
+    scaler : RunningScaler, optional
+        Scales every example for the model: counts x, which needs no label, then transforms it.
 
     Examples
     --------
@@ -51,11 +56,13 @@ def progressive(model: Any, examples: Iterable[tuple[Any, Any]], comparator: Any
     progress = Progress(comparator_mistakes=None if comparator is None else 0)
     known = False
     for x, label in examples:
+        if comparator is not None and progress.comparator_mistakes is not None:
+            progress.comparator_mistakes += comparator.predict_one(x) != label
+        if scaler is not None:
+            x = scaler.learn_one(x).transform_one(x)
         known = known or hasattr(model, "classes_")
         progress.mistakes += not known or model.predict_one(x) != label
         progress.examples += 1
-        if comparator is not None and progress.comparator_mistakes is not None:
-            progress.comparator_mistakes += comparator.predict_one(x) != label
         model.learn_one(x, label)
         if progress.examples & (progress.examples - 1) == 0:
             progress.table.append((progress.examples, progress.error))

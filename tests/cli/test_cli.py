@@ -139,6 +139,7 @@ RULES = [
     (["--multiclass", "ovr", "--step", "arow", "--C", "2"], {"multiclass": "ovr", "step": "arow", "C": 2.0}),
     (["--multiclass", "ovo", "--step", "pa2"], {"multiclass": "ovo", "step": "pa2"}),
     (["--cost", '{"cat": {"dog": 3, "emu": 0.5}}'], {"cost": {"cat": {"dog": 3.0, "emu": 0.5}}}),
+    (["--combine", "recent", "--window", "50"], {"combine": "recent", "window": 50.0}),
     (["--class-weight", '{"emu": 0.5}', "--combine", "last"], {"class_weight": {"emu": 0.5}, "combine": "last"}),
 ]
 
@@ -613,6 +614,7 @@ def test_models_of_several_labels_predict_and_are_inspected(run, refused, tmp_pa
         (["--step", "arow", "--shrink", "0.1"], "shrink=0.1.*does not work"),
         (["--step", "arow", "--combine", "vote"], "combine='vote'.*does not work"),
         (["--multiclass", "ovo", "--combine", "pocket"], "combine='pocket'.*does not work"),
+        (["--window", "50"], "window=50.0.*does not work: .*use combine='recent'"),
         (["--multiclass", "ovr", "--cost", '{"cat": {"dog": 1}}'], "multiclass='ovr', cost=.*does not work"),
         (
             ["--cost", "FOLDER/none.json"],
@@ -665,7 +667,7 @@ def test_a_file_of_costs_is_not_overwritten(refused, folder, tmp_path):
     [
         (["train", "{}/broken.csv"], "^{}/broken.csv:3:2: column 'b': 'oops' is not a number"),
         (["train", "{}/none.csv"], "^{}/none.csv: no such file or directory$"),
-        (["train", "{}"], "^{}: .*--format"),
+        (["train", "{}"], "^{}/animals.csv: it lies in no folder of a class"),
         (["train", "{}", "--format", "csv"], "^{}: is a directory$"),
         (["train", "{}/one.csv"], "one.csv: .*only one class, 'x'"),
         (["train", "{}/prices.csv"], "60 different labels in column .price. among 60 examples.*--label-column"),

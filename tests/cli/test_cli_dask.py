@@ -253,6 +253,7 @@ REFUSED = [
     (["--example", "sms", "--workers", "2"], "^--example does not go with --workers"),
     (["part-0.svm", "--workers", "2", "--combine", "vote"], "^combine='vote' cannot be mixed: .*Use combine="),
     (["part-0.svm", "--workers", "2", "--combine", "pocket"], "^combine='pocket' cannot be mixed"),
+    (["part-0.svm", "--workers", "2", "--combine", "recent"], "^combine='recent' cannot be mixed: .*Use combine="),
     (["part-0.svm", "--workers", "2", "--step", "arow"], "^step='arow' cannot be mixed"),
     (["part-0.svm", "--workers", "2", "--kernel", "rbf"], "^--workers does not go with --kernel: kernels need all"),
     (

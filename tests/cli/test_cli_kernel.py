@@ -135,7 +135,7 @@ def test_train_json_has_the_facts_of_a_kernel_and_no_weights(run, folder, animal
     assert found["parameters"]["kernel"] == "rbf"
     assert found["train_accuracy"] == model.score(X, y)
     assert found["epochs"] == model.n_iter_
-    assert "weights" not in found
+    assert found["weights"] is found["margin"] is found["hashing"] is None
     assert [entry["class"] for entry in found["support"]] == KINDS
     top = found["support"][1]["examples"]
     coefficients = model.dual_coef_[1]
@@ -296,6 +296,8 @@ def test_inspect_reads_models_that_vote_that_learned_in_blocks_and_that_learned_
           words in (["--step", "pa"], ["--step", "constant"], ["--C", "1"], ["--margin", "0"], ["--shrink", "0"],
                     ["--batch-size", "1"], ["--cost", '{"cat": {"dog": 1}}'], ["--no-intercept"])),
         (["--kernel", "rbf", "--multiclass", "ovo"], "^--multiclass ovo is for the linear perceptron"),
+        (["--kernel", "rbf", "--combine", "recent"], "^--combine recent is for the linear perceptron"),
+        (["--kernel", "rbf", "--window", "9"], "^--window is for the linear perceptron"),
         (["--kernel", "rbf", "--combine", "pocket"], "^--combine pocket is for the linear perceptron"),
         *(([option, value], f"^{option} is for kernels: name one too, for instance --kernel rbf") for option, value in
           (("--gamma", "2"), ("--degree", "2"), ("--coef0", "0"), ("--budget", "5"), ("--on-full", "project"),

@@ -79,7 +79,7 @@ def test_an_answer_comes_before_the_next_line_is_typed(folder):
         for text, label in (("free cash", "spam"), ("home", "ham"), ("win a prize, call now", "spam"), ("mum", "ham")):
             process.stdin.write(f"{text}\n")
             process.stdin.flush()
-            assert json.loads(process.stdout.readline()) == {"label": label}
+            assert json.loads(process.stdout.readline())["label"] == label
         process.stdin.close()
         assert process.stdout.read() == ""
     assert process.returncode == 0

@@ -157,6 +157,7 @@ def test_a_grid_and_a_kernel_can_be_asked_for(run, table, tmp_path):
         (["--ledger", "/"], "--ledger"),
         (["--metric", "nonsense"], "metric"),
         (["--kernel", "rbf", "--combine", "pocket"], "pocket"),
+        (["--kernel", "rbf", "--combine", "recent"], "recent"),
         (["-o", "/nowhere/model"], "no folder"),
         (["--text-column", "nowhere"], "nowhere"),
     ],

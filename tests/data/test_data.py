@@ -127,8 +127,9 @@ def test_tsv_and_gzip_are_known_by_name(write):
 def test_format_is_chosen_by_name_or_said(write):
     assert read(write("a.data", "1,2,a\n"), format="csv").y.tolist() == ["a"]
     assert read(write("a.txt", "1 1:2\n")).y.tolist() == [1]
-    refused(write("a.data", "1,2,a\n"), "", "format.*csv, tsv, svmlight")
-    refused(write("data", "1,2,a\n"), "", "format")
+    assert read(write("a.data", "1,2,a\n")).y.tolist() == ["a"]
+    refused(write("a.data", "nothing\nto learn from\n"), "", "format: choose one of csv, tsv, whitespace, arff, .*npz")
+    refused(write("data", ""), "", "the file is empty: choose one of csv.*--format")
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def test_a_recipe_reads_other_files_alike_and_what_is_known_can_be_kept(folder, 
 
 
 def test_options_that_do_not_go_together_are_refused(folder):
-    with pytest.raises(ValueError, match="form='csv': choose 'fasttext' or 'tab'"):
+    with pytest.raises(ValueError, match="form='csv': choose 'fasttext', 'tab' or 'files'"):
         reader(folder, FASTTEXT, form="csv")
     with pytest.raises(ValueError, match="min_count"):
         reader(folder, FASTTEXT, text=HashedText(bits=None, min_count=2))

@@ -625,8 +625,8 @@ def test_bytes_that_are_no_text_are_bad_records(tmp_path):
     reader = reader_of(path, on_error="skip")
     assert all_of(reader)[0][:, 0].tolist() == [1, 4]
     assert [complaint.partition(":")[2] for complaint in reader.complaints] == [
-        "3:2: byte 0xff is not UTF-8 text: save the file as UTF-8",
-        "4:3: byte 0xfe is not UTF-8 text: save the file as UTF-8",
+        "3:2: byte 0xff is not UTF-8 text: save the file as UTF-8, or give --encoding latin-1",
+        "4:3: byte 0xfe is not UTF-8 text: save the file as UTF-8, or give --encoding latin-1",
     ]
     with pytest.raises(DataFileError, match="1:2: byte 0xff is not UTF-8 text"):
         list(reader_of(write(tmp_path, b"a,\xff,label\n1,x,p\n")))
@@ -771,7 +771,11 @@ def test_a_bad_line_of_json_is_named_with_its_place(tmp_path, line, column, what
 
 def test_json_lines_with_bytes_that_are_no_text_are_bad(tmp_path):
     path = write(tmp_path, b'{"a": 1, "label": "p"}\n{"a": 2, "label": "\xff"}\n', "a.jsonl")
-    assert error_of(reader_of(path)) == (2, 20, "byte 0xff is not UTF-8 text: save the file as UTF-8")
+    assert error_of(reader_of(path)) == (
+        2,
+        20,
+        "byte 0xff is not UTF-8 text: save the file as UTF-8, or give --encoding latin-1",
+    )
 
 
 def test_a_new_key_of_json_is_a_feature_unless_rows_are_arrays(tmp_path, monkeypatch):
@@ -959,7 +963,7 @@ def test_wrong_options_are_named(tmp_path):
         reader_of(path, text=HashedText())
     with pytest.raises(ValueError, match="min_count needs all texts"):
         reader_of(path, text_column="text", text=HashedText(bits=None, min_count=2))
-    with pytest.raises(ValueError, match="choose one of csv, tsv, jsonl, parquet, arrow"):
+    with pytest.raises(ValueError, match="choose one of csv, tsv, whitespace, arff, jsonl, parquet, arrow, xlsx"):
         reader_of(path, "excel")
     with pytest.raises(ValueError, match="hash_bits=3, but the columns are of 0 bits"):
         reader_of(path, hash_bits=3, columns=Columns())

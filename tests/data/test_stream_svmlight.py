@@ -1113,6 +1113,7 @@ def test_options_that_make_no_sense_are_refused_in_one_line(write, options, abou
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_format_that_no_ending_tells_must_be_given(write):
+def test_a_format_that_neither_name_nor_content_tells_must_be_given(write):
+    assert stream(write("1 1:1\n", "a.unknown")).format == "svmlight"
     with pytest.raises(ValueError, match=r"format.*svmlight"):
-        list(stream(write("1 1:1\n", "a.unknown")))
+        list(stream(write("a word\n", "a.unknown")))

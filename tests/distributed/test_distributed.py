@@ -15,6 +15,7 @@ from perceptrons.data import DataFileError, stream
 from perceptrons.data.source import Share
 from perceptrons.distributed import ClusterError, decision_function, fit, mixing_bound, predict, score
 from perceptrons.features import HashedText
+from tests.conftest import gaussian
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -271,6 +272,16 @@ def test_parts_stay_where_they_are(client):
     before = incoming(client)
     fit(Perceptron(), chunks, y, client, shards=6, epochs=20)
     assert incoming(client) - before < X.nbytes  # a chunk may go to an idle worker; weights take 20 * 6 * 0.5 kB
+
+
+def test_predictions_on_workers_are_by_the_threshold_of_the_model(client, rng):
+    X, y = gaussian(rng, 300, 4, 2)
+    model = Perceptron(max_iter=3).fit(X, y)
+    model.threshold_ = float(np.median(model.decision_function(X)[y == 1]))
+    lazy = da.from_array(X, chunks=(100, 4))
+    by_threshold = (model.decision_function(X) >= model.threshold_).astype(int)
+    assert predict(model, lazy).compute().tolist() == model.predict(X).tolist() == by_threshold.tolist()
+    assert float(score(model, lazy, da.from_array(y, chunks=100))) == np.mean(by_threshold == y)
 
 
 def test_predictions_and_scores_are_lazy_and_those_of_the_model(client, data):

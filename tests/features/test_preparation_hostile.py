@@ -128,7 +128,7 @@ def test_any_preparation_is_refused_or_written_as_it_was(kept):
     try:
         found = Preparation.from_dict(kept)
     except ValueError:
-        with pytest.raises(ValueError, match="^expected "):
+        with pytest.raises(ValueError, match=r"^expected "):
             Preparation.from_dict(kept)
         return
     assert found.as_dict() == kept

@@ -83,6 +83,13 @@ def margins(k: int, spread: float) -> Any:
     return p.MarginsDisplay.from_estimator(rosenblatt(max_iter=10).fit(X, y), X, y).plot().figure_
 
 
+def curves(k: int, kind: str) -> Any:
+    X, y = clusters(k, 60, 4.0)
+    names = np.array([f"class {label}" for label in range(k)])
+    model = rosenblatt(max_iter=5).fit(X, names[y])
+    return p.CurvesDisplay.from_estimator(model, X, names[y]).plot(kind=kind).figure_
+
+
 def path(curves: bool) -> Any:
     X, y = clusters(2, 40, 2.5)
     display = p.PathDisplay.from_data(X + np.array([6, 4]), y)
@@ -140,6 +147,10 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "margins-2": lambda: margins(2, 4.0),
     "margins-3": lambda: margins(3, 2.0),
     "margins-20": lambda: margins(20, 2.0),
+    "curves-roc-2": lambda: curves(2, "roc"),
+    "curves-roc-20": lambda: curves(20, "roc"),
+    "curves-precision-2": lambda: curves(2, "precision_recall"),
+    "curves-precision-3": lambda: curves(3, "precision_recall"),
     "path-plane": lambda: path(False),
     "path-curves": lambda: path(True),
     "confusion-2": lambda: confusion(2),

@@ -25,6 +25,7 @@ DISPLAYS = {
     "boundary": lambda: p.BoundaryDisplay.from_estimator(MODEL, X, Y, resolution=40),
     "history": lambda: p.HistoryDisplay.from_estimator(MODEL, bound=4000),
     "margins": lambda: p.MarginsDisplay.from_estimator(MODEL, X, Y),
+    "curves": lambda: p.CurvesDisplay.from_estimator(MODEL, X, Y),
     "path": lambda: p.PathDisplay.from_data(X, Y, max_iter=2),
     "losses": p.LossesDisplay.from_losses,
 }

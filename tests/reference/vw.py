@@ -135,6 +135,64 @@ def shown(namespace, feature):
     return namespace.replace(b"^", b"|") + b"^" + feature
 
 
+def by_namespace(line):
+    """The features of a line that can be read, by the first byte of their namespace: that is all VW knows of it."""
+    groups, parts = {}, line.rstrip(b"\r").partition(b"|")[2].split(b"|")
+    for place, part in enumerate(parts):
+        space = part[0] if part and part[0] not in b" \t" else ord(" ")
+        groups.setdefault(space, []).extend(read_namespace(part, place + 1 == len(parts)))
+    return groups
+
+
+def without_duplicates(terms):
+    """VW's filter: "ab" and "ba" are one interaction, "ab". One with a letter twice is sorted: "aba" is "aab"."""
+    kept, met = [], set()
+    for term in sorted(terms):
+        if bytes(sorted(term)) not in met:
+            met.add(bytes(sorted(term)))
+            twice = any(term.count(letter) not in (1, len(term)) for letter in term)
+            kept.append(bytes(sorted(term)) if twice else term)
+    return kept
+
+
+def without_wildcards(terms, spaces):
+    """Each ":" is every printed namespace. Two in a term go upwards, as in "ab"; three go downwards, as in "cba"."""
+    printed, found = sorted(space for space in spaces if 32 <= space < 127), []
+    for term in terms:
+        ways = [b""]
+        for letter in term:
+            choices = printed if letter == ord(":") else [letter]
+            ways = [way + bytes([choice]) for way in ways for choice in choices]
+        wild = [place for place, letter in enumerate(term) if letter == ord(":")]
+        chosen = [[way[place] for place in wild] for way in ways]
+        found += [w for w, c in zip(ways, chosen, strict=True) if c == sorted(c, reverse=len(wild) == 3)]
+    return found
+
+
+def interactions(line, terms):
+    """The features (name, hash, value) that interactions of namespaces (VW's -q and --cubic) add to a line.
+
+    Of a namespace with itself every choice of features counts once, with repetition, in the order of the line.
+    """
+    groups, found = by_namespace(line), []
+    terms = without_duplicates(without_wildcards(without_duplicates(terms), groups))
+    for term in terms:
+        ways = [()]
+        for place, letter in enumerate(term):
+            again = place > 0 and term[place - 1] == letter
+            features = list(enumerate(groups.get(letter, [])))
+            ways = [(*way, one) for way in ways for one in features if not again or one[0] >= way[-1][0]]
+        for way in ways:
+            name, h, value = b"", 0, np.float32(1)
+            for place, (_, (part, hash_of_part, x)) in enumerate(way):
+                name += b"*" * (place > 0) + part.replace(b"*", b"|*")
+                h = (h * 16777619 ^ hash_of_part) % 2**32
+                value *= np.float32(x)
+            if value != 0:
+                found.append((name, h, float(value)))
+    return found
+
+
 def plain_pass(examples, width, rate):
     """VW's --sgd --noconstant --loss_function logistic --power_t 0: w += rate importance y / (1 + exp(y w·x)) x.
 

@@ -24,7 +24,7 @@ from tests.support.pages import Outline
 
 ALLOWED = {
     "html", "head", "meta", "title", "style", "body", "main", "header", "nav", "section", "h1", "h2", "h3", "p", "div",
-    "span", "strong", "b", "bdi", "code", "pre", "br", "ul", "ol", "li", "a", "dl", "dt", "dd", "table", "thead",
+    "span", "strong", "b", "bdi", "code", "pre", "br", "wbr", "ul", "ol", "li", "a", "dl", "dt", "dd", "table", "thead",
     "tbody", "tr", "th", "td", "figure", "figcaption", "img", "details", "summary", "article", "blockquote", "mark",
 }  # fmt: skip
 HOSTILE = [
@@ -94,10 +94,11 @@ def test_the_page_has_the_figures_the_sections_and_the_pictures(blobs, pictures)
         f"{right} of 120 right", "95% interval", "always answering", "Examples by class",
         "All 7 epochs allowed were used",
         "precision recall F1", "What it goes by", "The worst mistakes", "The boundary", "Margins",
+        "Metrics and curves", "Matthews correlation", "ROC AUC",
         "Perceptron(max_iter=7, tol=None)", "perceptrons train DATA --max-iter 7 --tol 0 -o MODEL", "scikit-learn",
     ):  # fmt: skip
         assert part in found.text, part
-    assert len(found.pictures()) == 3  # history, boundary, margins
+    assert len(found.pictures()) == 5  # history, ROC and precision-recall curves, boundary, margins
     assert [name for name in ("left", "up") if name not in found.text] == []
 
 

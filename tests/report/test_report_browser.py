@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 from sklearn.pipeline import make_pipeline
 
 from perceptrons import KernelPerceptron, Perceptron
@@ -23,6 +23,35 @@ OVERFLOWS = """
 [...document.querySelectorAll("main *")]
   .filter(part => part.getBoundingClientRect().right > innerWidth + 1 && !part.closest(".scroll, pre"))
   .map(part => part.outerHTML.slice(0, 80))
+"""
+COLLIDING = """
+[...document.querySelectorAll("main tr")].flatMap(row => {
+  const range = document.createRange();
+  const boxes = [...row.querySelectorAll(".number, .bar")].map(part => {
+    range.selectNodeContents(part);
+    return part.matches(".bar") ? part.getBoundingClientRect() : range.getBoundingClientRect();
+  }).filter(box => box.width);
+  return boxes.filter((box, k) => boxes.some((other, j) => j > k && box.left < other.right && other.left < box.right
+    && box.top < other.bottom && other.top < box.bottom)).map(() => row.textContent);
+})
+"""
+BROKEN = """
+(() => {
+  const found = [], range = document.createRange();
+  for (const name of document.querySelectorAll("main table bdi")) {
+    const walker = document.createTreeWalker(name, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const node = walker.currentNode;
+      for (const word of node.textContent.matchAll(/[\\p{L}\\p{N}]+/gu)) {
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        const tops = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+        if (tops.size > 1) found.push(word[0]);
+      }
+    }
+  }
+  return found;
+})()
 """
 PALE = """
 (() => {
@@ -78,6 +107,10 @@ def pages(tmp_path_factory):
     )
     names = [f"feature {'n' * 40} <img src=x onerror=throw> {k}" for k in range(6)]
     report(Perceptron(max_iter=2).fit(X, odd[y]), X, odd[y], feature_names=names).save(folder / "odd.html")
+    wine = load_wine()
+    kinds = np.array(["Barolo", "Grignolino", "Barbera"])[wine.target]
+    model = Perceptron(max_iter=9).fit(wine.data, kinds)
+    report(model, wine.data, kinds, feature_names=wine.feature_names, max_seconds=1).save(folder / "scales.html")
     return folder
 
 
@@ -124,6 +157,44 @@ def test_a_report_is_never_wider_than_the_screen(chromium, pages, name, width):
     assert page.ask("document.documentElement.scrollWidth") <= width
     assert page.ask(OVERFLOWS) == []
     page.close()
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+@pytest.mark.parametrize("name", ["texts", "plane", "odd", "scales"])
+def test_no_number_lies_on_a_bar_and_no_name_in_a_table_breaks_within_a_word(chromium, pages, name, width):
+    page = chromium.open(pages / f"{name}.html", width)
+    page.ask("document.querySelectorAll('details').forEach(part => part.open = true)")
+    assert page.ask("document.querySelectorAll('main tr .number').length") > 4
+    assert page.ask(COLLIDING) == []
+    assert page.ask(BROKEN) == []
+    assert page.ask("document.documentElement.scrollWidth") <= width
+    page.close()
+
+
+def test_collisions_and_broken_words_are_noticed(chromium, tmp_path):
+    bad = tmp_path / "bad.html"
+    bad.write_text(
+        "<!DOCTYPE html><title>bad</title><main><table style='table-layout:fixed;width:90px'><tr>"
+        "<th style='overflow-wrap:anywhere'><bdi>proanthocyanins</bdi></th>"
+        "<td class='number' style='white-space:nowrap'>+1.234e+56789</td>"
+        "<td><span class='bar' style='display:block;height:9px;background:red'></span></td></tr></table></main>"
+    )
+    page = chromium.open(bad)
+    assert len(page.ask(COLLIDING)) == 1
+    assert page.ask(BROKEN) == ["proanthocyanins"]
+    page.close()
+
+
+def test_both_curves_have_words_for_who_cannot_see_them_and_stand_side_by_side_where_there_is_room(chromium, pages):
+    for width, beside in ((1280, True), (390, False)):
+        page = chromium.open(pages / "scales.html", width)
+        alts = page.ask("[...document.querySelectorAll('#curves ~ .side-by-side img')].map(image => image.alt)")
+        assert [alt.split(" of ")[0] for alt in alts] == ["ROC curve", "Precision-recall curve"]
+        tops = page.ask(
+            "[...document.querySelectorAll('.side-by-side img')].map(image => image.getBoundingClientRect().top)"
+        )
+        assert (tops[0] == tops[1]) == beside
+        page.close()
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.metrics import average_precision_score, balanced_accuracy_score, matthews_corrcoef, roc_auc_score
 from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 
 from perceptrons import Perceptron
@@ -282,3 +283,36 @@ def test_a_recipes_page_says_if_test_examples_were_learned_from(tuned):
     assert "Mind: 3 of the test examples were also among those learned from or chosen by" in text
     model.recipe_["twice"] = 1
     assert "Mind: 1 of the test examples was also among those learned from or chosen by" in said(model, X, y)
+
+
+def test_metrics_and_curves_are_those_of_evaluate_and_of_scikit_learn(rng):
+    X, y = gaussian(rng, 150, 4, 3)
+    names = np.array(["a", "b", "c"])[y]
+    model = Perceptron(max_iter=2).fit(X, names)
+    found = Outline(report(model, X, names, max_seconds=1).html).text
+    scores, said = model.decision_function(X), model.predict(X)
+    area = np.mean([roc_auc_score(names == label, scores[:, k]) for k, label in enumerate(model.classes_)])
+    assert f"ROC AUC {area:.3f}" in found
+    assert f"Matthews correlation {matthews_corrcoef(names, said):.3f}" in found
+    assert f"Balanced accuracy {balanced_accuracy_score(names, said):.1%}" in found
+    first = roc_auc_score(names == "a", scores[:, 0]), average_precision_score(names == "a", scores[:, 0])
+    assert f"a {first[0]:.3f} {first[1]:.3f} {(names == 'a').sum()}" in found
+
+
+def test_a_threshold_moves_answers_mistakes_and_margins_and_is_said(rng):
+    X, y = gaussian(rng, 200, 3, 2)
+    model = Perceptron(max_iter=2).fit(X, y)
+    model.threshold_ = 20.0
+    right = int((model.predict(X) == y).sum())
+    assert right != int(((model.decision_function(X) > 0) == y).sum())
+    found = Outline(report(model, X, y, max_seconds=1).html).text
+    assert f"{right} of 200 right" in found
+    assert "The model answers the second class at scores from 20 on." in found
+    assert "the threshold is +20" in found
+    assert f"{200 - right:,} examples of 200 not right" in report(model, X, y, max_seconds=1).html
+
+
+def test_examples_of_one_class_make_no_curve(rng):
+    X, y = gaussian(rng, 60, 3, 2)
+    found = Outline(report(Perceptron(max_iter=2).fit(X, y), X[y == 1], y[y == 1], max_seconds=1).html).text
+    assert "There are examples of one class only: they make no curve." in found

@@ -4,6 +4,7 @@ import json
 import re
 import warnings
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from scipy.stats import binomtest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_circles
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, roc_auc_score
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -36,10 +38,10 @@ from perceptrons.selection import (
 from perceptrons.selection import seal as sealing
 from perceptrons.selection.comparison import why
 from perceptrons.selection.learners import learners_for
-from perceptrons.selection.statistics import METRICS
 from tests.conftest import gaussian
 
 tuning = import_module("perceptrons.selection.compare")  # the package has a function of that name
+F1_MACRO = partial(f1_score, average="macro", zero_division=0)
 
 
 class Spy(ClassifierMixin, BaseEstimator):
@@ -367,9 +369,37 @@ def test_other_figures_have_a_bootstrap_interval_and_rank_the_learners(rng, monk
     assert found.best.interval.method.startswith("bootstrap")
     assert [row.score for row in found.rows] == sorted((row.score for row in found.rows), reverse=True)
     best, second = found.rows[:2]
-    assert second.p_alone == swapping(METRICS["f1_macro"], found.y_test, best.predicted, second.predicted)
+    assert second.p_alone == swapping(F1_MACRO, found.y_test, best.predicted, second.predicted)
     assert "swapping answers" in str(found)
     assert "McNemar" not in str(found)
+
+
+def test_areas_below_curves_rank_learners_with_scores_and_with_probabilities_and_ranks_are_swapped(rng, monkeypatch):
+    monkeypatch.setattr("perceptrons.selection.statistics.RESAMPLES", 40)
+    X, y = gaussian(rng, 200, 3, 2)
+    found = compare(X, y, learners=["average", "naive_bayes", "logistic"], metric="roc_auc")
+    X_test, y_test = found.parts.test.taken()
+    for row in found.rows:
+        ask = getattr(row.model, "decision_function", lambda X, row=row: row.model.predict_proba(X)[:, 1])
+        assert row.score == pytest.approx(roc_auc_score(y_test, ask(X_test)))
+        assert row.interval.low <= row.score <= row.interval.high
+        assert row.p_alone == 1 or row.p_alone == swapping(roc_auc_score, y_test, found.best.answers, row.answers)
+    with pytest.raises(ValueError, match="needs probabilities, and Perceptron has none: calibrate it"):
+        compare(X, y, learners=["average"], metric="neg_log_loss", random_state=1)
+    chances = compare(X, y, learners=["naive_bayes", "logistic"], metric="neg_log_loss", random_state=2)
+    X_test, y_test = chances.parts.test.taken()
+    for row in chances.rows:
+        assert row.score == pytest.approx(-log_loss(y_test, row.model.predict_proba(X_test)))
+
+
+def test_areas_of_several_classes_are_compared_too(rng, monkeypatch):
+    monkeypatch.setattr("perceptrons.selection.statistics.RESAMPLES", 20)
+    X, y = gaussian(rng, 150, 3, 3)
+    found = compare(X, y, learners=["average", "logistic"], metric="average_precision")
+    assert 0 < found.rows[1].score <= found.rows[0].score <= 1
+    assert 0 < found.rows[1].p <= 1
+    with pytest.raises(ValueError, match="metric='f1' is for two classes, and there are 3"):
+        compare(X, y, learners=["average"], metric="f1", random_state=3)
 
 
 @pytest.mark.slow
@@ -381,7 +411,7 @@ def test_whoever_is_right_more_often_is_not_called_worse_by_another_figure(rng):
     found = compare(X, y, learners=["average", balanced], metric="balanced_accuracy")
     assert found.best.name == "balanced"
     assert found.best.right.mean() < found.row("average").right.mean()
-    p = swapping(METRICS["balanced_accuracy"], found.y_test, found.best.predicted, found.row("average").predicted)
+    p = swapping(balanced_accuracy_score, found.y_test, found.best.predicted, found.row("average").predicted)
     assert found.row("average").p == p
 
 
@@ -389,8 +419,8 @@ def test_whoever_is_right_more_often_is_not_called_worse_by_another_figure(rng):
 def test_swapping_finds_no_difference_where_there_is_none(rng):
     y = rng.integers(0, 2, 200)
     noisy = [np.where(rng.random(200) < 0.2, 1 - y, y) for _ in range(2)]
-    assert swapping(METRICS["f1_macro"], y, *noisy) > 0.05
-    assert swapping(METRICS["f1_macro"], y, y, noisy[0]) < 0.01
+    assert swapping(F1_MACRO, y, *noisy) > 0.05
+    assert swapping(F1_MACRO, y, y, noisy[0]) < 0.01
 
 
 def test_sizes_are_the_numbers_that_predicting_needs(rng):

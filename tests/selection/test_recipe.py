@@ -18,11 +18,21 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import perceptrons
-from perceptrons import HashedText, KernelPerceptron, Perceptron, SequencePerceptron, StructuredPerceptron, modelfile
+from perceptrons import (
+    FeatureTemplates,
+    HashedText,
+    KernelPerceptron,
+    Perceptron,
+    SequencePerceptron,
+    StructuredPerceptron,
+    modelfile,
+)
 from perceptrons.selection import OpenedBeforeError, mcnemar, parts_of, recipe, usual_grid, wilson
 from perceptrons.selection.seal import Ledger, digest_of
+from perceptrons.sequence.phrases import phrase_scores
 from tests.conftest import gaussian
 from tests.support.lecture import rosenblatt
+from tests.support.tagged import of_columns, sentences
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +95,25 @@ def test_epochs_of_taggers_are_tuned_by_one_run_too():
     X_test, y_test = found.parts.test.taken()
     right = np.equal(list(chain(*y_test)), list(chain(*found.model.predict(X_test))))
     assert found.test_score == np.mean(right)
+
+
+def test_taggers_are_chosen_and_tested_by_the_f1_of_phrases():
+    made = sentences(3, 80)
+    rng = np.random.default_rng(0)
+    X = of_columns(made, 0)
+    y = [[label if rng.random() < 0.8 else "O" for label in one] for one in of_columns(made, 2)]
+    tagger = SequencePerceptron(templates=FeatureTemplates(["word[0]", "word[-1]"]), max_iter=4)
+    grid = {"margin": [0.0, 5.0]}
+    found = recipe(tagger, X, y, grid, metric="phrase_f1")
+    own = recipe(tagger, X, y, grid, metric=lambda true, told: phrase_scores(true, told).f1, force=True)
+    assert found.metric == "phrase_f1"
+    assert [setting.curve for setting in found.settings] == [setting.curve for setting in own.settings]
+    assert (found.test_score, found.best.params) == (own.test_score, own.best.params)
+    assert found.test_interval == own.test_interval  # though phrases are found once, and not for every sample
+    by_tokens = recipe(tagger, X, y, grid, force=True)
+    assert by_tokens.best.curve != found.best.curve
+    with pytest.raises(ValueError, match="metric='phrase_f1': give one of 'accuracy'"):
+        recipe(Perceptron(), [[0.0], [1.0]] * 20, [0, 1] * 20, metric="phrase_f1")
 
 
 def test_numbers_of_epochs_in_the_grid_cost_one_run(data, monkeypatch):
@@ -418,7 +447,11 @@ def test_threads_change_nothing_and_the_usual_grid_fits_the_scale(data):
     assert [s.score for s in large] == pytest.approx([s.score for s in small], abs=0.03)
     steps = [settings["step"] for settings in usual_grid(Perceptron(combine="vote"), X)]
     assert steps == [["constant"], ["pa1"]]
-    assert usual_grid(SequencePerceptron(), X) == [{}]
+    assert usual_grid(SequencePerceptron(), [["a"]]) == [
+        {"step": ["constant"], "margin": [0.0, 10.0, 30.0]},
+        {"step": ["pa1"], "C": [0.01, 0.1]},
+    ]
+    assert usual_grid(StructuredPerceptron(None), X) == [{}]
 
 
 def test_other_figures_choose_and_are_tested_with_an_interval(data):

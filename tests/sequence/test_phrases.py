@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import accuracy_score, get_entities, precision_recall_fscore_support
 
-from perceptrons.sequence.phrases import Phrase, PhraseCounts, are_phrase_labels, phrase_scores, phrases
+from perceptrons.sequence.phrases import (
+    Phrase,
+    PhraseCounts,
+    are_phrase_labels,
+    counts_by_sentence,
+    phrase_scores,
+    phrases,
+)
 
 
 def counts(true, predicted):
@@ -195,3 +202,18 @@ def test_a_tag_is_all_before_the_hyphen_where_seqeval_takes_one_letter():
     assert get_entities(["B-NP", "Bx-NP"]) == [("NP", 0, 0), ("NP", 1, 1)]
     assert phrases(["O", "EX", "O"]) == []
     assert get_entities(["O", "EX", "O"]) == [("X", 1, 1)]
+
+
+LABELS = st.sampled_from(["O", "B-NP", "I-NP", "B-VP", "I-VP", "S-NP", "E-VP"])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.tuples(LABELS, LABELS), max_size=6), min_size=1, max_size=6))
+def test_phrases_by_sentence_are_those_of_each_sentence_alone(pairs):
+    true, found = ([[pair[k] for pair in sentence] for sentence in pairs] for k in (0, 1))
+    rows = counts_by_sentence(true, found)
+    for row, one, other in zip(rows.tolist(), true, found, strict=True):
+        there, answered = set(phrases(one)), set(phrases(other))
+        assert row == [len(there), len(answered), len(there & answered)]
+    whole = phrase_scores(true, found)
+    assert PhraseCounts(*rows.sum(axis=0).tolist()) == PhraseCounts(whole.n_true, whole.n_found, whole.n_right)

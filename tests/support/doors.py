@@ -16,6 +16,7 @@ from perceptrons.data import read, stream
 from perceptrons.selection.splitting import parts_of
 from perceptrons.training.matrices import widened
 
+LABELS = ("ham", "odd", "spam")
 WORDS = ["free", "money", "hello", "you", "prize", "Call", "now", "see", "überall", "naïve"]
 
 
@@ -67,6 +68,17 @@ def write(path, rows, form):
         pd.DataFrame(rows).to_csv(path, index=False, sep="," if form == "csv" else "\t")
     elif form == "jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif form == "whitespace":
+        lines = ["  ".join(rows[0]), *(" \t".join(map(_with_quotes, row.values())) for row in rows)]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    elif form == "arff":
+        path.write_text(as_arff(rows), encoding="utf-8")
+    elif form == "xlsx":
+        pd.DataFrame(rows).to_excel(path, index=False)
+    elif form == "folder":
+        for number, row in enumerate(rows):
+            (path / row["label"]).mkdir(parents=True, exist_ok=True)
+            (path / row["label"] / f"{number:04}.txt").write_text(row["body"].replace(" ", "\n", 1), encoding="utf-8")
     elif form == "parquet":
         pyarrow.parquet.write_table(pa.Table.from_pylist(rows), path)
     elif form == "arrow":
@@ -84,6 +96,25 @@ def write(path, rows, form):
     return path
 
 
+def _with_quotes(value):
+    return str(value) if isinstance(value, float | int) else '"' + value.replace('"', '""') + '"'
+
+
+def as_arff(rows):
+    """Records as ARFF: numbers, and strings in single quotes."""
+    kinds = {name: "NUMERIC" if isinstance(value, float | int) else "string" for name, value in rows[0].items()}
+    lines = ["% a comment", "@RELATION test", *(f"@attribute '{name}' {kind}" for name, kind in kinds.items())]
+    lines.append("@Data")
+    for row in rows:
+        cells = [
+            str(value) if isinstance(value, float | int)
+            else "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+            for value in row.values()
+        ]  # fmt: skip
+        lines.append(", ".join(cells))
+    return "\n".join(lines) + "\n"
+
+
 def trained(capsys, folder, data, *options):
     """Train by the command, and test on the same file: the model, its file and the accuracies that it prints."""
     saved = folder / f"{len(list(folder.iterdir()))}.model"
@@ -97,8 +128,6 @@ def scores_by_command(capsys, saved, data, *options):
     capsys.readouterr()
     assert main(["predict", str(saved), str(data), "--scores", "--json", *options]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    if len(rows) == 1 and "predictions" in rows[0]:
-        return rows[0]["predictions"], np.array(rows[0]["scores"])
     scores = np.array([list(row["scores"].values()) for row in rows])
     return [row["label"] for row in rows], scores.ravel() if scores.shape[1] == 1 else scores
 
@@ -146,8 +175,10 @@ def check_doors(capsys, model, saved, data, reading, raw):
     said, by_command = scores_by_command(capsys, saved, data)
     assert said == labels.tolist()
     np.testing.assert_array_equal(by_command, scores)
-    with open(data, encoding="utf-8", errors="surrogateescape", newline="") as file:
-        text = "" if str(data).endswith((".parquet", ".arrow")) else file.read()
+    text = ""
+    if data.is_file() and not str(data).endswith((".parquet", ".arrow", ".xlsx")):
+        with open(data, encoding="utf-8", errors="surrogateescape", newline="") as file:
+            text = file.read()
     if text:
         np.testing.assert_array_equal(
             model.decision_function(rows_of(stream(io.StringIO(text, newline=""), like=model))[0]), scores

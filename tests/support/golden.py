@@ -60,6 +60,7 @@ def as_recorded(header):
     """The header without what files of linear models have had since the recording; here it has its old values."""
     if "intercept" in header:
         assert (header.pop("spread"), header["parameters"].pop("intercept_scaling")) == (1.0, 1)
+        assert header["parameters"].pop("window") == 500
         header["intercept"] = header["intercept"] > 0
     return header
 

@@ -4,8 +4,8 @@ import base64
 from html.parser import HTMLParser
 from typing import Any
 
-VOID = {"img", "meta", "br"}
-WITHIN = {"bdi", "span", "strong", "code", "mark", "a"}  # elements that words may go through
+VOID = {"img", "meta", "br", "wbr"}
+WITHIN = {"bdi", "wbr", "span", "strong", "code", "mark", "a"}  # elements that words may go through
 
 
 class Outline(HTMLParser):

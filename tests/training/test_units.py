@@ -197,9 +197,26 @@ def test_data_that_are_all_alike_have_units_too(X):
     y = [0, 1, 0, 1]
     model = Perceptron(max_iter=3).fit(X, y)
     assert np.isfinite(model.margin_)
-    assert model.margin_ > 0
+    assert (model.margin_ > 0) == X.any()  # the spread of zeros is 0
     assert np.isfinite(model.decision_function(X)).all()
     assert moments(as_rows(X)).spread <= ALIKE * max(1.0, float((X**2).sum()))
+
+
+def test_zeros_that_come_first_leave_the_spread_to_what_follows(rng):
+    """The first example of a running scaler is all zeros."""
+    X, y = gaussian(rng, 60, 4, 2)
+    X[:3] = 0
+    models = {name: Perceptron() for name in ("single", "blocks")}
+    for i in range(60):
+        assert (models["single"].margin_ > 0) == (i > 3) if i else True
+        models["single"].learn_one(X[i], y[i])
+        models["blocks"].partial_fit(X[i : i + 1], y[i : i + 1])
+    assert models["single"].margin_ == models["blocks"].margin_ == pytest.approx(FIRST_MARGIN * X[3] @ X[3], rel=1e-2)
+    for name in ("coef_", "intercept_", "coef_last_"):
+        assert np.array_equal(getattr(models["single"], name), getattr(models["blocks"], name))
+    warm = Perceptron(warm_start=True, max_iter=1).fit(np.zeros((2, 4)), [0, 1])
+    assert warm.margin_ == 0
+    assert warm.fit(X, y).margin_ > 0
 
 
 def test_the_units_are_those_of_what_came_first(rng):

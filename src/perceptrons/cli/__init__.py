@@ -15,6 +15,7 @@ from perceptrons.cli.diagnose import diagnose
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.evaluate import evaluate
 from perceptrons.cli.inspect import inspect
+from perceptrons.cli.look import look
 from perceptrons.cli.predict import predict
 from perceptrons.cli.report import report
 from perceptrons.cli.screen import say, saying_warnings
@@ -105,7 +106,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, predict, evaluate, inspect, diagnose, tune, compare, report):
+for command in (look, train, predict, evaluate, inspect, diagnose, tune, compare, report):
     app.command()(command)
 app.add_typer(tag)
 

@@ -37,6 +37,8 @@ def check(files: list[Path], asked: Any) -> None:
         raise BadInputError(f"--cache does not go with {chosen}: every worker keeps what it reads on its own disk.")
     if asked.test_share:
         raise BadInputError(f"--test-share does not go with {chosen}: test on a file of its own, --test FILE.")
+    if isinstance(asked.threshold, str):
+        raise BadInputError(f"--threshold {plain(asked.threshold)} does not go with {chosen}: give a number.")
 
 
 @contextmanager

@@ -4,9 +4,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.inputs import check_seconds
+from perceptrons.cli.inputs import check_seconds, name_of
 from perceptrons.cli.options import READING, takes
-from perceptrons.cli.screen import as_json, bar_between, grid, heading, percent, plain, say, screen
+from perceptrons.cli.screen import as_json, bar_between, grid, heading, metric_text, plain, say, screen
 from perceptrons.cli.tune import (
     SPLITTING,
     check_split,
@@ -53,7 +53,7 @@ def compare(asked: Any) -> None:
     table, groups = read_examples(asked)
     held, tested = part_of(None, asked.dev_share, table, asked), part_of(asked.test, asked.test_share, table, asked)
     watched = sys.stderr.isatty() and not (asked.quiet or asked.json)
-    with refusing_what_is_wrong(table):
+    with refusing_what_is_wrong(name_of(table)):
         found = compared(
             table.X, table.y, dev=held, test=tested, random_state=asked.seed,
             split="time" if asked.time_order else None, groups=groups, learners=names, metric=asked.metric.value,
@@ -105,9 +105,9 @@ def show(found: "Compared", table: "Table", console: "Console") -> None:
     low, high = found.rows[-1].score, found.best.score
     for row in found.rows:
         length = bar_between(row.score, low, high, WIDEST, console)
-        interval = f"{percent(row.interval.low)} to {percent(row.interval.high)}"
+        interval = " to ".join(metric_text(found.metric, end) for end in (row.interval.low, row.interval.high))
         lines.row(
-            plain(row.what, 24), percent(row.score, 2), length, interval, found.p_in_words(row),
+            plain(row.what, 24), metric_text(found.metric, row.score, 2), length, interval, found.p_in_words(row),
             "yes" if row.probabilistic else "no", style=None if row.family == "perceptron" else "dim",
         )  # fmt: skip
     console.print(lines)

@@ -22,7 +22,7 @@ def evaluate(asked: Any) -> None:
 
     Data of any size are read block by block, in the way the model learned.
     """
-    from perceptrons.inspection.evaluation import beside, several_labels
+    from perceptrons.inspection.evaluation import beside, metrics_in_words, several_labels, unranked
 
     data = asked.files
     model = load_model(asked.model, instead="evaluate")
@@ -42,7 +42,8 @@ def evaluate(asked: Any) -> None:
         content = {
             "model": str(asked.model), "data": for_machines(data),
             "examples": quality.total, "right": quality.right,
-            "accuracy": quality.accuracy, "commonest_class_share": quality.commonest[1], "by_class": quality.by_class(),
+            **quality.metrics(), "threshold": model.threshold_,
+            "commonest_class_share": quality.commonest[1], "by_class": quality.by_class(),
             "labels": quality.labels, "unknown_labels": quality.unknown, "confusion": quality.confusion.tolist(),
             "skipped": reader.skipped, "complaints": reader.complaints, "notices": reader.notices,
         }  # fmt: skip
@@ -50,6 +51,13 @@ def evaluate(asked: Any) -> None:
         return
     console = screen()
     console.print(f"Accuracy {percent(quality.accuracy)} ({beside(quality)})", markup=False)
+    told = metrics_in_words(quality, "balanced_accuracy", "f1", "matthews")
+    console.print(f"{told[0].upper()}{told[1:]}", markup=False)
+    if ranked := metrics_in_words(quality, "roc_auc", "average_precision"):
+        several = " (one-vs-rest, the mean of the classes)" * (quality.known > 2)
+        console.print(f"{ranked[0].upper()}{ranked[1:]}{several}", markup=False)
+    if quality.too_many:
+        console.print(unranked(quality), markup=False)
     if quality.n_unknown:
         strange = f"{count(quality.n_unknown, 'example')} with labels that the model does not know"
         console.print(f"{strange}: {listed(quality.unknown, 5)}", markup=False)

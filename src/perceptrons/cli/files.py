@@ -29,6 +29,11 @@ def load_any(path: Path) -> "AnyModel | SequencePerceptron":
         raise BadInputError(
             f"{path}: is a StructuredPerceptron, which needs code that is not in the file: load it in Python."
         )
+    if hasattr(model, "steps") or hasattr(model, "calibrated_classifiers_"):
+        raise BadInputError(
+            f"{path}: is a {type(model).__name__} of scikit-learn, not a model alone: load it in Python, with "
+            "perceptrons.load."
+        )
     return model
 
 

@@ -104,6 +104,7 @@ def _check_data(model: "AnyModel | SequencePerceptron", asked: Any) -> None:
 
 def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Console") -> None:
     from perceptrons.inspection.names import names_in_files
+    from perceptrons.inspection.units import step_of, units_of
 
     kind = "averaged weights, which stand for the votes here" if model.combine == "vote" else f"{model.combine} weights"
     if len(rows) == 1:
@@ -112,7 +113,10 @@ def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Cons
         console.print(heading(f"Most telling of each class ({kind}); all of one: --class LABEL"))
     else:
         console.print(heading(f"Most telling of A vs B ({kind}; + for B); all of one: --class 'A vs B'"))
-    show_rows(rows, names_in_files(model), top, SHOWN_ROWS, console, where_more=MORE)
+    show_rows(rows, names_in_files(model), top, SHOWN_ROWS, console, where_more=MORE, units=units_of(model))
+    if (step := step_of(model)) is not None:
+        per_unit = "; per unit is what one unit of the data adds" if len(rows) == 1 else ""
+        console.print(f"Weights of numbers are per {step}, so that they can be compared{per_unit}.", style="dim")
 
 
 def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: "Console") -> None:
@@ -222,13 +226,16 @@ def _show_found(found: Found, model: "AnyModel", n: int, console: "Console") -> 
     if found.shares is not None:
         _show_votes(found.shares, console)
     if found.example is not None:
-        where = "" if sample.one[1] is None else f" (line {sample.one[1]:,})"
+        place = sample.one[1]
+        where = "" if place is None else f" (line {place:,})" if isinstance(place, int) else f" ({plain(place, 1000)})"
         console.print(heading(f"Example {found.asked.example:,}{where}"))
         console.print(str(found.example), markup=False, soft_wrap=True)
 
 
 def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "Console") -> None:
     """Whether weights can be compared, and those that can."""
+    from perceptrons.inspection.units import step_of
+
     ends = scales.extremes()
     if scales.scaler is not None and getattr(model, "kernel", "") != "cosine":
         (large, most), (small, least) = ends
@@ -238,6 +245,8 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "C
             f"{least:.4g}. Scale them before training, for instance with scikit-learn's {scales.scaler}.",
             style="yellow", markup=False,
         )  # fmt: skip
+    elif (step := step_of(model)) is not None:
+        console.print(f"Numbers are scaled as in training: a value of 1 is one {step}.", style="dim")
     elif ends:
         console.print("The features have scales of one size.", style="dim")
     heavy = scales.heaviest(n)

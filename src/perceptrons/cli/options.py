@@ -4,6 +4,7 @@ Parameters of estimators have their domains where they are checked: `training/pa
 """
 
 import inspect
+import math
 import re
 import shlex
 from collections.abc import Callable, Iterable
@@ -23,6 +24,9 @@ KERNELS, RUN, CLUSTER, SPLIT = "Kernels", "Long runs", "Clusters: many workers, 
 BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 REQUIRED = inspect.Parameter.empty
+# the names of perceptrons.inspection.metrics, whose import would make --help slow
+THRESHOLDS = ("accuracy", "balanced_accuracy", "f1", "f1_macro", "f1_micro", "f1_weighted", "matthews", "youden")
+METRICS = (*THRESHOLDS, "roc_auc", "average_precision")
 
 
 class Range(NamedTuple):
@@ -84,6 +88,19 @@ def number_or_auto(text: str) -> float | str:
         return text if text == "auto" else float(text)
     except ValueError:
         raise typer.BadParameter(f"{plain(text)} is neither a number nor auto.") from None
+
+
+def threshold(text: str) -> float | str:
+    """A number, the name of a metric, or cost: and JSON or a file."""
+    if text.startswith("cost:") or text in THRESHOLDS:
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise typer.BadParameter(f"{plain(text)} is neither a number nor cost:JSON nor one of {', '.join(THRESHOLDS)}.")
+    return number
 
 
 def one_of(name: str, *words: str) -> Any:
@@ -175,19 +192,22 @@ def command_text(begin: Iterable[Any], asked: Any, names: Iterable[str], without
     return shlex.join(words)
 
 
-Format = one_of("Format", "csv", "tsv", "svmlight", "libsvm", "npz", "vw", "text", "jsonl", "parquet", "arrow")
+Format = one_of(
+    "Format", "csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz",
+)  # fmt: skip
 OnError = one_of("OnError", "raise", "skip")
 OnMissing = one_of("OnMissing", "fill", "raise")
 Scale = one_of("Scale", "auto", "standard", "max-abs", "none")
-Combine = one_of("Combine", "average", "last", "vote", "pocket")
+Combine = one_of("Combine", "average", "recent", "last", "vote", "pocket")
 Step = one_of("Step", "constant", "pa", "pa1", "pa2", "arow")
 Multiclass = one_of("Multiclass", "joint", "ovr", "ovo")
 Kernel = one_of("Kernel", "linear", "poly", "rbf", "sigmoid", "laplacian", "cosine")
 OnFull = one_of("OnFull", "remove_random", "forget_oldest", "project")
 Mixing = one_of("Mixing", "mistakes", "uniform")
 Example = one_of("Example", "sms")
-Metric = one_of("Metric", "accuracy", "balanced_accuracy", "f1_macro", "f1_micro", "f1_weighted", "matthews")
+Metric = one_of("Metric", *METRICS)
 ColumnFormat = one_of("ColumnFormat", "columns", "conllu")
+TaggerMetric = one_of("TaggerMetric", "phrase_f1", "accuracy")
 TaggerCombine = one_of("TaggerCombine", "average", "last")
 TaggerStep = one_of("TaggerStep", "constant", "pa1")
 TaggerCost = one_of("TaggerCost", "hamming")
@@ -198,17 +218,18 @@ Demo = one_of("Demo", "too-correct", "copied-features")
 OPTIONS: dict[str, Option] = {
     # what is read and written
     "model": Option((), Path, "Model file written by train -o.", metavar="MODEL", default=REQUIRED),
-    "data": Option((), list[Path] | None, "Files, patterns such as 'part-*.svm', or - for standard input.", metavar="DATA"),
-    "files": Option((), list[Path], "Files, patterns such as 'part-*.svm', or - for standard input.", metavar="DATA", default=REQUIRED),
+    "data": Option((), list[Path] | None, "Files, patterns such as 'part-*.svm', folders of texts by class, or - for standard input.", metavar="DATA"),
+    "files": Option((), list[Path], "Files, patterns such as 'part-*.svm', folders of texts by class, or - for standard input.", metavar="DATA", default=REQUIRED),
     "output": Option(("-o", "--output"), Path | None, "Save the model here.", metavar="MODEL"),
     "output:answers": Option(("-o", "--output"), Path | None, "Write to this file instead of standard output.", metavar="FILE"),
     "output:page": Option(("-o", "--output"), Path, "Write the page here.", metavar="PAGE", default=Path("report.html")),
+    "from_model": Option(("--from",), Path | None, "Keep training this model instead of a new one: one pass over DATA, or --epochs. Its settings, scaling and hashing stay; new columns, categories and classes are learned.", metavar="MODEL"),
     "certificate": Option(("--certificate",), Path | None, "Write the proof here, as JSON.", metavar="FILE"),
     "test": Option(("--test",), Path | None, "Test on this file.", metavar="FILE"),
     "dev": Option(("--dev",), Path | None, "Choose settings by this file.", metavar="FILE"),
     "data:inspected": Option(("--data",), list[Path] | None, "Examples: scales of features, votes, and what --example needs.", metavar="DATA"),
     # how it is read
-    "format": Option(("--format",), Format | None, "Format of DATA, if its name does not say it: csv, tsv, svmlight, libsvm, npz, vw, text, jsonl, parquet or arrow.", READ, "FORMAT"),
+    "format": Option(("--format",), Format | None, "Format of DATA: csv, tsv, whitespace, arff, jsonl, parquet, arrow, xlsx, svmlight, libsvm, vw, text or npz (default: by its name, or else by its content).", READ, "FORMAT"),
     "label_column": Option(("--label-column",), str | None, "Tables: label column, by name, in CSV also by number from 1 (default: the last).", READ, "NAME"),
     "text_column": Option(("--text-column",), list[str] | None, "Tables: column of text, split into words. May be repeated.", READ, "NAME"),
     "words": Option(("--words",), str | None, "Texts: word n-grams, such as 1-2 (default: 1).", READ, "RANGE", more={"parser": n_grams}),
@@ -222,13 +243,17 @@ OPTIONS: dict[str, Option] = {
     "interactions": Option(("--interactions",), list[str] | None, "Tables: learn from products of columns: 'a*b', 'a*' (a with every other) or '*' (all pairs). May be repeated.", READ, "PAIRS"),
     "powers": Option(("--powers",), int | None, "Tables: learn from powers of numbers up to N (default: 1).", READ, "N", more={"min": 1, "max": 9}),
     "hash_bits": Option(("--hash-bits",), int | None, "Hash features to 2^B columns; 0 remembers names instead (default: text 20, vw 18, others none).", READ, "B", more={"min": 0, "max": 31}),
+    "quadratic": Option(("-q", "--quadratic"), list[str] | None, "vw: multiply the features of two namespaces, given by their first letters, as VW's -q; : stands for all. May be repeated.", READ, "AB"),
+    "cubic": Option(("--cubic",), list[str] | None, "vw: the same of three namespaces. May be repeated.", READ, "ABC"),
     "zero_based": flag("--zero-based", "svmlight: indices count from 0.", READ),
+    "encoding": Option(("--encoding",), str | None, "Encoding of text, such as latin-1, cp1252 or utf-16 (default: utf-8).", READ, "NAME"),
     "text_labels": flag("--text-labels", "Labels are words, even if they look like whole numbers.", READ),
     "many_classes": flag("--many-classes", "Accept data in which most examples have a label of their own.", READ),
     "on_error": Option(("--on-error",), OnError | None, "Malformed records: raise stops at the first, skip leaves them out (default: raise).", READ, "HOW"),
     "in_memory": Option(("--in-memory",), str, "Read data whole up to this size, once parsed; learn from larger data while they are read. 0 always learns while reading (default: 2GiB).", READ, "SIZE", default="2GiB", more={"parser": size}),
     # how to learn
-    "combine": Option(("--combine",), Combine | None, "Weights that predict: average, last, vote or pocket (default: average).", LEARN, "WHICH"),
+    "combine": Option(("--combine",), Combine | None, "Weights that predict: average, recent, last, vote or pocket (default: average).", LEARN, "WHICH"),
+    "window": Option(("--window",), float | None, "Memory of --combine recent: how many examples count (default: 500).", LEARN, "N", more={"min": 2}),
     "step": Option(("--step",), Step | None, "Step size: constant, or by the loss: pa, pa1, pa2, arow (default: constant).", LEARN, "RULE"),
     "eta0": Option(("--eta0",), float | None, "Learning rate for step constant (default: 1).", LEARN, "ETA"),
     "C": Option(("--C",), float | None, "Aggressiveness for steps pa1, pa2 and arow (default: 1).", LEARN, "C"),
@@ -265,7 +290,11 @@ OPTIONS: dict[str, Option] = {
     "dev_share": Option(("--dev-share",), float | None, "Share of the examples to choose settings by (default: 0.2).", SPLIT, "SHARE"),
     "group_column": Option(("--group-column",), str | None, "Tables: examples with the same value here stay together, as of one patient.", SPLIT, "NAME"),
     "time_order": flag("--time-order", "Test on the last examples, choose settings by those before them.", SPLIT),
-    "metric": Option(("--metric",), Metric, "accuracy, balanced_accuracy, f1_macro, f1_micro, f1_weighted or matthews (default: accuracy).", SPLIT, "NAME", Metric("accuracy")),
+    "metric": Option(("--metric",), Metric, f"What to choose and test by: {', '.join(METRICS[:-1])} or {METRICS[-1]} (default: accuracy).", SPLIT, "NAME", Metric("accuracy")),
+    "metric:folds": Option(("--metric",), Metric, f"What to show of the folds besides accuracy: {', '.join(METRICS[1:-1])} or {METRICS[-1]}.", SPLIT, "NAME", Metric("accuracy")),
+    "folds": Option(("--folds",), int | None, "Cross-validation: choose settings by their mean over K folds instead of one validation set.", SPLIT, "K", more={"min": 2}),
+    "folds:train": Option(("--folds",), int | None, "Cross-validation: test on each of K folds after training on the others, then train on all data.", SPLIT, "K", more={"min": 2}),
+    "threshold": Option(("--threshold",), str | None, f"Two classes: answer the second at scores at or above this number; or choose it on held-out training data (tune: the validation set) by {', '.join(THRESHOLDS)}, or by the cost of mistakes, as cost:JSON (default: 0).", LEARN, "HOW", more={"parser": threshold}),
     "force": flag("--force", "Use a test set that was used before, and say so.", SPLIT),
     "ledger": Option(("--ledger",), Path | None, "Remember uses of test sets here (default: the user's folder for program state).", SPLIT, "FILE"),
     "grid": Option(("--grid",), str | None, 'Values to try, {"C": [0.1, 1]}, or a file with that (default: the usual ones).', SPLIT, "JSON"),
@@ -296,7 +325,7 @@ OPTIONS: dict[str, Option] = {
     "columns:there": Option(("--columns",), str | None, "Where the columns are that the tagger sees, as 1,2 or form,xpos.", COLUMNS, "COLUMNS"),
     "format:columns": Option(("--format",), ColumnFormat | None, "columns or conllu (default: detected).", COLUMNS, "FORMAT"),
     "separator": Option(("--separator",), str | None, "What stands between columns: tab, space, whitespace (any run of them), or any text (default: detected).", COLUMNS, "TEXT"),
-    "encoding": Option(("--encoding",), str, "The encoding, such as latin-1 (default: utf-8).", COLUMNS, "NAME", "utf-8"),
+    "encoding:columns": Option(("--encoding",), str, "The encoding, such as latin-1 (default: utf-8).", COLUMNS, "NAME", "utf-8"),
     "comments": flag("--comments", "Lines that start with # are comments, as in CoNLL-U.", COLUMNS),
     "templates": Option(("--templates",), str | None, "Features of a token: words, chunking, or a file with a template a line, as word[-1]|word[0] (default: a rich set for the columns there are).", LEARN, "WHICH"),
     "allowed": Option(("--allowed",), Scheme | None, "Labels follow each other as in bio or bioes only.", LEARN, "SCHEME"),
@@ -309,6 +338,10 @@ OPTIONS: dict[str, Option] = {
     "min_count": Option(("--min-count",), int | None, "Only features that come so often (default: 1).", LEARN, "N", more={"min": 1}),
     "hash_bits:tagger": Option(("--hash-bits",), int | None, "Hash features into 2^B numbers: bounded memory, no names.", LEARN, "B"),
     "max_iter:tagger": Option(("--max-iter",), int | None, "Maximum number of epochs, counted from here (default: 10).", STOP, "N", more={"min": 1}),
+    "max_iter:tuned": Option(("--max-iter",), int, "Maximum number of epochs; those before are judged from the same run (default: 20).", STOP, "N", 20, {"min": 1}),
+    "metric:tagger": Option(("--metric",), TaggerMetric | None, "phrase_f1 or accuracy (of tokens) (default: phrase_f1 if labels are those of phrases, such as B-NP, else accuracy).", SPLIT, "NAME"),
+    "time_order:tagger": flag("--time-order", "Test on the last sentences, choose settings by those before them.", SPLIT),
+    "grid:tagger": Option(("--grid",), str | None, 'Values to try, {"margin": [0, 10], "templates": ["words"]}, or a file with that (default: margins, and step pa1).', SPLIT, "JSON"),
     "tol:tagger": Option(("--tol",), float | None, "Stop when the average changes by less (default: never).", STOP, "T", more={"min": 0}),
     "early_stopping:tagger": flag("--early-stopping", "Stop when held-out training sentences get no better.", STOP),
     # what is shown
@@ -331,18 +364,19 @@ OPTIONS: dict[str, Option] = {
 
 READING = (
     "format", "label_column", "text_column", "words", "chars", "categories", "ignore", "keep", "scale", "missing",
-    "on_missing", "interactions", "powers", "hash_bits", "zero_based", "text_labels", "many_classes", "on_error",
+    "on_missing", "interactions", "powers", "hash_bits", "quadratic", "cubic", "zero_based", "text_labels",
+    "many_classes", "on_error", "encoding",
 )  # fmt: skip
 RULE = (
-    "combine", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass", "cost",
-    "class_weight",
+    "combine", "window", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass",
+    "cost", "class_weight",
 )  # fmt: skip
-LINEAR_ONLY = ("step", "C", "margin", "intercept_scaling", "shrink", "batch_size", "cost")
+LINEAR_ONLY = ("window", "step", "C", "margin", "intercept_scaling", "shrink", "batch_size", "cost")
 OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_size")
 STOPPING = ("epochs", "max_iter", "tol", "early_stopping", "max_seconds")
 LONG_RUNS = ("checkpoint", "every", "resume", "cache")
 CLUSTERS = ("dask", "workers", "shards", "mixing")
-OF_FILE = ("format:columns", "separator", "encoding", "comments")
+OF_FILE = ("format:columns", "separator", "encoding:columns", "comments")
 TAGGER_RULE = (
     "allowed", "combine:tagger", "step:tagger", "C:tagger", "margin:tagger", "cost:tagger", "min_count",
     "hash_bits:tagger",

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
     from perceptrons.cli.files import AnyModel
 
-SHAPES = {"--cost": '{"true class": {"answer": cost}}', "--class-weight": 'balanced, {"class": weight}'}
+SHAPES = {
+    "--cost": '{"true class": {"answer": cost}}', "--class-weight": 'balanced, {"class": weight}',
+    "--threshold": 'cost:{"true class": {"answer": cost}}',
+}  # fmt: skip
 
 
 def check_kernel(asked: Any) -> None:
@@ -25,8 +28,8 @@ def check_kernel(asked: Any) -> None:
         return
     strange = [typed(name) for name in given(asked, LINEAR_ONLY)]
     strange += ["--no-intercept"] * asked.no_intercept
-    strange += [f"--{name} {word}" for name, word in (("multiclass", "ovo"), ("combine", "pocket"))
-                if getattr(asked, name) == word]  # fmt: skip
+    unknown = (("multiclass", "ovo"), ("combine", "pocket"), ("combine", "recent"))
+    strange += [f"--{name} {word}" for name, word in unknown if getattr(asked, name) == word]
     if strange:
         raise BadInputError(f"{strange[0]} is for the linear perceptron: leave it out, or leave out --kernel.")
     if asked.on_full is not None and asked.budget is None:
@@ -70,8 +73,8 @@ def model_to_tune(asked: Any) -> "AnyModel":
     told = {**given(asked, ("combine", "kernel", "max_iter")), "random_state": asked.seed}
     if asked.kernel is None:
         return Perceptron(**told)
-    if told.get("combine") == "pocket":
-        raise BadInputError("--combine pocket does not go with --kernel: choose average, last or vote.")
+    if told.get("combine") in ("pocket", "recent"):
+        raise BadInputError(f"--combine {told['combine']} does not go with --kernel: choose average, last or vote.")
     return KernelPerceptron(**told)
 
 
@@ -144,18 +147,18 @@ def name_classes(model: "AnyModel", labels: Any) -> None:
     known = {str(label): label for label in classes.tolist()}
     if not is_kernel(model):
         with refusing(ValueError, RecursionError, about="--cost"):
-            model.cost = _named(model.cost, known)
+            model.cost = by_class(model.cost, known)
             cost_matrix(model.cost, classes, stream=False)
     with refusing(ValueError, RecursionError, about="--class-weight"):
-        model.class_weight = _named(model.class_weight, known)
+        model.class_weight = by_class(model.class_weight, known)
         check_weights(None, model.class_weight, classes, codes, stream=False)
 
 
-def _named(content: Any, known: dict[str, Any]) -> Any:
+def by_class(content: Any, known: dict[str, Any]) -> Any:
     """The same by classes; keys that are none stay as they are."""
     if not isinstance(content, dict):
         return content
-    return {known.get(key, key): _named(value, known) for key, value in content.items()}
+    return {known.get(key, key): by_class(value, known) for key, value in content.items()}
 
 
 def need_classes(model: Any, asked: Any) -> None:

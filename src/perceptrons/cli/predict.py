@@ -24,7 +24,7 @@ def predict(asked: Any) -> None:
     """Print the class of every example in DATA, one per line; several labels with commas. DATA needs no labels.
 
     Lines are answered as they come, in constant memory. There is one output line for each record; one that --on-error
-    skip leaves out has an empty label.
+    skip leaves out has an empty label. For a folder of texts, the name of the file follows each label.
     """
     data = asked.data or []
     check_output(asked.output, asked.model, *data)
@@ -37,7 +37,7 @@ def predict(asked: Any) -> None:
         data = [STDIN]
     reader = opened(data, asked, like=model, need_labels=False, prompt=STDIN in data)
     with _written(asked.output) as out:
-        write_answers(model, records_of(reader), out, asked.scores, asked.json)
+        write_answers(model, records_of(reader), out, asked.scores, asked.json, _names_files(reader))
     say_skipped(reader)
 
 
@@ -51,8 +51,13 @@ def _written(path: Path | None) -> Iterator[IO[str]]:
         yield file
 
 
-def records_of(reader: "Reader") -> Iterator[tuple[Any, list[tuple[int, "Skipped"]]]]:
-    """The features of the blocks, and the records that were skipped, each with the number of examples before it."""
+def records_of(reader: "Reader") -> Iterator[tuple[Any, Any, list[tuple[int, "Skipped"]], list[str] | None]]:
+    """The features of the blocks, their lines if known, and the records that were skipped.
+
+    Each of these has the number of examples before it. For folders also the names of the files, one for each example.
+    """
+    from perceptrons.data.table import HasPlaces
+
     outcomes = reader.with_skipped()
     while True:
         with refusing_data():
@@ -63,13 +68,28 @@ def records_of(reader: "Reader") -> Iterator[tuple[Any, list[tuple[int, "Skipped
         before = [0] * len(skipped)
         if block is not None and block.lines is not None:
             before = block.lines.searchsorted([one.line for one in skipped]).tolist()
-        yield None if block is None else block.X, list(zip(before, skipped, strict=True))
+        names = None
+        if block is not None and block.lines is not None and isinstance(block.path, HasPlaces):
+            names = [block.path.place(line, 1) for line in block.lines.tolist()]
+        X, lines = (None, None) if block is None else (block.X, None if names else block.lines)
+        yield X, lines, list(zip(before, skipped, strict=True)), names
 
 
-def write_answers(model: "AnyModel", records: Iterable[Any], out: IO[str], scores: bool, as_json: bool) -> None:
+def _names_files(reader: "Reader") -> bool:
+    """Are there folders, whose examples are files?"""
+    from perceptrons.data.table import HasPlaces
+
+    return any(isinstance(path, HasPlaces) for path in reader.files)
+
+
+def write_answers(
+    model: "AnyModel", records: Iterable[Any], out: IO[str], scores: bool, as_json: bool, files: bool = False
+) -> None:
     """A line for every record, in order; what is there is written out before more is waited for.
 
-    A record that was skipped has an empty label, in JSON its line and the reason.
+    A record that was skipped has an empty label. In JSON all lines have the same keys: label, scores (null unless asked
+    for), line and file (null where there are none) and error (null unless the record was skipped). files: has each
+    record the name of a file?
     """
     from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
 
@@ -78,9 +98,10 @@ def write_answers(model: "AnyModel", records: Iterable[Any], out: IO[str], score
     several = several_labels(model)
     with_score = classes if len(classes) > 2 or several else classes[-1:]
     if scores and not as_json:
-        out.write("\t".join(["label", *(f"score of {label_word(label)}" for label in with_score)]) + "\n")
+        heading = ["label", *(f"score of {label_word(label)}" for label in with_score), *["file"] * files]
+        out.write("\t".join(heading) + "\n")
         out.flush()
-    for X, skipped in records:
+    for X, places, skipped, names in records:
         lines: list[str] = []
         if X is not None:
             with columns_matched(), refusing(ValueError):
@@ -89,7 +110,12 @@ def write_answers(model: "AnyModel", records: Iterable[Any], out: IO[str], score
             labels = [flags.nonzero()[0].tolist() for flags in won] if several else won.tolist()
             rows = points.reshape(len(labels), -1).tolist() if scores else []
             if as_json:
-                lines = list(_json_lines(classes, labels, with_score, rows))
+                named = [[classes[k] for k in label] if several else classes[label] for label in labels]
+                none = [None] * len(named)
+                keys = [str(label) for label in with_score]
+                scored: list[Any] = [dict(zip(keys, row, strict=True)) for row in rows] or none
+                numbers = none if places is None else places.tolist()
+                lines = list(map(_json_line, named, scored, numbers, names or none))
             elif several:
                 lines = [",".join(words[k] for k in label) for label in labels]
             else:
@@ -97,21 +123,28 @@ def write_answers(model: "AnyModel", records: Iterable[Any], out: IO[str], score
             if scores and not as_json:
                 pairs = zip(lines, rows, strict=True)
                 lines = ["\t".join([text, *(f"{point:.6g}" for point in row)]) for text, row in pairs]
+            if names is not None and not as_json:
+                lines = [f"{line}\t{label_word(name)}" for line, name in zip(lines, names, strict=True)]
         written, done = list[str](), 0
         for before, one in skipped:
-            written += [*lines[done:before], _json_of(one) if as_json else "\t" * len(with_score) * scores]
+            written += [*lines[done:before], _skipped(one, len(with_score) * scores, as_json)]
             done = before
         out.write("\n".join([*written, *lines[done:]]) + "\n")
         out.flush()
 
 
-def _json_of(skipped: "Skipped") -> str:
-    return as_text.dumps({"label": None, "line": skipped.line, "error": skipped.why}, allow_nan=False)
+def _skipped(one: "Skipped", n_scores: int, as_json: bool) -> str:
+    """The line for a record that was skipped: all that there is to say is empty, but the name of its file."""
+    from perceptrons.data.table import HasPlaces
+
+    name = one.path.place(one.line, 1) if isinstance(one.path, HasPlaces) else None
+    if as_json:
+        return _json_line(None, None, None if name else one.line, name, one.why)
+    return "\t" * n_scores + ("" if name is None else f"\t{label_word(name)}")
 
 
-def _json_lines(classes: list[Any], labels: list[Any], with_score: list[Any], rows: list[Any]) -> Iterator[str]:
-    for place, label in enumerate(labels):
-        content: dict[str, Any] = {"label": [classes[k] for k in label] if isinstance(label, list) else classes[label]}
-        if rows:
-            content["scores"] = {str(name): point for name, point in zip(with_score, rows[place], strict=True)}
-        yield as_text.dumps(content, allow_nan=False)
+def _json_line(
+    label: Any, scores: dict[str, float] | None, line: int | None, file: str | None, error: str | None = None
+) -> str:
+    said = {"label": label, "scores": scores, "line": line, "file": file, "error": error}
+    return as_text.dumps(said, allow_nan=False)

@@ -68,7 +68,12 @@ def report(asked: Any) -> None:
 
 
 def checksum(path: Path) -> str:
-    """The SHA-256 of a file."""
+    """The SHA-256 of a file; of a folder that of the names and checksums of its files."""
+    from perceptrons.data.folder import Folder
+
+    if isinstance(path, Folder):
+        listed = [f"{checksum(path.member(number))} {one.name}" for number, one in enumerate(path.members, 1)]
+        return hashlib.sha256("\n".join(sorted(listed)).encode("utf-8", "surrogateescape")).hexdigest()
     with refusing_to_open(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

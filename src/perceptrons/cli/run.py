@@ -10,12 +10,15 @@ import numpy as np
 from rich.text import Text
 
 from perceptrons.cli.files import is_kernel
+from perceptrons.cli.folds import folds_for_machines, folds_in_words
 from perceptrons.cli.inputs import skipped_in_words
 from perceptrons.cli.options import CLUSTERS, LINEAR_ONLY, RULE, STOPPING
 from perceptrons.cli.screen import bar, count, grid, heading, listed, percent, show_rows, show_suggestions
+from perceptrons.cli.threshold import in_words as threshold_in_words
 from perceptrons.data.bundled import SIDE
 from perceptrons.inspection.audit import hashing_audit, hashing_in_words
-from perceptrons.inspection.evaluation import Quality, beside
+from perceptrons.inspection.evaluation import Quality, beside, metrics_in_words, unranked
+from perceptrons.inspection.metrics import METRICS
 from perceptrons.inspection.names import names_in_files
 from perceptrons.inspection.weights import rows_of
 from perceptrons.inspection.wording import apart, settings, shown_epochs, why_it_stopped
@@ -36,6 +39,10 @@ DRAWN = (0, 3, 4, 6, 7, 2, 9, 5, 8, 1)  # the digits whose weights look most lik
 GAP = 3  # between two pictures
 MANY, HARDLY = 50, 0.9  # epochs, and the part of the mistakes, from which more epochs are not worth trying
 OF_TRAIN = (*RULE, *STOPPING, *CLUSTERS, "test", "test_share", "classes", "in_memory", "no_shuffle", "seed")
+SOMETIMES = (  # keys of JSON that are null where they say nothing: linear models, kernels, clusters
+    "margin", "hashing", "weights", "kernel", "gamma", "n_support", "support", "scheduler", "workers", "shards",
+    "mixing", "bound",
+)  # fmt: skip
 COUNTED = {"mistakes": "weighted by their mistakes", "uniform": "all the same"}
 
 
@@ -45,7 +52,8 @@ class Run:
 
     how: "whole", "stream" or "cluster". train, test: how good the model is on what it learned from (None: not
     measured) and on what it did not. scaler: the one to advise. again: the command that learns so once more, without
-    some options.
+    some options. folds: how good models like it are on each fold, and the metric to show of them. threshold: how it was
+    chosen, if it was.
     """
 
     model: "AnyModel"
@@ -66,6 +74,9 @@ class Run:
     example: str | None = None
     again: Callable[..., str] = lambda *without: ""
     cluster: dict[str, Any] = field(default_factory=dict)
+    folds: list[Quality] = field(default_factory=list)
+    metric: str = "accuracy"
+    threshold: Any = None
 
     @property
     def progress(self) -> list[dict[str, Any]]:
@@ -81,7 +92,8 @@ def summary(run: Run) -> dict[str, Any]:
     rows = rows_of(model)
     hashing = {} if is_kernel(model) else {"hashing": hashing_audit(model, rows, 10)}
     test_skipped = 0 if run.test_reader is None else run.test_reader.skipped
-    return {
+    tested = dict.fromkeys(METRICS) if run.test is None else run.test.metrics()
+    told = {
         "data": run.data,
         "how": run.how,
         "why_so": run.why,
@@ -99,12 +111,15 @@ def summary(run: Run) -> dict[str, Any]:
         "notices": run.reader.notices,
         "test_skipped": test_skipped,
         "train_accuracy": None if run.train is None else run.train.accuracy,
-        "test_accuracy": None if run.test is None else run.test.accuracy,
+        **{f"test_{name}": value for name, value in tested.items()},
+        "threshold_by": None if run.threshold is None else run.threshold._asdict(),
+        "folds": folds_for_machines(run.folds),
         **hashing,
         **most_important(model, rows, 10, run.lines),
         **run.cluster,
         "seconds": run.seconds,
     }
+    return told | dict.fromkeys(name for name in SOMETIMES if name not in told)
 
 
 def show(run: Run, console: "Console") -> None:
@@ -133,8 +148,16 @@ def show(run: Run, console: "Console") -> None:
         wrong = f"{last['mistakes']:,} of {last['examples']:,} wrong before they were learned from"
         console.print(f"Progressive error {percent(last['error'], 2)} ({wrong})", markup=False)
     show_skipped(run.reader, console)
+    if model.threshold_ is not None:
+        console.print(threshold_in_words(model, run.threshold), markup=False)
+    if run.folds:
+        console.print(folds_in_words(run.folds, run.metric, console.options.ascii_only), markup=False, style="bold")
     if run.test is not None:
         console.print(f"Test accuracy {percent(run.test.accuracy)} ({beside(run.test)})", markup=False, style="bold")
+        if told := metrics_in_words(run.test, "roc_auc", "average_precision", "balanced_accuracy"):
+            console.print(f"Test {told}", markup=False)
+        if run.test.too_many:
+            console.print(unranked(run.test), markup=False)
         if run.test_reader is not None:
             show_skipped(run.test_reader, console)
     if run.train is not None:
@@ -192,6 +215,8 @@ def mistakes(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
 
 
 def show_skipped(reader: Any, console: "Console") -> None:
+    for notice in reader.notices:
+        console.print(f"{reader.files[0]}: {notice}", style="yellow", markup=False, soft_wrap=True)
     if reader.skipped:
         console.print(f"{skipped_in_words(reader)}", style="yellow", markup=False, soft_wrap=True)
         for complaint in reader.complaints[1:COMPLAINTS]:

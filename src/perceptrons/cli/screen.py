@@ -19,11 +19,13 @@ from perceptrons.inspection.wording import short
 
 if TYPE_CHECKING:
     from perceptrons.inspection.names import Names
+    from perceptrons.inspection.units import Units
     from perceptrons.inspection.weights import Row, Weight
 
 __all__ = ["count", "listed", "percent"]
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+HEIGHTS, ASCII_HEIGHTS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
 
 
 class Screen(Console):
@@ -83,6 +85,12 @@ def bar_between(value: float, low: float, high: float, width: int, console: Cons
     return bar(1.0 if high == low else least + (1 - least) * (value - low) / (high - low), width, console)
 
 
+def spark(counts: list[int], console: Console) -> str:
+    """A histogram of one line, a character for each count; anything above 0 leaves a trace."""
+    heights, most = ASCII_HEIGHTS if console.options.ascii_only else HEIGHTS, max(counts, default=0)
+    return "".join(heights[max(round(8 * n / most), int(n > 0))] for n in counts)
+
+
 def visible(text: str) -> str:
     """Text whose control characters, those that would steer a terminal, are written as in Python; lines stay."""
     if text.isprintable():
@@ -131,6 +139,13 @@ def signed(weight: float) -> Text:
     return Text(text, style="green" if weight > 0 else "red" if weight < 0 else "")
 
 
+def metric_text(name: str, value: float, digits: int = 1) -> str:
+    """A value of a metric: shares in percent, others as numbers."""
+    from perceptrons.inspection.metrics import shown  # with NumPy, which help does without
+
+    return shown(name, value, digits)
+
+
 def heading(text: str) -> Text:
     return Text(f"\n{text}", style="bold")
 
@@ -170,12 +185,15 @@ def grid(*columns: tuple[str, str]) -> Grid:
 
 def show_rows(
     rows: list["Row"], names: "Names", n: int, at_most: int, console: Console,
-    titles: tuple[str, str] = ("feature", "weight"), where_more: str = "",
+    titles: tuple[str, str] = ("feature", "weight"), where_more: str = "", units: "Units | None" = None,
 ) -> None:  # fmt: skip
-    """The top weights for people: of one row with bars, of several a line for each. names: what they are of."""
+    """The top weights for people: of one row with bars, of several a line for each. names: what they are of.
+
+    units: of numbers that were scaled; of one row, their weights are shown in these units, too.
+    """
     from perceptrons.inspection.weights import top
 
-    tops = [top(row, names, n) for row in rows[:at_most]]
+    tops = [top(row, names, n, units) for row in rows[:at_most]]
     console.print(_bars(rows[0], tops[0], titles, console) if len(rows) == 1 else _lines(rows, tops, console))
     if len(rows) > at_most:
         thing = rows[0].thing
@@ -187,11 +205,14 @@ def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console:
     """A line per weight with a bar and a word on which class it speaks for."""
     positive = plain(row.classes[-1])
     negative = f"against {positive}" if row.other is None else f"for {plain(row.other)}"
-    table = grid((titles[0], "left"), (titles[1], "right"), ("", "left"), ("speaks", "left"))
+    raw = any(weight.raw_weight is not None for weight in weights)
+    per_unit = [("per unit", "right")] * raw
+    table = grid((titles[0], "left"), (titles[1], "right"), ("", "left"), *per_unit, ("speaks", "left"))
     for weight in weights:
         speaks = f"for {positive}" if weight.weight > 0 else negative
         length = bar(abs(weight.weight / weights[0].weight), 16, console)
-        table.row(weight.shown(32), signed(weight.weight), length, speaks)
+        in_units = ["" if weight.raw_weight is None else signed(weight.raw_weight)] * raw
+        table.row(weight.shown(32 - 8 * raw), signed(weight.weight), length, *in_units, speaks)
     return table
 
 

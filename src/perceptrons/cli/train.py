@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data
-from perceptrons.cli.files import check_output, is_kernel, save_model
+from perceptrons.cli.files import check_output, is_kernel, load_model, save_model
+from perceptrons.cli.folds import check_folds, over_folds
 from perceptrons.cli.inputs import (
     SHARE,
     check_files,
@@ -23,6 +24,15 @@ from perceptrons.cli.inputs import (
 from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
 from perceptrons.cli.parameters import check_kernel, file_of, name_classes, named_classes, need_classes, new_model
 from perceptrons.cli.screen import Waiting, as_json, screen
+from perceptrons.cli.threshold import (
+    check_threshold,
+    cost_file,
+    held_for_threshold,
+    is_chosen,
+    set_threshold,
+    set_threshold_on_stream,
+    stream_for_threshold,
+)
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
@@ -32,13 +42,15 @@ if TYPE_CHECKING:
     from perceptrons.data.reader import Reader
     from perceptrons.inspection.evaluation import Quality
 
-AGAIN = ("example", "format", "test", "test_share", *READING, *RULE, *OF_KERNELS, *STOPPING, "classes", *CLUSTERS,
-         "in_memory", "no_shuffle", "no_intercept", "seed")  # fmt: skip
+AGAIN = ("from_model", "example", "format", "test", "test_share", "folds:train", "metric:folds", *READING, *RULE,
+         "threshold", *OF_KERNELS, *STOPPING, "classes", *CLUSTERS, "in_memory", "no_shuffle", "no_intercept",
+         "seed")  # fmt: skip
 
 
 @takes(
-    "data", "output", "example", *READING, "in_memory", "test", "test_share", "seed", *RULE, "classes", "no_shuffle",
-    "no_intercept", *OF_KERNELS, *STOPPING, *LONG_RUNS, *CLUSTERS, "quiet", "verbose", "json",
+    "data", "output", "from_model", "example", *READING, "in_memory", "test", "test_share", "folds:train",
+    "metric:folds", "seed", *RULE, "threshold", "classes", "no_shuffle", "no_intercept", *OF_KERNELS, *STOPPING,
+    *LONG_RUNS, *CLUSTERS, "quiet", "verbose", "json",
 )  # fmt: skip
 def train(asked: Any) -> None:
     """Train a perceptron, test it on examples it has not seen, and say how it went.
@@ -50,7 +62,7 @@ def train(asked: Any) -> None:
     """
     files = asked.data or []
     _check(asked, files)
-    model = new_model(asked)
+    model = new_model(asked) if asked.from_model is None else _loaded(asked)
     if asked.dask is not None or asked.workers is not None:
         run = _on_cluster(model, files, asked)
     elif files or asked.example is not None:
@@ -93,10 +105,28 @@ def _check(asked: Any, files: list[Path]) -> None:
     if len(set(written)) < len(written):
         raise BadInputError("-o, --checkpoint and --cache name the same file: give each its own.")
     for path in (asked.output, asked.cache, asked.checkpoint):
-        check_output(path, *files, asked.test, file_of(asked.cost), file_of(asked.class_weight))
-    if asked.test is not None:
+        check_output(path, *files, asked.test, file_of(asked.cost), file_of(asked.class_weight), cost_file(asked))
+    if asked.test is not None and not asked.test.is_dir():
         check_files([asked.test])
     check_kernel(asked)
+    check_folds(asked)
+    check_threshold(asked)
+
+
+def _loaded(asked: Any) -> "AnyModel":
+    """The model to keep training."""
+    for name in options.given(asked, (*RULE, *OF_KERNELS, *LONG_RUNS, *CLUSTERS, "classes", "example", "no_intercept")):
+        raise BadInputError(f"{options.typed(name)} does not go with --from, whose settings stay: leave it out.")
+    if not asked.data:
+        raise BadInputError("--from needs DATA: name the files with new examples.")
+    model = load_model(asked.from_model, "train --resume")
+    told = options.given(asked, ("max_iter", "tol", "max_seconds"))
+    if "max_iter" not in told and "tol" not in told:
+        told |= {"max_iter": asked.epochs or 1, "tol": None}
+    told |= {"early_stopping": asked.early_stopping, "shuffle": not asked.no_shuffle, "warm_start": True}
+    asked.before = {name: getattr(model, name) for name in told}
+    with refusing(ValueError):
+        return model.set_params(**told)
 
 
 # ---- what all ways to train share
@@ -119,7 +149,8 @@ def _size(n_bytes: int) -> str:
 
 
 def _share(asked: Any) -> float:
-    return SHARE if asked.test_share is None else asked.test_share
+    usual = SHARE if asked.folds is None else 0.0
+    return usual if asked.test_share is None else asked.test_share
 
 
 def _watching(kind: Any, model: "AnyModel", asked: Any, title: list[str]) -> Any:
@@ -147,7 +178,7 @@ def _on_files(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
 
     if asked.example is not None:
         return _on_messages(model, asked)
-    reader = opened(files, asked)
+    reader = opened(files, asked) if asked.from_model is None else _opened_like(model, files, asked)
     if asked.test is None and _share(asked):
         ByHash(_share(asked), asked.seed).tell(reader)
     table = None
@@ -159,6 +190,11 @@ def _on_files(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     return _on_stream(model, reader, asked)
 
 
+def _opened_like(model: "AnyModel", files: list[Path], asked: Any) -> "Reader":
+    """Files that a model is to learn from, into its columns. A kernel compares examples with those it keeps."""
+    return opened(files, asked, like=model, grow=not is_kernel(model), text_labels=False, need_labels=True)
+
+
 def _on_messages(model: "AnyModel", asked: Any) -> "Run":
     """Learn from the text messages that come with the package."""
     from perceptrons.data.bundled import SMS, split_messages
@@ -166,7 +202,7 @@ def _on_messages(model: "AnyModel", asked: Any) -> "Run":
     reader = opened([SMS], SimpleNamespace(**{**vars(asked), "format": options.Format("text")}))
     table = read_within(reader, None)
     assert table is not None
-    return _on_table(model, table, asked, reader, split_messages(table))
+    return _on_table(model, table, asked, reader, None if asked.folds else split_messages(table))
 
 
 def _on_table(
@@ -175,7 +211,7 @@ def _on_table(
     """Learn from data in memory."""
     from perceptrons.data.bundled import DIGITS, SMS_NAME
     from perceptrons.data.held_out import Split, split_table
-    from perceptrons.data.table import check_classes
+    from perceptrons.data.table import HasPlaces, check_classes
     from perceptrons.theory.scales import scaler_for
 
     with refusing_data():
@@ -188,24 +224,35 @@ def _on_table(
     elif parts is None:
         parts = split_table(table, _share(asked), asked.seed)
     name_classes(model, parts.train.y)
+    folds = over_folds(model, parts.train, asked)
+    learned, held = held_for_threshold(parts.train, asked)
     checkpoint = None
     began = time.perf_counter()
-    if asked.checkpoint is not None or asked.classes is not None:
-        checkpoint = _fit_resumably(model, parts.train, asked, reader)
+    if asked.checkpoint is not None or asked.classes is not None or _goes_on(model):
+        checkpoint = _fit_resumably(model, learned, asked, reader)
     else:
-        _fit(model, parts.train, asked)
+        _fit(model, learned, asked)
     seconds = time.perf_counter() - began
-    table.teach(model)
+    if not (is_kernel(model) and model.warm_start):  # which keeps its columns
+        table.teach(model)
+    model.set_params(**getattr(asked, "before", {}))  # what was said of this run is not the model's
+    chosen = set_threshold(model, held, asked)
     if asked.output is not None:
         save_model(model, asked.output)
     slow = model.combine == "vote" and parts.test is not None
     return _finished(
         model, asked, table, how="whole", why=_size(table.n_bytes), split=parts.said,
         seconds=seconds, name=name_of(table) if asked.data else DIGITS if asked.example is None else SMS_NAME,
-        train=None if slow else _measured(model, parts.train), test=_measured(model, parts.test),
-        test_reader=test_reader, lines=parts.train.lines, scaler=scaler_for(parts.train.X, model),
-        checkpoint=checkpoint,
+        train=None if slow else _measured(model, learned, ranked=False), test=_measured(model, parts.test),
+        test_reader=test_reader, lines=None if isinstance(table.path, HasPlaces) else learned.lines,
+        scaler=scaler_for(learned.X, model), checkpoint=checkpoint, folds=folds, metric=asked.metric.value,
+        threshold=chosen,
     )  # fmt: skip
+
+
+def _goes_on(model: "AnyModel") -> bool:
+    """Does a linear model keep training? Columns and classes may then be new."""
+    return bool(model.warm_start) and not is_kernel(model)
 
 
 def _fit(model: "AnyModel", table: "Table", asked: Any) -> None:
@@ -226,7 +273,8 @@ def _fit_resumably(model: "AnyModel", table: "Table", asked: Any, reader: "Reade
 
     watching = Watching(model, None, [], lines=False, live=False, needed=True)
     checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching)
-    source: Any = InMemory(table, reader, str(asked.test), _share(asked), asked.seed)
+    more = [asked.threshold] if is_chosen(asked) else []
+    source: Any = InMemory(table, reader, str(asked.test), _share(asked), asked.seed, *more)
     with watched(watching, checkpoint, asked.checkpoint):
         model.fit_stream(
             source, asked.epochs, classes=named_classes(model, asked), cache=False, checkpoint=checkpoint,
@@ -236,13 +284,14 @@ def _fit_resumably(model: "AnyModel", table: "Table", asked: Any, reader: "Reade
     return checkpoint
 
 
-def _measured(model: "AnyModel", table: "Table | None") -> "Quality | None":
+def _measured(model: "AnyModel", table: "Table | None", ranked: bool = True) -> "Quality | None":
     if table is None:
         return None
-    from perceptrons.inspection.evaluation import answers, measure
+    from perceptrons.inspection.evaluation import answered, measure
 
     with refusing(ValueError):
-        return measure(model.classes_, table.y, answers(model, table.X))
+        answers, scores = answered(model, table.X)
+        return measure(model.classes_, table.y, answers, scores if ranked else None)
 
 
 # ---- data that do not fit
@@ -259,6 +308,8 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
     needed = f"needs all data in memory, {unmet}"
     if is_kernel(model):
         raise BadInputError(f"--kernel {needed}: raise --in-memory.")
+    if asked.folds is not None:
+        raise BadInputError(f"--folds {needed}: raise --in-memory.")
     if asked.class_weight == "balanced":
         raise BadInputError(f'--class-weight balanced {needed}: name the weights, {{"class": weight}}.')
     need_classes(model, asked)
@@ -269,13 +320,15 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
     watching = _watching(Watching, model, asked, title)
     checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching)
     classes = named_classes(model, asked)
-    with without_test(reader, share, asked.seed) as source:
+    with without_test(reader, share, asked.seed) as source, stream_for_threshold(source, asked) as learned:
         began = time.perf_counter()
         with watched(watching, checkpoint, asked.checkpoint):
             model.fit_stream(
-                source, asked.epochs, classes=classes, cache=asked.cache, checkpoint=checkpoint, watch=watching
+                learned, asked.epochs, classes=classes, cache=asked.cache, checkpoint=checkpoint, watch=watching
             )
         seconds = time.perf_counter() - began
+        model.set_params(**getattr(asked, "before", {}))
+        chosen = set_threshold_on_stream(model, learned, asked)
         if asked.output is not None:
             save_model(model, asked.output)
         if watching.unread is not None:
@@ -288,7 +341,7 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
                 tested = {"test": measured_blocks(model, source.test(model.n_features_in_))}
     return _finished(
         model, asked, reader, how="stream", why=why, name=name_of(reader), seconds=seconds, checkpoint=checkpoint,
-        **tested,
+        threshold=chosen, **tested,
     )  # fmt: skip
 
 
@@ -314,6 +367,7 @@ def _on_cluster(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     began = time.perf_counter()
     told = cluster.learn_on_cluster(model, names, how, asked, classes, watching, checkpoint)
     seconds = time.perf_counter() - began
+    set_threshold(model, None, asked)
     if asked.output is not None:
         save_model(model, asked.output)
     if watching.unread is not None:

@@ -11,7 +11,7 @@ from perceptrons.cli.errors import BadInputError, refusing_data
 from perceptrons.cli.files import check_folder, check_output, save_model
 from perceptrons.cli.inputs import SHARE, groups_in, like_table, name_of, opened, whole
 from perceptrons.cli.options import READING, takes
-from perceptrons.cli.parameters import grid_of, model_to_tune
+from perceptrons.cli.parameters import by_class, grid_of, model_to_tune
 from perceptrons.cli.screen import (
     Waiting,
     as_json,
@@ -19,12 +19,14 @@ from perceptrons.cli.screen import (
     count,
     grid,
     heading,
-    percent,
+    metric_text,
     plain,
     say,
     screen,
     show_suggestions,
 )
+from perceptrons.cli.threshold import check_threshold, is_chosen, wanted_by
+from perceptrons.cli.threshold import in_words as threshold_in_words
 from perceptrons.inspection.wording import shown_epochs
 
 if TYPE_CHECKING:
@@ -41,8 +43,8 @@ SPLITTING = ("dev_share", "test_share", "test", "group_column", "time_order", "s
 
 
 @takes(
-    "files", "output", *READING, "dev", *SPLITTING, "grid", "combine", "kernel", "max_iter", "no_retrain", "jobs",
-    "quiet", "json",
+    "files", "output", *READING, "dev", *SPLITTING, "folds", "grid", "combine", "kernel", "max_iter", "threshold",
+    "no_retrain", "jobs", "quiet", "json",
 )  # fmt: skip
 def tune(asked: Any) -> None:
     """Find good settings on a validation set, learn with them, and test the model once.
@@ -55,6 +57,8 @@ def tune(asked: Any) -> None:
     from perceptrons.selection.search import named
 
     check_split(asked, dev=(asked.dev, asked.dev_share), test=(asked.test, asked.test_share))
+    _check_folds(asked)
+    check_threshold(asked)
     check_output(asked.output, *asked.files, asked.dev, asked.test)
     check_folder(asked.output)
     where = ledger_file(asked.ledger, asked.quiet)
@@ -66,11 +70,12 @@ def tune(asked: Any) -> None:
         name: part_of(path, share, table, asked)
         for name, path, share in (("dev", asked.dev, asked.dev_share), ("test", asked.test, asked.test_share))
     }
-    with waiting, refusing_what_is_wrong(table):
+    threshold = _threshold(table, asked)
+    with waiting, refusing_what_is_wrong(name_of(table)):
         found = recipe(
             model, table.X, table.y, settings, **parts, retrain=not asked.no_retrain, random_state=asked.seed,
             split="time" if asked.time_order else None, groups=groups, metric=asked.metric.value, force=asked.force,
-            ledger=where, n_jobs=asked.jobs,
+            ledger=where, n_jobs=asked.jobs, folds=asked.folds, threshold=threshold,
             tell=lambda setting: waiting.say(f"Tried {named(setting)}: {setting.score:.4f} ..."),
         )  # fmt: skip
     table.teach(found.model)
@@ -80,7 +85,7 @@ def tune(asked: Any) -> None:
         saved = None if asked.output is None else str(asked.output)
         print(as_json({"data": [str(path) for path in asked.files], "model": saved, **summary(found)}), end="")
     elif not asked.quiet:
-        show(found, table, asked.output, screen())
+        show(found, in_words(table), asked.output, screen(), advice=advice(found, table))
 
 
 def summary(found: "Recipe") -> dict[str, Any]:
@@ -96,36 +101,48 @@ def summary(found: "Recipe") -> dict[str, Any]:
     }
 
 
-def show(found: "Recipe", table: "Table", output: Path | None, console: "Console") -> None:
-    """The report for people."""
-    from perceptrons.selection.search import named
+def advice(found: "Recipe", table: "Table") -> str | None:
+    """What may help more than any setting."""
     from perceptrons.theory.scales import scaler_for
 
+    if scaler_for(table.X, found.model) is None:
+        return None
+    return "The features differ widely in scale: scaling them may help, more than any setting."
+
+
+def show(
+    found: "Recipe", about: str, output: Path | None, console: "Console", thing: str = "example",
+    advice: str | None = None,
+) -> None:  # fmt: skip
+    """The report for people. about: the data; thing: what there is of them."""
+    from perceptrons.selection.search import named
+
     sizes = found.sizes
-    console.print(in_words(table), markup=False)
+    console.print(about, markup=False)
     tested = f"{sizes['test']:,} to test on, once" if sizes["test"] else "none to test on"
-    console.print(
-        f"{sizes['train']:,} to learn from, {sizes['dev']:,} to choose by, {tested} (split {found.parts.how})",
-        markup=False,
-    )
-    console.print(heading(f"Settings tried, by {found.metric} on development data"), _settings(found, console))
+    folds = len(found.best.folds)
+    held = f"in {folds} folds to choose by" if folds else f"{sizes['dev']:,} to choose by"
+    console.print(f"{sizes['train']:,} to learn from, {held}, {tested} (split {found.parts.how})", markup=False)
+    by = f"mean {found.metric} over {folds} folds" if folds else f"{found.metric} on development data"
+    console.print(heading(f"Settings tried, by {by}"), _settings(found, console))
     if len(found.best.curve) > 1:
         console.print(heading(f"The best setting, epoch by epoch: {named(found.best)}"), _curve(found, console))
-    again = "train and development examples together" if found.retrained else "the train examples"
+    both = found.retrained and not folds
+    again = f"train and development {thing}s together" if both else f"the train {thing}s"
     console.print(f"\nLearned with it from {again}.", markup=False)
-    for line, style in _outcome(found):
+    if getattr(found.model, "threshold_", None) is not None:
+        console.print(threshold_in_words(found.model, found.threshold), markup=False)
+    for line, style in _outcome(found, thing):
         console.print(line, markup=False, style=style)
-    if scaler_for(table.X, found.model) is not None:
-        console.print(
-            "The features differ widely in scale: scaling them may help, more than any setting.", style="yellow"
-        )
+    if advice is not None:
+        console.print(advice, style="yellow")
     if output is not None:
         console.print(f"\nSaved as {output}", markup=False, soft_wrap=True)
         again = f"perceptrons inspect {shlex.quote(str(output))}"
         show_suggestions([(again, "what the model looks at")], console)
 
 
-def _outcome(found: "Recipe") -> Iterator[tuple[str, str | None]]:
+def _outcome(found: "Recipe", thing: str) -> Iterator[tuple[str, str | None]]:
     """What the test says, and what weakens it."""
     from perceptrons.selection.seal import RERUN
 
@@ -133,16 +150,17 @@ def _outcome(found: "Recipe") -> Iterator[tuple[str, str | None]]:
         yield "There was no test: the development figure is of the best of several, and flatters.", None
     else:
         low, high, level, _ = found.test_interval
-        score, least, most = (_figure(value, found.metric) for value in (found.test_score, low, high))
-        tested = f"{count(found.sizes['test'], 'example')}{', opened once' * (found.looks == 1)}"
+        digits = 1 if thing == "example" else 2  # a test set has many more tokens than sentences
+        score, least, most = (metric_text(found.metric, value, digits) for value in (found.test_score, low, high))
+        tested = f"{count(found.sizes['test'], thing)}{', opened once' * (found.looks == 1)}"
         sure = f"with {level:.0%} confidence from {least} to {most}"
         yield f"Test {found.metric} {score}, {sure} ({tested})", "bold"
     if found.twice:
-        yield f"{found.twice:,} of the test examples are also among those learned from or chosen by.", "yellow"
+        yield f"{found.twice:,} of the test {thing}s are also among those learned from or chosen by.", "yellow"
     if found.rerun:
         yield RERUN, None
     if found.looks > 1:
-        forced = f"Forced: these test examples were looked at {found.looks} times by now"
+        forced = f"Forced: these test {thing}s were looked at {found.looks} times by now"
         yield f"{forced}, so that the figure may flatter. The model says so too.", "yellow"
 
 
@@ -155,7 +173,7 @@ def _settings(found: "Recipe", console: "Console") -> Any:
     for setting in rows[:SHOWN]:
         name = plain(named(setting), max(12, min(44, console.width - 36)))
         length = bar_between(setting.score, low, high, WIDEST // 2, console)
-        cells = [name, _figure(setting.score, found.metric, 2), length, f"{setting.seconds:.2f}"]
+        cells = [name, metric_text(found.metric, setting.score, 2), length, f"{setting.seconds:.2f}"]
         table.row(*cells, style="bold" if setting is found.best else None)
     if len(rows) > SHOWN:
         table.row(f"and {len(rows) - SHOWN} more (--json has all)", "", "", "")
@@ -168,14 +186,26 @@ def _curve(found: "Recipe", console: "Console") -> Any:
     table = grid(("epoch", "right"), (found.metric, "right"), ("", "left"))
     for place in sorted({*shown_epochs(len(curve)), min(best, len(curve) - 1)}):
         length = bar_between(curve[place], low, high, WIDEST, console, least=0.05)
-        cells = [f"{place + 1}", _figure(curve[place], found.metric, 2), length]
+        cells = [f"{place + 1}", metric_text(found.metric, curve[place], 2), length]
         table.row(*cells, style="bold" if place == best else None)
     return table
 
 
-def _figure(value: float, metric: str, digits: int = 1) -> str:
-    """Shares in percent; Matthews' coefficient is none."""
-    return f"{value:.{digits + 2}f}" if metric == "matthews" else percent(value, digits)
+def _check_folds(asked: Any) -> None:
+    """Refuse what does not go with folds."""
+    if asked.folds is None:
+        return
+    for given, option in ((asked.dev, "--dev"), (asked.dev_share, "--dev-share"), (asked.time_order, "--time-order"),
+                          (asked.no_retrain, "--no-retrain")):  # fmt: skip
+        if given:
+            raise BadInputError(f"--folds and {option} exclude each other: settings are chosen by all folds.")
+
+
+def _threshold(table: "Table", asked: Any) -> Any:
+    """As `recipe` takes it: costs by the classes of the data."""
+    assert table.y is not None
+    known = {str(label): label for label in table.y.tolist()} if is_chosen(asked) else {}
+    return by_class(wanted_by(asked), known) if is_chosen(asked) else asked.threshold
 
 
 # ---- what tune and compare share: examples with groups, splits, and the ledger of uses of test sets
@@ -183,13 +213,18 @@ def _figure(value: float, metric: str, digits: int = 1) -> str:
 
 def check_split(asked: Any, **parts: tuple[Path | None, float | None]) -> None:
     """Refuse what does not go together. parts: by name, the file and the share that were given for each."""
+    check_shares(**parts)
+    if asked.time_order and asked.group_column is not None:
+        raise BadInputError("--time-order and --group-column exclude each other: split by time, or by groups.")
+
+
+def check_shares(**parts: tuple[Path | None, float | None]) -> None:
+    """Refuse both a file and a share for one part, and shares that are none."""
     for name, (path, share) in parts.items():
         if path is not None and share is not None:
             raise BadInputError(f"--{name} and --{name}-share exclude each other: give a file, or a share to hold out.")
         if share is not None and not 0 <= share < 1:
             raise BadInputError(f"--{name}-share {share:g}: give a share from 0 to below 1.")
-    if asked.time_order and asked.group_column is not None:
-        raise BadInputError("--time-order and --group-column exclude each other: split by time, or by groups.")
 
 
 def read_examples(asked: Any) -> tuple["Table", "np.ndarray | None"]:
@@ -228,12 +263,10 @@ def _not_tested(blocks: list[Any], groups: Any, asked: Any) -> list["np.ndarray"
     if asked.test is None and shares["test"] and (groups is None or len(groups) == len(y)):
         if getattr(asked, "dev", None) is not None:
             shares["dev"] = (y, y)
-        with suppress(ValueError):  # the same split is refused when it is made, with its reason and the file's name
-            parts = parts_of(
-                y, y, **shares, split="time" if asked.time_order else None, groups=groups, random_state=asked.seed
-            )
-            assert parts.test is not None
-            kept[parts.test.rows] = False
+        split = "time" if asked.time_order else None
+        with suppress(ValueError):  # where nothing can be split, the recipe says so in its own words
+            parts = parts_of(y, y, **shares, split=split, groups=groups, random_state=asked.seed)
+            kept[[] if parts.test is None else parts.test.rows] = False
     return np.split(kept, np.cumsum([block.X.shape[0] for block in blocks])[:-1])
 
 
@@ -272,11 +305,10 @@ def ledger_file(asked: Path | None, quiet: bool = False) -> Path | None:
 
 
 @contextmanager
-def refusing_what_is_wrong(table: "Table") -> Iterator[None]:
+def refusing_what_is_wrong(name: str) -> Iterator[None]:
     """Turn what splitting, learning and the seal find wrong with the data into refusals, in the command's words."""
     from perceptrons.selection import OpenedBeforeError
 
-    name = name_of(table)
     try:
         yield
     except OpenedBeforeError as error:

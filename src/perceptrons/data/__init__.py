@@ -5,6 +5,7 @@ Each format has its module. Files of tokens in columns are not tables of example
 
 import os
 from collections.abc import Mapping
+from copy import deepcopy
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -18,23 +19,25 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "STREAMS", "DataFileError", "Table", "read", "stream"]
 
-TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
+TABLES = ("csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx")
 FORMATS = {
-    "csv": "table_reader.TableReader", "tsv": "table_reader.TableReader", "svmlight": "svmlight.SvmlightReader",
-    "libsvm": "svmlight.SvmlightReader", "vw": "vw.VwReader", "text": "labelled.LabelledTextReader",
-    "jsonl": "table_reader.TableReader", "parquet": "table_reader.TableReader", "arrow": "table_reader.TableReader",
-    "npz": "npz.ArrayReader",
+    **dict.fromkeys(TABLES, "table_reader.TableReader"),
+    "svmlight": "svmlight.SvmlightReader", "libsvm": "svmlight.SvmlightReader", "vw": "vw.VwReader",
+    "text": "labelled.LabelledTextReader", "npz": "npz.ArrayReader",
 }  # fmt: skip
 STREAMS = FORMATS  # every format can be read block by block
 MEMORY = {"frame": "table_reader.TableReader", "records": "table_reader.TableReader", "arrays": "npz.ArrayReader"}
 NAMED = (*TABLES, "frame", "records")  # whose columns have names
 ENDINGS = {
     ".csv": "csv", ".tsv": "tsv", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
-    ".txt": "svmlight", ".npz": "npz", ".vw": "vw", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
-    ".arrow": "arrow", ".feather": "arrow", ".ft": "text", ".labelled": "text",
+    ".npz": "npz", ".vw": "vw", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".arrow": "arrow",
+    ".feather": "arrow", ".ft": "text", ".labelled": "text", ".arff": "arff", ".xlsx": "xlsx",
 }  # fmt: skip
 SPARSE = ("svmlight", "libsvm")
+BY_DELIMITER = ("csv", "tsv", "whitespace")
 NUMERIC = (*NAMED, *SPARSE, "npz", "arrays")  # any of which can be read for a model that learned from another
+INTERACTIONS = ("quadratic", "cubic")
+OF_MODEL = ("scale", "on_missing", "missing", "keep", "interactions", "powers")  # what a model has settled
 OPTIONS = {  # that only some formats know
     "zero_based": SPARSE,
     "n_features": (*SPARSE, "npz", "arrays"),
@@ -43,32 +46,14 @@ OPTIONS = {  # that only some formats know
     "columns": ("vw", "text", *NAMED),
     "form": ("text",),
     "part": ("npz",),
+    **dict.fromkeys(INTERACTIONS, ("vw",)),
     **dict.fromkeys(
-        (
-            "label_column",
-            "text_column",
-            "prefix",
-            "categories",
-            "numbers",
-            "ignore",
-            "optional",
-            "model",
-            "scale",
-            "on_missing",
-            "missing",
-            "keep",
-            "interactions",
-            "powers",
-            "preparation",
-            "labelled",
-        ),
-        NAMED,
+        ("label_column", "text_column", "prefix", "categories", "numbers", "ignore", "optional", "model", "preparation",
+         "labelled", "grow", *OF_MODEL), NAMED,
     ),
-    **dict.fromkeys(("names", "header"), ("csv", "tsv")),
-}
-
-
-OF_MODEL = ("scale", "on_missing", "missing", "keep", "interactions", "powers")  # what a model has settled
+    **dict.fromkeys(("names", "header"), BY_DELIMITER),
+    "encoding": (*BY_DELIMITER, "arff", "jsonl", *SPARSE, "vw", "text"),
+}  # fmt: skip
 
 
 def read(*given: Any, **options: Any) -> Table:
@@ -116,6 +101,7 @@ def stream(
     many_classes: bool = False,
     like: Any = None,
     prepare: bool = False,
+    grow: bool = False,
     **options: Any,
 ) -> "Reader":
     """Read examples block by block: files of any size in bounded memory, or examples in memory.
@@ -124,11 +110,15 @@ def stream(
     ----------
     *given : paths, streams or examples in memory
         Files, patterns such as "part-*.svm.gz", "-" for standard input, or streams that are open already, of text or
-        bytes, such as `io.StringIO`; compressed by gzip, zstd, xz or bzip2 or not. Instead of files: one frame (pandas,
-        polars or pyarrow), one list of records (dicts), or one pair of arrays (X, y), where y may be None.
-    format : {"csv", "tsv", "svmlight", "libsvm", "vw", "text", "jsonl", "parquet", "arrow", "npz"}, optional
-        The format of the files (default: by the ending of the first file). "text" is fastText's "__label__x text", or a
-        label, a tab and a text. "jsonl", "parquet" and "arrow" need the package pyarrow.
+        bytes, such as `io.StringIO`; compressed by gzip, zstd, xz or bzip2 or not. A folder is a set of texts: each
+        file in it is one example, and the folder directly below the given one is its label. Instead of files: one frame
+        (pandas, polars or pyarrow), one list of records (dicts), or one pair of arrays (X, y), where y may be None.
+    format : str, optional
+        The format of the files, a key of `FORMATS`: "csv", "tsv", "whitespace" (columns between blanks), "arff",
+        "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz". By default the ending of the
+        first file says it, or, where it says nothing, the first bytes do: see `sniffing.format_of`. "text" is
+        fastText's "__label__x text", or a label, a tab and a text. "jsonl", "parquet" and "arrow" need the package
+        pyarrow, "xlsx" needs openpyxl.
     hash_bits : int, optional
         Features to 2^hash_bits columns; 0: none is hashed, names are remembered. Otherwise as is usual for the
         format: 18 bits for "vw", those of `text` for texts, none for numbered features and tables.
@@ -153,12 +143,17 @@ def stream(
         Make tables ready to learn from, as the command does: numbers are scaled, missing values filled, identifiers
         left out, dates become features. What is not a table is left as it is. `TableReader` has the options by which
         each can be chosen: scale, on_missing, missing, keep, interactions, powers.
+    grow : bool, default=False
+        With like: read examples that the model is to learn from. New words, categories and columns get columns of
+        their own behind those of the model; what the model settled, as scales and hashing, stays.
     **options
         Of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, at half the
-        memory). npz: part ("train" or "test", for files that hold both). Tables: label_column (a name, or a number
-        from 1), text_column, categories (columns that are categories though they look like numbers), ignore (columns to
-        leave out). Texts: text, a `HashedText` that says how words become features, or its parameters. Of all with
-        named features: columns, the `Columns` of a model that is to predict.
+        memory). vw: quadratic and cubic, interactions of namespaces by their first letters, such as ["ab"], as VW's -q
+        and --cubic; ":" stands for all. npz: part ("train" or "test", for files that hold both). Tables: label_column
+        (a name, or a number from 1), text_column, categories (columns that are categories though they look like
+        numbers), ignore (columns to leave out). Texts: text, a `HashedText` that says how words become features, or
+        its parameters. Of all with named features: columns, the `Columns` of a model that is to predict. Of all
+        formats of text: encoding, such as "latin-1" (default: UTF-8).
 
     Returns
     -------
@@ -184,10 +179,10 @@ def stream(
     format = format if held is None else held.name[1:-1]
     if like is not None:
         prepare = False
-        format, hash_bits, options = like_model(like, paths, format, hash_bits, options)
+        format, paths, hash_bits, options = like_model(like, paths, format, hash_bits, options, grow)
         text_labels = text_labels or _has_text_classes(like)
     if format is None:
-        format = stream_format(paths)
+        format, paths = found_format(paths, options.get("encoding"))
     if format not in kinds:
         raise ValueError(f"format={format!r}: choose one of {', '.join(FORMATS)}.")
     if hash_bits is not None and not (isinstance(hash_bits, int) and 0 <= hash_bits <= 31):
@@ -201,11 +196,13 @@ def stream(
         if format not in OPTIONS[name]:
             raise ValueError(f"{name} says nothing about files of format {format!r}: leave it out.")
     module, name = kinds[format].split(".")
+    if format == "text" and (is_folder(paths[0]) or chosen.get("form") == "files"):
+        module, name = "folder", "TextFilesReader"
     if module == "table_reader":
         chosen |= {"format": format, "prepare": prepare}
     shared = {
         "on_error": on_error, "text_labels": text_labels, "need_labels": need_labels, "prompt": prompt,
-        "many_classes": many_classes or like is not None or not need_labels,
+        "many_classes": many_classes or (like is not None and not grow) or not need_labels,
     }  # fmt: skip
     try:
         if isinstance(chosen.get("text"), dict):
@@ -251,24 +248,28 @@ def _is_frame(given: Any) -> bool:
 
 
 def like_model(
-    model: Any, paths: tuple[Any, ...], format: str | None, hash_bits: int | None, options: dict[str, Any]
-) -> tuple[str, int | None, dict[str, Any]]:
-    """Format, hash_bits and options to read files into the columns of a fitted model."""
+    model: Any, paths: tuple[Any, ...], format: str | None, hash_bits: int | None, options: dict[str, Any],
+    grow: bool = False,
+) -> tuple[str, tuple[Any, ...], int | None, dict[str, Any]]:  # fmt: skip
+    """Format, paths, hash_bits and options to read files into the columns of a fitted model, or to let them grow."""
     recipe = dict(getattr(model, "source_", None) or {})
     learned = str(recipe.get("format"))
     if recipe and learned not in {*FORMATS, *MEMORY}:
         raise ValueError(f"What the model says about reading files makes no sense (format {learned[:40]!r}).")
     if format is None:
-        named = _format_by_name(paths[0])
-        weak = named is None or str(paths[0]).endswith(".txt")  # what the model learned from says more
-        other = named == "npz" or (learned in NUMERIC and named in NUMERIC and not weak)
-        format = learned if learned in FORMATS and not other else stream_format(paths)
+        named = _format_by_name(paths[0])  # what the model learned from says more than what is in a file
+        if learned in FORMATS and named != "npz" and not (learned in NUMERIC and named in NUMERIC):
+            format = learned
+        else:
+            format, paths = found_format(paths, options.get("encoding"))
     unnamed = learned not in NAMED and getattr(model, "columns_", None) is None
     if format in ("npz", "arrays") or (format in NAMED and unnamed):
         known: dict[str, Any] = _known_by_place(model, format)
     else:
-        known = _known_by_recipe(model, format, recipe)
+        known = _known_by_recipe(model, format, recipe, grow)
         hash_bits = recipe.get("hash_bits") if hash_bits is None else hash_bits
+    if known.get("form") == "files" and named_as_text(paths[0]):
+        del known["form"]  # lines of text, for a model that learned from whole files
     told = {name: value for name, value in options.items() if value is not None}  # None says nothing of its own
     for name in OF_MODEL:
         if name in told and recipe.get("preparation") is not None:
@@ -280,7 +281,11 @@ def like_model(
         told["text"] = known["text"] | told["text"]
     if "categories" in told and "categories" in known:
         told["categories"] = _same_categories(told["categories"], known["categories"])
-    return format, hash_bits, known | told
+    for name in INTERACTIONS:
+        if format == "vw" and name in told and told[name] != known.get(name):
+            learned_with = f"with {', '.join(known[name])}" if name in known else "without"
+            raise ValueError(f"{name} is the model's own choice, which learned {learned_with}: leave it out.")
+    return format, paths, hash_bits, known | told
 
 
 def _has_text_classes(model: Any) -> bool:
@@ -298,15 +303,17 @@ def _same_categories(told: str | list[str], known: list[str]) -> list[str]:
     return known
 
 
-def _known_by_recipe(model: Any, format: str, recipe: dict[str, Any]) -> dict[str, Any]:
+def _known_by_recipe(model: Any, format: str, recipe: dict[str, Any], grow: bool) -> dict[str, Any]:
     """What a model says of files that are like those it learned from, or at least have the same features."""
     known = {name: value for name, value in recipe.items() if format in OPTIONS.get(name, ()) and value is not None}
     if format in NAMED:
         known.setdefault("prefix", False)  # as models were trained that do not say it
     if getattr(model, "columns_", None) is not None and format in OPTIONS["columns"]:
-        known["columns"] = model.columns_.as_frozen()
+        known["columns"] = deepcopy(model.columns_) if grow else model.columns_.as_frozen()
+        known["columns"].frozen = not grow
+        known |= {"grow": True} if grow and format in NAMED else {}
     elif format in SPARSE and not recipe.get("hash_bits"):
-        known["n_features"] = model.n_features_in_
+        known |= {} if grow else {"n_features": model.n_features_in_}
         if not recipe and str(next(iter(getattr(model, "feature_names_in_", [])), "")) == "0":
             known["zero_based"] = True
     elif not recipe:
@@ -331,14 +338,44 @@ def _format_by_name(path: Any) -> str | None:
     return ENDINGS.get(_ending(OpenStream.of(path, 1) if is_stream(path) else Path(path)))
 
 
+def named_as_text(path: Any) -> bool:
+    """Does the name of a file say that it holds lines of text?"""
+    return _format_by_name(path) == "text"
+
+
+def is_folder(path: Any) -> bool:
+    """Is it a folder of files?"""
+    return not is_stream(path) and not isinstance(path, InMemory) and os.path.isdir(path)
+
+
 def stream_format(paths: tuple[Any, ...]) -> str:
     """The format that the ending of the first name stands for."""
-    found = _format_by_name(paths[0]) if paths else None
+    found = _format_by_name(paths[0])
     if found is None:
-        path = "-" if not paths else OpenStream.of(paths[0], 1) if is_stream(paths[0]) else paths[0]
-        what = "the ending of this name says nothing about the format"
-        raise DataFileError(Path(path), f"{what}: choose one of {', '.join(FORMATS)} (--format)")
+        raise unknown_format(paths[0], "the ending of this name says nothing about the format:")
     return found
+
+
+def found_format(paths: tuple[Any, ...], encoding: str | None) -> tuple[str, tuple[Any, ...]]:
+    """The format by the first name, or by what is in that file; and what to read, from its beginning."""
+    named = _format_by_name(paths[0]) if paths else None
+    if named is not None or not paths:
+        return named or "text", paths  # of nothing: the reader says that there is nothing to read
+    if is_folder(paths[0]):
+        return "text", paths
+    from perceptrons.data.sniffing import first_bytes, format_of, why_none
+
+    content, paths = first_bytes(paths, encoding)
+    found = format_of(content)
+    if found is None:
+        raise unknown_format(paths[0], why_none(content))
+    return found, paths
+
+
+def unknown_format(path: Any, what: str) -> DataFileError:
+    """The error for a file of which nobody knows the format: all that there are, and how to say it."""
+    path = OpenStream.of(path, 1) if is_stream(path) else Path(path)
+    return DataFileError(path, f"{what} choose one of {', '.join(FORMATS)} (--format)")
 
 
 def _ending(path: Path) -> str:

@@ -4,7 +4,6 @@ The reader looks at the whole file as an array of bytes and finds where lines an
 split by itself. What it gives is in `columnfile.py`.
 """
 
-import codecs
 import os
 import re
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 
 from perceptrons.data.columnfile import CONLLU, ColumnFile, runs, texts
 from perceptrons.data.compression import BOM, STDIN, as_utf8, compression_of, resolved
+from perceptrons.data.decoding import known_encoding
 from perceptrons.data.source import read_bytes
 from perceptrons.data.table import DataFileError
 from perceptrons.features.values import shown
@@ -94,11 +94,7 @@ def read_conll(
         raise ValueError(f"format is {format!r}: give one of {', '.join(FORMATS)}, or none to have it detected")
     if separator is not None and (not separator or re.search(r"[\r\n\0]", separator)):
         raise ValueError(f"separator is {separator!r}: give what stands between two columns, or none to detect it")
-    try:
-        "".encode(encoding)  # rot13 and the like are known, but not for text
-        codecs.lookup(encoding)
-    except LookupError as error:
-        raise ValueError(f"encoding is {encoding!r}, which Python does not know: utf-8 and latin-1 are two") from error
+    known_encoding(encoding)
     path = STDIN if str(path) == "-" else Path(path)
     content = read_bytes(path)
     encoding = resolved(encoding, content)

@@ -20,7 +20,7 @@ from perceptrons.features.named_rows import Workspace, local_names
 from perceptrons.features.table_rows import Coded, Contents, Strings
 from perceptrons.features.values import LARGEST, NUMBER, Missing, shown, what_is_wrong
 from perceptrons.scan.bytes import ROOM
-from perceptrons.scan.csv import UNUSED, Found, RecordPlaces, scan_records, scan_rows
+from perceptrons.scan.csv import UNUSED, Found, RecordPlaces, Wanted, scan_records, scan_rows
 
 LONGEST_RECORD = 2**26  # bytes: quotes that are still open then were opened by mistake
 NEWLINE, RETURN, QUOTE = 10, 13, 34
@@ -70,7 +70,7 @@ def csv_pieces(path: Path, tabs: bool, prompt: bool = False) -> Iterator[tuple[P
     delimiter, begun, is_open = "", False, False
     for piece in pieces(path, prompt):
         if kept is not None:
-            piece = _joined(kept, piece)
+            piece = joined_pieces(kept, piece)
         kept, is_open, whole = None, False, piece.size
         delimiter = delimiter if begun else delimiter_of(piece, tabs)
         if not begun or QUOTE in piece.content[: piece.size]:
@@ -90,7 +90,7 @@ def csv_pieces(path: Path, tabs: bool, prompt: bool = False) -> Iterator[tuple[P
         raise DataFileError(path, f"{OPEN}: what is behind them cannot be read")
 
 
-def _joined(kept: Piece, piece: Piece) -> Piece:
+def joined_pieces(kept: Piece, piece: Piece) -> Piece:
     content = np.concatenate([kept.content[: kept.size], piece.content[: piece.size], np.zeros(ROOM, np.uint8)])
     return Piece(kept.path, content, kept.size + piece.size, kept.first)
 
@@ -145,11 +145,11 @@ class Rows:
     def read(self, begin: int, line: int) -> int:
         """Read all rows behind a place, which is in that line. Returns the number of lines."""
         piece, records = self.piece, None
-        delimiter = self.layout.form.delimiter
+        delimiter, wanted = self.layout.form.delimiter, Wanted(self.targets, self.words)
         while begin < piece.size:
             with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
                 self.n, n_open, begin, line = scan_rows(
-                    self.text, begin, piece.size, line, ord(delimiter), self.targets, self.words, self.found, self.n
+                    self.text, begin, piece.size, line, ord(delimiter), wanted, self.found, self.n
                 )
             for row, column, first, last in self.found.opened[:n_open].tolist():
                 self._put_number(row, column, self.text[first:last].tobytes())

@@ -121,9 +121,9 @@ def without_test(reader: "Reader", share: float, seed: int) -> Iterator[Any]:
 
 def _part_of(block: Block, rows: np.ndarray) -> Block:
     names = ("X", "codes", "weight", "lines", "keys")
-    parts = {name: getattr(block, name) for name in names}
-    kept: dict[str, Any] = {name: None if part is None else part[rows] for name, part in parts.items()}
-    return block._replace(**kept)
+    parts: dict[str, Any] = {name: getattr(block, name) for name in names}
+    chosen: dict[str, Any] = {name: part if part is None else part[rows] for name, part in parts.items()}
+    return block._replace(**chosen)
 
 
 class InMemory:

@@ -20,7 +20,7 @@ from perceptrons.scan.labelled import PREFIX, Found, scan_labelled
 
 SPACES = b" \t\n\v\f\r\0"
 LABEL = re.compile(rb"(?<![^ \t-\r\0])__label__([^ \t-\r\0]*)")
-IN_WORDS, BEFORE_TAB = FORMS = ("fasttext", "tab")
+IN_WORDS, BEFORE_TAB, IN_FILES = FORMS = ("fasttext", "tab", "files")
 
 
 class LabelledTextReader(PieceReader):
@@ -29,6 +29,7 @@ class LabelledTextReader(PieceReader):
     text: how words become features, or its parameters. hash_bits: instead of the bits of `text`, 0 for a column for
     every word. columns: those of a model that is to predict. form: "fasttext" if labels are words that begin with
     __label__, anywhere in the line, one a line; "tab" if they stand before a tab; None for what the first line says.
+    ("files", where each file is a text, is for `TextFilesReader`.)
     Without need_labels a line may be a text and no more; a block has labels if all its lines have.
     """
 
@@ -46,7 +47,7 @@ class LabelledTextReader(PieceReader):
     ):
         super().__init__(paths, **shared)
         if form not in (None, *FORMS):
-            raise ValueError(f"form={form!r}: choose 'fasttext' or 'tab', or None to see by the first line.")
+            raise ValueError(f"form={form!r}: choose 'fasttext', 'tab' or 'files', or None to see by the first line.")
         self.text = clone(text) if isinstance(text, HashedText) else HashedText(**(text or {}))
         if hash_bits is not None:
             self.text.set_params(bits=hash_bits or None)
@@ -68,7 +69,8 @@ class LabelledTextReader(PieceReader):
 
     def recipe(self) -> dict[str, Any]:
         text = {name: _plain(value) for name, value in self.text.get_params().items()}
-        return {"format": self.format, "form": self.form, "text": text, "text_labels": self.text_labels}
+        recipe = {"format": self.format, "form": self.form, "text": text, "text_labels": self.text_labels}
+        return recipe | self._encoded()
 
     def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         facts, arrays = super().known()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data.compression import STDIN
+from perceptrons.data.decoding import decoded_from
 from perceptrons.data.source import Identity, NotAFile, Piece, Share, find_files, identity, only_once, pieces
 from perceptrons.data.table import (
     Bad,
@@ -48,15 +49,16 @@ class Reader(ABC):
     share: Share | None = None  # how much of every file is read, where several readers divide them; None: all
     no_features = "no example has a feature: give at least one"
     keyed = False  # are hashes of the records wanted?
+    unprepared = False  # are the cells of tables wanted as they are, to look at?
     learn_from: Callable[[list[Block]], list[np.ndarray]] | None = None  # flags for the rows that are learned from
 
     def __init__(
         self, paths: tuple[Any, ...], *, on_error: str, text_labels: bool, need_labels: bool, prompt: bool = False,
-        many_classes: bool = True,
+        many_classes: bool = True, encoding: str | None = None,
     ):  # fmt: skip
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error={on_error!r}: choose 'raise' or 'skip'.")
-        self.files = find_files(paths)
+        self.files, self.encoding = find_files(paths, encoding), decoded_from(encoding)
         self.on_error, self.text_labels, self.need_labels, self.prompt = on_error, text_labels, need_labels, prompt
         self.many_classes = many_classes  # may nearly every example have a label of its own?
         self.skipped, self.complaints = 0, list[str]()
@@ -229,8 +231,15 @@ class Reader(ABC):
             raise DataFileError(path, "it was read already, and can be read only once: keep a cache")
         self._identity(path)
 
+    def _encoded(self) -> dict[str, str]:
+        """The encoding as part of a recipe, unless it is UTF-8."""
+        return {} if self.encoding is None else {"encoding": self.encoding}
+
+    def _state(self, path: Path) -> Identity | None:
+        return identity(path)
+
     def _identity(self, path: Path) -> Identity | None:
-        now = identity(path)
+        now = self._state(path)
         if self._seen.setdefault(path, now) != now:
             raise DataFileError(path, "the file is not what it was when it was read first: begin anew")
         return now

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.compression import BOM
+from perceptrons.data.folder import Folder
 from perceptrons.data.labelled import LABEL
 from perceptrons.data.source import opened
-from perceptrons.data.table import Block, joined, joined_rows
+from perceptrons.data.table import Block, HasPlaces, joined, joined_rows
 from perceptrons.training.matrices import widened
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 RECORD = 10_000  # lines at most of one record of a table
 MARKS = {"csv": ",;\t", "tsv": "\t,;"}
+NO_LINES = ("parquet", "arrow", "xlsx")  # formats whose bytes nobody can read
 AS_LINES = ("text", "vw")  # formats whose lines can be read by people as they are
 
 
@@ -32,12 +34,14 @@ class Sample(NamedTuple):
     of_file: np.ndarray
     seen: int  # examples that were read
     more: bool  # are there more than these?
-    one: Any  # the features and the line of the example that was asked for by its number; None: there is none
+    one: Any  # features and line, in a folder the file, of the example asked for by its number; None: there is none
 
     def texts(self, reader: "Reader") -> "Originals | None":
         """The examples as people can read them, if their files hold texts."""
         source = reader.recipe()
         if self.lines is None or not (source["format"] in AS_LINES or source.get("text_column")):
+            return None
+        if source["format"] in NO_LINES:
             return None
         return Originals(reader.files, self.of_file, self.lines, source)
 
@@ -52,7 +56,8 @@ def first_examples(reader: "Reader", n_features: int, at_most: int, number: int 
             blocks.append(block._replace(X=X))
         if number is not None and seen < number <= seen + X.shape[0]:
             place = number - seen - 1
-            one = X[[place]], None if block.lines is None else int(block.lines[place])
+            line = None if block.lines is None else int(block.lines[place])
+            one = X[[place]], block.path.place(line, 1) if isinstance(block.path, HasPlaces) else line
         seen += X.shape[0]
         if seen > at_most and (number is None or one is not None):
             break
@@ -80,7 +85,11 @@ class Originals:
         found: dict[int, str | None] = dict.fromkeys(rows)
         for number in sorted({int(self._of_row[row]) for row in rows}):
             mine = {int(self._lines[row]): row for row in rows if self._of_row[row] == number}
-            for line, text in self._read(self._files[number], sorted(mine)):
+            path = self._files[number]
+            if isinstance(path, Folder):
+                found |= {row: path.text(line) for line, row in mine.items()}
+                continue
+            for line, text in self._read(path, sorted(mine)):
                 found[mine[line]] = text
         return [found[row] for row in rows]
 

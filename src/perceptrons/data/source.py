@@ -17,6 +17,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.compression import BOM, COMPRESSIONS, STDIN, compression_of
+from perceptrons.data.decoding import Decoded, Encoded, TextFile, decoded_from
 from perceptrons.data.table import DataFileError
 from perceptrons.scan.bytes import ROOM
 from perceptrons.training.memory import memory
@@ -26,7 +27,7 @@ LONGEST_LINE = 2**28
 AT_ONCE = 2**24  # bytes of a file that is read whole
 WHOLE_SHARE = 0.2  # of the memory that such a file may take: it is held several times while it is read
 BROKEN = (EOFError, zlib.error, lzma.LZMAError)
-LETTERS = 2**16  # that are read of a text at a time
+MAGIC = 16  # bytes by which compression is known
 SPARE_ARRAYS = 24  # arrays kept by a thread
 ALONE = 3  # references to an array that nobody uses: the list's, the loop's, and that of the call which counts
 COUNTED = hasattr(sys, "getrefcount") and getattr(sys, "_is_gil_enabled", lambda: True)()
@@ -53,12 +54,14 @@ class OpenStream(NotAFile):
 
     stream: Any
     begins: int | None
+    encoding: str | None
 
     @classmethod
-    def of(cls, stream: Any, number: int) -> "OpenStream":
+    def of(cls, stream: Any, number: int, encoding: str | None = None) -> "OpenStream":
         name = getattr(stream, "name", None)
         path = cls(name if isinstance(name, str) and name else f"<stream {number}>")
         path.stream = stream
+        path.encoding = None if isinstance(stream, io.TextIOBase) else encoding
         path.begins = stream.tell() if stream.seekable() else None
         return path
 
@@ -66,24 +69,7 @@ class OpenStream(NotAFile):
         """The stream as one of bytes, from where it stood."""
         if self.begins is not None:
             self.stream.seek(self.begins)
-        return _Encoded(self.stream) if isinstance(self.stream, io.TextIOBase) else self.stream
-
-
-class _Encoded(io.RawIOBase):
-    """A stream of text as UTF-8."""
-
-    def __init__(self, text: Any):
-        self._text, self._kept = text, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._kept:
-            self._kept = self._text.read(LETTERS).encode("utf-8", "surrogateescape")
-        n = min(len(buffer), len(self._kept))
-        buffer[:n], self._kept = self._kept[:n], self._kept[n:]
-        return n
+        return Encoded(self.stream) if isinstance(self.stream, io.TextIOBase) else self.stream
 
 
 def is_stream(given: Any) -> bool:
@@ -132,11 +118,13 @@ class Identity(NamedTuple):
     changed: int
 
 
-def find_files(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
+def find_files(paths: tuple[str | os.PathLike[str], ...], encoding: str | None = None) -> list[Path]:
     """The files that names and patterns stand for; "-" is STDIN. The matches of a pattern are sorted.
 
-    A stream that is open already becomes an `OpenStream`; examples in memory stay what they are.
+    A stream that is open already becomes an `OpenStream`; examples in memory stay what they are. encoding: that of the
+    text in them, if it is not UTF-8; `opened` then decodes it.
     """
+    encoding = decoded_from(encoding)
     if not paths:
         raise ValueError("There is nothing to read: give at least one file, or - for standard input.")
     files: list[Path] = []
@@ -145,7 +133,7 @@ def find_files(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
             files.append(path)
             continue
         if is_stream(path):
-            files.append(OpenStream.of(path, number))
+            files.append(OpenStream.of(path, number, encoding))
             continue
         given = os.fspath(path)
         if given == "-":
@@ -159,6 +147,8 @@ def find_files(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
             files.append(Path(given))
     if files.count(STDIN) > 1:
         raise ValueError("Standard input can be read only once: give - once.")
+    if encoding is not None:
+        files = [path if isinstance(path, NotAFile) else TextFile.of(path, encoding) for path in files]
     return files
 
 
@@ -204,7 +194,7 @@ def _line_from(file: IO[bytes], offset: int) -> int:
 
 def can_be_shared(path: Path) -> bool:
     """Is it a plain file, of which any part can be read?"""
-    if path == STDIN or isinstance(path, NotAFile) or not path.is_file():
+    if path == STDIN or isinstance(path, NotAFile | TextFile) or not path.is_file():
         return False
     with path.open("rb") as file:
         start = file.read(16)
@@ -213,15 +203,20 @@ def can_be_shared(path: Path) -> bool:
 
 @contextmanager
 def opened(path: Path, share: Share | None = None) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked as they are read. A file that is not whole, or changes meanwhile, is an error."""
-    if path == STDIN:
-        if sys.stdin is None:
-            raise DataFileError(path, "standard input is closed: give a file, or something to read")
-        with _unpacked(path, _standard_input()) as file:
-            yield file
-        return
+    """The bytes of a file, unpacked and in UTF-8, as they are read. A file that is not whole or changes is an error."""
+    with _bytes_of(path, share) as file:
+        encoding = getattr(path, "encoding", None)
+        yield file if encoding is None else Decoded(file, encoding, path)  # type: ignore[misc]
+
+
+@contextmanager
+def _bytes_of(path: Path, share: Share | None) -> Iterator[IO[bytes]]:
     if isinstance(path, OpenStream):
         with _unpacked(path, path.bytes()) as file:
+            yield file
+        return
+    if path == STDIN:
+        with _unpacked(path, standard_input()) as file:
             yield file
         return
     with path.open("rb", buffering=0) as raw:
@@ -236,8 +231,10 @@ def opened(path: Path, share: Share | None = None) -> Iterator[IO[bytes]]:
             raise DataFileError(path, "the file changed while it was read: read it again when it is complete")
 
 
-def _standard_input() -> Any:
+def standard_input() -> Any:
     """Unbuffered where it can be: a thread that waits for more would else hold a lock that ending the program needs."""
+    if sys.stdin is None:
+        raise DataFileError(STDIN, "standard input is closed: give a file, or something to read")
     try:
         return io.FileIO(sys.stdin.fileno(), closefd=False)
     except io.UnsupportedOperation:
@@ -246,7 +243,7 @@ def _standard_input() -> Any:
 
 @contextmanager
 def _unpacked(path: Path, raw: Any) -> Iterator[Any]:
-    begins = _Beginning(raw)
+    begins = Beginning(raw)
     compression = next((known for known in COMPRESSIONS if known.magic.match(begins.peek())), compression_of(path))
     if compression is None:
         yield begins
@@ -261,14 +258,19 @@ def _unpacked(path: Path, raw: Any) -> Iterator[Any]:
         raise DataFileError(path, what) from error
 
 
-class _Beginning(io.RawIOBase):
-    """A stream whose first bytes were looked at, as a stream from its beginning; it cannot seek."""
+class Beginning(io.RawIOBase):
+    """A stream whose first bytes were looked at, as a stream from its beginning; it cannot seek.
 
-    def __init__(self, raw: Any):
-        self._raw = raw
-        self._kept = b""
-        while len(self._kept) < 16 and b"\n" not in self._kept and (more := raw.read(16 - len(self._kept))):
-            self._kept += more  # a line is enough to see that nothing is compressed
+    n: how many at most. To see whether it is compressed, a line is enough: who types it may wait for an answer.
+    name: by which messages call it.
+    """
+
+    def __init__(self, raw: Any, n: int = MAGIC, name: str | None = None):
+        self._raw, self._kept, self.name = raw, b"", name
+        while len(self._kept) < n and (more := raw.read(n - len(self._kept))):
+            self._kept += more
+            if n == MAGIC and b"\n" in self._kept:
+                break
 
     def peek(self) -> bytes:
         return self._kept

@@ -68,7 +68,7 @@ class SvmlightReader(PieceReader):
             "hash_bits": self.hash_bits,
             "dtype": self.dtype,
             "text_labels": self.text_labels,
-        }
+        } | self._encoded()
 
     def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return {"zero_based": self.zero_based, "n_features": self.n_features}, {}

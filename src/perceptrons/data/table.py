@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,12 +18,21 @@ from perceptrons.training.matrices import widened
 FEW_CLASSES = 20  # so many are never too many
 
 
+@runtime_checkable
+class HasPlaces(Protocol):
+    """A path that knows better than by a line what to call its examples, as a folder of files does."""
+
+    def place(self, line: int | None, column: int) -> str: ...
+
+
 class DataFileError(ValueError):
     """A file that cannot be read as examples: "file:line:column: what is wrong: what to do", on one line."""
 
     def __init__(self, path: Path, what: str, line: int | None = None, column: int = 1):
         self.path, self.line, self.column = path, line, None if line is None else column
         place = f"{path}: " if line is None else f"{path}:{line}:{column}: "
+        if isinstance(path, HasPlaces):
+            place = f"{path.place(line, column)}: "
         super().__init__(place + what)
 
 
@@ -100,7 +109,8 @@ class Table:
 
 def no_text(error: UnicodeDecodeError) -> str:
     """What is wrong with bytes that are not UTF-8."""
-    return f"byte 0x{error.object[error.start]:02x} is not UTF-8 text: save the file as UTF-8"
+    byte = error.object[error.start]
+    return f"byte 0x{byte:02x} is not UTF-8 text: save the file as UTF-8, or give --encoding latin-1"
 
 
 def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> str | None:
@@ -127,10 +137,13 @@ def check_classes(table: Table, many_classes: bool) -> None:
 
 
 def named_lines(files: list[Path], of_file: np.ndarray | None, lines: np.ndarray | None) -> Any:
-    """The line of every example; of several files with the name of the file."""
-    if lines is None or of_file is None or len(files) == 1:
+    """The line of every example; of several files with the name of the file; in a folder the name of its file."""
+    folders = any(isinstance(path, HasPlaces) for path in files)
+    if lines is None or not (folders or (of_file is not None and len(files) > 1)):
         return lines
-    return [f"{files[number]}:{line}" for number, line in zip(of_file.tolist(), lines.tolist(), strict=True)]
+    numbers = [0] * len(lines) if of_file is None else of_file.tolist()
+    places = [(files[number], line) for number, line in zip(numbers, lines.tolist(), strict=True)]
+    return [path.place(line, 1) if isinstance(path, HasPlaces) else f"{path}:{line}" for path, line in places]
 
 
 def as_labels(texts: list[str], keep_text: bool) -> np.ndarray:
@@ -172,6 +185,10 @@ def joined_rows(parts: list[Any], n_features: int) -> Any:
 def _joined_arrays(parts: list[Any], width: int) -> np.ndarray:
     if len(parts) == 1:
         return widened(parts.pop(), width)
+    whole = parts[0].base
+    if whole is not None and whole.shape == (sum(map(len, parts)), width) and all(part.base is whole for part in parts):
+        parts.clear()  # they follow each other in one array already
+        return whole
     X = np.zeros((sum(len(part) for part in parts), width), np.result_type(*(part.dtype for part in parts)))
     begin = 0
     while parts:

@@ -49,6 +49,7 @@ class Asked(NamedTuple):
     prepared: bool = False  # is it known how cells become features?
     labelled: bool = True  # is one of the columns the label?
     look: bool = False  # is what columns are to be decided by what they look like?
+    grow: bool = False  # are columns features, too, that are not named here?
 
 
 class Layout(NamedTuple):
@@ -95,7 +96,8 @@ def settle(
         return _roles_for(origin, names, asked, asked.model)
     if asked.numbers is not None:
         label = _label(origin, names, asked, labels, {*asked.numbers, *asked.categories, *texts})
-        return Roles(label, list(asked.numbers), list(asked.categories), texts, asked.optional or [])
+        roles = Roles(label, list(asked.numbers), list(asked.categories), texts, asked.optional or [])
+        return _grown(origin, names, roles, asked, is_number) if asked.grow else roles
     _all_there(origin, names, [*texts, *asked.categories, *asked.ignore])
     label = _label(origin, names, asked, labels, {*asked.categories, *asked.ignore, *texts})
     if label in texts:
@@ -113,6 +115,22 @@ def settle(
     )
     _check_names(origin, roles)
     return roles
+
+
+def _grown(
+    origin: Origin, names: list[str], roles: Roles, asked: Asked, is_number: Callable[[list[int]], list[bool]]
+) -> Roles:
+    """The columns that a model knows, and behind them the others."""
+    known = {roles.label, *roles.numbers, *roles.categories, *roles.texts, *asked.ignore}
+    new = [place for place, name in enumerate(names) if name not in known]
+    numbers = [names[place] for place, number in zip(new, is_number(new), strict=True) if number]
+    others = [names[place] for place in new if names[place] not in numbers]
+    grown = roles._replace(
+        numbers=[*roles.numbers, *numbers], categories=[*roles.categories, *others],
+        optional=[*roles.optional, *(numbers + others if roles.optional else [])],
+    )  # fmt: skip
+    _check_names(origin, grown)
+    return grown
 
 
 def _roles_for(origin: Origin, names: list[str], asked: Asked, model: ModelColumns) -> Roles:

@@ -9,6 +9,8 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.features.from_memory import given_rows
+from perceptrons.features.interactions import products
+from perceptrons.features.preparation import Wish
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):
@@ -141,9 +143,20 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         tags.input_tags.string = tags.input_tags.allow_nan = tags.input_tags.categorical = True
         return tags
 
+    def _check(self) -> None:
+        """Raise ValueError for parameters outside their domains."""
+        powers = 1 if self.powers is None else self.powers
+        products((), powers, [], [])
+        Wish(self.scale or "auto", self.on_missing or "fill").check()
+        for name in ("missing", "categories", "ignore", "keep", "text_column", "interactions"):
+            value = getattr(self, name)
+            if not (value is None or isinstance(value, str) or all(isinstance(one, str) for one in value)):
+                raise ValueError(f"{name}={value!r}: give names, as strings in a list.")
+
     def _read(self, X: Any) -> Any:
         from perceptrons.data import stream
 
+        self._check()
         table = _table(X)
         reader = stream(
             table, prepare=True, labelled=False, need_labels=False, scale=self.scale, on_missing=self.on_missing,
@@ -165,9 +178,11 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return found.X
 
     def _as_wanted(self, X: Any) -> Any:
-        """A sparse matrix as an array, where `set_output` asks for frames, which have no other."""
-        framed = _get_output_config("transform", self)["dense"] != "default"
-        return X.toarray() if framed and sp.issparse(X) else X
+        """A sparse matrix with its columns in order, or as an array where `set_output` asks for frames."""
+        if not sp.issparse(X):
+            return X
+        X.sum_duplicates()  # in order, as a table is read: a sum of products depends on it in the last digit
+        return X.toarray() if _get_output_config("transform", self)["dense"] != "default" else X
 
 
 class ArrayColumns:

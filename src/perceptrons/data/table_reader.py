@@ -2,21 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from perceptrons.data.compression import STDIN
-from perceptrons.data.reader import PieceReader
+from perceptrons.data.preparing import PreparingReader, Unprepared
 from perceptrons.data.source import OpenStream, Piece
-from perceptrons.data.table import Block, DataFileError, Parsed, Skipped, Table
-from perceptrons.data.table_columns import Asked, Layout, ModelColumns, Shape, TableFormat, locate_again, sound_cells
+from perceptrons.data.table import Block, DataFileError, Parsed, Table
+from perceptrons.data.table_columns import Asked, Layout, ModelColumns, Shape, locate_again, sound_cells
+from perceptrons.data.table_formats import table_format
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.collector import Roles
-from perceptrons.features.column_facts import ColumnFacts, facts_of, settled
+from perceptrons.features.column_facts import ColumnFacts, Decided, facts_of, settled
 from perceptrons.features.derived import Derived
 from perceptrons.features.named_rows import Workspaces
-from perceptrons.features.preparation import Preparation, Wish, measured, planned
+from perceptrons.features.preparation import Preparation, Wish, planned
 from perceptrons.features.record_keys import record_keys
 from perceptrons.features.table_rows import (
     Contents,
@@ -34,7 +36,7 @@ from perceptrons.features.values import listed as in_list
 LOOKED_AT = 5000  # rows that say what a column looks like: as many of a file as of a frame
 
 
-class TableReader(PieceReader):
+class TableReader(PreparingReader):
     """Reads tables, in which columns have names and an example is a row, or an object of JSON on a line.
 
     What a column is, the first block decides: a number is a feature with the name of its column; strings, truth values
@@ -48,7 +50,7 @@ class TableReader(PieceReader):
     Parameters
     ----------
     paths : tuple of paths
-    format : {"csv", "tsv", "jsonl", "parquet", "arrow"}
+    format : {"csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx"}
         "arrow" is the file format (Feather) or the stream.
     label_column : str or int, optional
         Name of the column with the labels, or its number from 1. Otherwise the last one that is not named below; but
@@ -102,6 +104,8 @@ class TableReader(PieceReader):
         All this as it was measured for a model that is to predict.
     labelled : bool, default=True
         Is one of the columns the label? False makes features of all.
+    grow : bool, default=False
+        Use columns that the model does not know, too, beside those that `numbers` and `categories` name.
     **shared
         As every `Reader` has them.
 
@@ -156,23 +160,20 @@ class TableReader(PieceReader):
         powers: int | None = None,
         preparation: dict[str, Any] | None = None,
         labelled: bool = True,
+        grow: bool = False,
         **shared: Any,
     ):
         super().__init__(paths, **shared)
-        self.format, self._form = format, _table_format(format)
-        for path in self.files if format == "parquet" else ():
-            if path == STDIN or isinstance(path, OpenStream):
-                raise DataFileError(path, "Parquet is not read from a stream: give the file, or Arrow's stream")
+        self.format, self._form = format, table_format(format)
+        _check_files(self.files, format)
         self._prefix, self._text = prefix, _text(text, bool(text_column))
         self._rule = None if self._text is None else self._text.rule()
         self._given, self.hash_bits = columns, _bits(hash_bits, self._text, columns)
         self._asked_bits, self._keep = hash_bits, listed(keep)
-        self._wished = Wish(
-            scale or ("auto" if prepare else "none"), on_missing or ("fill" if prepare else "raise"),
-            tuple(listed(missing)), tuple([interactions] if isinstance(interactions, str) else interactions or ()),
-            1 if powers is None else powers,
-        ).check()  # fmt: skip
+        self._wished = _wish(prepare, scale, on_missing, missing, interactions, powers)
         self._known = None if preparation is None else Preparation.from_dict(preparation)
+        if grow and self._known is not None:
+            self._wished = self._known.wish()
         further = None
         if columns is not None and columns.frozen and format == "jsonl":
             named = [*listed(numbers), *listed(categories), *listed(text_column)]
@@ -193,13 +194,15 @@ class TableReader(PieceReader):
             self._wished.words if self._known is None else self._known.words,
             self._known is not None,
             labelled,
-            prepare and self._known is None and numbers is None and model is None,
+            (prepare and not grow and self._known is None and numbers is None and model is None)
+            or (grow and self._known is not None and bool(self._known.words.texts)),
+            grow,
         )
         self._rooms = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
-        self._form = _table_format(self.format)
+        self._form = table_format(self.format)
         self._wanted, self._wish = self._told, self._wished
         self._form.missing = self._wanted.missing
         self._roles: Roles | None = None
@@ -208,6 +211,7 @@ class TableReader(PieceReader):
         self._preparation: Preparation | None = None
         self._dense, self._number_names = False, number_names([])
         self.left_out: list[ColumnFacts] = []
+        self.decided: Decided | None = None
         columns = self._given
         if columns is None and self._text is not None:
             columns = Columns(self.hash_bits or None, self._text.signed, self._text.seed)
@@ -232,8 +236,9 @@ class TableReader(PieceReader):
             "hash_bits": self.hash_bits,
             "text_labels": self.text_labels,
             **self._preparing(),
+            **self._encoded(),
         }
-        if self.format in ("csv", "tsv"):
+        if self.format in ("csv", "tsv", "whitespace"):
             recipe |= {"names": self._form.names or wanted.names, "header": wanted.header}
         return recipe
 
@@ -282,6 +287,7 @@ class TableReader(PieceReader):
             self._hash(facts["columns"]["bits"])
         super()._know(facts, arrays)
         self._roles = None if facts["roles"] is None else Roles(**facts["roles"])
+        self._settled = self._roles is not None
         self._form.names = facts["names"]
         self._wanted = self._wanted._replace(ignore=facts.get("ignore", self._wanted.ignore))
         if facts.get("preparation") is not None:
@@ -296,22 +302,28 @@ class TableReader(PieceReader):
             for piece in self._form.pieces(path, self.prompt):
                 if layout is None or self._roles is None:
                     self._roles, layout = self._form.look(piece, self._wanted, self._roles)
-                if self._roles is not None and not self._settled and (piece.size or not self._wanted.look):
-                    layout, self._settled = self._settle(piece, layout), True  # Arrow's first piece has no rows
+                looked = piece.size or not self._wanted.look  # Arrow's first piece has no rows
+                if not self._settled and self._roles is not None and layout is not None and looked:
+                    layout = self._settle(piece, layout)
                 placed = Placed(*piece)
                 placed.roles, placed.layout, placed.preparation = self._roles, layout, self._preparation
                 yield placed
 
-    def _settle(self, piece: Piece, layout: Layout | None) -> Layout | None:
+    def _settle(self, piece: Piece, layout: Layout) -> Layout:
         """Now it is known what the columns are, but for what they look like. How are they prepared?"""
         assert self._roles is not None
-        if layout is not None and layout.sparse:  # what is not there is 0, and would be something else if it was scaled
+        self._settled = True
+        if layout.sparse:  # what is not there is 0, and would be something else if it was scaled
             self._wish = self._wish._replace(scale="none", on_missing="raise")
             self._wanted = self._wanted._replace(missing=self._wish.words, look=False)
             self._form.missing = self._wanted.missing
-        elif self._wanted.look and layout is not None:
+        elif self._wanted.look:
             layout = self._look(piece, layout)
-        known = self._known or planned(self._roles, self._derived, self._wish)
+            if self.unprepared:
+                return layout
+        known = self._known
+        if known is None or not {*self._roles.numbers, *self._derived.numbers()} <= {*known.names}:
+            known = planned(self._roles, self._derived, self._wish)
         if known is not None:
             self._prepare(known)
         return layout
@@ -324,11 +336,16 @@ class TableReader(PieceReader):
         keep[list(cells.faults.rows)] = False
         keep &= np.cumsum(keep) <= LOOKED_AT
         facts = facts_of(cells.contents.part(keep), self._roles, self._wanted.missing)
-        told = {*self._keep, *self._wanted.categories}
+        known = self._wanted.numbers or []
+        told = {*self._keep, *self._wanted.categories, *known}
         for name in self._keep:
             if name not in {*self._roles.numbers, *self._roles.categories, *self._roles.texts}:
                 raise DataFileError(piece.path, f"keep (--keep) names {name!r}, which is no column of features")
-        self._roles, self._derived, self.left_out = settled(self._roles, facts, told)
+        roles, derived, self.left_out = settled(self._roles, facts, told)
+        self.decided = Decided(self._roles, roles, derived, facts, layout.names, self._wanted.missing)
+        if self.unprepared:
+            return layout
+        self._roles, self._derived = roles, self._derived.plus(derived)
         self._wanted = self._wanted._replace(ignore=[*self._wanted.ignore, *(one.name for one in self.left_out)])
         return locate_again(layout, self._roles, self._wanted.ignore)
 
@@ -360,10 +377,10 @@ class TableReader(PieceReader):
         keys = record_keys(parsed.rows) if self.keyed else None
         return parsed._replace(rows=parsed.rows if known is None else self._rows(parsed.rows, known), keys=keys)
 
-    def _rows(self, contents: Contents, preparation: Preparation) -> Rows:
+    def _rows(self, contents: Contents, preparation: Preparation, room: np.ndarray | None = None) -> Rows:
         assert self._roles is not None
         prefixes = text_prefixes(self._roles.texts) if self._prefix else []
-        return to_rows(preparation.apply(contents), self._dense, self._rule, prefixes, self._rooms.words)
+        return to_rows(preparation.apply(contents, room), self._dense, self._rule, prefixes, self._rooms.words)
 
     def _matrix(self, parsed: Parsed) -> Any:
         columns = self.columns
@@ -382,63 +399,6 @@ class TableReader(PieceReader):
         self.n_features = columns.n_columns
         return X
 
-    # ---- what is measured before rows can be made
-
-    def _block(
-        self, piece: Piece, parsed: Parsed, line: int
-    ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
-        block, skipped, error = super()._block(piece, parsed, line)
-        if block is not None and not self._labels.wait:
-            block = self._prepared(block)
-        return block, skipped, error
-
-    def _finished(self, block: Block) -> Block:
-        return self._prepared(super()._finished(block))
-
-    def _finished_all(self, blocks: list[Block]) -> list[Block]:
-        blocks = super()._finished_all(blocks)
-        self._measure(blocks)
-        return [self._prepared(block) for block in blocks]
-
-    def _prepared(self, block: Block) -> Block:
-        if not isinstance(block.X, Unprepared):
-            return block
-        self._measure([block])
-        assert self._preparation is not None
-        return block._replace(X=self._assembled(self._rows(block.X.contents, self._preparation)))
-
-    def _measure(self, blocks: list[Block]) -> None:
-        """Measure on what is learned from how numbers are scaled and filled, unless it is known."""
-        waiting = [block for block in blocks if isinstance(block.X, Unprepared)]
-        if self._preparation is not None or not waiting:
-            return
-        assert self._roles is not None
-        rows = [np.ones(len(block.X.contents.numbers), bool) for block in waiting]
-        if self.learn_from is not None:
-            rows = self.learn_from(waiting)
-        parts = [block.X.contents.part(keep) for block, keep in zip(waiting, rows, strict=True)]
-        try:
-            self._prepare(measured(parts, self._roles, self._derived, self._wish))
-        except ValueError as error:
-            raise DataFileError(waiting[0].path, str(error).removesuffix(".")) from error
-
-
-class Unprepared:
-    """The rows of a block before anything is known of the others: its cells."""
-
-    def __init__(self, contents: Contents):
-        self.contents = contents
-        self.shape = (len(contents.numbers), 0)
-
-    @property
-    def nbytes(self) -> int:
-        return self.contents.nbytes
-
-    def __getitem__(self, rows: np.ndarray) -> "Unprepared":
-        keep = np.zeros(self.shape[0], bool)
-        keep[rows] = True
-        return Unprepared(self.contents.part(keep))
-
 
 class Placed(Piece):
     """A piece, and what was known of the columns when it was cut."""
@@ -448,35 +408,26 @@ class Placed(Piece):
     preparation: Preparation | None
 
 
-def _table_format(format: str) -> TableFormat:
-    """The format's own part of the reader."""
-    if format in ("csv", "tsv"):
-        from perceptrons.data.csv import CsvTable
-
-        return CsvTable(format == "tsv")
-    if format in ("frame", "records"):
-        from perceptrons.data.records import FrameTable, RecordTable
-
-        return FrameTable() if format == "frame" else RecordTable()
-    if format not in ("jsonl", "parquet", "arrow"):
-        raise ValueError(f"format={format!r}: choose one of csv, tsv, jsonl, parquet, arrow.")
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        what = f"Files of format {format!r} need the package pyarrow: pip install 'perceptrons[files]'."
-        raise ModuleNotFoundError(what) from error
-    if format == "jsonl":
-        from perceptrons.data.json import JsonTable
-
-        return JsonTable()
-    from perceptrons.data.arrow import ArrowTable
-
-    return ArrowTable(format)
-
-
 def listed(names: str | list[str] | None) -> list[str]:
     """Names in a list; in a string they have commas between them."""
     return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names or [])
+
+
+def _check_files(files: list[Path], format: str) -> None:
+    for path in files if format == "parquet" else ():
+        if path == STDIN or isinstance(path, OpenStream):
+            raise DataFileError(path, "Parquet is not read from a stream: give the file, or Arrow's stream")
+
+
+def _wish(prepare: bool, scale: Any, on_missing: Any, missing: Any, interactions: Any, powers: Any) -> Wish:
+    """What is asked of the preparation."""
+    return Wish(
+        scale or ("auto" if prepare else "none"),
+        on_missing or ("fill" if prepare else "raise"),
+        tuple(listed(missing)),
+        tuple([interactions] if isinstance(interactions, str) else interactions or ()),
+        1 if powers is None else powers,
+    ).check()
 
 
 def _text(text: HashedText | dict[str, Any] | None, wanted: bool) -> HashedText | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.data.interactions import Interactions, Made
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
 from perceptrons.data.table import Bad, Parsed, Texts, texts_of
@@ -33,7 +34,8 @@ class VwReader(PieceReader):
     Features are hashed as VW's --hash strings does; values are float32, those of 0 left out, those of one column added
     up. No feature is constant: models have their intercept. A feature is called "namespace^feature", in the default
     namespace "feature". hash_bits: 0 for a column of its own for every name. columns: those of a model that is to
-    predict. Lines may be without labels if need_labels is False; a block has labels if all its lines have.
+    predict. quadratic, cubic: interactions of namespaces, as VW's -q and --cubic, such as ["ab"]. Lines may be without
+    labels if need_labels is False; a block has labels if all its lines have.
     """
 
     format = "vw"
@@ -44,6 +46,8 @@ class VwReader(PieceReader):
         *,
         hash_bits: int | None = None,
         columns: Columns | None = None,
+        quadratic: list[str] | None = None,
+        cubic: list[str] | None = None,
         **shared: Any,
     ):
         super().__init__(paths, **shared)
@@ -53,6 +57,7 @@ class VwReader(PieceReader):
                 raise ValueError(f"hash_bits={hash_bits}, but the columns are of {columns.bits or 0} bits.")
             hash_bits = columns.bits or 0
         self.hash_bits = BITS if hash_bits is None else hash_bits
+        self._interactions = Interactions(quadratic, cubic)
         self._rooms = Workspaces()
         self._begin()
 
@@ -61,7 +66,12 @@ class VwReader(PieceReader):
         self.n_features = self.columns.n_columns
 
     def recipe(self) -> dict[str, Any]:
-        return {"format": self.format, "hash_bits": self.hash_bits, "text_labels": self.text_labels}
+        told = {"format": self.format, "hash_bits": self.hash_bits, "text_labels": self.text_labels}
+        return told | self._interactions.recipe() | self._encoded()
+
+    def _pieces(self) -> Iterator[Piece]:
+        for piece in super()._pieces():
+            yield from self._interactions.cut(piece) if self._interactions else [piece]
 
     def _parse(self, piece: Piece) -> Parsed:
         with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
@@ -71,6 +81,10 @@ class VwReader(PieceReader):
             numbers, names = local_names(found.names, ends[:-1], ends[1:], self._rooms.words)
             hashes = np.empty(len(names.counts), np.uint32)
             hash_features(names.arena, names.ends, found.prefix, hashes)
+            rows = Made(found.starts[: n_rows + 1], numbers, found.values[:n_values], names, hashes, {})
+            if self._interactions:
+                assert self.columns is not None
+                rows = self._interactions.make(*rows[:-1], named=not (self.columns.frozen and self.columns.bits))
         labels = None
         if not n_unlabelled:
             begin, end = np.ascontiguousarray(found.labels[:n_rows].T)
@@ -81,7 +95,6 @@ class VwReader(PieceReader):
             Bad(line, *fault(piece.content[first:last].tobytes(), self.need_labels, *WEIGHTS))
             for line, first, last in found.bad[:n_bad].tolist()
         ]
-        rows = found.starts[: n_rows + 1], numbers, found.values[:n_values], names, hashes
         return Parsed(n_lines, found.lines[:n_rows], labels, rows, weight, bad)
 
     def _scanned(self, piece: Piece) -> tuple[Found, tuple[int, ...]]:
@@ -103,8 +116,11 @@ class VwReader(PieceReader):
                 return found, counts
             n_names *= 2  # short features in a namespace of a long name
 
+    def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
+        return {row: (what, 1) for row, what in parsed.rows.wrong.items()}
+
     def _matrix(self, parsed: Parsed) -> Any:
-        starts, numbers, values, names, hashes = parsed.rows
+        starts, numbers, values, names, hashes, _ = parsed.rows
         assert self.columns is not None
         found = self.columns.find(names, hashes if self.columns.bits else None)
         self.n_features = self.columns.n_columns

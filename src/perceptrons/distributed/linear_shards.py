@@ -58,6 +58,11 @@ def check(estimator: Perceptron) -> None:
             f"combine={estimator.combine!r} cannot be mixed: its weight vectors belong to one sequence of examples. "
             "Use combine='average' or 'last'."
         )
+    if estimator.combine == "recent":
+        raise ValueError(
+            "combine='recent' cannot be mixed: shards learn at the same time, so no example is more recent than those "
+            "of the other shards. Use combine='average' or 'last'."
+        )
     if estimator.step == "arow":
         raise ValueError("step='arow' cannot be mixed: its variances belong to one sequence of examples. Use 'pa1'.")
 

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.passes.average import CLOCK, FADED, MASS, SCALE, SEEN, find_moved
+from perceptrons.passes.average import MASS, SCALE, SEEN, TOTAL, find_moved
 from perceptrons.sequence.chain_weights import ChainWeights, runs
-from perceptrons.training.weights import Weights
+from perceptrons.training.weights import NEW_CLOCK, Weights
 
 AnyWeights = Weights | ChainWeights
 
@@ -244,7 +244,7 @@ def mix(weights: AnyWeights, move: Move) -> None:
         put(weights, now.rows, now.w, now.late)
         weights.t += move.t
     else:
-        weights.arrays["clock"][:, SEEN] = weights.arrays["clock"][:, MASS] = seen
+        weights.arrays["clock"][:, (SEEN, MASS, TOTAL)] = seen[:, None]
         weights.arrays["t"] += move.t
 
 
@@ -257,10 +257,8 @@ def write_out(weights: AnyWeights) -> None:
         visited = now.mass * w - late
         w *= now.scale.astype(w.dtype)
         late[:] = now.seen * w - visited
-    clock = np.zeros((len(now.seen), CLOCK))
-    clock[:, SEEN] = clock[:, MASS] = now.seen
-    clock[:, SCALE] = clock[:, FADED] = 1.0
-    weights.arrays["clock"] = clock
+    clock = weights.arrays["clock"] = np.tile(NEW_CLOCK, (len(now.seen), 1))
+    clock[:, (SEEN, MASS, TOTAL)] = now.seen[:, None]
 
 
 def shares(reports: Sequence[Report], uniform: bool) -> list[float]:

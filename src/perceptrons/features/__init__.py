@@ -1,13 +1,17 @@
-"""Texts, named features and raw tables as rows: `HashedText`, `HashedFeatures`, `TableFeatures`, and `Columns`."""
+"""Texts, named features and raw tables as rows: `HashedText`, `HashedFeatures`, `TableFeatures`, and `Columns`.
+
+And `RunningScaler`, which brings the features of a stream to one scale.
+"""
 
 from importlib import import_module
 from typing import Any
 
 from perceptrons.features.columns import Columns
 from perceptrons.features.hashed import HashedFeatures
+from perceptrons.features.scaler import RunningScaler
 from perceptrons.features.text import HashedText
 
-__all__ = ["Columns", "HashedFeatures", "HashedText", "TableFeatures"]
+__all__ = ["Columns", "HashedFeatures", "HashedText", "RunningScaler", "TableFeatures"]
 
 
 def __getattr__(name: str) -> Any:

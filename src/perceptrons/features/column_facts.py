@@ -4,6 +4,7 @@ Identifiers and free text are no features: a value that comes once says nothing 
 never in silence.
 """
 
+from collections import Counter
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from perceptrons.features.collector import Roles
 from perceptrons.features.derived import Derived, are_flags, is_date
-from perceptrons.features.table_rows import Coded, Contents
+from perceptrons.features.table_rows import Coded, Contents, Further
 from perceptrons.features.values import Missing, shown
 
 FEW = 20  # rows; fewer do not tell whether a column is an identifier
@@ -56,7 +57,24 @@ def facts_of(contents: Contents, roles: Roles, missing: Missing) -> list[ColumnF
     """What columns look like that were read as numbers or as categories by the first block, or by all rows."""
     numbers = missing.without_numbers(contents.numbers)
     found = [_of_numbers(name, numbers[:, place]) for place, name in enumerate(roles.numbers)]
-    return found + [_of_strings(name, column, missing.texts) for name, column in contents.categories.items()]
+    for name, column in contents.categories.items():
+        lists = [part for part in contents.further if part.names and part.names[0].startswith(f"{name}=")]
+        found.append(_with_lists(_of_strings(name, column, missing.texts), column, lists))
+    return found
+
+
+def _with_lists(facts: ColumnFacts, column: Coded, lists: list[Further]) -> ColumnFacts:
+    """A category of which a row may have several values, as lists of JSON have them."""
+    if not lists:
+        return facts
+    there = column.codes >= 0
+    times: Counter[str] = Counter()
+    for part in lists:
+        there[part.rows] = True
+        times.update(part.names[code] for code in part.codes.tolist())
+    common = tuple(name[len(facts.name) + 1 :] for name, _ in times.most_common(SOME))
+    lacking = len(there) - int(there.sum())
+    return facts._replace(kind="category", missing=lacking, distinct=len(times), examples=common)
 
 
 def _of_numbers(name: str, values: np.ndarray) -> ColumnFacts:
@@ -99,6 +117,20 @@ def _of_strings(name: str, column: Coded, words: frozenset[str]) -> ColumnFacts:
         words_each = sum(len(text.split()) for text in some) / len(some)
         return facts._replace(kind="text" if words_each >= MANY_WORDS else "identifier")
     return facts._replace(kind="constant") if distinct == 1 and not facts.missing else facts
+
+
+class Decided(NamedTuple):
+    """What the columns of a table are, as the first rows decided it.
+
+    read: all columns, also those that are left out; names: of all in their order, if they have one.
+    """
+
+    read: Roles
+    roles: Roles
+    derived: Derived
+    facts: list[ColumnFacts]
+    names: list[str]
+    missing: Missing
 
 
 def settled(roles: Roles, facts: list[ColumnFacts], told: Collection[str]) -> tuple[Roles, Derived, list[ColumnFacts]]:

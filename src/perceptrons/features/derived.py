@@ -31,6 +31,10 @@ class Derived(NamedTuple):
     timed: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
 
+    def plus(self, other: "Derived") -> "Derived":
+        """These columns, and others behind them."""
+        return Derived(*(mine + its for mine, its in zip(self, other, strict=True)))
+
     def numbers(self) -> list[str]:
         """The names of the numbers that are made, in their order."""
         return [*self.flags, *(f"{name}.{part}" for name in self.dates for part in ("year", "days"))]

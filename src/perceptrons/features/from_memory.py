@@ -30,8 +30,8 @@ from perceptrons.features.values import LARGEST, as_iso, did_you_mean, is_missin
 NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
 KINDS: dict[str, tuple[type, ...]] = {
     "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int), "text_column": (str, list),
-    "text": (dict,), "preparation": (dict,), "zero_based": (bool,), "prefix": (bool,), "text_labels": (bool,),
-    "hash_bits": (int,),
+    "text": (dict,), "preparation": (dict,), "encoding": (str,), "zero_based": (bool,), "prefix": (bool,),
+    "text_labels": (bool,), "hash_bits": (int,), "quadratic": (list,), "cubic": (list,),
     **dict.fromkeys(NAMED, (list,)),
 }  # fmt: skip
 Source = Mapping[str, Any]  # how files were read: the arguments of `perceptrons.data.stream`
@@ -59,7 +59,7 @@ def given_rows(X: Any, source: Source, columns: Columns) -> Any:
     further = further_keys(columns, [*roles.numbers, *roles.categories, *roles.texts], words=bool(roles.texts))
     known = Known(
         roles, frozenset(source.get("ignore") or []), closed=columns.frozen and not further, need_labels=False,
-        sparse=False, strip=source.get("format") in ("csv", "tsv"), missing=preparation.words,
+        sparse=False, strip=source.get("format") in ("csv", "tsv", "whitespace", "arff"), missing=preparation.words,
     )  # fmt: skip
     collector = Collector(len(table), known)
     table.put_into(collector, further)

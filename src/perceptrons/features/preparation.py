@@ -4,7 +4,7 @@ What it needs to know of the data, means and scales, is measured once, on what i
 model: whoever reads a table for that model, a file or a frame, prepares it alike.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from perceptrons.features.values import LARGEST, Missing
 SCALES = ("auto", "standard", "max-abs", "none")
 ON_MISSING = ("fill", "raise")
 NEGLIGIBLE = 1e-12  # of the largest value: a spread that is only rounding
+CHUNK = 4096  # rows whose sums are made at once
 MOST_NAMES = 2**18  # features of products that are remembered by name; more are hashed
 HASH_BITS = 20
 NUMBERS = ("fills", "centres", "scales")
@@ -87,33 +88,42 @@ class Preparation:
         numbers = self.words.without_numbers(contents.numbers)
         return derive(contents._replace(numbers=numbers), self.derived, self.words.texts)
 
-    def apply(self, contents: Contents) -> Ready:
-        """Fill what is missing, scale, and multiply. contents: as `derive` made them."""
-        if (
-            not contents.numbers.shape[1] and self.names
-        ):  # records that have few of the numbers have them as further features
-            return Ready(contents.numbers, [], one_hot(contents.categories), contents.further, contents.texts)
-        numbers = self._scaled(contents.numbers)
-        columns, _ = number_products(numbers, list(self.names), self._to_powers(), self.products)
-        missing = [np.isnan(contents.numbers[:, self.names.index(name)]) for name in self.indicators]
-        singles = one_hot(contents.categories)
+    def apply(self, contents: Contents, into: np.ndarray | None = None) -> Ready:
+        """Fill what is missing, scale, and multiply. contents: as `derive` made them. into: room for the numbers."""
+        values = contents.numbers
+        if not values.shape[1] and self.names:  # records that have few of the numbers have them as further features
+            return Ready(values, [], one_hot(contents.categories), contents.further, contents.texts)
+        d, names, width = len(self.names), list(self.names), len(self.number_names)
+        numbers, singles = values, one_hot(contents.categories)
+        if into is not None or width > d or self._changes(values):
+            numbers = np.empty((len(values), width)) if into is None else into
+            missing = self._scale_into(numbers[:, :d], values)
+            if self.indicators:
+                numbers[:, d : d + len(self.indicators)] = missing[:, [names.index(name) for name in self.indicators]]
+            columns, _ = number_products(numbers, names, self._to_powers(), self.products)
+            for place, column in enumerate(columns, d + len(self.indicators)):
+                numbers[:, place] = column
         if self.products.pairs:
-            singles += category_products(numbers, list(self.names), contents.categories, self.products)
-        if missing or columns:
-            numbers = np.column_stack([numbers, *missing, *columns]).astype(numbers.dtype, copy=False)
+            singles += category_products(numbers, names, contents.categories, self.products)
+        with np.errstate(over="ignore"):
+            numbers = numbers.astype(values.dtype, copy=False)
         return Ready(numbers, self.number_names, singles, contents.further, contents.texts)
 
-    def _scaled(self, values: np.ndarray) -> np.ndarray:
-        if not len(self.names) or (self.scale == "none" and not self.centres.any() and not np.isnan(values).any()):
-            return values
+    def _changes(self, values: np.ndarray) -> bool:
+        """Would scaling and filling change these numbers?"""
+        return len(self.names) > 0 and (
+            self.scale != "none" or bool(self.centres.any()) or bool(np.isnan(values).any())
+        )
+
+    def _scale_into(self, found: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Put the numbers where they belong, scaled. Returns which of them are missing."""
         missing = np.isnan(values)
-        found = values.astype(np.float64)
-        if missing.any():
-            found = np.where(missing, self.fills, found)
         with np.errstate(over="ignore"):  # who takes the rows refuses what is too large
-            found -= self.centres
+            np.subtract(values, self.centres, out=found)
             found /= self.scales
-            return found.astype(values.dtype, copy=False)
+            if missing.any():
+                np.copyto(found, (self.fills - self.centres) / self.scales, where=missing)
+        return missing
 
     def _to_powers(self) -> list[str]:
         derived = {*self.derived.numbers()}
@@ -132,20 +142,15 @@ class Preparation:
         others = {*roles.categories} - {*self.derived.flags}
         return bool(complete and self.names and not others and not roles.texts)
 
+    def wish(self) -> Wish:
+        """What asks for the same of other columns."""
+        return Wish(self.scale, "fill" if self.words.texts else "raise", self.words.named)
+
     @property
     def is_trivial(self) -> bool:
         """Does it leave the cells as they are?"""
         left = self.scale == "none" and not self.words.texts and self.derived == Derived()
         return left and self.products == Products()
-
-    # ---- in the user's units
-
-    def units(self) -> dict[str, tuple[float, float]]:
-        """By the name of a feature the centre and the scale that it was given, where it has others than 0 and 1."""
-        if self.scale == "none" and not self.centres.any():
-            return {}
-        pairs = zip(self.centres.tolist(), self.scales.tolist(), strict=True)
-        return dict(zip(self.number_names, pairs, strict=False))
 
     # ---- as a recipe keeps it
 
@@ -189,6 +194,7 @@ class Preparation:
         distinct = {frozenset(pair) for pair in made.pairs if pair[0] != pair[1]}
         _demand(len(distinct) == len(made.pairs) <= MOST_PAIRS, "pairs that differ, of two columns")
         words = Missing.of(tuple(kept["missing"]), kept["fill"])
+        fills, centres, scales = numbers.values()
         return cls(
             kept["scale"], words, derived, names, fills, centres, scales, tuple(kept["indicators"]), made,
             kept["beside_words"],
@@ -207,30 +213,41 @@ def planned(roles: Roles, derived: Derived, wish: Wish) -> Preparation | None:
     )
 
 
-def measured(parts: Sequence[Contents], roles: Roles, derived: Derived, wish: Wish) -> Preparation:
+def measured(
+    parts: Sequence[Contents], roles: Roles, derived: Derived, wish: Wish, known: Preparation | None = None
+) -> Preparation:
     """The preparation by the rows that are learned from. parts: as `Preparation.derive` made them, in their order.
 
-    How the rows are divided into parts does not matter.
+    How the rows are divided into parts does not matter. known: of columns that a model has learned already.
     """
     names = [*roles.numbers, *derived.numbers()]
     scale = {"auto": "standard"}.get(wish.scale, wish.scale)
-    days = {f"{name}.days" for name in derived.dates}
-    fills, centres, scales, indicators = [], [], [], []
-    for place, name in enumerate(names):
-        column = np.concatenate([part.numbers[:, place] for part in parts]).astype(np.float64)
-        known = column[~np.isnan(column)]
-        if len(known) < len(column):
-            indicators.append(name)
-        fill, centre, unit = _measure(known, scale, name in days)
-        fills.append(fill)
-        centres.append(centre)
-        scales.append(unit)
+    found = moments(parts)
+    first = np.where([name.endswith(".days") and name.removesuffix(".days") in derived.dates for name in names],
+                     found.low, 0.0)  # days count from the first  # fmt: skip
+    if scale == "standard":
+        centres, scales = (
+            found.mean.copy(),
+            np.where(found.deviation > NEGLIGIBLE * found.largest, found.deviation, 1.0),
+        )
+    elif scale == "max-abs":
+        most = np.maximum(np.abs(found.high - first), np.abs(found.low - first))
+        centres, scales = first, np.where(most > 0, most, 1.0)
+    else:
+        centres, scales = first, np.ones(len(names))
+    indicators = [name for name, lacks in zip(names, found.lacks.tolist(), strict=True) if lacks]
     categories = {name: len(_values(parts, name)) for name in (parts[0].categories if parts else ())}
-    made = products(wish.interactions, wish.powers, names, list(categories))
+    made = products(wish.interactions, wish.powers, names, list(categories)) if known is None else known.products
+    if known is not None:
+        old = [known.names.index(name) if name in known.names else -1 for name in names]
+        kept = np.array(old) >= 0
+        for its, mine in zip((known.fills, known.centres, known.scales), (found.mean, centres, scales), strict=True):
+            mine[kept] = its[[place for place in old if place >= 0]]
+        indicators = [name for name in names if name in (known.indicators if name in known.names else indicators)]
     many = n_products(categories, sum(part.n for part in parts), made) > MOST_NAMES
     return Preparation(
-        scale, wish.words, derived, tuple(names), np.array(fills), np.array(centres), np.array(scales),
-        tuple(indicators), made, bool(roles.texts), HASH_BITS if many else None,
+        scale, wish.words, derived, tuple(names), found.mean, centres, scales, tuple(indicators), made,
+        bool(roles.texts), HASH_BITS if many else None,
     )  # fmt: skip
 
 
@@ -243,19 +260,58 @@ def _values(parts: Sequence[Contents], name: str) -> set[str]:
     return found
 
 
-def _measure(known: np.ndarray, scale: str, is_day: bool) -> tuple[float, float, float]:
-    """What stands for a missing value, what is subtracted, and what is divided by."""
-    if not len(known):
-        return 0.0, 0.0, 1.0
-    mean, largest = float(known.mean()), float(np.abs(known).max())
-    first = float(known.min()) if is_day else 0.0  # days count from the first
-    if scale == "standard":
-        deviation = float(np.sqrt(np.mean(np.square(known - mean))))
-        return mean, mean, deviation if deviation > NEGLIGIBLE * largest else 1.0
-    if scale == "max-abs":
-        unit = float(np.abs(known - first).max())
-        return mean, first, unit if unit > 0 else 1.0
-    return mean, first, 1.0
+class Moments(NamedTuple):
+    """Of every column of numbers, over the values that are not missing; 0 where there are none."""
+
+    mean: np.ndarray
+    deviation: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    lacks: np.ndarray  # is a value missing?
+
+    @property
+    def largest(self) -> np.ndarray:
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+
+def moments(parts: Sequence[Contents]) -> Moments:
+    """Means and deviations in one pass; the same bits however the rows are divided into parts.
+
+    Sums are made of every CHUNK rows, then joined by the rule of Chan, Golub and LeVeque (1979).
+    """
+    d = parts[0].numbers.shape[1] if parts else 0
+    n, mean, squares = np.zeros(d), np.zeros(d), np.zeros(d)
+    low, high, lacks = np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d, bool)
+    for chunk in _chunks(parts):
+        missing = np.isnan(chunk)
+        more = len(chunk) - np.count_nonzero(missing, axis=0)
+        known = np.where(missing, 0.0, chunk) if missing.any() else chunk
+        its_mean = known.sum(axis=0) / np.maximum(more, 1)
+        away = known - its_mean
+        away[missing] = 0.0
+        difference, total = its_mean - mean, np.maximum(n + more, 1)
+        mean = np.where(more > 0, mean + difference * (more / total), mean)
+        squares = squares + np.square(away).sum(axis=0) + np.where(more > 0, difference**2 * (n * more / total), 0.0)
+        n, lacks = n + more, lacks | (more < len(chunk))
+        low = np.minimum(low, np.where(missing, np.inf, chunk).min(axis=0))
+        high = np.maximum(high, np.where(missing, -np.inf, chunk).max(axis=0))
+    some = n > 0
+    deviation = np.sqrt(squares / np.maximum(n, 1))
+    return Moments(mean, deviation, np.where(some, low, 0.0), np.where(some, high, 0.0), lacks)
+
+
+def _chunks(parts: Sequence[Contents]) -> Iterator[np.ndarray]:
+    """The numbers in chunks of CHUNK rows, across the borders of the parts."""
+    rest: list[np.ndarray] = []
+    for part in parts:
+        rest.append(part.numbers)
+        while sum(map(len, rest)) >= CHUNK:
+            whole = np.concatenate(rest) if len(rest) > 1 else rest[0]
+            for begin in range(0, len(whole) - CHUNK + 1, CHUNK):
+                yield whole[begin : begin + CHUNK].astype(np.float64)
+            rest = [whole[len(whole) - len(whole) % CHUNK :]]
+    if sum(map(len, rest)):
+        yield np.concatenate(rest).astype(np.float64)
 
 
 def _numbers(values: Any, n: int, name: str) -> np.ndarray:

@@ -80,6 +80,8 @@ class Contents(NamedTuple):
 
     def part(self, keep: np.ndarray) -> "Contents":
         """Only these rows. keep: a flag for every row."""
+        if keep.all():
+            return self
         row_of = np.cumsum(keep) - 1
         return Contents(
             self.numbers[keep],

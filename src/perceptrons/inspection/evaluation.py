@@ -1,4 +1,4 @@
-"""How good predictions are: accuracy, precision, recall and F1 of every class, and which classes are confused."""
+"""How good predictions are: the metrics, precision, recall and F1 of every class, and which classes are confused."""
 
 import re
 import warnings
@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.inspection.wording import short
+from perceptrons.inspection.metrics import METRICS, all_metrics, shown
+from perceptrons.inspection.ranking import MOST_SCORES, KeptScores, Ranking
+from perceptrons.inspection.wording import count, short
 
 BINS = 10  # of the histogram of shares
 MOST_UNKNOWN = 1000  # labels; above this many they are no classes
@@ -18,11 +20,16 @@ WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})(\.0*)?", re.ASCII)  # "007" stays te
 
 @dataclass
 class Quality:
-    """labels: the model's classes, then labels that it does not know. confusion: true class by predicted class."""
+    """labels: the model's classes, then labels that it does not know. confusion: true class by predicted class.
+
+    ranking: of the scores of examples whose labels the model knows; None: not measured. too_many: scores were to keep.
+    """
 
     labels: list[Any]
     known: int
     confusion: np.ndarray
+    ranking: Ranking | None = None
+    too_many: bool = False
 
     @property
     def total(self) -> int:
@@ -35,6 +42,10 @@ class Quality:
     @property
     def accuracy(self) -> float:
         return self.right / self.total
+
+    def metrics(self) -> dict[str, float | None]:
+        """Every metric of the table by name; None for those that cannot be told."""
+        return all_metrics(self.confusion, self.known, self.ranking)
 
     @property
     def commonest(self) -> tuple[Any, float]:
@@ -84,15 +95,24 @@ class Tally:
         self._whole = classes.dtype.kind in "iu"
         self._places = {key: k for k, label in enumerate(self.labels) for key in (str(label), label)}
         self._rows: list[Any] = []
+        self._scores: KeptScores | None = None
 
-    def add(self, labels: np.ndarray, codes: np.ndarray, answers: np.ndarray) -> None:
-        """codes: the number of each example's label among the labels. answers: the number of the class answered."""
+    def add(self, labels: np.ndarray, codes: np.ndarray, answers: np.ndarray, scores: Any = None) -> None:
+        """codes: the number of each example's label among the labels. answers: the number of the class answered.
+
+        scores: those of `decision_function`, to be ranked.
+        """
         table = np.bincount(codes * self.known + answers, minlength=len(labels) * self.known)
-        for label, row in zip(labels.tolist(), table.reshape(-1, self.known), strict=True):
+        places = np.full(len(labels), -1)
+        for k, (label, row) in enumerate(zip(labels.tolist(), table.reshape(-1, self.known), strict=True)):
             if row.any():
-                place = self._place(label)
+                place = places[k] = self._place(label)
                 self._rows += [np.zeros(self.known, np.int64) for _ in range(len(self._rows), place + 1)]
                 self._rows[place] += row
+        if scores is not None:
+            self._scores = self._scores or KeptScores()
+            known = (places < self.known)[codes]
+            self._scores.add(places[codes][known].astype(np.int32), np.asarray(scores, np.float64)[known])
         if len(self.labels) > self.known + MOST_UNKNOWN:
             some = ", ".join(short(str(label)) for label in self.labels[-3:])
             raise ValueError(
@@ -115,7 +135,9 @@ class Tally:
         confusion = np.zeros((len(self.labels), len(self.labels)), np.int64)
         for place, row in enumerate(self._rows):
             confusion[place, : self.known] = row
-        return Quality(self.labels, self.known, confusion)
+        kept = self._scores
+        ranking = None if kept is None or kept.too_many else kept.ranking()
+        return Quality(self.labels, self.known, confusion, ranking, kept is not None and kept.too_many)
 
 
 def several_labels(model: Any) -> bool:
@@ -136,16 +158,17 @@ def winners(model: Any, scores: np.ndarray) -> np.ndarray:
     return model._winners(scores)
 
 
-def answers(model: Any, X: Any) -> np.ndarray:
-    """The same for examples that are not scored yet."""
+def answered(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The same for examples that are not scored yet, and their scores."""
     with columns_matched():
-        return winners(model, model.decision_function(X))
+        scores = model.decision_function(X)
+    return winners(model, scores), scores
 
 
-def measure(classes: np.ndarray, y: Any, predicted: np.ndarray) -> Quality:
-    """Compare labels with the numbers of the predicted classes."""
+def measure(classes: np.ndarray, y: Any, predicted: np.ndarray, scores: Any = None) -> Quality:
+    """Compare labels with the numbers of the predicted classes. scores: those of `decision_function`, to be ranked."""
     tally = Tally(classes)
-    tally.add(*np.unique(y, return_inverse=True), predicted)
+    tally.add(*np.unique(y, return_inverse=True), predicted, scores)
     return tally.quality()
 
 
@@ -153,7 +176,7 @@ def measure_blocks(model: Any, blocks: Iterable[Any]) -> Quality | None:
     """Compare a model's answers with the labels of blocks of examples; None if there is none."""
     tally = Tally(model.classes_)
     for block in blocks:
-        tally.add(block.classes, block.codes, answers(model, block.X))
+        tally.add(block.classes, block.codes, *answered(model, block.X))
     quality = tally.quality()
     return quality if quality.total else None
 
@@ -163,6 +186,29 @@ def beside(quality: Quality) -> str:
     label, share = quality.commonest
     lazy = f"always answering {short(str(label), 16)} would give {100 * share:.1f}%"
     return f"{quality.right:,} of {quality.total:,}; {lazy}"
+
+
+def metrics_in_words(quality: Quality, *names: str) -> str:
+    """Metrics of the table on one line: "balanced accuracy 93.1%, macro F1 92.8%"; those that cannot be told left out.
+
+    F1 is that of the second of two classes, otherwise the mean over the classes.
+    """
+    told, parts = quality.metrics(), []
+    for name in names:
+        name = "f1_macro" if name == "f1" and quality.known != 2 else name
+        value = told[name]
+        if value is not None:
+            of = f" of {short(str(quality.labels[1]), 16)}" if METRICS[name].binary else ""
+            parts.append(f"{METRICS[name].title}{of} {shown(name, value)}")
+    return ", ".join(parts)
+
+
+def unranked(quality: Quality) -> str:
+    """Why there is no ROC AUC although there are scores; "" if there is one."""
+    if not quality.too_many:
+        return ""
+    kept = count(MOST_SCORES, "score")
+    return f"ROC AUC and average precision are not measured: at most {kept} are kept while data are read."
 
 
 def histogram(shares: np.ndarray) -> np.ndarray:

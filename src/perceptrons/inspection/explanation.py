@@ -1,6 +1,6 @@
 """`Explanation`: what each feature, or support example, of one example adds to the scores of the classes (spec 12)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -8,9 +8,11 @@ import numpy as np
 
 from perceptrons.inspection.html import block, note, table
 from perceptrons.inspection.names import names_of
+from perceptrons.inspection.units import Units, raw_values, units_of
 from perceptrons.inspection.wording import short
 from perceptrons.rows import Rows, Sparse
 
+IN_UNITS = "Values are in the units of the data; a number contributes weight * (value - centre) / scale."
 SHOWN = 10  # contributions of a table
 SHOWN_SCORES = 8
 NOT_PROBABILITIES = "Scores are not probabilities."
@@ -24,6 +26,7 @@ class Contribution(NamedTuple):
     value: float
     weight: float
     contribution: float
+    raw_value: float | None = None  # in the units of the data, of a number that was scaled
 
 
 def largest(
@@ -61,6 +64,8 @@ class Explanation:
         Their names; x0, x1, ... if the model knows none. Of a kernel X[17]: the row of the X that was fitted.
     values, weights, contributions : arrays of shape (n,), (n_rows, n) and (n_rows, n)
         contributions = weights × values. Of a kernel: coefficients and kernel values.
+    raw_values : array of shape (n,)
+        The values in the units of the data, of numbers that were scaled before the model learned; NaN for others.
     bias, scores : arrays of shape (n_rows,)
     decision : array
         The answer of `decision_function`.
@@ -73,6 +78,8 @@ class Explanation:
         Features of the example that the model has never met: they count 0.
     support : array or None
         Of a kernel: the rows of the X that was fitted, -1 where not known.
+    threshold : float or None
+        Of two classes: the score from which on the second is answered, if the model has such a threshold.
 
     Examples
     --------
@@ -100,6 +107,12 @@ class Explanation:
     combine: str
     unknown: tuple[str, ...] = ()
     support: np.ndarray | None = None
+    threshold: float | None = None
+    units: Units = field(default_factory=dict)
+
+    @property
+    def raw_values(self) -> np.ndarray:
+        return raw_values(self.units, self.features, self.values)
 
     @property
     def contributions(self) -> np.ndarray:
@@ -141,7 +154,11 @@ class Explanation:
         there are several labels, those to the label of the highest score.
         """
         weights = self._deciding()[0] if label is None else self.of(label)[0]
-        return largest(self.features, self.columns, self.values, weights, n)
+        found = largest(self.features, self.columns, self.values, weights, n)
+        return [
+            part._replace(raw_value=self.units[part.feature].value(part.value)) if part.feature in self.units else part
+            for part in found
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain lists and numbers, for JSON."""
@@ -154,7 +171,9 @@ class Explanation:
             "combine": self.combine,
             **named,
             **{name: getattr(self, name).tolist() for name in numbers},
+            "raw_values": [None if np.isnan(value) else value for value in self.raw_values.tolist()],
             "unknown": list(self.unknown),
+            "threshold": self.threshold,
             "support": None if self.support is None else self.support.tolist(),
         }
 
@@ -204,7 +223,7 @@ class Explanation:
             else ("feature", "value", "weight", "contribution")
         )
         lines = [
-            (short(part.feature), f"{part.value:.4g}", f"{part.weight:+.4g}", f"{part.contribution:+.4g}")
+            (short(part.feature), self._value(part), f"{part.weight:+.4g}", f"{part.contribution:+.4g}")
             for part in shown
         ]
         others = int(np.count_nonzero(parts)) - len(shown)
@@ -214,6 +233,10 @@ class Explanation:
         if not kernel:
             lines.append(("(bias)", "", "", f"{bias:+.4g}"))
         return [header, *lines, ("together", "", "", f"{float(parts.sum()) + bias:+.4g}")]
+
+    def _value(self, part: Contribution) -> str:
+        unit = self.units.get(part.feature)
+        return f"{part.value:.4g}" if unit is None else unit.shown(part.value)
 
     def _said(self) -> tuple[list[str], list[str]]:
         """What stands before and behind the table."""
@@ -229,12 +252,17 @@ class Explanation:
             apart = len(self.classes) > 2 and len(self.rows[0]) == 1
             less = f"{kind.capitalize()} of {first} less those of {second}: above" if apart else "Above"
             end.insert(0, f"{less} 0 speaks for {first}, below 0 for {second}.")
+            if self.threshold is not None:
+                last = _label(self.classes.tolist()[1])
+                begin.append(f"The model answers {last} at scores of {self.threshold:.4g} and above, not from 0 on.")
         if self.combine == "vote":
             begin.append(
                 f"Votes of all {kind} that ever were decided; the averaged {kind}, shown here, stand for them."
             )
             if self.runner_up is not None and self._lead() < 0:
                 begin.append("Here they would have answered otherwise than the votes.")
+        if any(name in self.units for name in self.features):
+            end.insert(0, IN_UNITS)
         if self.unknown:
             names = ", ".join(repr(short(name)) for name in self.unknown[:SHOWN])
             end.insert(0, f"Not known to the model, so they count 0: {names}{', ...' * (len(self.unknown) > SHOWN)}.")
@@ -303,6 +331,8 @@ def explain_weights(model: Any, rows: Rows, unknown: list[str]) -> Explanation:
         bias=b.astype(np.float64),
         combine=combine,
         unknown=tuple(unknown),
+        threshold=learner.threshold,
+        units=units_of(model),
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from perceptrons.inspection.evaluation import several_labels
 from perceptrons.inspection.names import ColumnNames, Names, name_of, names_in_files
+from perceptrons.inspection.units import Units, centring, units_of
 from perceptrons.inspection.wording import short
 
 
@@ -17,13 +18,14 @@ class Weight(NamedTuple):
     column: int
     weight: float
     others: tuple[str, ...] = ()
+    raw_weight: float | None = None  # per unit of the data, of a number that was scaled
 
     def shown(self, at_most: int) -> str:
         more = f" +{len(self.others)} more" if self.others else ""
         return short(self.feature, at_most - len(more)) + more
 
     def as_json(self) -> dict[str, Any]:
-        return {name: value for name, value in self._asdict().items() if name != "others" or value}
+        return {name: value for name, value in self._asdict().items() if value not in ((), None)}
 
 
 class Row(NamedTuple):
@@ -75,14 +77,16 @@ def rows_of(model: Any, mirrored: bool = True) -> list[Row]:
     return [Row((label,), None, *row) for label, *row in zip(classes, coef, b, strict=True)]
 
 
-def top(row: Row, names: Names, n: int) -> list[Weight]:
-    """The n weights farthest from 0, the farthest first; none that are 0."""
+def top(row: Row, names: Names, n: int, units: Units | None = None) -> list[Weight]:
+    """The n weights farthest from 0, the farthest first; none that are 0. units: of the features that were scaled."""
     places = heaviest(row.weights, n)
     if isinstance(names, ColumnNames):  # a feature may count negatively in its column: its weight is the opposite then
-        return [
+        found = [
             Weight(called.names[0], place, called.signs[0] * float(row.weights[place]), tuple(called.names[1:]))
             for place, called in zip(places, names.called(places), strict=True)
         ]
+        return [one._replace(raw_weight=one.weight / units[one.feature].scale) if units and one.feature in units
+                else one for one in found]  # fmt: skip
     return [Weight(name_of(names, place), place, float(row.weights[place])) for place in places]
 
 
@@ -97,13 +101,14 @@ def heaviest(weights: np.ndarray, n: int) -> list[int]:
 
 
 def top_by_row(model: Any, rows: list[Row], n: int) -> list[dict[str, Any]]:
-    """The top weights of every row, for machines."""
-    names = names_in_files(model)
+    """The top weights of every row, for machines; where numbers were scaled, also in the units of the data."""
+    names, units, (columns, shifts) = names_in_files(model), units_of(model), centring(model)
     return [
         {
             **row.named(),
             "intercept": row.bias,
-            "weights": [weight.as_json() for weight in top(row, names, n)],
+            **({"raw_intercept": row.bias - float(row.weights[columns] @ shifts)} if units else {}),
+            "weights": [weight.as_json() for weight in top(row, names, n, units)],
         }
         for row in rows
     ]

@@ -99,8 +99,8 @@ class_weight, warm_start, verbose
     n_support_ : int
     gamma_ : float
         The gamma used.
-    classes_, n_features_in_, feature_names_in_, n_iter_, n_updates_, n_mistakes_, t_, mistakes_, history_, \
-converged_, stop_reason_
+    threshold_, classes_, n_features_in_, feature_names_in_, n_iter_, n_updates_, n_mistakes_, t_, mistakes_, \
+history_, converged_, stop_reason_
         As in `Perceptron`. The norm in the history is that of the kernel.
 
     Examples
@@ -274,7 +274,7 @@ converged_, stop_reason_
         return self._answers(X, "decision_function")[0]
 
     def predict(self, X):
-        """The class of the highest score for every row of X."""
+        """The class of the highest score for every row of X; of two classes, by `threshold_` if it is set."""
         scores, X = self._answers(X, "predict")
         labels = self._labels(to_host(scores))
         return place_of(X).put(labels) if labels.dtype.kind in "biuf" else labels

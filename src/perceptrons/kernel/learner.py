@@ -27,6 +27,7 @@ class KernelLearner:
     """
 
     form = "single"
+    threshold: float | None = None  # of two classes: the score from which on the second is answered, see winners
 
     def __init__(
         self,
@@ -220,6 +221,7 @@ class KernelLearner:
                 log[:, 2] = 1
             self.classes = pair
         if len(classes) > len(self.classes):
+            self.threshold = None
             places, split = np.searchsorted(classes, self.classes), len(self.classes) == 2
             for name in ("coefs", "lates"):
                 now = getattr(self, name).now
@@ -260,7 +262,7 @@ class KernelLearner:
 
     def winners(self, decision: np.ndarray) -> np.ndarray:
         """The number of the winning class for every row of scores."""
-        return winners(decision, len(self.classes))
+        return winners(decision, len(self.classes), threshold=self.threshold)
 
     def explanation(self, X: Points, combine: str, unknown: list[str]) -> Explanation:
         """What each support example adds to the scores of one example. unknown: names in it that are not known."""
@@ -283,6 +285,7 @@ class KernelLearner:
             combine=combine,
             unknown=tuple(unknown),
             support=where,
+            threshold=self.threshold,
         )
 
     # ---- going back

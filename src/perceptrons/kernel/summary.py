@@ -58,7 +58,7 @@ def top_support(
     found = []
     for row in rows:
         examples = []
-        for _, number, coefficient, _ in top(row, None, n):
+        for _, number, coefficient, *_ in top(row, None, n):
             place = places[number] if places[number] >= 0 else None
             line = None if place is None or lines is None else int(lines[place])
             examples.append({"support": number, "row": place, "line": line, "coefficient": coefficient})

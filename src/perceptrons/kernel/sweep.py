@@ -19,6 +19,7 @@ from perceptrons.kernel.support_vectors import Growing
 from perceptrons.passes.dual import Gram, Walked, doubts, joint_walk, rest_walk
 from perceptrons.passes.log import LOG_COLUMNS
 from perceptrons.training.epochs import Counts, Trainee
+from perceptrons.training.labels import winners
 from perceptrons.training.one_pass import one_blas_thread
 
 FIRST_BLOCK, LARGEST_BLOCK = 256, 2**14
@@ -55,9 +56,9 @@ class KernelFit(Trainee):
     def accuracy(self) -> float:
         assert self.held_out is not None
         y, scores = self.y[self.held_out], self.scores(self.held_out)
-        winners = self.learner.winners(scores if scores.shape[1] > 1 else scores[:, 0])
+        won = winners(scores if scores.shape[1] > 1 else scores[:, 0], len(self.learner.classes))
         share = np.ones(len(y)) if self.weight is None else self.weight[self.held_out]
-        return float(share[winners == y].sum() / share.sum())
+        return float(share[won == y].sum() / share.sum())
 
     def scores(self, which: np.ndarray) -> np.ndarray:
         """Of some examples, by exactly the function that would predict now."""

@@ -7,7 +7,7 @@ import math
 import os
 import stat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -15,12 +15,16 @@ from safetensors.numpy import save as to_bytes
 
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
-from perceptrons.modelfile import kernel, linear, sequence, structured
+from perceptrons.modelfile import kernel, linear, pipeline, sequence, structured
 from perceptrons.modelfile.contents import demand
 from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
 from perceptrons.training.memory import TooLargeError
+
+if TYPE_CHECKING:
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.pipeline import Pipeline
 
 FORMAT = 2
 PLACE = "place."  # how the arrays of a checkpoint's place are called
@@ -28,17 +32,22 @@ KEY = "perceptrons"  # of the one metadata entry: safetensors writes several in 
 UNSOUND = (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError)
 AnyModel = Perceptron | KernelPerceptron | SequencePerceptron | StructuredPerceptron
 KINDS: dict[str, Any] = {kind.ESTIMATOR.__name__: kind for kind in (linear, kernel, sequence, structured)}
+KINDS |= dict.fromkeys(pipeline.ROOTS, pipeline)
 
 
 class ModelFileError(ValueError):
     """The file is not a whole and sound model of a version this library reads."""
 
 
-def save(model: AnyModel, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to one file. A loaded model goes on learning as if it had never stopped.
+def save(model: "AnyModel | Pipeline | CalibratedClassifierCV", path: str | os.PathLike[str]) -> None:
+    """Write a fitted model or pipeline to one file. A loaded model goes on learning as if it had never stopped.
 
     The file appears whole or not at all; a file of that name is replaced. It holds no code: a model whose kernel is a
     function cannot be saved, and a loaded `StructuredPerceptron` must be given its model again.
+
+    A scikit-learn `Pipeline` or `CalibratedClassifierCV` is saved with all its steps, if each is of a class that this
+    library knows: scalers, encoders, imputers, `ColumnTransformer`, `FeatureUnion`, `HashedText` and more. Any other
+    step raises a TypeError that names it.
 
     Examples
     --------
@@ -50,7 +59,7 @@ def save(model: AnyModel, path: str | os.PathLike[str]) -> None:
     ['yes']
     """
     kind = KINDS.get(type(model).__name__)
-    if kind is None or type(model) is not kind.ESTIMATOR:
+    if kind is None or type(model) is not getattr(kind, "ESTIMATOR", type(model)):  # a pipeline checks all its steps
         raise TypeError(f"Only a {' or a '.join(KINDS)} can be saved, not {type(model).__name__}.")
     path = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
     if not path.parent.is_dir():
@@ -60,7 +69,7 @@ def save(model: AnyModel, path: str | os.PathLike[str]) -> None:
     write_whole(path, as_bytes(model))
 
 
-def as_bytes(model: AnyModel, place: dict[str, Any] | None = None) -> bytes:
+def as_bytes(model: Any, place: dict[str, Any] | None = None) -> bytes:
     """A model as the bytes of its file. place: for a checkpoint, where the run has come to; its arrays are kept too."""
     kind = KINDS[type(model).__name__]
     kind.check_goes_on(model)
@@ -71,12 +80,12 @@ def as_bytes(model: AnyModel, place: dict[str, Any] | None = None) -> bytes:
     return sealed(json.dumps(header, sort_keys=True, allow_nan=False), arrays)
 
 
-def load(path: str | os.PathLike[str]) -> AnyModel:
+def load(path: str | os.PathLike[str]) -> "AnyModel | Pipeline | CalibratedClassifierCV":
     """Read a model written by `save`. Raises ModelFileError, with the reason, for anything else; runs no code of it."""
     return load_with_header(path)[0]
 
 
-def load_with_header(path: str | os.PathLike[str]) -> tuple[AnyModel, dict[str, Any]]:
+def load_with_header(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     """`load`, and all that the header says."""
     path = Path(os.fsdecode(path))
     try:
@@ -111,10 +120,11 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[AnyModel, dict[str, 
         return KINDS[content["class"]].read(content, arrays), content
     except ModelFileError:
         raise
-    except TooLargeError as error:
+    except (TooLargeError, pipeline.OtherVersionError) as error:
         raise ModelFileError(f"{path}: {error}") from error
     except UNSOUND as error:
-        raise ModelFileError(f"{path}: the contents do not fit together ({error}).") from error
+        why = " ".join(str(error).split())  # scikit-learn has reasons of several lines
+        raise ModelFileError(f"{path}: the contents do not fit together ({why}).") from error
     except MemoryError as error:
         raise ModelFileError(f"{path}: the model needs more memory than there is.") from error
 

@@ -39,6 +39,8 @@ def header_of(model: Any, /, **instead: Any) -> dict[str, Any]:
     for name in parameters.keys() & set(BY_CLASS):
         parameters[name] = _pairs(parameters[name])
     more: dict[str, Any] = {} if not hasattr(model, TUNED) else {"recipe": _plain(model.recipe_)}
+    if getattr(learner, "threshold", None) is not None:
+        more["threshold"] = learner.threshold
     if hasattr(learner, "classes"):
         more["classes"] = [_plain(label) for label in learner.classes.tolist()]
         more["classes_dtype"] = "object" if learner.classes.dtype == object else learner.classes.dtype.str
@@ -86,6 +88,8 @@ def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
     demand(min(counts) >= 0 and max(counts) < COUNTED, "counts that are not negative, nor without end")
     learner.rng.bit_generator.state = header["orders"]
     model._learner = learner
+    if header.get("threshold") is not None:
+        model.threshold_ = header["threshold"]
     for name, value in _report(header["report"]).items():
         setattr(model, name, value)
     if "recipe" in header:

@@ -21,7 +21,19 @@ from perceptrons.modelfile.contents import (
     support_in,
     timeless,
 )
-from perceptrons.passes.average import ANCHOR, CLOCK, FADED, MASS, OFFSET, SCALE, SEEN, smallest_scale
+from perceptrons.passes.average import (
+    ANCHOR,
+    CLOCK,
+    FADED,
+    GAIN,
+    LARGEST_GAIN,
+    MASS,
+    OFFSET,
+    SCALE,
+    SEEN,
+    TOTAL,
+    smallest_scale,
+)
 from perceptrons.training.inputs import Growth, largest
 from perceptrons.training.labels import FORMS
 from perceptrons.training.learner import Learner
@@ -56,6 +68,9 @@ def contents(model: Perceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     live = _live(weights)
     for name, array in weights.arrays.items():
         arrays[name] = np.ascontiguousarray(array[:, live] if name in MATRICES else array)
+    arrays["clock"], recent = np.ascontiguousarray(arrays["clock"][:, :TOTAL]), arrays["clock"][:, TOTAL:]
+    if weights.recent:
+        arrays["recent"] = np.ascontiguousarray(recent)
     if not isinstance(live, slice):
         arrays["live"] = live
     if learner.votes is not None:
@@ -100,7 +115,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     )
     learner.updates = int(header["updates"])
     learner.spread = float(header.get("spread", 1.0))
-    demand(0 < learner.spread < np.inf, "a spread above 0")
+    demand(0 <= learner.spread < np.inf, "a spread that is not negative")
     resume(model, learner, header)
     read_columns(model, header, arrays)
     return model
@@ -161,6 +176,7 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
     duels = header["scheme"] == "ovo" and n_classes > 2
     clocks = len(arrays["clock"]) if header["scheme"] == "labels" else rows if duels else 1
     demand(clocks in (1, rows), "one clock, or one for every row")
+    arrays = {**arrays, "clock": _clock_in(arrays, clocks)}
     sizes = {"t": (1,), "tally": (4,), "clock": (clocks, CLOCK)}
     for name in weights.arrays:
         expected = sizes.get(name, (rows, n_features) if name in MATRICES else (rows,))
@@ -175,8 +191,11 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
         & (clock[:, FADED] <= 1)
     )
     part &= (clock[:, SEEN] >= 0) & (clock[:, ANCHOR] >= 0) & (clock[:, ANCHOR] <= 1 / FAST)
-    bound = clock[:, SEEN] * (1 + 1e-6) + 2 / FAST
+    bound = clock[:, TOTAL] * (1 + 1e-6) + 2 / FAST
     part &= (np.abs(clock[:, MASS]) <= bound) & (np.abs(clock[:, OFFSET]) <= bound)
+    most = 1.5 * clock[:, GAIN] * clock[:, SEEN]  # a visit for a fraction counts a little more than its fraction
+    part &= (clock[:, GAIN] >= 1) & (clock[:, GAIN] <= LARGEST_GAIN)
+    part &= (clock[:, TOTAL] <= most) & ((clock[:, TOTAL] > 0) == (clock[:, SEEN] > 0))
     demand(bool(part.all()), "clocks that run forwards")
     if weights.has_sigma:
         sigma = np.append(weights.arrays["sigma_w"], weights.arrays["sigma_b"])
@@ -189,6 +208,14 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
     elif header.get("memory") == "F":
         weights.arrays |= {name: np.asfortranarray(weights.arrays[name]) for name in MATRICES if name in weights.arrays}
     return weights
+
+
+def _clock_in(arrays: dict[str, np.ndarray], clocks: int) -> np.ndarray:
+    """The clocks; what only a recent average needs is in an array of its own, and not there for other models."""
+    clock = array_in(arrays, "clock", (clocks, TOTAL), np.dtype(np.float64))
+    if "recent" in arrays:
+        return np.hstack([clock, array_in(arrays, "recent", (clocks, CLOCK - TOTAL), np.dtype(np.float64))])
+    return np.hstack([clock, clock[:, [SEEN]], np.ones((clocks, 1))])
 
 
 def _votes(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> Votes | None:

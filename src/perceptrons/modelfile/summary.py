@@ -6,6 +6,7 @@ from perceptrons.features import HashedText
 from perceptrons.inspection.audit import hashing_in_words, never_in_words, never_updated, shared_in_words
 from perceptrons.inspection.evaluation import several_labels
 from perceptrons.inspection.names import listed_names
+from perceptrons.inspection.units import categories_of, prepared_in_words
 from perceptrons.inspection.weights import Row, top_by_row
 from perceptrons.inspection.wording import apart, count, listed, settings, short, tested, why_it_stopped
 from perceptrons.kernel import KernelPerceptron
@@ -38,6 +39,7 @@ def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
         "parameters": model.get_params(),
         **(kernel_facts(model) if isinstance(model, KernelPerceptron) else {}),
         "classes": model.classes_.tolist(),
+        "threshold": model.threshold_,
         "n_features": model.n_features_in_,
         "epochs": model.n_iter_,
         "updates": model.n_updates_,
@@ -73,6 +75,7 @@ def facts_in_words(
         ("settings", settings(model) or "all as by default"),
         *([] if isinstance(model, KernelPerceptron) else [("margin", margin_in_words(model))]),
         ("classes", f"{len(labels)}: {listed(labels, 12)}"),
+        *([] if model.threshold_ is None else [("threshold", threshold_in_words(model))]),
         ("features", features),
     ]
     never = never_updated(model)
@@ -89,6 +92,11 @@ def facts_in_words(
     return found + ([("tested", tested(model))] if hasattr(model, "recipe_") else [])
 
 
+def threshold_in_words(model: "Perceptron | KernelPerceptron") -> str:
+    """0.25: spam at scores at or above it."""
+    return f"{model.threshold_:.4g}: {short(str(model.classes_.tolist()[1]), 28)} at scores at or above it"
+
+
 def margin_in_words(model: "Perceptron") -> str:
     """The margin that learning demands, and the constant feature of the bias, where the data decided."""
     one = model._learner.weights.one
@@ -98,7 +106,7 @@ def margin_in_words(model: "Perceptron") -> str:
 
 def source_in_words(source: dict[str, Any]) -> str:
     """text: words 1-2, lowercase False: how files were read, as far as it is not as usual."""
-    parts = {name: source[name] for name in SAID if source.get(name)}
+    parts = {name: source[name] for name in SAID if source.get(name)} | {"categories": categories_of(source)}
     usual = HashedText().get_params() | {"bits": None, "words": None}
     for name, value in (source.get("text") or {}).items():
         if name in ("words", "chars") and value is not None:
@@ -106,5 +114,5 @@ def source_in_words(source: dict[str, Any]) -> str:
         elif name != "bits" and value != usual[name]:
             parts[name] = value
     said = [f"{name.replace('_', ' ')} {listed(value) if isinstance(value, list) else short(str(value), 28)}"
-            for name, value in parts.items()]  # fmt: skip
+            for name, value in parts.items() if value not in (None, [])] + prepared_in_words(source)  # fmt: skip
     return ": ".join([str(source["format"]), *([", ".join(said)] if said else [])])

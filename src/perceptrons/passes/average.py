@@ -1,5 +1,6 @@
 """The weights that the passes change in place, with their lazy average and shrinking."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,9 @@ class Linear(NamedTuple):
     Shrinking all weights is one product, scale *= 1 - lambda; without it scale is 1 and mass is seen. The mean over
     the examples seen is (mass w - late_w) / seen, where late_w is the sum of (mass before) * (update of w), and mass
     the sum of the scales after every example: each update is in the mean from its example on, at the scale of the day.
+
+    The recent average counts each example `rule.growth` times as much as the one before. Its mass is the sum of the
+    scales times these weights, and the sum of the weights stands in place of seen.
     """
 
     w: np.ndarray  # (rows, features); C order while learning from Dense rows, Fortran order from Sparse
@@ -26,13 +30,15 @@ class Linear(NamedTuple):
     one: float  # the square of the constant feature of the bias; b is its weight times it. 0.0: no intercept
 
 
-CLOCK = 6
-SEEN, MASS, SCALE, FADED, ANCHOR, OFFSET = range(CLOCK)
+CLOCK = 8
+SEEN, MASS, SCALE, FADED, ANCHOR, OFFSET, TOTAL, GAIN = range(CLOCK)
+# TOTAL: the sum of the weights of the examples in the mean. GAIN: the weight of the newest, 1 where all count alike.
 # FADED: what shrinking left of the weights since the last update.
 # MASS may count from any start that late_w knows of. From 0 it soon stands still while the scale goes on falling, and
 # mass w - late_w loses digits. Counted from minus all scales to come, it is OFFSET - ANCHOR * SCALE, with no digit lost
 # as long as OFFSET is 0, which only visits for a fraction change.
 
+LARGEST_GAIN = 2.0**128  # beyond it, late sums are written in a larger unit: `renew`
 LOST = 1e-3  # a scale of so much of what the mass is counted from costs three digits: time to settle
 
 
@@ -43,8 +49,23 @@ def smallest_scale(dtype):
 
 @inlined
 def tick(rule, clock, share):
-    """Count an example, with the weights as they are after it."""
+    """Count an example, with the weights as they are after it; is it time to `renew` the sums?  Changes clock.
+
+    Visits for several fractions count as much as one visit for their sum.
+    """
     clock[SEEN] += share
+    if rule.growth > 1.0:
+        counts = clock[GAIN] * rule.growth
+        if share == 1.0:
+            clock[GAIN] = counts
+        else:
+            more = min(np.expm1(share * np.log(rule.growth)), LARGEST_GAIN)  # what is so much older is forgotten
+            counts = clock[GAIN] * more / (1.0 - 1.0 / rule.growth)
+            clock[GAIN] *= 1.0 + more
+        clock[TOTAL] += counts
+        clock[MASS] += counts * clock[SCALE]
+        return clock[GAIN] > LARGEST_GAIN
+    clock[TOTAL] += share
     if clock[ANCHOR] == 0.0:
         clock[MASS] += share * clock[SCALE]
     elif share == 1.0 and clock[ANCHOR] == rule.anchor:
@@ -52,6 +73,22 @@ def tick(rule, clock, share):
     else:
         clock[MASS] += share * clock[SCALE]
         clock[OFFSET] = clock[MASS] + clock[ANCHOR] * clock[SCALE]
+    return False
+
+
+@compiled
+def renew(clock, model, k):
+    """Divide the sums of row k (of all if k < 0) by the weight of the newest example.  Changes model, clock.
+
+    The mean is a ratio of these sums and stays what it is. The divisor is a power of two, so that no bit changes.
+    """
+    part = math.ldexp(1.0, 2 - math.frexp(clock[GAIN])[1])  # a gain of 2 to 4 remains: 1 stands for plain averages
+    rows = slice(None) if k < 0 else slice(k, k + 1)
+    model.late_w[rows] *= part
+    model.late_b[rows] *= part
+    clock[MASS] *= part
+    clock[TOTAL] *= part
+    clock[GAIN] *= part
 
 
 @inlined
@@ -99,11 +136,11 @@ def multiply_out(w, late, scale, mass, fresh, known):
 
 
 @compiled
-def move_average(w, late, mass, t, mean):
-    """mean = (mass w - late) / t. Returns the squared norms of its change and of itself (spec 5b)."""
-    change, norm, part = 0.0, 0.0, mass / t
+def move_average(w, late, mass, total, mean):
+    """mean = (mass w - late) / total. Returns the squared norms of its change and of itself (spec 5b)."""
+    change, norm, part = 0.0, 0.0, mass / total
     for j in range(len(mean)):
-        now = part * w[j] - late[j] / t
+        now = part * w[j] - late[j] / total
         change += (now - mean[j]) ** 2
         norm += now * now
         mean[j] = now

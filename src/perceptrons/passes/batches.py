@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from perceptrons.passes.average import FADED, SCALE, SEEN, fade, settle, tick
+from perceptrons.passes.average import FADED, SCALE, SEEN, fade, renew, settle, tick
 from perceptrons.passes.binary import binary_loss, binary_mistakes, wrong
 from perceptrons.passes.log import LOG_COLUMNS, note
 from perceptrons.passes.multiclass import joint_loss, leader, multiclass_mistakes
@@ -38,7 +38,7 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
                 scores(rows, i, model.w, s)
                 s += model.b
                 s *= model.w.dtype.type(model.clock[0, SCALE])
-                wait(rule, waiting, model.clock, 0, share)
+                wait(rule, waiting, model, 0, share)
                 asks, y_hat, loss = joint_loss(rule, cost, s, y[i])
                 if asks:
                     mistakes += leader(s) != y[i]
@@ -57,7 +57,7 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
                     own = k if len(model.clock) > 1 else 0
                     score = model.clock[own, SCALE] * (s[k] + np.float64(model.b[k]))
                     if own == k:  # one clock for all rows counts once
-                        wait(rule, waiting, model.clock, own, share)
+                        wait(rule, waiting, model, own, share)
                     margin = demand(rule, cost, int(sign > 0), int(sign < 0))
                     asks, loss = binary_loss(rule, margin, sign, score)
                     if asks:
@@ -84,10 +84,10 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
 
 
 @compiled
-def wait(rule, waiting, clock, k, share):
+def wait(rule, waiting, model, k, share):
     """Count the visit before this one with the weights as they are; this one may be the batch's last."""
-    if waiting[k, 1] > 0.0:
-        tick(rule, clock[k], waiting[k, 1])
+    if waiting[k, 1] > 0.0 and tick(rule, model.clock[k], waiting[k, 1]):
+        renew(model.clock[k], model, -1 if len(model.clock) == 1 else k)
     waiting[k, 0] += share
     waiting[k, 1] = share
 
@@ -112,7 +112,8 @@ def close(rows, joint, todo, waiting, model, rule, log, kept):
             clock[FADED] = 1.0
     for k in range(len(model.clock)):
         if waiting[k, 0] > 0.0:
-            tick(rule, model.clock[k], waiting[k, 1])
+            if tick(rule, model.clock[k], waiting[k, 1]):
+                renew(model.clock[k], model, -1 if len(model.clock) == 1 else k)
             waiting[k] = 0.0
     return out
 

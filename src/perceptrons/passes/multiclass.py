@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from perceptrons.passes.average import FADED, MASS, SCALE, SEEN, fade, settle, tick
+from perceptrons.passes.average import FADED, MASS, SCALE, SEEN, fade, renew, settle, tick
 from perceptrons.passes.log import LOG_COLUMNS, longer, note
 from perceptrons.passes.pocket import broke, due, judge
 from perceptrons.passes.steps import AROW, CONSTANT, answer_to, confident_shift, demand, exchange
@@ -93,7 +93,8 @@ def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, poc
                     broke(pocket)
             elif pocket is not None and not asks and due(pocket, share):
                 judge(pocket, model, multiclass_mistakes(rows, y, weight, pocket.examples, theta, b))
-            tick(rule, clock, share)
+            if tick(rule, clock, share):
+                renew(clock, model, -1)
             left -= share
     model.t[0] = clock[SEEN]
     return mistakes, updates, total, out

@@ -7,7 +7,7 @@ takes arrays, puts the tuples together, and calls the pass on an order of one: t
 import numpy as np
 
 from perceptrons.compiling import kept
-from perceptrons.passes.average import MASS, SCALE, SEEN, Linear
+from perceptrons.passes.average import MASS, SCALE, TOTAL, Linear
 from perceptrons.passes.binary import binary_pass
 from perceptrons.passes.multiclass import multiclass_pass
 from perceptrons.passes.steps import Rule
@@ -28,7 +28,7 @@ def binary_one(
     """
     rows = Dense(values) if values.ndim == 2 else Sparse(values, columns, starts)
     model = Linear(w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one)
-    rule = Rule(int(r[0]), r[1], r[2], r[3], int(r[4]), r[5], r[6], r[7], r[8], r[9])
+    rule = Rule(int(r[0]), r[1], r[2], r[3], int(r[4]), r[5], r[6], r[7], r[8], r[9], r[10])
     mistakes, updates, loss, _ = binary_pass(rows, y, None, order, model, rule, general, cost, None, None)
     return MISTAKE * mistakes + UPDATE * updates if loss < np.inf else OVERFLOWED
 
@@ -40,7 +40,7 @@ def multiclass_one(
     """`multiclass_pass` over one example, as `binary_one`."""
     rows = Dense(values) if values.ndim == 2 else Sparse(values, columns, starts)
     model = Linear(w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one)
-    rule = Rule(int(r[0]), r[1], r[2], r[3], int(r[4]), r[5], r[6], r[7], r[8], r[9])
+    rule = Rule(int(r[0]), r[1], r[2], r[3], int(r[4]), r[5], r[6], r[7], r[8], r[9], r[10])
     mistakes, updates, loss, _ = multiclass_pass(rows, y, None, order, model, rule, general, cost, None, None)
     return MISTAKE * mistakes + UPDATE * updates if loss < np.inf else OVERFLOWED
 
@@ -54,15 +54,15 @@ def score_row(values, columns, limit, average, w, b, late_w, late_b, clock, s):
     Changes s; s[0] is NaN if a value is beyond the limit.
     """
     number = w.dtype.type
-    mass, seen = np.float64(number(clock[0, SCALE])), np.inf
-    if average and clock[0, SEEN] > 0:  # nothing seen: the mean is the start
-        mass, seen = clock[0, MASS] / clock[0, SEEN], clock[0, SEEN]
+    mass, total = np.float64(number(clock[0, SCALE])), np.inf
+    if average and clock[0, TOTAL] > 0:  # nothing seen: the mean is the start
+        mass, total = clock[0, MASS] / clock[0, TOTAL], clock[0, TOTAL]
     for p in range(len(values)):
         if not abs(values[p]) <= limit:
             s[0] = np.nan
             return
     for k in range(len(b)):
-        total = number(0)
+        score = number(0)
         for p in range(len(values)):
-            total += values[p] * number(mass * w[k, columns[p]] - late_w[k, columns[p]] / seen)
-        s[k] = total + number(mass * b[k] - late_b[k] / seen)
+            score += values[p] * number(mass * w[k, columns[p]] - late_w[k, columns[p]] / total)
+        s[k] = score + number(mass * b[k] - late_b[k] / total)

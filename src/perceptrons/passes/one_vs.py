@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.passes.average import SCALE, SEEN, Linear, fade, settle, tick
+from perceptrons.passes.average import SCALE, SEEN, Linear, fade, renew, settle, tick
 from perceptrons.passes.binary import binary_loss, binary_pass, wrong
 from perceptrons.passes.steps import AROW, CONSTANT, answer_to, confident_shift, shift
 from perceptrons.rows import compiled, packed, prefetch, scores
@@ -58,7 +58,8 @@ def together_pass(rows, y, problems, weight, order, model, rule, general):
                             shift(rows, i, k, share * step * sign[y[i], k], clock, model)
             if quiet and rule.keep == 1.0:
                 share = left  # nothing changes, so all visits left are the same
-            tick(rule, clock, share)
+            if tick(rule, clock, share):
+                renew(clock, model, -1)
             left -= share
     model.t[0] = clock[SEEN]
     return mistakes, updates, total

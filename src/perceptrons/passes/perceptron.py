@@ -5,7 +5,7 @@ With those, `binary.py` and `multiclass.py` run the same rule.
 
 import numpy as np
 
-from perceptrons.passes.average import SEEN, tick
+from perceptrons.passes.average import SEEN, renew, tick
 from perceptrons.passes.binary import binary_loss, wrong
 from perceptrons.passes.multiclass import joint_loss, leader
 from perceptrons.passes.steps import exchange, shift
@@ -30,7 +30,8 @@ def perceptron(rows, y, order, model, rule):
             updates += 1
             total += loss
             shift(rows, i, 0, rule.eta * y[i], clock, model)
-        tick(rule, clock, 1.0)
+        if tick(rule, clock, 1.0):
+            renew(clock, model, -1)
     model.t[0] = clock[SEEN]
     return mistakes, updates, total
 
@@ -54,6 +55,7 @@ def joint_perceptron(rows, y, order, model, rule, cost):
             updates += 1
             total += loss
             exchange(rows, i, y[i], y_hat, rule.eta, clock, model)
-        tick(rule, clock, 1.0)
+        if tick(rule, clock, 1.0):
+            renew(clock, model, -1)
     model.t[0] = clock[SEEN]
     return mistakes, updates, total

@@ -24,6 +24,7 @@ class Rule(NamedTuple):
     keep: float  # 1 - lambda: what shrinking leaves at every example
     anchor: float  # the sum of all scales to come, keep / lambda; 0 for a slow shrinking: see average.py
     floor: float  # the smallest scale
+    growth: float  # how much more each example counts in the mean than the one before; 1: all count alike
     bound: float  # the longest step, in units of the scale, that cannot overflow
 
 

@@ -10,6 +10,7 @@ except OSError as error:  # neither its folder in the user's home nor a temporar
 
 from perceptrons.plots.animation import BoundaryAnimation
 from perceptrons.plots.boundary import BoundaryDisplay
+from perceptrons.plots.curves import CurvesDisplay
 from perceptrons.plots.feature_weights import WeightsDisplay
 from perceptrons.plots.history import HistoryDisplay
 from perceptrons.plots.loss_curves import LossesDisplay
@@ -21,6 +22,7 @@ from perceptrons.plots.style import picture
 __all__ = [
     "BoundaryAnimation",
     "BoundaryDisplay",
+    "CurvesDisplay",
     "HistoryDisplay",
     "LossesDisplay",
     "MarginsDisplay",

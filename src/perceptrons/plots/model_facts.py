@@ -66,13 +66,18 @@ def split_pipeline(estimator: Any) -> tuple[Any, Any]:
 
 
 def scores_of(estimator: Any, X: Any) -> np.ndarray | None:
-    """Scores, (n,) for two classes or (n, K); probabilities where there are no scores; None where there is neither."""
+    """Scores, (n,) for two classes or (n, K); probabilities where there are no scores; None where there is neither.
+
+    Scores of two classes count from the threshold that the model answers by, so that the boundary is at 0.
+    """
+    threshold = getattr(split_pipeline(estimator)[1], "threshold_", None) or 0.0
     for method in ("decision_function", "predict_proba"):
         if hasattr(estimator, method):
             scores = np.asarray(getattr(estimator, method)(X), np.float64)
             if method == "predict_proba" and scores.shape[1] == 2:
                 return scores[:, 1] - scores[:, 0]
-            return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
+            scores = scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
+            return scores - threshold if scores.ndim == 1 else scores
     return None
 
 

@@ -50,7 +50,7 @@ def boundary(subject: Subject, features: Any) -> Section | None:
     with columns_matched():
         # names cut here, since a display would write control characters into its picture
         display = BoundaryDisplay.from_estimator(subject.model, X, y, features=chosen)
-    display.names = (visible(subject.names.of(shown[0])), visible(subject.names.of(shown[1])))
+    display.names = _called(subject, shown[0]), _called(subject, shown[1])
     display.classes = np.array([visible(str(label)) for label in subject.classes], object)
     wrong = int((display.predicted != display.codes).sum())
     alt = (
@@ -67,6 +67,12 @@ def boundary(subject: Subject, features: Any) -> Section | None:
     legend = subject.known * max(len(label) for label in display.classes)
     width = WIDTH if legend <= SHORT else None  # or the legend would leave no room for the plane
     return section("boundary", "The boundary", figure(drawn(display, width=width), alt, caption))
+
+
+def _called(subject: Subject, column: int) -> str:
+    """What an axis is called."""
+    name = subject.names.of(column)
+    return visible(name) + " (scaled)" * (name in subject.units)
 
 
 def _column(feature: Any, names: list[str] | None, width: int) -> int:

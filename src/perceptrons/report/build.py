@@ -9,6 +9,7 @@ from typing import Any
 from perceptrons.inspection.html import visible
 from perceptrons.modelfile import write_whole
 from perceptrons.report.boundary_section import boundary, separability_and_margins
+from perceptrons.report.curves_section import curves
 from perceptrons.report.data_section import data_summary
 from perceptrons.report.features_section import important_features
 from perceptrons.report.mistakes_section import accuracy, worst_mistakes
@@ -114,6 +115,7 @@ def report(
         data_summary(subject),
         how_trained(subject),
         accuracy(subject),
+        curves(subject),
         important_features(subject),
         worst_mistakes(subject),
         boundary(subject, features),

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.inspection.html import Html
+from perceptrons.inspection.units import step_of
 from perceptrons.inspection.wording import count, percent
 from perceptrons.report.page import (
     Section,
@@ -26,7 +27,7 @@ from perceptrons.report.subject import Subject, in_bits
 from perceptrons.theory.duplicates import contradictions
 from perceptrons.theory.scales import largest_values, scaler_for, scales
 
-CLASSES, GROUPS, NAMED = 20, 5, 5  # shown at most
+CLASSES, GROUPS, NAMED, SCALED = 20, 5, 5, 30  # shown at most
 
 
 def data_summary(subject: Subject) -> Section:
@@ -59,13 +60,27 @@ def _features(subject: Subject) -> str:
 
 
 def _missing(subject: Subject) -> str:
-    given = subject.given
-    lost = 0
+    given, lost = subject.given, 0
+    if subject.before is None and (getattr(subject.model, "source_", None) or {}).get("preparation", {}).get("fill"):
+        return _filled(subject)
     if hasattr(given, "isna"):
         lost = int(np.asarray(given.isna()).sum())
     elif isinstance(given, np.ndarray) and given.dtype.kind == "f":
         lost = int(np.isnan(given).sum())
     return f"{lost:,}, filled in by the pipeline" if lost else "none"
+
+
+def _filled(subject: Subject) -> str:
+    """Numbers that the reader of tables filled, as far as features say so."""
+    columns, kept = subject.model.columns_, subject.model.source_["preparation"]
+    if columns.bits is not None:
+        return "numbers are filled with the mean of their column in training"
+    lacking = {f"{name}=missing" for name in kept["indicators"]}
+    places = [place for place, name in enumerate(columns.names()) if name in lacking]
+    filled = int((subject.X[:, places] != 0).sum()) if places else 0
+    if not filled:
+        return "none in the columns that lacked numbers in training"
+    return f"{count(filled, 'number')}, filled with the mean of the column in training"
 
 
 def _classes(subject: Subject) -> Html:
@@ -95,7 +110,10 @@ def _scales(subject: Subject) -> list[Html]:
     said = [most, f" reaches {short(sizes[0])}, ", least, f" {short(sizes[1])}"]
     # pixels, and words of texts, have one unit, however large or frequent they get
     scaler = scaler_for(X, subject.model) if subject.image_shape is None and subject.examples is None else None
-    if scaler is not None:
+    step = step_of(subject.model)
+    if step is not None:
+        parts += _in_units(subject, step)
+    elif scaler is not None:
         parts.append(
             warning(
                 "the features differ widely in scale: ", *said,
@@ -120,6 +138,25 @@ def _scales(subject: Subject) -> list[Html]:
             len(constant), "feature is the same everywhere and says", "features are the same everywhere and say"
         )
         parts.append(paragraph(f"{what} nothing here: ", names, ", …" if len(constant) > NAMED else "."))
+    return parts
+
+
+def _in_units(subject: Subject, step: str) -> list[Html]:
+    """The numbers as the data have them: the model gets them scaled."""
+    columns, rows = subject.model.columns_, []
+    for number, name in enumerate(columns.names()):
+        if name not in subject.units:
+            continue
+        unit, place = subject.units[name], int(columns.columns[number])
+        values = subject.X[:, [place]].toarray() if sp.issparse(subject.X) else subject.X[:, place]
+        ends = sorted(float(columns.signs[number]) * float(end) for end in (values.min(), values.max()))
+        sizes = (f"{size:.6g}".replace("-", "\N{MINUS SIGN}") for size in unit)
+        rows.append((user(name), *sizes, *(subject.value(name, end) for end in ends)))
+    header = ("number", "centre", "scale", "lowest here", "highest here")
+    said = f"The model gets numbers scaled as in training: (value − centre) / scale, so that 1 is one {step}."
+    parts = [paragraph(said), table(header, rows[:SCALED], "numbers and their scales", numbers=(1, 2, 3, 4))]
+    if len(rows) > SCALED:
+        parts.append(paragraph(f"and {count(len(rows) - SCALED, 'number')} more"))
     return parts
 
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.inspection.explanation import rows_of
 from perceptrons.inspection.html import Html, visible
+from perceptrons.inspection.units import step_of
 from perceptrons.inspection.wording import NOT_PROBABILITIES, count, percent
 from perceptrons.kernel.arrays import to_host
 from perceptrons.plots import WeightsDisplay
@@ -22,7 +23,6 @@ from perceptrons.report.page import (
     listed,
     paragraph,
     section,
-    short,
     signed,
     soft,
     table,
@@ -61,7 +61,14 @@ def _weights(subject: Subject) -> list[Html]:
             )
         return [*parts, figure(picture, caption, caption), *_never(subject)]
     what = "weight"
-    if not sp.issparse(subject.X) and uneven(subject.X):
+    if (step := step_of(model)) is not None:
+        parts.append(
+            paragraph(
+                f"Weights of numbers are per {step}, so that weights can be compared; per unit is what one unit of the "
+                "data adds."
+            )
+        )
+    elif not sp.issparse(subject.X) and uneven(subject.X):
         with columns_matched():
             coef, what = comparable_weights(model, subject.X), "weight × deviation"
         parts.append(
@@ -86,12 +93,13 @@ def _blocks(subject: Subject, weights: np.ndarray, title: tuple[Any, ...], what:
     found = [(name, weight) for name, weight in zip(names, (signs * weights[order]).tolist(), strict=True) if weight]
     pair = tuple(subject.classes) if subject.known == 2 else title
     if len(pair) == 1:
-        return [_weighed([user(pair[0], 40)], found, what)]
+        return [_weighed(subject, [user(pair[0], 40)], found, what)]
     lacking = "no feature speaks for "
     if np.count_nonzero(weights) > LOOKED_AT:
         lacking = f"none of the {LOOKED_AT} heaviest weights speaks for "
     return [
         _weighed(
+            subject,
             [element("span", "for ", user(pair[k], 40), class_=f"say-{('against', 'for')[k]}")],
             [(name, weight) for name, weight in found if (weight > 0) == bool(k)], what,
             [lacking, user(pair[k], 40)] if found else None,
@@ -100,19 +108,24 @@ def _blocks(subject: Subject, weights: np.ndarray, title: tuple[Any, ...], what:
     ]  # fmt: skip
 
 
-def _weighed(head: list[Any], found: list[tuple[str, float]], what: str, lacking: list[Any] | None = None) -> Html:
+def _weighed(
+    subject: Subject, head: list[Any], found: list[tuple[str, float]], what: str, lacking: list[Any] | None = None
+) -> Html:
     """The first of these weights, the heaviest, with bars; lacking: said if there are none of this sign."""
     most = max((abs(weight) for _, weight in found), default=1.0)
+    units, shown = subject.units, found[:TOP]
+    raw = any(name in units for name, _ in shown)
     lines = [
         element(
             "tr",
             element("th", user(name, 48), scope="row"),
             element("td", signed(weight), class_="number"),
+            *[element("td", signed(weight / units[name].scale) if name in units else "", class_="number")] * raw,
             element("td", bar(abs(weight) / most, "for" if weight > 0 else "against")),
         )
-        for name, weight in found[:TOP]
+        for name, weight in shown
     ]
-    columns = (("feature", None), (what, "number"), ("", None))
+    columns = (("feature", None), (what, "number"), *[("per unit", "number")] * raw, ("", None))
     above = element("tr", *(element("th", text, scope="col", class_=kind) for text, kind in columns))
     body = element("table", element("thead", above), element("tbody", *lines), class_="weights")
     none = soft(*(lacking or ["all weights are 0"]))
@@ -187,5 +200,7 @@ def _seen(subject: Subject, s: int) -> Any:
     if subject.examples is not None:
         return user(" · ".join(subject.names.called(there[:WORDS])[0]) + " …" * (len(there) > WORDS), 300)
     names = subject.names.called(there[:VALUES])[0]
-    said = ", ".join(f"{name} = {short(vector[c])}" for name, c in zip(names, there.tolist(), strict=False))
+    said = ", ".join(
+        f"{name} = {subject.value(name, vector[c])}" for name, c in zip(names, there.tolist(), strict=False)
+    )
     return user(said + ", …" * (len(there) > VALUES), 200)

@@ -195,21 +195,23 @@ def _article(subject: Subject, row: int, text: str | None, lead: float) -> Html:
         elif subject.image_shape is None and not subject.precomputed:
             parts.append(_values(subject, row))
         names = list(why.features)
-        parts.append(details("What decided", _table(names, why, contributions, order[:PARTS], "support example")))
+        parts.append(details("What decided", _table(subject, names, why, contributions, order[:PARTS])))
         return element("article", *parts)
     names, _ = subject.names.called(why.columns)
     if text is not None:
         parts.append(marked(text, [(names[k], float(contributions[k])) for k in order.tolist()]))
-        parts.append(details("What decided", _table(names, why, contributions, order[:MORE], "feature")))
+        parts.append(details("What decided", _table(subject, names, why, contributions, order[:MORE])))
     elif subject.image_shape is None:
-        parts.append(_table(names, why, contributions, order[:PARTS], "feature"))
+        parts.append(_table(subject, names, why, contributions, order[:PARTS]))
     return element("article", *parts)
 
 
 def _scores(subject: Subject, row: int) -> str:
     kind = "votes" if subject.model.combine == "vote" else "scores"
     if subject.scores.ndim == 1:
-        return f"score {signed(subject.scores[row])}, by which it is wrong"
+        threshold = subject.model.threshold_
+        beside = "by which it is wrong" if threshold is None else f"the threshold is {signed(threshold)}"
+        return f"score {signed(subject.scores[row])}, {beside}"
     said, true = (subject.scores[row, codes[row]] for codes in (subject.predicted, subject.codes))
     return f"{kind} {short(said)} against {short(true)}"
 
@@ -231,16 +233,19 @@ def _images(subject: Subject, row: int, why: Explanation, weights: np.ndarray) -
     return element("div", *pictures, class_="pair")
 
 
-def _table(names: list[str], why: Explanation, contributions: np.ndarray, order: np.ndarray, what: str) -> Html:
+def _table(subject: Subject, names: list[str], why: Explanation, contributions: np.ndarray, order: np.ndarray) -> Html:
+    """What contributed most, values in the units of the data."""
+    kernel = why.support is not None
     rows = [
         (
-            user(names[k], 40), short(float(why.values[k])),
+            user(names[k], 40),
+            short(float(why.values[k])) if kernel else subject.value(names[k], float(why.values[k])),
             element("span", signed(contributions[k]), class_="say-for" if contributions[k] > 0 else "say-against"),
         )
         for k in order.tolist()
     ]  # fmt: skip
-    header = (what, "similarity" if why.support is not None else "value", "contribution")
-    return table(header, rows, "what decided", numbers=(1, 2))
+    header = ("support example", "similarity") if kernel else ("feature", "value")
+    return table((*header, "contribution"), rows, "what decided", numbers=(1, 2))
 
 
 def _values(subject: Subject, row: int) -> Html:
@@ -248,7 +253,8 @@ def _values(subject: Subject, row: int) -> Html:
     values = dense(subject.X[[row]])[0]
     order = np.argsort(-np.abs(values), kind="stable")[:VALUES]
     names = subject.names.called(order)[0]
-    rows = [(user(name, 40), short(float(values[k]))) for name, k in zip(names, order.tolist(), strict=True)]
+    pairs = zip(names, values[order].tolist(), strict=True)
+    rows = [(user(name, 40), subject.value(name, value)) for name, value in pairs]
     more = soft(f"and {len(values) - VALUES:,} other features") if len(values) > VALUES else ""
     return joined([table(("feature", "value"), rows, "the example", numbers=(1,)), more])
 

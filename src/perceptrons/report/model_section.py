@@ -3,6 +3,7 @@
 from typing import Any
 
 from perceptrons.inspection.html import Html
+from perceptrons.inspection.units import categories_of, prepared_in_words
 from perceptrons.inspection.wording import changed, count, percent, why_it_stopped
 from perceptrons.inspection.wording import short as on_one_line
 from perceptrons.plots import HistoryDisplay
@@ -26,9 +27,11 @@ from perceptrons.report.subject import Subject
 from perceptrons.selection import wilson
 
 COMBINED = {
-    "average": "averaged weights", "last": "the last weights", "vote": "votes of all weights that ever were",
-    "pocket": "the weights with the fewest mistakes",
+    "average": "averaged weights", "recent": "an average of recent weights", "last": "the last weights",
+    "vote": "votes of all weights that ever were", "pocket": "the weights with the fewest mistakes",
 }  # fmt: skip
+
+NOT_SAID = ("format", "text", "text_labels", "names", "numbers", "preparation", "prefix")  # of how files were read
 
 
 def headline(subject: Subject, title: str) -> Html:
@@ -233,10 +236,11 @@ def _source(source: dict[str, Any]) -> str:
     text = source.get("text") or {}
     said = [
         f"{name.replace('_', ' ')} {on_one_line(str(value))}"
-        for name, value in source.items()
-        if value not in (None, False, [], {}) and name not in ("format", "text", "text_labels", "names", "numbers")
+        for name, value in (source | {"categories": categories_of(source)}).items()
+        if value not in (None, False, [], {}) and name not in NOT_SAID
     ]
     for name in ("words", "chars"):
         if text.get(name) and list(text[name]) != [1, 1]:
             said.append(f"{name} {'-'.join(str(size) for size in dict.fromkeys(text[name]))}")
+    said += prepared_in_words(source)
     return f"{source.get('format')} files" + (f" ({', '.join(said)})" if said else "")

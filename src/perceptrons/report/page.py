@@ -1,6 +1,7 @@
 """The page: its elements, all of them escaped by the way they are made, numbers in words, and its skeleton."""
 
 import base64
+import re
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -8,9 +9,11 @@ from typing import Any, NamedTuple
 from perceptrons.inspection.html import Html, escaped
 
 STYLE = files("perceptrons.report").joinpath("report.css").read_text("utf-8")
-VOID = ("img", "meta", "br")
+VOID = ("img", "meta", "br", "wbr")
 LONG = 25  # letters, marks of HTML counted, of a name that needs room
 NARROW = 4  # columns of a table that fit a phone
+AFTER_MARKS = re.compile(r"(?<=[_/.:=|,;)\]-])(?=\w)")
+VERY_LONG = re.compile(r"(?:\S{1,16}\s*|\s+)")  # pieces of words of more than 16 letters
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 WIDTH = 5.0  # inches of pictures: letters in them are still legible where the screen is a phone's
 
@@ -60,7 +63,13 @@ def warning(*parts: Any) -> Html:
 def user(text: Any, at_most: int = 60) -> Html:
     """A label or a name of the user's: of any script, kept apart from the words around it, cut if long."""
     text = " ".join(str(text).split()) or repr(str(text))
-    return element("bdi", text if len(text) <= at_most else text[: at_most - 1] + "…")
+    return element("bdi", breakable(text if len(text) <= at_most else text[: at_most - 1] + "…"))
+
+
+def breakable(text: str) -> Html:
+    """Text that a narrow column may break behind marks such as _ and /; within a word only if it is very long."""
+    pieces = [piece for part in AFTER_MARKS.split(text) for piece in VERY_LONG.findall(part)]
+    return Html("<wbr>".join(escaped(piece) for piece in pieces))
 
 
 def listed(names: Iterable[Any], at_most: int = 60) -> Html:
@@ -168,4 +177,7 @@ def short(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    return f"{value:+.3g}".replace("-", "\N{MINUS SIGN}")
+    """A number with its sign: three digits; up to a million in full, which is shorter than an exponent."""
+    text = f"{value:+.3g}"
+    text = f"{float(text):+,.0f}" if "e+0" in text and abs(value) < 1e6 else text
+    return text.replace("-", "\N{MINUS SIGN}")

@@ -3,7 +3,6 @@
 import json
 import platform
 import shlex
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,16 @@ import scipy
 import sklearn
 
 import perceptrons
-from perceptrons.features.derived import Derived
+from perceptrons.data import TABLES
 from perceptrons.inspection.html import visible
+from perceptrons.inspection.units import categories_of
 from perceptrons.inspection.wording import changed
 from perceptrons.report.page import Section, code, element, facts, joined, paragraph, section, soft, user
 from perceptrons.report.subject import Subject
 
 OPTIONS = {
-    "combine", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass", "kernel",
-    "gamma", "degree", "coef0", "budget", "on_full", "cache_size", "max_iter", "max_seconds",
+    "combine", "window", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass",
+    "kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_size", "max_iter", "max_seconds",
 }  # fmt: skip
 FLAGS = {"early_stopping": (True, "--early-stopping"), "shuffle": (False, "--no-shuffle"),
          "fit_intercept": (False, "--no-intercept")}  # fmt: skip
@@ -72,7 +72,37 @@ def as_python(model: Any) -> str:
     """An estimator of the same parameters, as code."""
     own = ", ".join(f"{name}={_plain(value)!r}" for name, value in changed(model).items())
     kind = type(model).__name__
-    return f"from perceptrons import {kind}\n\nmodel = {kind}({own}).fit(X, y)"
+    source = getattr(model, "source_", None) or {}
+    if not source.get("preparation"):
+        return f"from perceptrons import {kind}\n\nmodel = {kind}({own}).fit(X, y)"
+    asked = _prepared(source)
+    asked |= {name: value for name in ("text_column", "ignore") if (value := source.get(name))}
+    table = ", ".join(f"{name}={value!r}" for name, value in asked.items())
+    return (
+        f"from sklearn.pipeline import make_pipeline\n\nfrom perceptrons import {kind}\n"
+        "from perceptrons.features import TableFeatures\n\n"
+        f"model = make_pipeline(TableFeatures({table}), {kind}({own})).fit(X, y)"
+    )
+
+
+def _prepared(source: dict[str, Any]) -> dict[str, Any]:
+    """How a table is prepared, as far as it is not as usual; the names are those of options, too."""
+    kept = source.get("preparation")
+    if kept is None:  # as data are read in Python, if nobody asks for more
+        usual = {"scale": "none", "on_missing": "raise", "keep": source.get("numbers")}
+        return usual if source.get("format") in TABLES else {}
+    pairs, names = kept["pairs"], {name for pair in kept["pairs"] for name in pair}
+    every = len(pairs) == len(names) * (len(names) - 1) // 2 and {*kept["names"]} <= names
+    asked = {
+        "scale": kept["scale"] if kept["scale"] != "standard" else None,
+        "on_missing": None if kept["fill"] else "raise",
+        "missing": kept["missing"],
+        "keep": source.get("keep"),
+        "categories": categories_of(source),
+        "interactions": ["*"] if every else ["*".join(pair) for pair in pairs],
+        "powers": kept["powers"] if kept["powers"] > 1 else None,
+    }
+    return {name: value for name, value in asked.items() if value}
 
 
 def as_command(model: Any) -> tuple[str, set[str]]:
@@ -117,27 +147,16 @@ def _of_stream(source: dict[str, Any]) -> list[str]:
         sizes = text.get(name, usual)
         if sizes != usual:
             words += [f"--{name}", "-".join(str(size) for size in dict.fromkeys(sizes)) if sizes else "none"]
-    words += _of_table(source) if source.get("numbers") is not None else []
+    asked: dict[str, Any] = {"encoding": source.get("encoding"), "categories": categories_of(source)}
+    asked |= _prepared(source)
+    asked["missing"] = ",".join(asked.get("missing", ())) or None
+    asked |= {name: source.get(name) for name in ("ignore", "quadratic", "cubic")}
+    for name, values in asked.items():
+        for value in _listed(values):
+            words += [f"--{name.replace('_', '-')}", value]
     flags = [f"--{name.replace('_', '-')}" for name in ("zero_based", "text_labels") if source.get(name)]
     bits = text["bits"] or 0 if "bits" in text else source.get("hash_bits")
     return [*words, *flags, *([] if bits is None else ["--hash-bits", str(bits)])]
-
-
-def _of_table(source: dict[str, Any]) -> list[str]:
-    """How the columns of a table became features, as options. Python leaves tables as they are, unlike the command."""
-    kept = source.get("preparation") or {"scale": "none", "fill": False}
-    derived = Derived(*(tuple(kept.get(name, ())) for name in Derived._fields))
-    others = [name for name in _listed(source.get("categories")) if name not in (*derived.dates, *derived.flags)]
-    keep = source.get("keep") if "preparation" in source else source["numbers"]  # they may look like identifiers
-    columns = {"categories": others, "ignore": source.get("ignore"), "keep": keep, "missing": kept.get("missing")}
-    words = [word for name, values in columns.items() for value in _listed(values) for word in (f"--{name}", value)]
-    words += ["--scale", kept["scale"]] if kept["scale"] != "standard" else []
-    words += ["--on-missing", "raise"] if not kept["fill"] else []
-    words += ["--powers", str(kept["powers"])] if kept.get("powers", 1) > 1 else []
-    pairs = [(one, other) for one, other in kept.get("pairs", ())]
-    everything = [*kept.get("names", ()), *others, *derived.categories()]
-    asked = ["*"] if pairs and pairs == list(combinations(everything, 2)) else [f"{a}*{b}" for a, b in pairs]
-    return words + [word for pair in asked for word in ("--interactions", pair)]
 
 
 def _listed(value: Any) -> list[str]:

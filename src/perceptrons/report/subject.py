@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,11 +11,14 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.inspection.evaluation import WHOLE, columns_matched
+from perceptrons.inspection.evaluation import WHOLE, Quality, columns_matched
 from perceptrons.inspection.names import names_of
+from perceptrons.inspection.ranking import ranking_of
+from perceptrons.inspection.units import Units, units_of
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.report.images import find_shape
+from perceptrons.report.page import short
 from perceptrons.theory.examples import check_features
 from perceptrons.theory.geometry import true_lead
 from perceptrons.training.labels import read_target
@@ -129,6 +133,15 @@ class Subject:
         have, are = ("has a label", "is") if strange == 1 else ("have labels", "are")
         return f"{strange:,} of the {self.n:,} examples {have} that the model does not know and {are} left out."
 
+    @property
+    def quality(self) -> Quality:
+        """The answers, counted and ranked as `perceptrons evaluate` does."""
+        K = len(self.labels)
+        confusion = np.bincount(self.codes * K + self.predicted, minlength=K * K).reshape(K, K)
+        return Quality(
+            self.labels, self.known, confusion, ranking_of(self.codes[self.is_known], self.scores[self.is_known])
+        )
+
     def counts(self) -> np.ndarray:
         """How many examples each label has."""
         return np.bincount(self.codes, minlength=len(self.labels))
@@ -136,7 +149,12 @@ class Subject:
     def leads(self) -> np.ndarray:
         """By how much the score of the true class leads its best rival; NaN where the label is not known."""
         codes = np.where(self.is_known, self.codes, 0)
-        return np.where(self.is_known, true_lead(self.scores, codes), np.nan)
+        return np.where(self.is_known, true_lead(self.from_threshold, codes), np.nan)
+
+    @property
+    def from_threshold(self) -> np.ndarray:
+        """The scores; of two classes counted from the threshold that the model answers by."""
+        return self.scores if self.scores.ndim == 2 else self.scores - (self.model.threshold_ or 0.0)
 
     def place(self, row: int) -> str:
         """line 17, a.tsv:17, or example 17, counted from 1."""
@@ -157,6 +175,16 @@ class Subject:
         if keep.all():
             return self.X, y[self.codes]
         return self.X[np.flatnonzero(keep)], y[self.codes[keep]]
+
+    @cached_property
+    def units(self) -> Units:
+        """The units of the numbers that were scaled, by the names of their features."""
+        return units_of(self.model)
+
+    def value(self, name: str, value: float) -> str:
+        """The value of a feature in words, as the data have it if it was scaled."""
+        unit = self.units.get(name)
+        return short(value) if unit is None else unit.shown(value).replace("-", "\N{MINUS SIGN}")
 
     def texts(self, rows: list[int]) -> list[str | None]:
         """The texts of these examples, None where there are none."""

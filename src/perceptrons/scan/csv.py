@@ -48,6 +48,13 @@ class Words(NamedTuple):
     ends: np.ndarray  # int64 (words + 1,)
 
 
+class Wanted(NamedTuple):
+    """What is to be read. A number that is one of the words is missing, NaN."""
+
+    targets: np.ndarray  # for each column of the file that of `values`, UNUSED, or UNUSED - 1 - k for other column k
+    words: Words
+
+
 @inlined
 def is_word(content, first, last, words):
     """Is content[first:last] one of the words, in whatever case?"""
@@ -100,16 +107,16 @@ def unquote(content, p, end):
 
 
 @compiled
-def scan_rows(content, begin, n_bytes, line, delimiter, targets, words, found, row):
+def scan_rows(content, begin, n_bytes, line, delimiter, wanted, found, row):
     """Read the rows of content[begin:n_bytes], which ends with a newline and has ROOM bytes behind it.
 
-    targets: for each column of the file that of `values` it belongs to, UNUSED, or UNUSED - 1 - k for other column k.
-    line: that of the beginning. words: a number that is one of them is missing, NaN. row: where the first one is put.
-    Changes found, and content where quotes are doubled; returns the number of rows in found, of numbers left open, and the byte and the line of the first row that is not
+    line: that of the beginning. row: where the first one is put. Changes found, and content where quotes are doubled;
+    returns the number of rows in found, of numbers left open, and the byte and the line of the first row that is not
     plain, or the end.
     """
     one, p, end = np.uint64(1), np.uint64(begin), np.uint64(n_bytes)
     values, begins, ends, lines, opened = found  # once: each access by name would count references
+    targets, words = wanted
     width, row, n_open = np.uint64(len(targets)), np.uint64(row), 0
     while p < end:
         start, start_line = p, line

@@ -9,6 +9,7 @@ from perceptrons.selection.seal import OpenedBeforeError
 from perceptrons.selection.search import Setting
 from perceptrons.selection.splitting import Parts, parts_of
 from perceptrons.selection.statistics import Interval, bootstrap, holm, mcnemar, swapping, wilson
+from perceptrons.selection.thresholds import Threshold, choose_threshold
 
 __all__ = [
     "LEARNERS",
@@ -22,7 +23,9 @@ __all__ = [
     "Parts",
     "Recipe",
     "Setting",
+    "Threshold",
     "bootstrap",
+    "choose_threshold",
     "compare",
     "copied_features",
     "holm",

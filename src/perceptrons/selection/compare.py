@@ -221,14 +221,15 @@ class Tuned:
             began = time.perf_counter()
             predicted = np.asarray(self.model.predict(X))
             spent.append(time.perf_counter() - began)
-        score, interval = measured(metric, y, predicted)
+        compared, answers = metric.asked(self.model, X, y, predicted)
+        score, interval = measured(metric, compared, answers)
         return Contender(
             name=self.learner.name, what=self.learner.what, family=self.learner.family, score=score, interval=interval,
             dev_score=self.best.score, setting=self.best, settings_tried=len(self.settings),
             train_accuracy=self.train_accuracy, training_seconds=self.seconds, tuning_seconds=self.tuning_seconds,
             prediction_seconds=1000 * min(spent) / len_of(X), size=size_of(self.model),
             probabilistic=hasattr(self.model, "predict_proba"), notes=tuple(self.notes), model=self.model,
-            predicted=predicted, right=predicted == np.asarray(y),
+            predicted=predicted, right=predicted == np.asarray(y), compared=compared, answers=metric.swappable(answers),
         )  # fmt: skip
 
 

@@ -54,6 +54,8 @@ class Contender:
         Such as that it did not converge.
     model : the fitted estimator
     predicted, right : arrays, an entry a test example
+    compared, answers : arrays, an entry a test example
+        What the metric compares: labels and predictions, or numbers of classes and ranks of scores.
     """
 
     name: str
@@ -74,6 +76,8 @@ class Contender:
     model: Any = field(repr=False)
     predicted: np.ndarray = field(repr=False)
     right: np.ndarray = field(repr=False)
+    compared: np.ndarray = field(repr=False)
+    answers: np.ndarray = field(repr=False)
     p: float = 1.0
     p_alone: float = 1.0
 
@@ -84,7 +88,7 @@ class Contender:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON knows it."""
-        left_out = ("model", "predicted", "right", "setting", "interval", "notes")
+        left_out = ("model", "predicted", "right", "compared", "answers", "setting", "interval", "notes")
         params = {name.rpartition("__")[2]: plain(value) for name, value in self.setting.params.items()}
         return {
             **{name: value for name, value in self.__dict__.items() if name not in left_out},
@@ -168,7 +172,7 @@ class Compared:
         """The p-value of the difference between two learners in the figure that they are ranked by."""
         if self._counts_answers:
             return mcnemar(one.right, other.right)
-        return swapping(self._figure, self.y_test, one.predicted, other.predicted)
+        return swapping(self._figure, one.compared, one.answers, other.answers)
 
     def mcnemar(self, one: str, other: str) -> float:
         """The p-value of the difference in right answers, for a single comparison that was planned."""

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
+from perceptrons.sequence import SequencePerceptron
 from perceptrons.training.base import Estimator
 from perceptrons.training.parameters import check_choices
 
@@ -38,6 +39,8 @@ LEARNERS = (
 )  # fmt: skip
 MARGINS = (1.0, 10.0)  # beside 0, times eta0 times the mean |x|^2: what one update adds to the score of its example
 CAREFUL = {"pa1": (0.1, 1.0), "arow": (0.1, 1.0, 10.0)}  # C, over the mean |x|^2
+LEADS = (0.0, 10.0, 30.0)  # margins of taggers, times eta0: about what one update adds to the score of a sentence
+CAREFUL_TAGGERS = (0.01, 0.1)  # C
 REACHES = (0.3, 1.0, 3.0)  # gamma, times that of "scale"
 POWERS = (2, 3, 4)
 SMALLEST, LARGEST = 1e-12, 1e12  # that perceptrons take as C
@@ -182,9 +185,9 @@ def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
 
     Parameters
     ----------
-    estimator : Perceptron or KernelPerceptron
+    estimator : Perceptron, KernelPerceptron or SequencePerceptron
         Any other gets no settings: its epochs alone are tuned.
-    X : array or sparse matrix
+    X : array, sparse matrix or list
         What it learns from.
 
     Returns
@@ -203,6 +206,10 @@ def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
     """
     if isinstance(estimator, KernelPerceptron):
         return [_of_kernel(estimator.kernel, X)]
+    if isinstance(estimator, SequencePerceptron):
+        eta0 = float(estimator.eta0)
+        leads: dict[str, list[Any]] = {"step": ["constant"], "margin": [lead * eta0 for lead in LEADS]}
+        return [leads, {"step": ["pa1"], "C": list(CAREFUL_TAGGERS)}] if eta0 == 1 else [leads]  # pa1 has no eta0
     if not isinstance(estimator, Perceptron):
         return [{}]
     square = mean_square(X)

@@ -2,19 +2,23 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils import get_tags
 
 from perceptrons.inspection import html
 from perceptrons.inspection.html import sparkline
 from perceptrons.inspection.wording import shown_epochs
+from perceptrons.selection.cross_validation import folds_of, try_on_folds
 from perceptrons.selection.seal import RERUN, seal
 from perceptrons.selection.search import Setting, Watchable, best_of, last_step, named, plain, try_settings
-from perceptrons.selection.splitting import Parts, as_given, check_labels_meet, part_as_given, parts_of
+from perceptrons.selection.splitting import Part, Parts, as_given, at, check_labels_meet, part_as_given, parts_of
 from perceptrons.selection.statistics import Interval, Metric, measured
+from perceptrons.selection.thresholds import Threshold, is_chosen, set_threshold
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
 
@@ -46,6 +50,8 @@ class Recipe:
     metric : str
     retrained : bool
         Did the model learn from train and development examples together?
+    threshold : Threshold or None
+        How the model's `threshold_` was chosen, if that was asked for.
     """
 
     model: Any
@@ -60,6 +66,7 @@ class Recipe:
     retrained: bool
     sizes: dict[str, int] = field(repr=False)
     rerun: bool = False
+    threshold: Threshold | None = None
 
     @property
     def dev_score(self) -> float:
@@ -74,13 +81,20 @@ class Recipe:
     def explain(self) -> str:
         """The result in words."""
         sizes, n = self.sizes, len(self.settings)
+        folds = len(self.best.folds)
+        held = f"in {folds} folds" if folds else f"{sizes['dev']:,} for development"
+        by = f"By the mean over {folds} folds" if folds else "Best on development data"
+        learned = "train and development examples" if self.retrained and not folds else "the train examples"
         lines = [
-            f"Split {self.parts.how}: {sizes['train']:,} to learn from, {sizes['dev']:,} for development, "
-            f"{sizes['test']:,} to test on.",
-            f"{n} setting{'s' * (n > 1)} tried. Best on development data: {named(self.best)}, "
-            f"{self.metric} {self.dev_score:.4f}.",
-            f"The model learned from {'train and development examples' if self.retrained else 'the train examples'}.",
+            f"Split {self.parts.how}: {sizes['train']:,} to learn from, {held}, {sizes['test']:,} to test on.",
+            f"{n} setting{'s' * (n > 1)} tried. {by}: {named(self.best)}, {self.metric} {self.dev_score:.4f}.",
+            f"The model learned from {learned}.",
         ]
+        if self.threshold is not None:
+            value, by_metric, score, before, _ = self.threshold
+            lines.append(
+                f"Threshold {value:.4g}, by {by_metric} on development data: {score:.4f}, {before:.4f} without it."
+            )
         if self.test_score is None:
             lines.append("There was no test.")
         else:
@@ -134,6 +148,9 @@ class Recipe:
             "dev_score": self.dev_score,
             "test_score": self.test_score,
             "test_interval": interval,
+            "folds": list(self.best.folds),
+            "threshold": getattr(last_step(self.model)[0], "threshold_", None),
+            "threshold_by": None if self.threshold is None else self.threshold._asdict(),
             "looks": self.looks,
             "rerun": self.rerun,
             "twice": self.twice,
@@ -153,6 +170,8 @@ def recipe(
     *,
     split: str | None = None,
     groups: Any = None,
+    folds: int | None = None,
+    threshold: Any = None,
     metric: str | Callable[[Any, Any], float] = "accuracy",
     force: bool = False,
     ledger: "str | os.PathLike[str] | None" = None,
@@ -190,8 +209,18 @@ def recipe(
         See `parts_of`.
     groups : array, optional
         The group of every example; groups stay whole.
+    folds : int, optional
+        Choose settings by cross-validation: by their mean over so many folds of all examples but the test set, instead
+        of on one development part. For small data; takes `folds` times as long. The model then learns from all folds.
+    threshold : str, dict or float, optional
+        Of two classes: choose the model's `threshold_` on the development examples by a metric or a cost, as
+        `choose_threshold` does, or set it to a number. A model whose threshold is chosen learns from the train examples
+        only, since the threshold is that of exactly these weights.
     metric : str or function of true and predicted labels, default="accuracy"
-        What to choose and test by: "accuracy", "balanced_accuracy", "f1_macro", "f1_micro", "f1_weighted", "matthews".
+        What to choose and test by: "accuracy", "balanced_accuracy", "f1" (of the second of two classes), "f1_macro",
+        "f1_micro", "f1_weighted", "matthews", "youden" (two classes), "roc_auc", "average_precision" (one-vs-rest mean
+        for more than two classes), or "neg_log_loss" for estimators with probabilities. Labels of sequences are counted
+        one by one; for those of phrases (B-NP, I-NP, O) there is also "phrase_f1".
     force : bool, default=False
         Look at test examples that were looked at before. The result and the model then say so. Known are the same
         examples in any order, dense or sparse; not some of them, nor the same in other units.
@@ -224,32 +253,62 @@ def recipe(
     watchable = Watchable(estimator)
     check(watchable)
     figure = Metric(metric, outputs_of(watchable.last))
+    chosen = is_chosen(threshold)
+    _check_together(split, dev, folds, retrain, chosen)
     X, y = as_given(X, y)
     dev, test = part_as_given(dev, X, "dev"), part_as_given(test, X, "test")
     parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, random_state=random_state)
+    if folds is not None:
+        parts = replace(parts, train=parts.learnable(), dev=Part(X, y, np.arange(0)))
     check_labels_meet(parts)
     sealed, twice = None, 0
     if parts.test is not None:
         asked = {"estimator": estimator, "grid": grid, "retrain": bool(retrain), "metric": metric}
+        asked |= {name: value for name, value in (("folds", folds), ("threshold", threshold)) if value is not None}
         sealed, twice = seal(parts, parts.test, ledger, force, what="recipe", random_state=random_state, **asked)
     if isinstance(grid, str):
         grid = watchable.usual_grid(grid, parts.train)
-    settings = try_settings(watchable, parts, grid, figure, n_jobs, tell or (lambda setting: None))
+    how = grid, figure, n_jobs, tell or (lambda setting: None)
+    if folds is None:
+        settings = try_settings(watchable, parts, *how)
+    else:
+        settings = try_on_folds(watchable, parts.train, _cut(parts.train, folds, groups, random_state), *how)
     best = best_of(settings)
     model = watchable.final(best.params, best.epochs)
+    retrain = bool(retrain) and not chosen
     model.fit(*(parts.learnable() if retrain else parts.train).taken())
+    by = set_threshold(model, threshold, *parts.dev.taken())
     score, interval = None, None
     if sealed is not None:
         X_test, y_test = sealed.open()
-        score, interval = measured(figure, y_test, model.predict(X_test))
+        score, interval = measured(figure, *figure.asked(model, X_test, y_test))
     sizes = {"train": len(parts.train), "dev": len(parts.dev), "test": 0 if sealed is None else sealed.n}
     looks, rerun = (0, False) if sealed is None else (sealed.looks, sealed.rerun)
-    result = Recipe(
-        model, settings, best, score, interval, looks, twice, parts, figure.name, bool(retrain), sizes, rerun
-    )
+    result = Recipe(model, settings, best, score, interval, looks, twice, parts, figure.name, retrain, sizes, rerun, by)
     if watchable.watched:
         mark(model, result)
     return result
+
+
+def _check_together(split: str | None, dev: Any, folds: int | None, retrain: bool, chosen: bool) -> None:
+    """Refuse what does not go with folds."""
+    if folds is None:
+        return
+    if split == "time":
+        raise ValueError("folds and split='time' exclude each other: folds would learn from the future of others.")
+    if isinstance(dev, tuple):
+        raise ValueError("folds and dev=(X, y) exclude each other: choose settings by folds, or by data of their own.")
+    if not retrain:
+        raise ValueError("folds and retrain=False exclude each other: there is no single train part to learn from.")
+    if chosen:
+        raise ValueError("folds and a threshold to be chosen exclude each other: it needs one development part.")
+
+
+def _cut(part: Part, k: int, groups: Any, random_state: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The folds of a part, by its own rows."""
+    seed = int(random_state) if isinstance(random_state, Integral) else 0
+    of_part = None if groups is None else at(groups, np.arange(len(part)) if part.rows is None else part.rows)
+    return folds_of(part.taken()[1], k, of_part, seed)
 
 
 def check(watchable: Watchable) -> None:

@@ -38,6 +38,8 @@ class Setting:
         That fitting took.
     stop_reason : str or None
         Why that run ended.
+    folds : tuple of float
+        The score on each fold, of which `score` is the mean, if settings were chosen by cross-validation.
     """
 
     params: dict[str, Any]
@@ -46,6 +48,7 @@ class Setting:
     curve: tuple[float, ...]
     seconds: float
     stop_reason: str | None
+    folds: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON knows it."""
@@ -208,7 +211,7 @@ def _try(
     if not watchable.watched:
         model.fit(*train)
         seconds = time.perf_counter() - began
-        return [Setting(params, None, metric(dev[1], model.predict(dev[0])), (), seconds, None)]
+        return [Setting(params, None, metric.of(model, *dev), (), seconds, None)]
     last = last_step(model)[0]
     if asked:
         last.set_params(**{EPOCHS: max(asked)})
@@ -218,7 +221,7 @@ def _try(
     def watch(row: dict[str, Any]) -> None:
         nonlocal spent
         before = time.perf_counter()
-        curve.append(metric(dev[1], last.predict(dev[0])))
+        curve.append(metric.of(last, *dev))
         spent += time.perf_counter() - before
 
     with last._watched(watch):

@@ -170,7 +170,7 @@ def _cut(
         cut = GroupShuffleSplit(1, test_size=size / len(rest), random_state=np.random.RandomState(list(seed)))
         stay, go = next(cut.split(rest, groups=of_each))
         return rest[np.sort(stay)], rest[np.sort(go)]
-    codes = _codes(at(y, rest))
+    codes = codes_of(at(y, rest))
     if np.bincount(codes).max() == 1:
         raise ValueError(
             f"Every class has a single example, so that none can be held out for the {name} part: are these classes?"
@@ -179,7 +179,7 @@ def _cut(
     return rest[stay], rest[go]
 
 
-def _codes(y: Any) -> np.ndarray:
+def codes_of(y: Any) -> np.ndarray:
     """The class of each example; all the same where they have several labels or are sequences."""
     if is_single(y):
         return np.unique(np.asarray(y), return_inverse=True)[1]

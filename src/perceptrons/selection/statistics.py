@@ -1,30 +1,27 @@
-"""The scores that settings are chosen and tested by, how sure they are, and tests of the difference between two."""
+"""The metrics that settings are chosen and tested by, how sure they are, and tests of the difference between two."""
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.stats import binomtest, norm
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, matthews_corrcoef
+from scipy.stats import binomtest, norm, rankdata
+from sklearn.metrics import f1_score, log_loss
 
-from perceptrons.selection.splitting import at, len_of
+from perceptrons.inspection.metrics import ANSWERS, METRICS, PROBABILITIES, SCORES
+from perceptrons.inspection.ranking import ranking_of
+from perceptrons.selection.splitting import at, is_single, len_of
+from perceptrons.sequence.phrases import PhraseCounts, counts_by_sentence
 from perceptrons.training.matrices import sound_csr
 
 RESAMPLES = 1000
 SWAPS, ENOUGH = 999, 20
 SETS = set | frozenset | list | tuple
-METRICS: dict[str, Callable[[Any, Any], float]] = {
-    "accuracy": accuracy_score,
-    "balanced_accuracy": balanced_accuracy_score,
-    "f1_macro": partial(f1_score, average="macro", zero_division=0),
-    "f1_micro": partial(f1_score, average="micro", zero_division=0),
-    "f1_weighted": partial(f1_score, average="weighted", zero_division=0),
-    "matthews": matthews_corrcoef,
-}
+NEGATED = "neg_log_loss"  # scikit-learn's name: of a loss, the negative is the larger the better
+NAMES = (*(name for name, one in METRICS.items() if one.needs != PROBABILITIES), NEGATED)
+PHRASE_F1 = "phrase_f1"  # of sequences alone: F1 of phrases, as conlleval counts them
 
 
 class Interval(NamedTuple):
@@ -74,7 +71,7 @@ def bootstrap(
     for _ in range(RESAMPLES):
         drawn = rng.integers(0, n, n)
         figures.append(metric(at(y, drawn), at(predicted, drawn)))
-    low, high = np.quantile(figures, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.nanquantile(figures, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), level, f"bootstrap, {RESAMPLES} resamples")
 
 
@@ -126,6 +123,7 @@ def swapping(metric: Callable[[Any, Any], float], y: Any, one: Any, other: Any, 
     times = 0
     for tried in range(1, 1 + SWAPS):
         swap = rng.random(len(one)) < 0.5
+        swap = swap.reshape(-1, *(1,) * (one.ndim - 1))
         pair = np.where(swap, other, one), np.where(swap, one, other)
         times += abs(metric(y, pair[0]) - metric(y, pair[1])) >= found - 1e-12
         if times == ENOUGH:  # Besag and Clifford 1991
@@ -154,32 +152,96 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 class Metric:
-    """A figure, the larger the better.
+    """A metric, the larger the better: of the table by name, or the user's own function of true and predicted labels.
 
     outputs: an example has "labels", one or several; or "sequences" of them, counted label by label; or an output that
     is right as a "whole".
     """
 
     def __init__(self, metric: str | Callable[[Any, Any], float], outputs: str = "labels"):
-        if not callable(metric) and metric not in METRICS:
+        known = (*NAMES, PHRASE_F1) if outputs == "sequences" else NAMES
+        if not callable(metric) and metric not in known:
             raise ValueError(
-                f"metric={metric!r}: give one of {', '.join(map(repr, METRICS))}, or a function of true and predicted "
+                f"metric={metric!r}: give one of {', '.join(map(repr, known))}, or a function of true and predicted "
                 "labels."
             )
         self.name = getattr(metric, "__name__", "a function") if callable(metric) else metric
-        self._function = metric if callable(metric) else METRICS[metric]
+        self._function = metric if callable(metric) else phrase_f1 if metric == PHRASE_F1 else None
         self.own, self.outputs = callable(metric), outputs
+        self.needs = ANSWERS if self._function is not None else METRICS[self.name.removeprefix("neg_")].needs
+        if self.needs != ANSWERS and outputs != "labels":
+            raise ValueError(f"metric={metric!r} is for one label per example: choose one like 'accuracy'.")
+
+    def asked(self, model: Any, X: Any, y: Any, predicted: Any = None) -> tuple[Any, Any]:
+        """What the metric compares: labels and answers; or numbers of classes, and answers, scores or probabilities.
+
+        predicted: the answers, if they are there already.
+        """
+        binary = not self.own and self.name in METRICS and METRICS[self.name].binary
+        if self.needs == ANSWERS and not binary:
+            return y, model.predict(X) if predicted is None else predicted
+        if not is_single(y):
+            raise ValueError(f"metric={self.name!r} is for one label per example, and y has several: choose another.")
+        codes = _codes(y, model.classes_)
+        if binary:
+            if len(model.classes_) != 2:
+                raise ValueError(f"metric={self.name!r} is for two classes, and there are {len(model.classes_):,}.")
+            return codes, _codes(model.predict(X) if predicted is None else predicted, model.classes_)
+        if self.needs == PROBABILITIES or not hasattr(model, "decision_function"):
+            if not hasattr(model, "predict_proba"):
+                raise ValueError(
+                    f"metric={self.name!r} needs probabilities, and {type(model).__name__} has none: calibrate it with "
+                    "scikit-learn's CalibratedClassifierCV, or choose another metric."
+                )
+            scores = np.asarray(model.predict_proba(X), np.float64)
+            return codes, scores[:, 1] if self.needs != PROBABILITIES and scores.shape[1] == 2 else scores
+        return codes, np.asarray(model.decision_function(X), np.float64)
+
+    def of(self, model: Any, X: Any, y: Any) -> float:
+        """The metric of a fitted model on examples."""
+        return self.told(*self.asked(model, X, y))
+
+    def told(self, y: Any, answers: Any) -> float:
+        """The metric, or a ValueError where these examples do not suffice for it."""
+        figure = self(y, answers)
+        if not math.isfinite(figure):
+            raise ValueError(f"metric={self.name!r} needs examples of several classes, and all of these are of one.")
+        return figure
+
+    def swappable(self, answers: Any) -> Any:
+        """Answers that those of another model can be swapped with: of scores, which have any scale, the ranks."""
+        return rankdata(answers, axis=0) if self.needs == SCORES else answers
 
     def __call__(self, y: Any, predicted: Any) -> float:
+        """The metric of labels and answers, or of what else `asked` gives."""
         right = self.right(y, predicted)  # after every epoch scikit-learn's checks would cost more than the counting
         if right is not None:
             return float(right.mean())
-        if self.outputs == "sequences" and not self.own:
-            y, predicted = list(chain(*y)), list(chain(*predicted))
-        figure = float(self._function(y, predicted))
-        if not math.isfinite(figure):
+        if self.outputs == "sequences" and self._function is None:
+            y, predicted = np.array(list(chain(*y))), np.array(list(chain(*predicted)))
+        figure = self._figure(y, predicted)
+        if not math.isfinite(figure) and (self.own or self.needs == ANSWERS):
             raise ValueError(f"metric {self.name} gave {figure} for {len_of(y):,} examples: it must give a number.")
         return figure
+
+    def _figure(self, y: Any, predicted: Any) -> float:
+        if self._function is not None:
+            return float(self._function(y, predicted))
+        if self.needs == PROBABILITIES:
+            known = y >= 0
+            return -float(log_loss(y[known], predicted[known], labels=np.arange(predicted.shape[1])))
+        if self.needs != ANSWERS:
+            area = getattr(ranking_of(y[y >= 0], predicted[y >= 0]), self.name)
+            return math.nan if area is None else area
+        if not (is_single(y) and _is_array(predicted) and not sp.issparse(predicted) and predicted.ndim == 1):
+            return self._of_several(y, predicted)
+        return _of_labels(self.name, np.asarray(y), predicted)
+
+    def _of_several(self, y: Any, predicted: Any) -> float:
+        """Of several labels per example; only F1 is defined for them."""
+        if not self.name.startswith("f1_"):
+            raise ValueError(f"metric={self.name!r} is for one label per example: choose accuracy or an F1.")
+        return float(f1_score(y, predicted, average=self.name.removeprefix("f1_"), zero_division=0))
 
     def right(self, y: Any, predicted: Any) -> np.ndarray | None:
         """Which examples, or labels of sequences, are right; None if the figure is no share of them."""
@@ -200,10 +262,43 @@ class Metric:
 
 def measured(metric: Metric, y: Any, predicted: Any) -> tuple[float, Interval]:
     """A figure and its interval."""
-    right, score = metric.right(y, predicted), metric(y, predicted)
+    right, score = metric.right(y, predicted), metric.told(y, predicted)
     if right is not None:
         return score, wilson(float(right.sum()), len(right))
+    if metric.name == PHRASE_F1 and not metric.own:  # phrases are found once, not for every sample
+        counts = counts_by_sentence(y, predicted)
+        return score, bootstrap(lambda drawn, _: _f1(drawn), counts, counts)
     return score, bootstrap(metric, y, predicted)
+
+
+def phrase_f1(y: Any, predicted: Any) -> float:
+    """F1 of the phrases in sentences of labels such as B-NP, I-NP and O."""
+    return _f1(counts_by_sentence(y, predicted))
+
+
+def _f1(counts: np.ndarray) -> float:
+    """Of how many phrases there are, were found, and are right, by sentence."""
+    return PhraseCounts(*counts.sum(axis=0).tolist()).f1
+
+
+def _of_labels(name: str, y: np.ndarray, predicted: np.ndarray) -> float:
+    """A metric of the table, by the confusion matrix of all labels that are there."""
+    n, every = len(y), np.concatenate([y, predicted])
+    if METRICS[name].binary:  # numbers of classes, among which that of a label that the model does not know is -1
+        codes, K = np.where(every < 0, 2, every), 3
+    else:
+        labels, codes = np.unique(every, return_inverse=True)
+        K = len(labels)
+    confusion = np.bincount(codes[:n] * K + codes[n:], minlength=K * K).reshape(K, K)
+    of = METRICS[name].of
+    assert of is not None
+    return float(of(confusion))
+
+
+def _codes(labels: Any, classes: np.ndarray) -> np.ndarray:
+    """The numbers of labels among the classes; -1 for one that is none."""
+    places = {label: place for place, label in enumerate(classes.tolist())}
+    return np.array([places.get(label, -1) for label in np.asarray(labels).tolist()], np.intp)
 
 
 def _as_array(labels: Any) -> np.ndarray:

@@ -142,6 +142,44 @@ def phrase_scores(true: Labels, predicted: Labels, lengths: Sequence[int] | np.n
     >>> scores.accuracy
     0.6666666666666666
     """
+    found = _matched(true, predicted, lengths)
+    counts = np.array([np.bincount(each, minlength=len(found.kinds)) for _, each in found.phrases])
+    n_true, n_found, n_right = counts.sum(axis=1).tolist()
+    return PhraseScores(
+        n_true,
+        n_found,
+        n_right,
+        by_type={
+            kind: PhraseCounts(*column)
+            for kind, column in zip(found.kinds, counts.T.tolist(), strict=True)
+            if any(column)
+        },
+        n_tokens=int(found.lengths.sum()),
+        n_tokens_right=found.n_tokens_right,
+    )
+
+
+def counts_by_sentence(true: Labels, predicted: Labels) -> np.ndarray:
+    """How many phrases every sentence has, how many were found in it, and how many of these are right: three columns.
+
+    Their sums over any sentences give the figures of these: F1 is twice the right ones over those there and found.
+    """
+    found = _matched(true, predicted, None)
+    ends = np.cumsum(found.lengths)
+    of_sentence = [np.searchsorted(ends, starts, side="right") for starts, _ in found.phrases]
+    return np.stack([np.bincount(each, minlength=len(ends)) for each in of_sentence], axis=1)
+
+
+class _Matched(NamedTuple):
+    """Phrases that are there, were found, and are right: where each starts, and the number of its type."""
+
+    phrases: tuple[tuple[np.ndarray, np.ndarray], ...]
+    kinds: list[str]
+    lengths: np.ndarray  # of the sentences
+    n_tokens_right: int
+
+
+def _matched(true: Labels, predicted: Labels, lengths: Sequence[int] | np.ndarray | None) -> _Matched:
     true_flat, true_lengths = _flat(true, lengths)
     found_flat, found_lengths = _flat(predicted, lengths)
     if len(true_lengths) != len(found_lengths):
@@ -159,21 +197,10 @@ def phrase_scores(true: Labels, predicted: Labels, lengths: Sequence[int] | np.n
     starts, ends, types = _spans(reading, true_flat, true_lengths)
     found_starts, found_ends, found_types = _spans(reading, found_flat, true_lengths)
     _, here, there = np.intersect1d(starts, found_starts, assume_unique=True, return_indices=True)
-    right = types[here][(ends[here] == found_ends[there]) & (types[here] == found_types[there])]
-    counts = np.array([np.bincount(each, minlength=len(reading.kinds)) for each in (types, found_types, right)])
-    n_true, n_found, n_right = counts.sum(axis=1).tolist()
-    return PhraseScores(
-        n_true,
-        n_found,
-        n_right,
-        by_type={
-            kind: PhraseCounts(*column)
-            for kind, column in zip(reading.kinds, counts.T.tolist(), strict=True)
-            if any(column)
-        },
-        n_tokens=len(true_flat),
-        n_tokens_right=int((reading.labels(true_flat) == reading.labels(found_flat)).sum()),
-    )
+    right = here[(ends[here] == found_ends[there]) & (types[here] == found_types[there])]
+    n_right = int((reading.labels(true_flat) == reading.labels(found_flat)).sum())
+    each = (starts, types), (found_starts, found_types), (starts[right], types[right])
+    return _Matched(each, reading.kinds, true_lengths, n_right)
 
 
 def are_phrase_labels(labels: Iterable[str]) -> bool:

@@ -41,6 +41,10 @@ class TaggerQuality:
     new_words: Share | None
     phrases: PhraseScores | None
 
+    @property
+    def phrase_f1(self) -> float | None:
+        return None if self.phrases is None else self.phrases.f1
+
     def as_json(self) -> dict[str, Any]:
         quality, phrases = self.quality, self.phrases
         return {

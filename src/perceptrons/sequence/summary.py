@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perceptrons.inspection.weights import Row, top
-from perceptrons.inspection.wording import count, listed, settings, why_it_stopped
+from perceptrons.inspection.wording import count, listed, settings, tested, why_it_stopped
 
 if TYPE_CHECKING:
     from perceptrons.sequence import SequencePerceptron
@@ -78,6 +78,7 @@ def facts(tagger: "SequencePerceptron") -> dict[str, Any]:
         "mistakes": tagger.mistakes_.tolist(),
         "stop_reason": tagger.stop_reason_ or None,
         "why": why_it_stopped(tagger),
+        "recipe": getattr(tagger, "recipe_", None),
     }
 
 
@@ -97,4 +98,5 @@ def facts_in_words(tagger: "SequencePerceptron") -> list[tuple[str, str]]:
         ("learned", f"{count(tagger.n_iter_, 'epoch')}, {count(tagger.n_mistakes_, 'mistake')}, "
                     f"{count(tagger.n_updates_, 'update')}, {count(round(tagger.t_), 'sentence')} seen"),
         ("stopped", why_it_stopped(tagger)),
+        *([("tested", tested(tagger))] if hasattr(tagger, "recipe_") else []),
     ]  # fmt: skip

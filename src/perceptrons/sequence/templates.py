@@ -71,6 +71,12 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
         self.templates = templates
         self.columns = columns
 
+    def __str__(self) -> str:
+        """The name of the set, or how many templates there are: what people need to tell settings apart."""
+        if self.templates is None or isinstance(self.templates, str):
+            return self.templates or "a rich set"
+        return f"{len(self.templates)} templates"
+
     def fit(self, X, y=None):
         """Get to know the features of these sentences: lists of tokens, each a string or a tuple of strings."""
         features = self._features(1, None)

@@ -246,7 +246,8 @@ def hyperplanes(model: Any) -> Hyperplanes:
         raise ValueError(
             f"The weights of this {name} are all zero{' or equal' * (len(w) > 1)}: there is no hyperplane."
         )
-    return Hyperplanes(w, b, classes)
+    threshold = getattr(model, "threshold_", None)  # the boundary is where answers change
+    return Hyperplanes(w, b if threshold is None else b - threshold, classes)
 
 
 def _nearest(planes: Hyperplanes, s: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
+from perceptrons.inspection.units import are_scaled
 from perceptrons.theory.examples import check_features, check_rows
 from perceptrons.theory.geometry import norms
 
@@ -114,7 +115,8 @@ def scaler_for(X: Any, model: Any = None) -> str | None:
     """The scaler of scikit-learn's to advise for these features, None for none. All advice on scale is decided here.
 
     Dense features of different units: StandardScaler. Sparse ones: MaxAbsScaler, since centring would fill them up.
-    Texts get no advice, whether they show as sparse rows of one length or by the way that the model reads its data.
+    Texts get no advice, whether they show as sparse rows of one length or by the way that the model reads its data. Nor
+    do tables whose numbers the model scales when it reads them.
 
     Examples
     --------
@@ -125,7 +127,7 @@ def scaler_for(X: Any, model: Any = None) -> str | None:
     ('StandardScaler', 'MaxAbsScaler', None)
     """
     source = getattr(model, "source_", None) or {}
-    if source.get("text_column") or source.get("format") == "text" or not uneven(X):
+    if source.get("text_column") or source.get("format") == "text" or are_scaled(model) or not uneven(X):
         return None
     return "MaxAbsScaler" if sp.issparse(X) else "StandardScaler"
 

@@ -27,7 +27,7 @@ from perceptrons.training.inputs import (
     plain_row,
 )
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import Target, merge, numbered, read_target
+from perceptrons.training.labels import Target, check_threshold, merge, numbered, read_target
 from perceptrons.training.matrices import sound_csr
 
 MIXED = ("n_shards_", "mixing_", "mixing_bound_")  # how a model was trained on a cluster
@@ -59,7 +59,7 @@ class Estimator(BaseEstimator, ABC):
     def _plan(self) -> Plan:
         return Plan(
             max_iter=self.max_iter,
-            tol=self.tol if self.combine in ("average", "vote") else None,
+            tol=self.tol if self.combine in ("average", "recent", "vote") else None,
             shuffle=bool(self.shuffle),
             n_iter_no_change=self.n_iter_no_change,
             max_seconds=self.max_seconds,
@@ -289,6 +289,15 @@ class Classifier(ClassifierMixin, Estimator):
     @property
     def classes_(self):
         return self._fitted().classes.copy()
+
+    @property
+    def threshold_(self):
+        return self._fitted().threshold
+
+    @threshold_.setter
+    def threshold_(self, threshold):
+        learner = self._fitted()
+        learner.threshold = check_threshold(threshold, learner.classes, learner.form)
 
     @property
     def feature_names_in_(self):

@@ -214,16 +214,35 @@ def numbered(target: Target, classes: Any, known: np.ndarray | None) -> Target:
     return target.among(merge(named[:0] if known is None else known, named))
 
 
-def winners(scores: np.ndarray, n_classes: int, several: bool = False, positive_at_zero: bool = False) -> np.ndarray:
+def winners(
+    scores: np.ndarray, n_classes: int, several: bool = False, positive_at_zero: bool = False,
+    threshold: float | None = None,
+) -> np.ndarray:  # fmt: skip
     """The number of the winning class for every row of scores; for several labels a flag for each.
 
-    Scores are (n, classes), or (n,) for at most two classes, positive for the second.
+    Scores are (n, classes), or (n,) for at most two classes, positive for the second. threshold: of two classes, the
+    second wins at or above it.
     """
     if not several and scores.ndim == 2:
         return scores.argmax(axis=1)
     if not several and n_classes == 1:
         return np.zeros(len(scores), np.intp)
+    if threshold is not None:
+        return (scores.astype(np.float64) >= threshold).astype(np.intp)  # in float32 the threshold would be rounded
     return (scores >= 0 if positive_at_zero else scores > 0).astype(np.intp)
+
+
+def check_threshold(threshold: Any, classes: np.ndarray, form: str) -> float | None:
+    """A score at or above which the second of two classes is the answer; None: as `zero_score` says."""
+    if threshold is None:
+        return None
+    if form != "single" or len(classes) != 2:
+        have = f"{len(classes)} classes" if form == "single" else "several labels per example"
+        raise ValueError(f"threshold_ is for models of two classes, and this one has {have}.")
+    number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
+    if not number or not np.isfinite(threshold):
+        raise ValueError(f"threshold_={threshold!r}: give a finite number, or None for the boundary that was learned.")
+    return float(threshold)
 
 
 def answer(winners: np.ndarray, classes: np.ndarray, form: str) -> Any:

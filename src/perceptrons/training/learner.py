@@ -38,6 +38,7 @@ class Learner:
 
     ready_to_learn: Any = None  # what single examples need besides themselves: one_example.py
     ready_to_predict: Any = None
+    threshold: float | None = None  # of two classes: the score from which on the second is answered, see winners
 
     def __init__(
         self, weights: Weights, votes: Votes | None, classes: np.ndarray, scheme: str, form: str, init: str, seed: int
@@ -46,7 +47,9 @@ class Learner:
         self.form = form  # of the labels, see labels.py
         self.scheme, self.init, self.seed = scheme, init, seed  # scheme: see schemes.py
         self.rng = np.random.default_rng(seed)  # of the orders
-        self.spread = 1.0  # of the examples that it began with, see units.py
+        self.spread = (
+            1.0  # of the examples that it began with, see units.py; 0: they were all 0, and it is not known yet
+        )
         self.epochs = 0  # full passes made by fit since the start
         self.mistakes = 0  # all mistakes made while learning, before each was learned from
         self.updates = 0
@@ -179,6 +182,7 @@ class Learner:
                     self.votes.rename_classes(np.array([1, 0]))
             self.classes = pair
         if len(classes) > len(self.classes):
+            self.threshold = None
             places = np.searchsorted(classes, self.classes)
             if len(places) == 2 and self.scheme in ("joint", "ovr"):
                 self.weights.split()
@@ -237,19 +241,22 @@ class Learner:
         """The weights that predict, not to be changed."""
         if combine == "last":
             return self.weights.last()
-        if combine == "average":
-            return self.average()
         if combine == "vote":
             raise AttributeError("Voting predicts with many weight vectors: read coef_average_ or coef_last_ instead.")
-        if not self.weights.has_pocket:
-            raise AttributeError("The model was not begun with combine='pocket' and holds no pocket: fit it anew.")
-        return self.weights.pocketed()
+        self.check_holds(combine, AttributeError)
+        return self.weights.pocketed() if combine == "pocket" else self.average()
 
-    def check_holds(self, combine: str) -> None:
-        """Raise ValueError if the model was begun without what this way of predicting needs."""
-        if (combine == "vote" and self.votes is None) or (combine == "pocket" and not self.weights.has_pocket):
-            what = {"vote": "votes", "pocket": "pocket"}[combine]
-            raise ValueError(f"The model was not begun with combine={combine!r} and holds no {what}: fit it anew.")
+    def check_holds(self, combine: str, error: type[Exception] = ValueError) -> None:
+        """Raise an error if the model was created without what this way of predicting needs."""
+        recent = self.weights.recent
+        missing = {
+            "vote": "votes" if self.votes is None else "",
+            "pocket": "" if self.weights.has_pocket else "pocket",
+            "average": "average of all weights" if recent else "",
+            "recent": "recent average" if recent is False else "",
+        }.get(combine)
+        if missing:
+            raise error(f"The model was not created with combine={combine!r} and holds no {missing}: fit it again.")
 
     def check_form(self, form: str, n_classes: int) -> None:
         """Raise ValueError if labels come in another form than those the model was begun with."""
@@ -277,9 +284,10 @@ class Learner:
 
     def score_one(self, rows: Rows, combine: str, zero_score: str) -> np.ndarray:
         """`scores` of one row; last and averaged weights at the cost of its non-zeros."""
-        if combine not in ("last", "average"):
+        if combine not in ("last", "average", "recent"):
             return self.scores(take(rows, np.zeros(1, np.intp), self.weights.n_features), combine, zero_score)
-        s = self.weights.scores(*entries(rows), average=combine == "average")
+        self.check_holds(combine)
+        s = self.weights.scores(*entries(rows), average=combine != "last")
         return self._of_classes(s.reshape(1, -1), zero_score)
 
     def _of_classes(self, s: np.ndarray, zero_score: str) -> np.ndarray:
@@ -293,7 +301,8 @@ class Learner:
         if not self.has_problems and combine != "vote":
             return mistakes_of(self.predicting(combine), examples, which, ZERO_WHEN_PREDICTING[zero_score])
         X, y = take(examples.rows, which, self.weights.n_features), examples.y[which]
-        won = self.winners(self.scores(X, combine, zero_score), zero_score)
+        several = self.scheme == "labels"  # learning is judged by the boundary that it moves, not by a threshold
+        won = winners(self.scores(X, combine, zero_score), len(self.classes), several, zero_score == "positive")
         if self.scheme == "labels" and examples.problems is not None:
             wrong = (won != (examples.problems.sign[y] > 0)).any(axis=1)
         else:
@@ -302,7 +311,8 @@ class Learner:
 
     def winners(self, scores: np.ndarray, zero_score: str) -> np.ndarray:
         """The number of the winning class for every row of scores; for several labels a flag for each."""
-        return winners(scores, len(self.classes), self.scheme == "labels", zero_score == "positive")
+        several = self.scheme == "labels"
+        return winners(scores, len(self.classes), several, zero_score == "positive", self.threshold)
 
     def snapshot(self) -> tuple[Any, Any]:
         """The weights and votes, to go back to."""

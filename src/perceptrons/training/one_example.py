@@ -62,7 +62,7 @@ class Ready:
         learner = estimator._learner
         self.choices, self.cost = OF_ONE_EXAMPLE(estimator), estimator.cost
         self.columns, self.classes = getattr(estimator, "_columns", None), learner.classes
-        self.epoch = learner.epoch
+        self.epoch, self.spread = learner.epoch, learner.spread
         self._dtype, self._pack_values = learner.dtype, PACK_VALUES[learner.dtype]
         self._limit = largest(learner.dtype, estimator._growth())
 
@@ -76,6 +76,7 @@ class Ready:
             and estimator.cost is self.cost
             and learner.classes is self.classes
             and learner.epoch == self.epoch
+            and learner.spread == self.spread
             and getattr(estimator, "_columns", None) is self.columns
         )
 
@@ -114,6 +115,7 @@ class ReadyToLearn(Ready):
         self.able = (
             learner.form == "single" and not learner.has_problems and learner.votes is None and not weights.has_pocket
         )
+        self.able = self.able and learner.spread > 0  # which the general way finds out
         binary = weights.n_rows == 1
         codes = learner.pass_labels(np.arange(len(self.classes), dtype=np.int32)) if self.able else []
         self._labels = {label: codes[k : k + 1].copy() for k, label in enumerate(self.classes.tolist()[: len(codes)])}
@@ -180,12 +182,12 @@ class ReadyToPredict(Ready):
         learner = estimator._learner
         self.able = (
             learner.form == "single"
-            and estimator.combine in ("average", "last")
+            and estimator.combine in ("average", "recent", "last")
             and len(self.classes) > 1
             and not (learner.scheme == "ovo" and len(self.classes) > 2)
         )
         self._answers = self.classes.tolist()
-        self._average, self._positive = estimator.combine == "average", estimator.zero_score == "positive"
+        self._average, self._positive = estimator.combine != "last", estimator.zero_score == "positive"
 
     def predict(self, estimator: Any, learner: Any, x: Any) -> Any:
         """The class of one example; None: ask in the general way."""
@@ -201,7 +203,11 @@ class ReadyToPredict(Ready):
         score = s.item(0)
         if score != score:
             return None
-        return self._answers[s.argmax() if len(s) > 1 else score >= 0 if self._positive else score > 0]
+        if len(s) > 1:
+            return self._answers[s.argmax()]
+        if learner.threshold is not None:
+            return self._answers[score >= learner.threshold]
+        return self._answers[score >= 0 if self._positive else score > 0]
 
 
 def learn_any(estimator: Any, x: Any, y: Any) -> None:
@@ -223,6 +229,7 @@ def learn_any(estimator: Any, x: Any, y: Any) -> None:
             estimator.n_features_in_ = estimator._learner.weights.n_features
         estimator._name_features(x, new)
     learner = estimator._learner
+    estimator._measure(rows)
     method = estimator._method_for(target.classes).in_epoch(learner.epoch)
     learner.meet_classes(target.classes)
     learner.learn_block(learner.examples(estimator._once(rows), target, weight, by_label), method)

@@ -119,7 +119,7 @@ def _by_blocks(weights: Weights, rows: Rows, method: Method) -> bool:
     """Are matrix products faster, and do they give the same?"""
     if not isinstance(rows, Dense) or weights.n_rows < MANY_CLASSES or weights.has_pocket:
         return False
-    return method.step == "constant" and method.shrink == 0 and weights.unscaled
+    return method.step == "constant" and method.shrink == 0 and not method.window and weights.unscaled
 
 
 def piece_size(examples: Examples, weights: Weights, work: int, batch: int) -> int:

@@ -98,9 +98,11 @@ def check_parameters(estimator: Any, domains: Mapping[str, tuple[Domain, ...]]) 
 
 
 LIMITLESS = float("inf")
+WINDOW = 500  # examples: a compromise over made-up streams of several speeds and widths, see docs/streams.md
 RANDOM_STATE = Kind((np.random.RandomState,), "a RandomState")
 DOMAINS: dict[str, tuple[Domain, ...]] = {
-    "combine": (Words(("average", "last", "vote", "pocket")),),
+    "combine": (Words(("average", "recent", "last", "vote", "pocket")),),
+    "window": (Number(2, 1e12),),
     "step": (Words(("constant", "pa", "pa1", "pa2", "arow")),),
     "eta0": (Number(1e-12, 1e9),),
     "C": (Number(1e-12, 1e12),),
@@ -129,7 +131,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
 
 # what learning and predicting one example depends on; compared before each, so that a change is noticed
 OF_ONE_EXAMPLE = attrgetter(
-    "combine", "zero_score", "fit_intercept", "intercept_scaling", "step", "eta0", "C", "margin", "shrink",
+    "combine", "window", "zero_score", "fit_intercept", "intercept_scaling", "step", "eta0", "C", "margin", "shrink",
     "batch_size", "multiclass",
 )  # fmt: skip
 
@@ -139,6 +141,11 @@ def check_choices(estimator: Any) -> None:
     check_parameters(estimator, DOMAINS)
     e, wrapped = estimator, estimator.multiclass != "joint"
     for clash, names, reason in (
+        (
+            e.combine != "recent" and e.window != WINDOW,
+            ("combine", "window"),
+            "only the recent average forgets, and all others have no window: use combine='recent'",
+        ),
         (
             e.step != "constant" and e.eta0 != 1,
             ("step", "eta0"),
@@ -213,6 +220,12 @@ def check_unchanged(estimator: Any, target: Target) -> None:
         raise ValueError(
             f"The model was begun with multiclass={learner.scheme!r}, now it is {estimator.multiclass!r}: fit it anew."
         )
+    recent = learner.weights.recent
+    if recent is not None and recent != (estimator.combine == "recent"):
+        raise ValueError(
+            "combine was changed to or from 'recent' after the model was created: it has kept another average. Fit it "
+            "again."
+        )
     if (estimator.step == "arow") != learner.weights.has_sigma:
         raise ValueError("step was changed to or from 'arow' after the model was begun: fit it anew.")
 
@@ -278,6 +291,7 @@ def method_of(estimator: Any, learner: Any, classes: np.ndarray, stream: bool) -
         margin=margin,
         cost=cost,
         shrink=float(e.shrink),
+        window=float(e.window) if e.combine == "recent" else 0.0,
         at_first=at_first(e),
         batch=0 if isinstance(e.batch_size, str) else min(int(e.batch_size), 2**62),
     )

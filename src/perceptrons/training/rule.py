@@ -30,6 +30,7 @@ class Method:
     margin: float = 0.0
     cost: np.ndarray = field(default_factory=lambda: NO_COST)  # (classes, classes); (0, 0): none
     shrink: float = 0.0
+    window: float = 0.0  # examples that count in the recent average; 0: all do, alike
     batch: int = 1  # visits; 0: all
     at_first: float = 1.0  # the part of margin and cost that the first epoch demands: see `grown`
     _rules: dict[Any, Any] = field(default_factory=dict)
@@ -47,8 +48,9 @@ class Method:
         zero = ZERO_WHEN_LEARNING[self.zero_score]
         keep, floor, bound = 1.0 - self.shrink, smallest_scale(dtype), float(np.sqrt(np.finfo(dtype).max))
         bound = bound / float(np.sqrt(floor)) if self.shrink else bound  # as `largest` values are smaller then
-        anchor = keep / self.shrink if self.shrink >= FAST else 0.0
-        return Rule(kind, self.eta, cap, slack, zero, self.margin, keep, anchor, floor, bound)
+        anchor = keep / self.shrink if self.shrink >= FAST and not self.window else 0.0
+        growth = self.window / (self.window - 1.0) if self.window else 1.0
+        return Rule(kind, self.eta, cap, slack, zero, self.margin, keep, anchor, floor, growth, bound)
 
     def in_epoch(self, epoch: int) -> "Method":
         """How to learn in this epoch, counted from 1."""

@@ -37,15 +37,15 @@ class Moments(NamedTuple):
         return Moments(*(a + b for a, b in zip(self, other, strict=True)))
 
     def units(self) -> "Units":
-        """Examples that are all alike, such as a single one, are measured from 0; zeros alone have units of 1."""
+        """Examples that are all alike, such as a single one, are measured from 0; zeros alone have no spread."""
         if not self.square > 0:
-            return Units(1.0, 1.0)
+            return Units(0.0, 1.0)
         spread = self.spread if self.spread > ALIKE * self.square else self.square
         return Units(_rounded(spread / self.n), math.ldexp(1.0, math.frexp(self.square / self.values)[1] // 2))
 
 
 class Units(NamedTuple):
-    spread: float
+    spread: float  # 0 as long as there were only zeros: the first example of a running scaler is 0
     constant: float
 
 

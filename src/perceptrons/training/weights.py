@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from perceptrons.passes.average import MASS, SCALE, SEEN, Linear, move_average
+from perceptrons.passes.average import GAIN, MASS, SCALE, SEEN, TOTAL, Linear, move_average
 from perceptrons.passes.one_example import score_row
 from perceptrons.passes.pocket import BEST_MISTAKES, JUDGED, KEPT, UNJUDGED, Pocket
 from perceptrons.rows import Rows, Sparse
@@ -33,8 +33,8 @@ def own(value: Any) -> Any:
 MATRICES = ("w", "late_w", "pocket_w", "start_w", "sigma_w")
 VECTORS = ("b", "late_b", "pocket_b", "start_b", "sigma_b")
 LATE = 8  # bytes of a float64, in which averages are kept
-NEW_CLOCK = np.array([[0.0, 0.0, 1.0, 1.0, 0.0, 0.0]])  # nothing seen, no mass, scale 1, nothing faded
-FIRST_CLOCK = np.array([[1.0, 1.0, 1.0, 1.0, 0.0, 0.0]])  # one example seen
+NEW_CLOCK = np.array([[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0]])  # nothing seen, no mass, scale 1, nothing faded
+FIRST_CLOCK = np.array([[1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0]])  # one example seen
 
 
 class Weights(Owning):
@@ -101,6 +101,12 @@ class Weights(Owning):
         clock = self.arrays["clock"]
         return bool((clock[:, SCALE] == 1).all() and (clock[:, MASS] == clock[:, SEEN]).all())
 
+    @property
+    def recent(self) -> bool | None:
+        """Is the average that is kept the recent one? None: nothing was seen, and it may become either."""
+        clock = self.arrays["clock"]
+        return bool((clock[:, GAIN] > 1).any()) if clock[:, SEEN].any() else None
+
     def linear(self) -> Linear:
         """The arrays that a pass changes."""
         a, d = self.arrays, self.n_features
@@ -136,17 +142,20 @@ class Weights(Owning):
         return top * float(np.linalg.norm(w / w.dtype.type(top)))  # the squares overflow, but not the norm
 
     def average(self, columns: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
-        """The mean of the weights after every example seen, of the given columns, in the dtype of the weights."""
+        """The mean of the weights after every example seen, of the given columns, in the dtype of the weights.
+
+        All examples count alike, or the recent ones more: whichever mean the model keeps.
+        """
         w, b, late_w, late_b, clock, *_ = self.linear()
-        if not clock[:, SEEN].all():
-            clock = np.where(clock[:, SEEN, None] > 0, clock, FIRST_CLOCK)  # nothing seen: the mean is the start
-        mass, seen = clock[:, MASS] / clock[:, SEEN], clock[:, SEEN]
+        if not clock[:, TOTAL].all():
+            clock = np.where(clock[:, TOTAL, None] > 0, clock, FIRST_CLOCK)  # nothing seen: the mean is the start
+        mass, total = clock[:, MASS] / clock[:, TOTAL], clock[:, TOTAL]
         if len(clock) == 1:
-            mass, seen = mass[0], seen[0]  # numbers are faster to compute with
-            mean_w = mass * w[:, columns] - late_w[:, columns] / seen
+            mass, total = mass[0], total[0]  # numbers are faster to compute with
+            mean_w = mass * w[:, columns] - late_w[:, columns] / total
         else:
-            mean_w = mass[:, None] * w[:, columns] - late_w[:, columns] / seen[:, None]
-        return mean_w.astype(self.dtype, copy=False), (mass * b - late_b / seen).astype(self.dtype, copy=False)
+            mean_w = mass[:, None] * w[:, columns] - late_w[:, columns] / total[:, None]
+        return mean_w.astype(self.dtype, copy=False), (mass * b - late_b / total).astype(self.dtype, copy=False)
 
     def scores(self, values: np.ndarray, columns: np.ndarray, average: bool, limit: float = math.inf) -> np.ndarray:
         """The scores of a row by the averaged or the last weights; the first is NaN if a value is beyond the limit."""
@@ -198,7 +207,7 @@ class Weights(Owning):
         if name.startswith("sigma"):
             return 1
         if name.startswith("late"):
-            return per_row[..., MASS] * (new / per_row[..., SCALE]) - per_row[..., SEEN] * new
+            return per_row[..., MASS] * (new / per_row[..., SCALE]) - per_row[..., TOTAL] * new
         return new / per_row[..., SCALE] if name in ("w", "b") else new
 
     def negate(self) -> None:
@@ -303,8 +312,8 @@ class SettlingAverage:
         """By how much the average changed since the last call, relative to its norm."""
         change = norm = 0.0
         for number, (clock, now, late, mean) in enumerate(self._parts):
-            if clock[SEEN] > 0:
-                moved, length = move_average(now, late, clock[MASS], clock[SEEN], mean)
+            if clock[TOTAL] > 0:
+                moved, length = move_average(now, late, clock[MASS], clock[TOTAL], mean)
                 unit = 1.0 if number < self._weights else self._one
                 change, norm = change + moved / unit, norm + length / unit
         return math.sqrt(change / norm) if norm else math.inf

@@ -5,9 +5,10 @@ import typer
 from perceptrons.cli.tag.evaluate import evaluate
 from perceptrons.cli.tag.predict import predict
 from perceptrons.cli.tag.train import train
+from perceptrons.cli.tag.tune import tune
 
 group = typer.Typer(name="tag", add_completion=False)
-for command in (train, predict, evaluate):
+for command in (train, tune, predict, evaluate):
     group.command()(command)
 
 

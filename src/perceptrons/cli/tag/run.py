@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from perceptrons.data.corpus import Corpus
     from perceptrons.sequence.allowed import Healed
 
-OF_DATA = ("comments", "label:column", "columns", "format:columns", "separator", "encoding", "test",
+OF_DATA = ("comments", "label:column", "columns", "format:columns", "separator", "encoding:columns", "test",
            "test_share:tagger", "seed:tagger")  # fmt: skip
 
 
@@ -63,7 +63,9 @@ def summary(run: Run) -> dict[str, Any]:
         **facts(run.tagger),
         "history": run.tagger.history_,
         "train_accuracy": run.training.quality.accuracy,
+        "train_phrase_f1": run.training.phrase_f1,
         "test_accuracy": None if test is None else test.quality.accuracy,
+        "test_phrase_f1": None if test is None else test.phrase_f1,
         "test": None if test is None else test.as_json(),
     }
 
@@ -86,7 +88,9 @@ def show(run: Run, console: "Console") -> None:
     console.print(heading("Sentences with a mistake while learning"), mistakes(tagger, console))
     seconds = sum(row["seconds"] for row in tagger.history_)
     console.print(f"\n{stopped(tagger, seconds)}", markup=False)
-    console.print(f"Training accuracy {percent(run.training.quality.accuracy, 2)}", markup=False)
+    f1 = run.training.phrase_f1
+    of_phrases = "" if f1 is None else f", F1 of phrases {percent(f1, 2)}"
+    console.print(f"Training accuracy {percent(run.training.quality.accuracy, 2)}{of_phrases}", markup=False)
     if run.test is not None:
         show_quality(run.test, console, title="Test accuracy")
     if run.asked.output is not None:

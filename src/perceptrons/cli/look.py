@@ -1,0 +1,288 @@
+"""`perceptrons look`: what is in data before anybody trains. Columns, missing values, classes, and what to mind."""
+
+from collections import Counter
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from rich.padding import Padding
+from rich.text import Text
+
+from perceptrons.cli.errors import refusing_data
+from perceptrons.cli.inputs import for_machines, name_of, no_example, opened, skipped_in_words
+from perceptrons.cli.options import READING, command_text, takes
+from perceptrons.cli.screen import (
+    Waiting,
+    as_json,
+    bar,
+    count,
+    grid,
+    heading,
+    percent,
+    plain,
+    screen,
+    show_suggestions,
+    spark,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from perceptrons.data.look import Column, Looked
+    from perceptrons.data.reader import Reader
+
+COLUMNS, CLASSES, FEW = 40, 20, 3  # shown at most; few of labels that are not classes
+LOOKS = {"yes/no": "yes or no", "identifier": "an identifier", "empty": "an empty column", "text": "text"}
+
+
+@takes("files", *READING, "max_examples", "json")
+def look(asked: Any) -> None:
+    """Show what is in DATA before you train: columns, missing values, classes, and what may be wrong.
+
+    Reads tables as train does, and says what train leaves out, which columns give the label away, which rows are
+    duplicates, and which command to try next.
+    """
+    from perceptrons.data.look import look as looked_at
+
+    with Waiting("Reading ...", shown=not asked.json):
+        # every malformed record is counted, and labels of any kind can be looked at
+        reader = opened(asked.files, asked, on_error="skip", many_classes=True, text_labels=True)
+        with refusing_data():
+            found = looked_at(reader, asked.max_examples, asked.text_labels)
+    if found is None:
+        skipped = f" ({skipped_in_words(reader)})" if reader.skipped else ""
+        raise no_example(f"{name_of(reader)}{skipped}")
+    if asked.json:
+        print(as_json({"data": for_machines(reader.files), **to_dict(found, reader, asked)}), end="")
+    else:
+        show(found, reader, asked, screen())
+
+
+def to_dict(found: "Looked", reader: "Reader", asked: Any) -> dict[str, Any]:
+    """Everything, for JSON."""
+    columns = None if found.columns is None else [column.to_dict() for column in found.columns]
+    return {
+        "format": reader.format,
+        "examples": found.n,
+        "more_examples": found.more,
+        "columns": columns,
+        "features": None if found.X is None else features(found.X),
+        "classes": [{"class": label, "examples": n, "share": n / found.n} for label, n in found.class_counts()],
+        "duplicates": found.duplicates(),
+        "contradictions": len(found.contradicting()),
+        "leaks": [{**leak._asdict(), "what": leak.in_words()} for leak in found.leaks],
+        "skipped": reader.skipped,
+        "complaints": reader.complaints,
+        "notices": reader.notices,
+        "warnings": warnings(found, reader, asked),
+        "next": [{"command": command, "why": why} for command, why in suggestions(found, reader, asked)],
+    }
+
+
+def features(X: Any) -> dict[str, Any]:
+    """What can be said of examples that are not a table."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    each = np.diff(X.indptr) if sp.issparse(X) else np.count_nonzero(X, axis=1)
+    used = np.count_nonzero(np.bincount(X.indices, minlength=X.shape[1]) if sp.issparse(X) else X.any(axis=0))
+    return {
+        "features": X.shape[1], "occurring": int(used), "nonzeros_mean": float(each.mean()),
+        "nonzeros_least": int(each.min()), "nonzeros_most": int(each.max()), "empty": int((each == 0).sum()),
+    }  # fmt: skip
+
+
+# ---- what to mind
+
+
+def warnings(found: "Looked", reader: "Reader", asked: Any) -> list[str]:
+    """What may be wrong with the data, each with what to do."""
+    from perceptrons.data.table import not_classes
+
+    said = [f"{leak.in_words()}. Unless it is known before the label, leave it out: --ignore {leak.column}"
+            for leak in found.leaks]  # fmt: skip
+    said += _misfits(found)
+    label = next((column.facts.name for column in found.columns or () if column.kind == "label"), None)
+    counts = found.class_counts()
+    if (what := None if asked.many_classes else not_classes(found.classes, found.n, label)) is not None:
+        said.append(what)
+    if len(counts) == 1:
+        said.append(f"there is only one class, {plain(counts[0][0])}: a classifier needs at least two")
+    if reader.skipped:
+        stops = "" if asked.on_error else ": train stops at the first, unless you give --on-error skip"
+        said.append(f"{skipped_in_words(reader)}{stops}")
+    contradicting = found.contradicting()
+    if len(contradicting):
+        best = _most_right(found)
+        said.append(
+            f"{count(len(contradicting), 'row')} equal another row and have a different label: no model can get all of "
+            f"them right, and at most {percent(best)} of all"
+        )
+    return [f"{one[0].upper()}{one[1:]}." for one in said] + _scales(found, asked)
+
+
+def _misfits(found: "Looked") -> list[str]:
+    """Columns that look otherwise in all rows than in those by which train decides."""
+    from perceptrons.data.table_reader import LOOKED_AT
+
+    strange = Counter(one.column for one in found.strange)
+    first = {one.column: one for one in reversed(found.strange)}
+    said = [f"column {name!r}: {count(n, 'value does', 'values do')} not fit the first rows, by which train decides; "
+            f"the first: {first[name].what}" for name, n in strange.items()]  # fmt: skip
+    for column in found.columns or ():
+        if column.changes and column.facts.name not in strange:
+            first_rows, all_rows = (LOOKS.get(kind, f"a {kind}") for kind in (column.kind, column.facts.kind))
+            looks = f"looks like {first_rows} in the first {LOOKED_AT:,} rows, by which train decides"
+            said.append(f"column {column.facts.name!r} {looks}, but like {all_rows} in all rows")
+    return said
+
+
+def _most_right(found: "Looked") -> float:
+    """The share of rows that a function of the features can get right."""
+    import numpy as np
+
+    pairs, times = np.unique(np.stack([found.equal, found.labels]), axis=1, return_counts=True)
+    best = np.zeros(found.equal.max() + 1, np.int64)
+    np.maximum.at(best, pairs[0], times)
+    return float(best.sum() / found.n)
+
+
+def _scales(found: "Looked", asked: Any) -> list[str]:
+    """Numbers of very different sizes, and who scales them."""
+    from perceptrons.theory.scales import UNEVEN, scaler_for
+
+    if found.columns is None:
+        scaler = scaler_for(found.X)
+        advice = f"scale them before training, for instance with scikit-learn's {scaler}"
+        return [f"The features differ widely in scale: {advice}."] if scaler else []
+    sizes = [(max(abs(column.facts.low or 0), abs(column.facts.high or 0)), column.facts.name)
+             for column in found.columns if column.used and column.facts.low is not None]  # fmt: skip
+    sizes = [one for one in sizes if one[0] > 0]
+    if not sizes or max(sizes)[0] <= UNEVEN * min(sizes)[0]:
+        return []
+    (most, large), (least, small) = max(sizes), min(sizes)
+    chosen = getattr(asked.scale, "value", "auto")
+    then = "--scale none leaves them so: their weights cannot be compared" if chosen == "none" else (
+        f"train scales them (--scale {chosen})")  # fmt: skip
+    return [f"Numbers have very different scales: {large!r} reaches {number(most)}, {small!r} {number(least)}; {then}."]
+
+
+def suggestions(found: "Looked", reader: "Reader", asked: Any) -> list[tuple[str, str]]:
+    """Commands that make sense now, each with its reason."""
+    from perceptrons.data.table import not_classes
+
+    def command(what: str, **more: Any) -> str:
+        return command_text(["perceptrons", what, *asked.files], SimpleNamespace(**{**vars(asked), **more}), READING)
+
+    if not asked.many_classes and not_classes(found.classes, found.n) is not None:
+        if found.columns is not None:
+            return [(f"{command('look', label_column=None)} --label-column NAME", "say which column holds the label")]
+        return [(command("train", many_classes=True), "learn many classes")]
+    texts = [column.facts.name for column in found.columns or () if column.kind == "text" and not column.used]
+    told: dict[str, Any] = {"text_column": [*(asked.text_column or ()), *texts]}
+    if reader.skipped and asked.on_error is None:
+        told["on_error"] = "skip"
+    why = "learn from the words of the text, too" if texts else "train, and test on held-out examples"
+    said = [(command("train", **told), why)]
+    suspicious = [leak.column for leak in found.leaks]
+    if suspicious:
+        told["ignore"] = [*(asked.ignore or ()), *suspicious]
+        said.append((command("train", **told), "leave out what gives the label away"))
+    return [*said, (command("diagnose"), "prove whether a hyperplane can separate the classes")]
+
+
+# ---- for people
+
+
+def show(found: "Looked", reader: "Reader", asked: Any, console: "Console") -> None:
+    """The report for people."""
+    from perceptrons.data.table import not_classes
+
+    of = f"{count(len(found.columns), 'column')}" if found.columns is not None else f"{found.X.shape[1]:,} features"
+    first = "the first " if found.more else ""
+    classes = count(len(found.classes), "class", "classes")
+    console.print(f"{name_of(reader)}: {first}{count(found.n, 'example')}, {of}, {classes}", markup=False)
+    if found.columns is not None:
+        show_columns(found.columns, console)
+    else:
+        show_features(found, console)
+    show_classes(found, console, CLASSES if asked.many_classes or not_classes(found.classes, found.n) is None else FEW)
+    if reader.notices:
+        console.print(heading("What train leaves out"))
+        for notice in reader.notices:
+            console.print(Padding(Text(f"{notice[0].upper()}{notice[1:]}."), (0, 0, 0, 2), expand=False))
+    said = warnings(found, reader, asked)
+    if repeated := found.duplicates():
+        said.append(f"{count(repeated, 'row repeats', 'rows repeat')} an earlier row with the same label "
+                    f"({percent(repeated / found.n)}).")  # fmt: skip
+    console.print(heading("What to mind" if said else "Nothing looks wrong"))
+    for one in said:
+        console.print(Padding(Text(one, style="yellow"), (0, 0, 0, 2), expand=False))
+    show_suggestions(suggestions(found, reader, asked), console)
+
+
+def show_columns(columns: list["Column"], console: "Console") -> None:
+    """Two lines per column: what it is, how much is missing, and what its values are."""
+    console.print(heading("Columns"))
+    table = grid(("column", "left"), ("kind", "left"), ("values", "left"), ("", "left"))
+    table.columns[3].no_wrap = False
+    for column in columns[:COLUMNS]:
+        facts = column.facts
+        lacking = f"{facts.missing:,} missing ({percent(facts.missing / facts.n)})" if facts.missing else ""
+        distinct = f"{facts.distinct:,} distinct" if facts.distinct else ""
+        out = "" if column.used or column.kind == "label" else "left out"
+        about = ", ".join(part for part in (out, distinct, lacking) if part)
+        lines = "\n".join(line for line in (about, in_words(column)) if line)
+        table.row(plain(facts.name, 18), column.kind, spark(column.counts, console), lines)
+    console.print(table)
+    if len(columns) > COLUMNS:
+        console.print(f"and {count(len(columns) - COLUMNS, 'column')} more (--json has all)", style="dim")
+
+
+def in_words(column: "Column") -> str:
+    """The values of a column: 18 to 90, mean 41.2, deviation 12.3."""
+    facts = column.facts
+    if column.span is not None:
+        return f"{column.span[0]} to {column.span[1]}"
+    if facts.low is not None and facts.high is not None:
+        if facts.low == facts.high:
+            return f"always {number(facts.low)}"
+        mean, deviation = number(facts.mean or 0.0), number(facts.deviation or 0.0)
+        return f"{number(facts.low)} to {number(facts.high)}, mean {mean}, deviation {deviation}"
+    known = facts.n - facts.missing
+    if not column.counts or not known:
+        return ""
+    shown = [f"{plain(value, 16)} {percent(n / known, 0)}" for value, n in column.frequent[:3]]
+    return ", ".join(shown) + ", ..." * (facts.distinct > len(shown))
+
+
+def number(value: float) -> str:
+    """A number of the data, short enough to be read."""
+    if value == round(value) and abs(value) < 10_000:
+        return f"{value:.0f}"
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
+
+
+def show_features(found: "Looked", console: "Console") -> None:
+    """What can be said of examples that are not a table."""
+    said = features(found.X)
+    console.print(
+        f"{said['occurring']:,} of the features occur; an example has {said['nonzeros_least']:,} to "
+        f"{said['nonzeros_most']:,} that are not 0, {number(said['nonzeros_mean'])} on average"
+    )
+    if said["empty"]:
+        console.print(f"{count(said['empty'], 'example has', 'examples have')} no feature at all", style="yellow")
+
+
+def show_classes(found: "Looked", console: "Console", at_most: int) -> None:
+    """How many examples each class has."""
+    counts = found.class_counts()
+    console.print(heading("Examples by class"))
+    table = grid(("class", "left"), ("examples", "right"), ("share", "right"), ("", "left"))
+    for label, n in counts[:at_most]:
+        table.row(plain(label), f"{n:,}", percent(n / found.n), bar(n / counts[0][1], 24, console))
+    console.print(table)
+    if len(counts) > at_most:
+        console.print(f"and {count(len(counts) - at_most, 'class', 'classes')} more (--json has all)", style="dim")
+    if len(counts) > 1:
+        right = f"right in {percent(counts[0][1] / found.n)} of the rows"
+        console.print(f"Always answering {plain(counts[0][0])} would be {right}.", markup=False)

@@ -1,0 +1,217 @@
+"""ARFF, the format of Weka and OpenML: its header says what the columns are, and its rows are read as CSV.
+
+A row becomes a line of CSV on the same line of the file, so that places in messages stay right.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from perceptrons.data import source
+from perceptrons.data.csv import CsvTable, Form
+from perceptrons.data.source import Piece, pieces
+from perceptrons.data.table import DataFileError, no_text
+from perceptrons.data.table_columns import Asked, Layout, Origin, likely_labels, locate, settle
+from perceptrons.data.whitespace import piece_of, quoted_cell, with_a_record
+from perceptrons.features.collector import Roles
+from perceptrons.features.values import shown
+
+NUMBERS, STRINGS = ("numeric", "real", "integer"), ("string", "date")
+WORD = rb"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
+CELL = re.compile(rb"[ \t]*(?:(" + WORD + rb")|([^,]*?))[ \t]*(,|\Z)", re.DOTALL)
+TABBED = re.compile(rb"[ ]*(?:(" + WORD + rb")|([^\t]*?))[ ]*(\t|\Z)", re.DOTALL)
+PAIR = re.compile(rb"[ \t]*([0-9]+)[ \t]+(?:(" + WORD + rb")|([^,]*?))[ \t]*(,|\Z)", re.DOTALL)
+DECLARED = re.compile(rb"@(\w+)(?:[ \t]+(?:(" + WORD + rb")|([^ \t{]+))[ \t]*(.*))?", re.DOTALL)
+ESCAPE = re.compile(rb"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+COMMENT = re.compile(rb"(" + WORD + rb")|(?:^|(?<=[ \t]))%.*", re.DOTALL)
+LABELS = re.compile(r"-[cC]\s+(-?\d+)")  # how many columns are labels, as MEKA writes it in the name of the relation
+ODD = b"'\"\\%{?\t"  # bytes that CSV does not have, or not so
+
+
+class Attribute(NamedTuple):
+    """A column: its name, whether it holds numbers, and the cell that a sparse row means by leaving it out."""
+
+    name: str
+    number: bool
+    usual: bytes
+
+
+class ArffTable(CsvTable):
+    """ARFF. Numeric attributes are numbers; nominal ones, strings and dates are categories."""
+
+    def __init__(self) -> None:
+        super().__init__(tabs=False)
+        self._headers: dict[Path, _Header] = {}
+
+    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+        self._headers[path] = header = _Header(path)
+        yield from with_a_record(self._rows(path, header, prompt))
+
+    def _rows(self, path: Path, header: "_Header", prompt: bool) -> Iterator[Piece]:
+        """The rows as CSV, below as many blank lines as the header has."""
+        for piece in pieces(path, prompt):
+            text, first = piece.content[: piece.size].tobytes(), False
+            if not header.ended:
+                text, first = header.take(text), header.ended
+            if header.ended:
+                if first:
+                    names = [one.name for one in header.attributes]
+                    self._forms[path] = Form(",", False, names, header.line + 1)
+                text = b"\n" * (header.line * first) + text
+                for content in _as_csv(text, header.attributes):
+                    yield piece_of(piece._replace(first=first), np.frombuffer(content, np.uint8))
+                    first = False
+        header.check_ended()
+
+    def nothing(self, path: Path) -> tuple[str, int]:
+        return "there is no row below @data: give a row for each example", self._headers[path].line + 1
+
+    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+        header, form = self._headers[piece.path], self._forms[piece.path]
+        origin = Origin(piece.path, form.line - 1)
+        if roles is None:
+            if header.n_labels > 1 and asked.label is None and asked.need_labels:
+                what = f"its header says that {header.n_labels} columns are labels, and an example has one label here"
+                raise origin.error(f"{what}: choose one with --label-column, and leave the others out with --ignore")
+            roles = settle(
+                origin, form.names, asked, lambda places: [header.attributes[place].number for place in places],
+                likely_labels(form.names),
+            )  # fmt: skip
+        return roles, locate(origin, form.names, roles, asked, form)
+
+
+class _Header:
+    """The lines up to @data, while they are read."""
+
+    def __init__(self, path: Path):
+        self._path, self.line, self.ended = path, 0, False
+        self.attributes: list[Attribute] = []
+        self.n_labels = 1
+
+    def take(self, text: bytes) -> bytes:
+        """Read whole lines; what is behind @data is given back."""
+        begin = 0
+        while begin < len(text) and not self.ended:
+            end = text.index(b"\n", begin) + 1
+            self.line += 1
+            line = COMMENT.sub(rb"\1", text[begin:end].strip()).strip()
+            begin = end
+            if line:
+                try:
+                    self._declare(line)
+                except UnicodeDecodeError as error:
+                    raise self._error(no_text(error)) from error
+        return text[begin:]
+
+    def check_ended(self) -> None:
+        if not self.ended:
+            raise self._error("there is no @data: ARFF has @attribute lines, @data, and the rows below it")
+
+    def _error(self, what: str) -> DataFileError:
+        return DataFileError(self._path, what, max(self.line, 1))
+
+    def _declare(self, line: bytes) -> None:
+        found = DECLARED.fullmatch(line)
+        keyword = "" if found is None else found[1].decode().lower()
+        if found is None or keyword not in ("relation", "attribute", "data"):
+            raise self._error(f"{shown(line.decode())} is no @relation, @attribute or @data: mend or remove the line")
+        if keyword == "data":
+            if not self.attributes:
+                raise self._error("there is no @attribute before @data: declare the columns")
+            self.ended = True
+        elif keyword == "relation":
+            said = LABELS.search(line.decode())
+            self.n_labels = abs(int(said[1])) if said else 1
+        else:
+            self._add(_text(found[2] or found[3] or b"").decode().strip(), (found[4] or b"").strip())
+
+    def _add(self, name: str, kind: bytes) -> None:
+        word = kind.split(None, 1)[0].decode().lower() if kind else ""
+        if not name or not word:
+            raise self._error("an attribute needs a name and a type: @attribute height numeric")
+        if any(one.name == name for one in self.attributes):
+            raise self._error(f"a second attribute has the name {shown(name)}: names must differ")
+        if kind.startswith(b"{"):
+            values = [_text(quoted or plain) for quoted, plain, _ in CELL.findall(kind[1:].rpartition(b"}")[0])]
+            self.attributes.append(Attribute(name, False, quoted_cell(values[0])))
+        elif word in NUMBERS or word in STRINGS:
+            self.attributes.append(Attribute(name, word in NUMBERS, b"0" if word in NUMBERS else b""))
+        else:
+            what = f"attribute {shown(name)} has the type {shown(word)}, which is not read"
+            raise self._error(f"{what}: choose numeric, string, date or {{a, b, ...}}")
+
+
+def _text(word: bytes) -> bytes:
+    """What a word stands for, with or without quotes around it. An end of line becomes a space."""
+    if word[:1] not in (b"'", b'"'):
+        return word
+    return ESCAPE.sub(lambda found: _letter(found[1]), word[1:-1])
+
+
+def _letter(escaped: bytes) -> bytes:
+    if len(escaped) == 5:
+        return chr(int(escaped[1:], 16)).encode("utf-8", "surrogatepass")
+    return b" " if escaped in (b"n", b"r", b"t", b"\n") else escaped
+
+
+def _as_csv(text: bytes, attributes: list[Attribute]) -> Iterator[bytes]:
+    """Rows as CSV, as many lines as there were, in pieces of bounded size: a short sparse row may become a long one."""
+    if not any(byte in text for byte in ODD):
+        if text:
+            yield text
+        return
+    rows, size = list[bytes](), 0
+    for line in text.removesuffix(b"\n").split(b"\n"):
+        rows.append((_row(line, attributes) if any(byte in line for byte in ODD) else line) + b"\n")
+        size += len(rows[-1])
+        if size > source.PIECE:
+            yield b"".join(rows)
+            rows, size = [], 0
+    if rows:
+        yield b"".join(rows)
+
+
+def _row(line: bytes, attributes: list[Attribute]) -> bytes:
+    line = line.strip()
+    if b"%" in line:
+        line = COMMENT.sub(rb"\1", line).strip()
+    if line.startswith(b"{") and line.endswith(b"}"):
+        return _sparse_row(line, attributes)
+    separated = TABBED if b"\t" in line and b"," not in line else CELL
+    cells, place = [], 0
+    while line:
+        found = separated.match(line, place)
+        assert found is not None  # as what has no quotes may be anything
+        quoted, plain, separator = found.groups()
+        cells.append(_cell(quoted, plain))
+        place = found.end()
+        if not separator:
+            break
+    return b",".join(cells)
+
+
+def _cell(quoted: bytes | None, plain: bytes | None) -> bytes:
+    """A cell as CSV has it; nothing where the value is missing. Quotes that are not closed stay wrong there."""
+    if quoted is not None:
+        return quoted_cell(_text(quoted))
+    assert plain is not None
+    if plain[:1] in (b"'", b'"'):
+        return quoted_cell(plain) + b"?"
+    return b"" if plain == b"?" else plain
+
+
+def _sparse_row(line: bytes, attributes: list[Attribute]) -> bytes:
+    """A row of places, counted from 0, and values. One that makes no sense becomes a row of one cell."""
+    cells, inside = [one.usual for one in attributes], line[1:-1].strip()
+    place, last = 0, -1
+    while place < len(inside):
+        found = PAIR.match(inside, place)
+        if found is None or not last < int(found[1]) < len(cells):
+            return quoted_cell(line)
+        last = int(found[1])
+        cells[last] = _cell(found[2], found[3])
+        place = found.end()
+    return b",".join(cells)

@@ -1,0 +1,239 @@
+"""What data hold before anybody learns from them: columns, missing values, labels, and what may be wrong with them.
+
+Rows are read by the reader that training uses, which also decides what each column is.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.data.preparing import Unprepared
+from perceptrons.data.table import Block, as_labels, joined_rows
+from perceptrons.data.table_reader import TableReader
+from perceptrons.features.column_facts import SOME, ColumnFacts, Decided, facts_of
+from perceptrons.features.derived import Strange, derive, seconds_of
+from perceptrons.features.leaks import Leak, leaks
+from perceptrons.features.record_keys import record_keys
+from perceptrons.features.table_rows import Coded, Contents, Further, Strings
+from perceptrons.streaming.blocks import row_hashes
+
+if TYPE_CHECKING:
+    from perceptrons.data.reader import Reader
+
+BINS = 8  # of histograms
+
+
+class Column(NamedTuple):
+    """A column over all rows that were read. kind: by which it is learned from, as the first rows decided it.
+
+    counts: a histogram of numbers and dates, or how often the most frequent values of others occur.
+    """
+
+    facts: ColumnFacts
+    kind: str
+    used: bool
+    counts: list[int]
+    frequent: list[tuple[str, int]]
+    span: tuple[str, str] | None = None  # the first and the last date
+
+    @property
+    def changes(self) -> bool:
+        """Do all rows look like something else than the first ones?"""
+        return self.kind != self.facts.kind and "constant" not in (self.kind, self.facts.kind)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        facts = self.facts
+        return {
+            **facts.as_dict(), "kind": self.kind, "kind_of_all_rows": facts.kind, "used": self.used,
+            "missing_share": facts.missing / facts.n if facts.n else 0.0, "counts": self.counts,
+            "frequent": [{"value": value, "rows": n} for value, n in self.frequent], "span": self.span,
+        }  # fmt: skip
+
+
+class Looked(NamedTuple):
+    """What was found. Of a table columns, of other data a matrix; labels: the number of each row's class."""
+
+    n: int
+    more: bool  # are there more rows than were read?
+    labels: np.ndarray
+    classes: list[Any]
+    equal: np.ndarray  # the same number for rows that are equal in all that is learned from
+    columns: list[Column] | None = None
+    X: Any = None
+    leaks: Sequence[Leak] = ()
+    strange: Sequence[Strange] = ()  # cells that do not fit what the first rows decided
+
+    def class_counts(self) -> list[tuple[Any, int]]:
+        """The classes and how many rows each has, the most frequent first."""
+        counts = np.bincount(self.labels, minlength=len(self.classes)).tolist()
+        return sorted(zip(self.classes, counts, strict=True), key=lambda one: -one[1])
+
+    def duplicates(self) -> int:
+        """Rows that repeat an earlier one, label included."""
+        both = np.stack([self.equal, self.labels])
+        return self.n - np.unique(both, axis=1).shape[1]
+
+    def contradicting(self) -> np.ndarray:
+        """Rows that are equal to another one with a different label; they count from 0."""
+        pairs = np.unique(np.stack([self.equal, self.labels]), axis=1)[0]
+        groups, times = np.unique(pairs, return_counts=True)
+        return np.flatnonzero(np.isin(self.equal, groups[times > 1]))
+
+
+def look(reader: "Reader", at_most: int, text_labels: bool = False) -> Looked | None:
+    """Read so many examples and say what is in them; None if there are none.
+
+    Parameters
+    ----------
+    reader : Reader
+        Labels are best read as text, so that those of all rows decide what they are.
+    at_most : int
+    text_labels : bool, default=False
+        Keep labels as strings even if all are whole numbers.
+    """
+    reader.unprepared = True
+    blocks, n = list[Block](), 0
+    for block in reader:
+        rows = np.arange(min(block.X.shape[0], at_most - n))
+        n += block.X.shape[0]
+        if len(rows):
+            blocks.append(block._replace(X=block.X[rows], codes=None if block.codes is None else block.codes[rows]))
+        if n > at_most:
+            break
+    if not blocks:
+        return None
+    y = np.concatenate([np.asarray(block.y) for block in blocks])
+    written, codes = np.unique(y, return_inverse=True)
+    values = as_labels(written.tolist(), text_labels) if written.dtype.kind == "U" else written
+    classes, number_of = np.unique(values, return_inverse=True)
+    labels = Coded(number_of[codes].astype(np.int32), [str(one) for one in classes.tolist()])
+    more = n > at_most
+    if isinstance(blocks[0].X, Unprepared):
+        assert isinstance(reader, TableReader)
+        assert reader.decided is not None
+        parts = [block.X.contents for block in blocks]
+        return _of_table(parts, reader.decided, labels, more)._replace(classes=classes.tolist())
+    X = joined_rows([block.X for block in blocks], reader.n_features)
+    equal = np.unique(row_hashes(X), return_inverse=True)[1]
+    return Looked(X.shape[0], more, labels.codes, classes.tolist(), equal, X=X)
+
+
+def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool) -> Looked:
+    roles, n = decided.read, len(labels.codes)
+    whole = _joined(parts)
+    used = {*decided.roles.numbers, *decided.roles.categories, *roles.texts}
+    kinds = {one.name: one.kind for one in decided.facts}
+    place_of = {name: place for place, name in enumerate(roles.numbers)}
+    columns = []
+    for facts in facts_of(whole, roles, decided.missing):
+        name, kind = facts.name, kinds[facts.name]
+        if name in place_of:
+            counts = _histogram(whole.numbers[:, place_of[name]])
+            columns.append(Column(facts, kind, name in used, counts, []))
+        else:
+            columns.append(_of_strings(facts, kind, name in used, whole, decided))
+    keys = dict.fromkeys(text.partition("=")[0] for part in whole.further for text in part.names)
+    columns += [_of_lists(name, whole) for name in keys if name not in kinds]
+    columns += [_of_texts(name, [part.texts[k] for part in parts], decided) for k, name in enumerate(roles.texts)]
+    if roles.label is not None:
+        columns.append(_of_labels(roles.label, labels))
+    if decided.names:
+        columns.sort(key=lambda column: decided.names.index(column.facts.name))
+    derived, strange = derive(_only(whole, roles.numbers, used), decided.derived, decided.missing.texts)
+    flags = {name: whole.categories[name] for name in decided.derived.flags}
+    plain = derived._replace(categories=derived.categories | flags)
+    numbers = [*decided.roles.numbers, *decided.derived.numbers()]
+    dated = [*decided.derived.numbers(), *decided.derived.categories()]
+    column_of = {made: name for name in decided.derived.dates for made in dated if made.startswith(f"{name}.")}
+    suspicious = leaks(plain, numbers, labels, column_of)
+    hashes = np.concatenate([record_keys(_only(part, roles.numbers, used)) for part in parts])
+    equal = np.unique(hashes, return_inverse=True)[1]
+    return Looked(n, more, labels.codes, [], equal, columns, leaks=suspicious, strange=strange)
+
+
+def _of_strings(facts: ColumnFacts, kind: str, used: bool, whole: Contents, decided: Decided) -> Column:
+    """A column of strings: dates by time, others by their most frequent values."""
+    column = whole.categories[facts.name]
+    rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.distinct)).tolist()
+    times = Counter(dict(zip(column.distinct, rows, strict=True))) + _in_lists(facts.name, whole)[0]
+    frequent = [(text, n) for text, n in times.most_common()
+                if n and text.strip().lower() not in decided.missing.texts][:BINS]  # fmt: skip
+    counts = [n for _, n in frequent]
+    if kind != "date":
+        return Column(facts, kind, used, [] if kind in ("identifier", "text") else counts, frequent[:SOME])
+    seconds = np.array([np.nan if at is None else at for at in (*seconds_of(column.distinct), None)], np.float64)
+    dated = [text for text, at in zip(column.distinct, seconds.tolist(), strict=False) if at == at and times[text]]
+    ends = [seconds_of([text])[0] or 0.0 for text in dated]
+    span = (dated[int(np.argmin(ends))], dated[int(np.argmax(ends))]) if dated else None
+    return Column(facts, kind, used, _histogram(seconds[column.codes]), frequent[:SOME], span)
+
+
+def _of_lists(name: str, whole: Contents) -> Column:
+    """A key of records that may have several values, or that only some records have."""
+    times, rows = _in_lists(name, whole)
+    common = tuple(value for value, _ in times.most_common(SOME))
+    facts = ColumnFacts(name, "category", whole.n, whole.n - rows, len(times), examples=common)
+    return Column(facts, "category", True, [n for _, n in times.most_common(BINS)], times.most_common(SOME))
+
+
+def _in_lists(name: str, whole: Contents) -> tuple[Counter[str], int]:
+    """How often values occur in the lists of a key, and in how many rows."""
+    times, rows = Counter[str](), set[int]()
+    for part in whole.further:
+        mine = [text.partition("=")[0] == name for text in part.names]
+        for row, code in zip(part.rows.tolist(), part.codes.tolist(), strict=True):
+            if mine[code]:
+                times[part.names[code].partition("=")[2] or "1"] += 1
+                rows.add(row)
+    return times, len(rows)
+
+
+def _of_texts(name: str, texts: list[Strings], decided: Decided) -> Column:
+    times: Counter[bytes] = Counter()
+    for content, begin, end in texts:
+        whole = content.tobytes()
+        times.update(whole[a:b].strip() for a, b in zip(begin.tolist(), end.tolist(), strict=True))
+    n, none = times.total(), {word.encode() for word in (*decided.missing.texts, "")}
+    missing = sum(times[text] for text in times if text.lower() in none)
+    distinct = sum(text.lower() not in none for text in times)
+    return Column(ColumnFacts(name, "text", n, missing, distinct), "text", True, [], [])
+
+
+def _of_labels(name: str, labels: Coded) -> Column:
+    counts = np.bincount(labels.codes, minlength=len(labels.distinct)).tolist()
+    frequent = Counter(dict(zip(labels.distinct, counts, strict=True))).most_common(BINS)
+    facts = ColumnFacts(name, "label", len(labels.codes), 0, len(labels.distinct))
+    return Column(facts, "label", False, [n for _, n in frequent], frequent[:SOME])
+
+
+def _histogram(values: np.ndarray) -> list[int]:
+    known = values[~np.isnan(values)]
+    return np.histogram(known, BINS)[0].tolist() if len(known) else []
+
+
+def _joined(parts: list[Contents]) -> Contents:
+    """All cells but the texts."""
+    begins = np.cumsum([0, *(part.n for part in parts)])
+    further = [Further(part.rows + begin, *part[1:]) for whole, begin in zip(parts, begins.tolist(), strict=False)
+               for part in whole.further]  # fmt: skip
+    categories = {name: _joined_strings([part.categories[name] for part in parts]) for name in parts[0].categories}
+    return Contents(np.concatenate([part.numbers for part in parts]), categories, further, [])
+
+
+def _joined_strings(parts: list[Coded]) -> Coded:
+    number_of: dict[str, int] = {}
+    codes = []
+    for column in parts:
+        numbers = [number_of.setdefault(text, len(number_of)) for text in column.distinct]
+        codes.append(np.array([*numbers, -1], np.int32)[column.codes])
+    return Coded(np.concatenate(codes), list(number_of))
+
+
+def _only(contents: Contents, numbers: list[str], used: set[str]) -> Contents:
+    """The cells of these columns."""
+    places = [place for place, name in enumerate(numbers) if name in used]
+    categories = {name: column for name, column in contents.categories.items() if name in used}
+    return contents._replace(numbers=contents.numbers[:, places], categories=categories)

@@ -1,0 +1,85 @@
+"""The ROC and precision-recall curves of the model's scores, with the areas below them as a table."""
+
+import numpy as np
+
+from perceptrons.inspection.html import Html, visible
+from perceptrons.inspection.metrics import METRICS, shown
+from perceptrons.inspection.ranking import average_precision, cuts_by_class, roc_auc
+from perceptrons.plots import CurvesDisplay
+from perceptrons.plots.style import drawn
+from perceptrons.report.page import WIDTH, Section, details, element, figure, paragraph, section, soft, table, user
+from perceptrons.report.subject import Subject
+
+SHOWN = ("balanced_accuracy", "f1", "f1_macro", "matthews", "roc_auc", "average_precision")
+LISTED = 1000  # classes of the table
+
+
+def curves(subject: Subject) -> Section:
+    """The section."""
+    title = "Metrics and curves"
+    parts = [_metrics(subject)]
+    keep = subject.is_known
+    codes, scores = subject.codes[keep], subject.scores[keep]
+    if subject.model.combine == "vote":
+        parts.append(soft("The scores of this model are shares of votes."))
+    if len(np.unique(codes)) < 2:
+        return section("curves", title, *parts, soft("There are examples of one class only: they make no curve."))
+    classes = [visible(str(label)) for label in subject.classes]
+    display = CurvesDisplay.from_scores(codes, scores, classes, subject.predicted[keep])
+    threshold = subject.model.threshold_
+    about = f"The model answers the second class at scores from {threshold:.4g} on. " if threshold is not None else ""
+    first = display.curves[0]
+    of = f"class {first.name}" if subject.known == 2 else f"{len(display.curves)} classes, each against the rest"
+    areas = f"area {display.roc_auc[0]:.3f}" if subject.known == 2 else "areas in the table below"
+    precision = (
+        f"average precision {display.average_precision[0]:.3f}" if subject.known == 2 else "areas in the table below"
+    )
+    pictures = element(
+        "div",
+        figure(
+            drawn(display, width=WIDTH, kind="roc"), f"ROC curve of {of}: {areas}.",
+            "ROC: how many examples of a class are found, against how many others are taken for it, at every threshold "
+            "on the scores.",
+        ),
+        figure(
+            drawn(display, width=WIDTH, kind="precision_recall"), f"Precision-recall curve of {of}: {precision}.",
+            "Precision and recall at every threshold. Where one class is rare, this curve says more than the other.",
+        ),
+        class_="side-by-side",
+    )  # fmt: skip
+    parts += [paragraph(about, _threshold_words(subject)), pictures]
+    if subject.left_out():
+        parts.append(soft(subject.left_out()))
+    if subject.known > 2:
+        parts.append(_by_class(subject, codes, scores))
+    return section("curves", title, *parts)
+
+
+def _threshold_words(subject: Subject) -> str:
+    if subject.known == 2:
+        return "A circle marks the answers that the model gives; every other point is another threshold."
+    return "Every class is drawn against the rest, by its own score."
+
+
+def _metrics(subject: Subject) -> Html:
+    """The metrics besides accuracy."""
+    told = subject.quality.metrics()
+    rows = []
+    for name in SHOWN:
+        value = told[name]
+        if value is None or (name == "f1_macro" and subject.known == 2):
+            continue
+        of = [" of ", user(subject.labels[1], 24)] if METRICS[name].binary else []
+        words = METRICS[name].title
+        rows.append((element("span", words[0].upper() + words[1:], *of), shown(name, value)))
+    return table(("metric", "value"), rows, "metrics", numbers=(1,))
+
+
+def _by_class(subject: Subject, codes: np.ndarray, scores: np.ndarray) -> Html:
+    rows: list[tuple[Html | str, ...]] = []
+    for k, cuts in cuts_by_class(codes, scores):
+        if cuts.n_positive and cuts.n_negative and len(rows) < LISTED:
+            areas = (roc_auc(cuts), average_precision(cuts))
+            rows.append((user(subject.labels[k]), *(f"{area:.3f}" for area in areas), f"{cuts.n_positive:,}"))
+    header = ("class", "ROC AUC", "average precision", "examples")
+    return details("The areas of every class", table(header, rows, "areas below the curves", numbers=(1, 2, 3)))
