@@ -182,10 +182,12 @@ class MixingWatch(Watching):
     workers = 0
     wanted = 0  # shards, so that every thread of the workers has one
     skipped = 0  # malformed records
+    of_files: list[str] | tuple[str, ...] = ()  # what somebody should be told of them
     complaints: tuple[str, ...] = ()
 
     def __call__(self, what: dict[str, Any]) -> None:
         self.skipped, self.complaints = what.get("skipped", self.skipped), what.get("complaints", self.complaints)
+        self.of_files = what.get("notices", self.of_files)
         if not self._begun and self._console is not None and what["shards"] < self.wanted:
             self.notices.append(
                 f"{count(what['shards'], 'shard')} for {self.wanted:,} threads of workers: some have nothing to do. "

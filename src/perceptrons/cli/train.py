@@ -373,6 +373,7 @@ def _on_cluster(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     if watching.unread is not None:
         raise watching.unread
     read.skipped, read.complaints = watching.skipped, list(watching.complaints)
+    read.notices = list(watching.of_files)
     tested = {} if asked.test is None else _tested_on_file(model, asked)
     return _finished(
         model, asked, read, how="cluster", why="asked by --dask or --workers", name=name_of(read), seconds=seconds,

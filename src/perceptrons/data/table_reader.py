@@ -280,7 +280,7 @@ class TableReader(PreparingReader):
         facts, arrays = self.columns.state()
         kept = None if self._preparation is None or self._preparation.is_trivial else self._preparation.as_dict()
         known = {"roles": self._roles and self._roles._asdict(), "names": self._form.names, "preparation": kept}
-        return {"columns": facts, **known}, arrays
+        return {"columns": facts, **known, "ignore": self._wanted.ignore}, arrays
 
     def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         if facts["columns"]["bits"] and not self.hash_bits and self._known is None and self._wish.interactions:
@@ -289,6 +289,7 @@ class TableReader(PreparingReader):
         self._roles = None if facts["roles"] is None else Roles(**facts["roles"])
         self._settled = self._roles is not None
         self._form.names = facts["names"]
+        self._wanted = self._wanted._replace(ignore=facts.get("ignore", self._wanted.ignore))
         if facts.get("preparation") is not None:
             self._preparation = Preparation.from_dict(facts["preparation"])
 

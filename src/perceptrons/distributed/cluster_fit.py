@@ -57,7 +57,7 @@ def fit(
     watch : function, optional
         Is called several times a second with a dict: epoch, shards, done (shards that have ended their pass), seconds;
         at the end of an epoch also examples, mistakes and updates, a number a shard; if bad records of files were
-        skipped, also skipped (how many) and complaints (some of them).
+        skipped, also skipped (how many) and complaints (some of them); if columns of tables were left out, notices.
     **reading
         For files: as `perceptrons.data.stream` takes them; for files of tokens: label, the number of the label's column
         (-1, the last), and as `perceptrons.data.conll.read_conll` takes them.

@@ -46,7 +46,7 @@ class Begun(NamedTuple):
     fit: Any  # the model without examples, for norms and the like
     held_out: bool  # are examples held out to score on?
     about: Any  # what tells whether the data are others now
-    skipped: dict[str, Any]  # how many bad records of files were, and some complaints; empty if none
+    told: dict[str, Any]  # of files: how many bad records were skipped, some complaints, and notices; empty if none
     weighted: bool  # do examples have weights?
 
 
@@ -126,7 +126,7 @@ def of_collection(client: Any, estimator: Any, X: Any, y: Any, weight: Any, shar
 
 def of_files(client: Any, files: Any, shards: int | None, reading: dict[str, Any]) -> Shards:
     """Files that the workers read themselves: each shard some of them, or its share of each if they are fewer."""
-    found, recipe, divisible = gathered(Workers(client), client.submit(look, files, reading, pure=False))
+    found, recipe, divisible, notices = gathered(Workers(client), client.submit(look, files, reading, pure=False))
     most = (MOST, "whatever the cluster") if divisible else (len(found), "one a file, as these cannot be divided")
     number = how_many(client, shards, *most)
     token = uuid.uuid4().hex
@@ -135,18 +135,23 @@ def of_files(client: Any, files: Any, shards: int | None, reading: dict[str, Any
         whole = number <= len(found)
         group, share = (found[i::number], None) if whole else (found, Share(i, number))
         parts.append([client.submit(FilesPart, group, recipe, i, token, share, pure=False)])
-    return Shards(client, parts, on_disk=True)
+    data = Shards(client, parts, on_disk=True)
+    data.notices = notices
+    return data
 
 
-def look(files: Any, reading: dict[str, Any]) -> tuple[list[str], dict[str, Any], bool]:
-    """The files, how all of them are read (their first block decides what is not said), and can parts of them be?"""
+def look(files: Any, reading: dict[str, Any]) -> tuple[list[str], dict[str, Any], bool, list[str]]:
+    """The files, how all of them are read (their first block decides what is not said), and can parts of them be?
+
+    Also what somebody should be told of them.
+    """
     names = found_files(files)
     reader = stream(*names, **reading)
     for block in reader:
         kind = {} if block.classes is None else {"text_labels": block.classes.dtype.kind in "UO"}
         recipe = {**reading, **reader.recipe(), **kind, "many_classes": True}  # which was checked here
         divisible = reader.format in BY_LINE and all(can_be_shared(path) for path in reader.files)
-        return names, {name: value for name, value in recipe.items() if value is not None}, divisible
+        return names, {name: value for name, value in recipe.items() if value is not None}, divisible, reader.notices
     raise ValueError(f"{', '.join(names)}: there is no example in it.")
 
 
@@ -179,7 +184,8 @@ def begun(
         raise ValueError("lengths says how long sequences are, and a Perceptron has none: leave it out.")
     data = data_of(client, estimator, X, y, sample_weight, shards, reading)
     try:
-        return data, begin_model(estimator, data.facts(), classes, warm)
+        model = begin_model(estimator, data.facts(), classes, warm)
+        return data, model._replace(told=model.told | ({"notices": data.notices} if data.notices else {}))
     except BaseException:
         data.forget()
         raise

@@ -198,7 +198,7 @@ class MixedFit(Trainee):
                 {name: row["shards"][name] for name in ("examples", "mistakes", "updates")} if "shards" in row else {}
             )
             told = {"epoch": row["epoch"], "shards": len(self.data), "done": done, "seconds": seconds}
-            self.watch(told | counts | self.begun.skipped)
+            self.watch(told | counts | self.begun.told)
 
     def _save_if_due(self) -> None:
         if self.checkpoint is not None and len(self.outcome.history) > 1 and self.checkpoint.due():

@@ -33,6 +33,7 @@ class Shards:
         self.workers = Workers(client)
         self.parts: list[list[Any]] = []
         self.n = 0  # examples to learn from
+        self.notices: list[str] = []  # what somebody should be told of files
         self._arguments: tuple[Any, Sequence[Any]] = (None, ())
 
     def __len__(self) -> int:

@@ -184,8 +184,8 @@ class Preparation:
                 tuple(derived.numbers()), "numbers that differ, derived ones last")  # fmt: skip
         _demand({*derived.timed} <= {*derived.dates} and {*kept["indicators"]} <= {*names}, "columns that there are")
         _demand(len({*kept["indicators"]}) == len(kept["indicators"]), "every indicator once")
-        numbers = {name: _numbers(kept[name], len(names), name) for name in NUMBERS}
-        _demand(bool((numbers["scales"] > 0).all()), "scales above 0")
+        fills, centres, scales = (_numbers(kept[name], len(names), name) for name in NUMBERS)
+        _demand(bool((scales > 0).all()), "scales above 0")
         powers, pairs = kept["powers"], kept["pairs"]
         _demand(type(powers) is int and 1 <= powers <= MOST_POWER, "a power")
         sound = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
