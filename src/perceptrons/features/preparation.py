@@ -194,7 +194,6 @@ class Preparation:
         distinct = {frozenset(pair) for pair in made.pairs if pair[0] != pair[1]}
         _demand(len(distinct) == len(made.pairs) <= MOST_PAIRS, "pairs that differ, of two columns")
         words = Missing.of(tuple(kept["missing"]), kept["fill"])
-        fills, centres, scales = numbers.values()
         return cls(
             kept["scale"], words, derived, names, fills, centres, scales, tuple(kept["indicators"]), made,
             kept["beside_words"],
