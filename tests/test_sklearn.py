@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from perceptrons import KernelPerceptron, Perceptron
+from perceptrons.features import TableFeatures
 
 ORDER = (
     "An online learner depends on the order of the examples: the check compares weights with repetitions in another "
@@ -33,6 +34,11 @@ EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_sparse_data": ORDER,
     "check_class_weight_classifiers": REPETITION,
 }
+
+
+@parametrize_with_checks([TableFeatures(), TableFeatures(scale="max-abs", powers=2)])
+def test_scikit_learns_own_checks_of_table_features(estimator, check):
+    check(estimator)
 
 
 @parametrize_with_checks(
