@@ -233,7 +233,7 @@ def test_a_threshold_is_answered_by_through_every_door(capsys, tmp_path, asked_e
     model, saved, told = trained(capsys, tmp_path, data, "--threshold", threshold, "--max-iter", "3", *only, *way)
     assert model.threshold_ is not None
     assert threshold != "-0.75" or model.threshold_ == -0.75
-    X = np.array([[row["size"], row["age"]] for row in rows])
+    X = perceptrons.data.read(data, like=model).X
     scores = model.decision_function(X)
     by_threshold = np.where(scores >= model.threshold_, "spam", "ham")
     assert model.predict(X).tolist() == by_threshold.tolist()

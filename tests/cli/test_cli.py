@@ -519,7 +519,7 @@ def test_weights_one_vs_one_are_shown_by_pair(run, duels):
 def test_a_weight_of_a_pair_speaks_for_one_of_the_two(run, duels):
     out = run("inspect", duels, "--class", "cat vs emu")[1]
     assert "Most telling for cat vs emu" in out
-    said = {name: (sign, speaks) for name, sign, speaks in re.findall(r"\n(\w+) +([+-])[\d.]+ +\S+ +for (\w+)", out)}
+    said = {name: (sign, speaks) for name, sign, speaks in re.findall(r"\n(\w+) +([+-])[\d.]+ .* for (\w+)", out)}
     row = dict(zip(NAMES, perceptrons.load(duels).coef_[1], strict=True))
     assert said == {name: ("+", "emu") if weight > 0 else ("-", "cat") for name, weight in row.items()}
     found = json.loads(run("inspect", duels, "--class", "cat vs emu", "--json")[1])

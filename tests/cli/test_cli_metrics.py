@@ -52,7 +52,8 @@ def test_the_options_name_the_metrics_of_the_table():
 
 def test_evaluate_has_the_metrics_of_scikit_learn(run, folder):
     for name in ("two", "three"):
-        table, model = read(folder / f"{name}.csv"), perceptrons.load(folder / name)
+        model = perceptrons.load(folder / name)
+        table = read(folder / f"{name}.csv", like=model)
         found = json.loads(run("evaluate", folder / name, folder / f"{name}.csv", "--json")[1])
         scores, predicted = model.decision_function(table.X), model.predict(table.X)
         flags = table.y == "spam" if name == "two" else label_binarize(table.y, classes=model.classes_)
@@ -173,7 +174,7 @@ def test_tune_chooses_the_threshold_on_the_validation_set(run, refused, folder, 
 
 
 def test_train_prints_mean_and_deviation_over_folds_then_learns_from_all(run, folder, tmp_path):
-    table = read(folder / "two.csv")
+    table = read(folder / "two.csv", prepare=True)
     how = ["train", folder / "two.csv", "--folds", 4, "--metric", "roc_auc", "--seed", 5]
     found = json.loads(run(*how, "-o", tmp_path / "m", "--json")[1])
     assert len(found["folds"]) == 4
@@ -222,7 +223,7 @@ def test_tune_chooses_settings_by_their_mean_over_folds(run, folder, tmp_path):
     how = ["tune", folder / "two.csv", "--folds", 3, "--metric", "average_precision", "--grid",
            '{"C": [0.01, 1], "step": ["pa1"], "max_iter": [2]}', "--ledger", tmp_path / "looks"]  # fmt: skip
     found = json.loads(run(*how, "-o", tmp_path / "m", "--json")[1])
-    table = read(folder / "two.csv")
+    table = without_tested(folder / "two.csv")
     again = recipe(Perceptron(random_state=0), table.X, table.y, {"C": [0.01, 1], "step": ["pa1"], "max_iter": [2]},
                    folds=3, metric="average_precision", force=True)  # fmt: skip
     X, y = again.parts.train.taken()
@@ -352,7 +353,7 @@ def test_json_of_predict_has_one_shape(run, tmp_path, kind, form):
     asked = ["predict", tmp_path / "m", tmp_path / f"x.{form}", "--on-error", "skip", "--json"]
     bare, scored = ([json.loads(line) for line in run(*asked, *more)[1].splitlines()] for more in ([], ["--scores"]))
     for found in (bare, scored):
-        assert [list(one) for one in found] == [["label", "scores", "line", "error"]] * 3
+        assert [list(one) for one in found] == [["label", "scores", "line", "file", "error"]] * 3
         assert [one["error"] is None for one in found] == [True, False, True]
         assert [one["line"] for one in found] == [1, 2, 3]
         assert found[1]["label"] is None

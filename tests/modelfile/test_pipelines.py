@@ -38,6 +38,8 @@ def test_every_transformer_is_the_same_again(name, path):
     step, data = STEPS[name]
     before = make_pipeline(clone(step))
     expected = quietly(before.fit_transform, data)
+    if sp.issparse(expected) and name.startswith("table"):  # in which a whole table has its columns in order
+        expected = quietly(before.transform, data)
     after = again(before, path)
     if name == "columns by index":
         assert str(after[0].transformers) == str([("one", StandardScaler(), INDEX.tolist())])

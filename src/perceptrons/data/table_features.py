@@ -178,11 +178,9 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return found.X
 
     def _as_wanted(self, X: Any) -> Any:
-        """A sparse matrix with its columns in order, or as an array where `set_output` asks for frames."""
-        if not sp.issparse(X):
-            return X
-        X.sum_duplicates()  # in order, as a table is read: a sum of products depends on it in the last digit
-        return X.toarray() if _get_output_config("transform", self)["dense"] != "default" else X
+        """A sparse matrix as an array, where `set_output` asks for frames, which have no other."""
+        framed = _get_output_config("transform", self)["dense"] != "default"
+        return X.toarray() if framed and sp.issparse(X) else X
 
 
 class ArrayColumns:
