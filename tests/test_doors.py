@@ -237,7 +237,7 @@ def test_a_threshold_is_answered_by_through_every_door(capsys, tmp_path, asked_e
     scores = model.decision_function(X)
     by_threshold = np.where(scores >= model.threshold_, "spam", "ham")
     assert model.predict(X).tolist() == by_threshold.tolist()
-    reading = {"ignore": ["shop", "code", "title", "body"]}
+    reading = {"prepare": True, "ignore": ["shop", "code", "title", "body"]}
     accuracy, answers = check_doors(capsys, model, saved, data, reading, [pd.DataFrame(rows), rows])
     assert answers[0] == by_threshold.tolist()
     assert [model.predict_one(row) for row in rows] == answers[0]
