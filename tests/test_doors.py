@@ -364,7 +364,8 @@ def whole_and_streamed(capsys, folder, data, *options):
 
 def check_alike(whole, said, streamed, also_said):
     """The weights are the same, and so are the examples to test on."""
-    for name in ("coef_average_", "coef_last_", "intercept_average_", "intercept_last_"):
+    kept = "recent" if whole.combine == "recent" else "average"
+    for name in (f"coef_{kept}_", "coef_last_", f"intercept_{kept}_", "intercept_last_"):
         np.testing.assert_array_equal(getattr(streamed, name), getattr(whole, name))
     assert streamed.source_ == whole.source_
     assert set(said) == set(also_said)
