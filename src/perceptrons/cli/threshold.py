@@ -62,7 +62,7 @@ def stream_for_threshold(source: Any, asked: Any) -> Iterator[Any]:
     """The same of a stream."""
     from perceptrons.data.held_out import without_test
 
-    with without_test(source, SHARE if is_chosen(asked) else 0.0, _seed(asked)) as rest:
+    with without_test(source, SHARE if is_chosen(asked) else 0.0, _seed(asked), measured=True) as rest:
         yield rest
 
 

@@ -67,10 +67,11 @@ def split_table(table: Table, share: float, seed: int) -> Split:
 class WithoutTest:
     """A reader without the examples of the test set, which go to a temporary file as they come: they may be many."""
 
-    def __init__(self, reader: "Reader", share: float, seed: int):
+    def __init__(self, reader: "Reader", share: float, seed: int, measured: bool = False):
         self._reader, self._by = reader, ByHash(share, seed)
         self._aside: Cache | None = None
-        self._by.tell(reader)
+        if not measured:
+            self._by.tell(reader)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._reader, name)
@@ -110,12 +111,15 @@ class WithoutTest:
 
 
 @contextmanager
-def without_test(reader: "Reader", share: float, seed: int) -> Iterator[Any]:
-    """The reader, without the examples of the test set if there is to be one."""
+def without_test(reader: "Reader", share: float, seed: int, measured: bool = False) -> Iterator[Any]:
+    """The reader, without the examples of the test set if there is to be one.
+
+    measured: do these examples count where features are scaled, as those of a validation set do?
+    """
     if not share:
         yield reader
         return
-    with closing(WithoutTest(reader, share, seed)) as rest:
+    with closing(WithoutTest(reader, share, seed, measured)) as rest:
         yield rest
 
 
