@@ -347,6 +347,7 @@ class StreamFit(LinearTrainee):
     def _tell(self, more: Counts, mark: bool) -> None:
         """more: what was learned beyond the row."""
         if self.watch is not None:
+            self.learner.changed()  # within a block too: the watcher may look at the weights
             row = self.row
             now = {name: row[name] + getattr(more, name) for name in ("examples", "mistakes", "updates")}
             what = {"epoch": row["epoch"], **now, "seconds": time.perf_counter() - self.began}

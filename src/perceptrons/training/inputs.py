@@ -1,6 +1,7 @@
 """Checks what users hand in and turns it into rows, without copying what is already in shape."""
 
 import math
+import numbers
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.utils.validation import validate_data
 
 from perceptrons.passes.average import smallest_scale
@@ -44,6 +46,12 @@ def read_only(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def as_configured(matrix: Any) -> Any:
+    """A CSR matrix as such, or as an array where scikit-learn's `sparse_interface` (since 1.9) asks for one."""
+    asked = get_config().get("sparse_interface") == "sparray" and sp.issparse(matrix)
+    return sp.csr_array(matrix) if asked else matrix
 
 
 def as_read_only(rows: Rows) -> Rows:
@@ -179,13 +187,13 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, growt
 
     A string value counts as the feature "name=value" being there, as in scikit-learn's DictVectorizer.
     """
-    numbers: list[float] = []
+    amounts: list[float] = []
     places: list[int] = []
     new: dict[str, int] = {}
     limit = largest(dtype, growth)
     for name, value in x.items():
         if not isinstance(name, str):
-            raise TypeError(f"Feature name {name!r} is {type(name).__name__}: feature names must be strings.")
+            name = _whole_name(name, x)
         if isinstance(value, str):
             name, value = f"{name}={value}", 1.0
         try:
@@ -200,10 +208,20 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, growt
             place = columns.get(name)
             if place is None:
                 place = new.setdefault(name, len(columns) + len(new))
-            numbers.append(number)
+            amounts.append(number)
             places.append(place)
-    values, at = np.array(numbers, dtype), np.array(places, np.int32)
+    values, at = np.array(amounts, dtype), np.array(places, np.int32)
     return Sparse(values, at, np.array([0, len(values)], np.int32)), list(new)
+
+
+def _whole_name(name: Any, x: Mapping[Any, Any]) -> str:
+    """A whole number as the name of a feature: 3 is the feature "3", as in files, which know no other names."""
+    if not isinstance(name, numbers.Integral) or isinstance(name, bool):
+        kind = type(name).__name__
+        raise TypeError(f"Feature name {name!r} is {kind}: feature names must be strings or whole numbers.")
+    if str(name) in x:
+        raise ValueError(f"The features {name!r} and {str(name)!r} are the same, and both are there: rename one.")
+    return str(name)
 
 
 def known_part(rows: Any, new: list[str]) -> Any:
@@ -259,7 +277,12 @@ def once_each(rows: Rows) -> Rows:
 
 
 def _check_values(X: Any, growth: Growth, names: Any = None) -> None:
-    """Raise ValueError for NaN, infinity, or numbers so large that scores would overflow; one read at memory speed."""
+    """Raise ValueError for NaN, infinity, or numbers so large that scores would overflow; one read at memory speed.
+
+    Not where scikit-learn's `assume_finite` is set. Learning then stops at a step that overflows, or learns NaN.
+    """
+    if get_config()["assume_finite"]:
+        return
     values = X.data if sp.issparse(X) else X
     flat = values.ravel(order="K")
     limit = largest(values.dtype, growth)
