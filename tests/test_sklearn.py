@@ -23,16 +23,9 @@ ORDER = (
     "An online learner depends on the order of the examples: the check compares weights with repetitions in another "
     "order. That whole-number weights equal repeating the example on the spot is tested in test_properties.py."
 )
-REPETITION = (
-    "The check gives one class the weight 1,000 and the other 0.0001, on 50 examples of noise, and wants nearly all of "
-    "the plane for the heavy one. A weight here is a number of repetitions, which end when the example is right, not a "
-    "factor of the step: the heavy examples are right, but nothing drives the boundary far beyond them. That weights "
-    "shift the balance is tested below."
-)
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": ORDER,
     "check_sample_weight_equivalence_on_sparse_data": ORDER,
-    "check_class_weight_classifiers": REPETITION,
 }
 
 

@@ -11,7 +11,8 @@ from perceptrons.training.base import Classifier, unchanged_on_error
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.inputs import Growth, as_rows, check_block, check_matrix, known_part, once_each
 from perceptrons.training.labels import Target, answer, merge, read_target, warn_if_sorted
-from perceptrons.training.learner import Learner, LinearFit
+from perceptrons.training.learner import Learner
+from perceptrons.training.linear_fit import LinearFit
 from perceptrons.training.one_example import ReadyToPredict, learn_any
 from perceptrons.training.parameters import (
     ALPHA,

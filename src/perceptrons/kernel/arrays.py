@@ -141,9 +141,9 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool, dtype: str | None) -> An
         )
     kind = dtype or _float_type(dtype_name(X))
     X = X if dtype_name(X) == kind else place.xp.astype(X, getattr(place.xp, kind))
-    if not get_config()["assume_finite"] and not (
-        np.isfinite(float(place.xp.sum(X))) or bool(place.xp.all(place.xp.isfinite(X)))
-    ):
+    if get_config()["assume_finite"]:
+        return X
+    if not (np.isfinite(float(place.xp.sum(X))) or bool(place.xp.all(place.xp.isfinite(X)))):
         row, column = (int(at[0]) for at in np.nonzero(~np.isfinite(to_host(X))))
         what = "NaN" if np.isnan(float(X[row, column])) else "infinity"
         raise ValueError(f"Input X contains {what} at row {row}, column {column}. Remove or fill such values first.")

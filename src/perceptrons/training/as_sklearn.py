@@ -27,16 +27,28 @@ def as_sklearn(model: Any) -> Any:
         )
     w, b = learner.predicting(model.combine)
     at_zero = model.zero_score == "positive"
-    if learner.scheme == "labels" or (learner.scheme == "ovo" and len(learner.classes) > 2):
+    if learner.scheme == "labels":
         b = np.nextafter(b, b.dtype.type(np.inf)) if at_zero else b  # above 0 exactly where it was at least 0
-        parts = [_linear(model, w[k : k + 1], b[k : k + 1], np.array([0, 1])) for k in range(len(b))]
-        return _several_labels(model, parts) if learner.scheme == "labels" else _duels(model, parts)
+        return _several_labels(model, _problems(model, w, b))
+    if learner.scheme == "ovo" and len(learner.classes) > 2:
+        duels = _problems(model, w, b)
+        return _duels(model, [_at_least(model, duel, 0.0) for duel in duels] if at_zero else duels)
     linear = _linear(model, w, b, learner.classes)
     if len(learner.classes) > 2 or (learner.threshold is None and not at_zero):
         return linear
-    threshold = np.float64(learner.threshold or 0.0)  # of NumPy, or float32 scores would be compared in float32
+    return _at_least(model, linear, learner.threshold or 0.0)
+
+
+def _problems(model: Any, w: np.ndarray, b: np.ndarray) -> list[Perceptron]:
+    """A model of the classes 0 and 1 for every row of weights."""
+    return [_linear(model, w[k : k + 1], b[k : k + 1], np.array([0, 1])) for k in range(len(b))]
+
+
+def _at_least(model: Any, linear: Perceptron, threshold: float) -> FixedThresholdClassifier:
+    """Answers the second class also where the score is exactly the threshold."""
     frozen = FrozenEstimator(linear)
-    by_threshold = FixedThresholdClassifier(frozen, threshold=threshold, response_method="decision_function")
+    exact = np.float64(threshold)  # with a float of Python, float32 scores would be compared in float32
+    by_threshold = FixedThresholdClassifier(frozen, threshold=exact, response_method="decision_function")
     by_threshold.estimator_ = frozen
     return _features_of(model, by_threshold)
 

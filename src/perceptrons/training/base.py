@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from perceptrons.inspection.html import how_it_went
 from perceptrons.rows import Rows
-from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs
+from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs, why_unfinished
 from perceptrons.training.inputs import (
     Growth,
     as_learned,
@@ -112,18 +112,8 @@ class Estimator(BaseEstimator, ABC):
         """
         if self.tol is None or self.stop_reason_ != "max_iter" or self._watch is not None:
             return  # who watches the epochs judges by them
-        if self._plan().tol is not None:
-            why = f"the averaged weights still changed by more than tol={self.tol:g} of their norm"
-            advice = "Increase max_iter or tol"
-        else:
-            why = "the last epoch still made updates"
-            advice = "Increase max_iter, or use combine='average', which converges on any data"
-        warnings.warn(
-            f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: {why}. {advice}; tol=None "
-            "trains max_iter epochs without this warning.",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
-        )
+        what = f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: "
+        warnings.warn(what + why_unfinished(self._plan()), ConvergenceWarning, stacklevel=stacklevel)
 
     @contextmanager
     def _watched(self, watch: Callable[[dict[str, Any]], None]) -> Iterator[None]:

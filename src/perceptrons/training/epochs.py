@@ -204,6 +204,17 @@ def _why_stop(
     return "tol" if tol is not None and trainee.change() < tol else ""
 
 
+def why_unfinished(plan: Plan) -> str:
+    """What the last of max_iter epochs left to be done, and what to do about it."""
+    if plan.tol is not None:
+        why = (
+            f"the averaged weights still changed by more than tol={plan.tol:g} of their norm. Increase max_iter or tol"
+        )
+    else:
+        why = "it still made updates. Increase max_iter, or use combine='average', which converges on any data"
+    return f"{why}; tol=None trains max_iter epochs without this warning."
+
+
 def visiting_order(
     n: int | None, train: np.ndarray | None, shuffle: bool, rng: np.random.Generator | None
 ) -> np.ndarray:

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d
 
-from perceptrons.training.inputs import as_configured, check_range, check_weights, label_weights
+from perceptrons.training.example_weights import check_range, check_weights, label_weights
+from perceptrons.training.inputs import as_configured
 from perceptrons.training.matrices import sound_csr
 
 LONGEST_LABEL = 1_000  # characters: arrays of strings give every label the room of the longest

@@ -86,8 +86,8 @@ class ShownWeights:
         -----
         Ties: equal scores go to the first class in both, and a score of exactly 0 to the negative class. Scores agree
         up to rounding: scikit-learn may add up the products in another order.
-        With zero_score="positive" and several labels or one-vs-one, intercepts are larger by the smallest possible
-        step, so that scikit-learn answers the positive class at 0 too.
+        With zero_score="positive" and several labels, intercepts are larger by the smallest possible step, so that
+        scikit-learn answers the positive class at 0 too.
 
         Examples
         --------
