@@ -285,6 +285,8 @@ def test_early_stopping_is_refused_where_examples_come_in_blocks(model, block):
     with pytest.raises(ValueError, match="early_stopping=False"):
         model.learn_one(block[0][0], block[1][0])
     assert not hasattr(model, "_learner")
+    model.set_params(early_stopping=False).fit(*block)
+    model.set_params(early_stopping=True).partial_fit(*shuffle(*block, random_state=0))  # as in scikit-learn
 
 
 def test_partial_fit_is_not_offered_for_precomputed_kernels():

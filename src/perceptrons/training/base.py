@@ -106,10 +106,8 @@ class Estimator(BaseEstimator, ABC):
         return outcome
 
     def _warn_unless_finished(self, stacklevel: int = 3) -> None:
-        """As scikit-learn does: warn if training ended with max_iter although `tol` was to end it.
-
-        Called last by the methods that train by `max_iter`, so that the model is whole where warnings are errors.
-        """
+        """As scikit-learn does: warn if training ended with max_iter although `tol` was to end it. Called last, so that
+        the model is whole where warnings are errors."""
         if self.tol is None or self.stop_reason_ != "max_iter" or self._watch is not None:
             return  # who watches the epochs judges by them
         what = f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: "
@@ -163,7 +161,8 @@ class Estimator(BaseEstimator, ABC):
         return int(check_random_state(self.random_state).randint(2**31))
 
     def _refuse_early_stopping(self) -> None:
-        if self.early_stopping:
+        """As scikit-learn: of a model that begins with a block. One that `fit` has stopped early may go on learning."""
+        if self.early_stopping and not hasattr(self, "_learner"):
             raise ValueError(
                 "early_stopping=True needs all data at once and is not supported for partial_fit and learn_one: call "
                 "set_params(early_stopping=False) first, or use fit."

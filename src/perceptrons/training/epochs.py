@@ -235,13 +235,13 @@ def hold_out(
     order = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
     counts = np.bincount(codes[order])
     spare = np.maximum(counts - 1, 0)
-    if not any(where):
-        _check_parts(counts[counts > 0], fraction)
-    total = min(max(np.count_nonzero(spare), round(fraction * len(order))), spare.sum())
-    if total < 1:
+    if not spare.any():
         raise ValueError(
             "No example can be held out: every class has a single one. Give more, or early_stopping=False."
         )
+    if not any(where):
+        _check_parts(counts[counts > 0], fraction)
+    total = min(max(np.count_nonzero(spare), round(fraction * len(order))), spare.sum())
     share = total * counts / len(order)
     quota = np.clip(share.astype(int), np.minimum(spare, 1), spare)
     while quota.sum() > total:  # rare classes have one each: it comes from those with most
@@ -262,10 +262,12 @@ def _check_parts(counts: np.ndarray, fraction: float) -> None:
     counts: the examples of each class.
     """
     n, classes = int(counts.sum()), len(counts)
-    if n - round(fraction * n) < classes:
+    left = n - round(fraction * n)
+    if left < classes:
+        fewer = f", fewer than the number of classes ({classes})" if classes > 1 else ""
         raise ValueError(
-            f"validation_fraction={fraction:g} of {n} examples leaves {n - round(fraction * n)} to learn from, fewer "
-            f"than the number of classes ({classes}): give more examples, or a smaller validation_fraction."
+            f"validation_fraction={fraction:g} of {n} examples leaves {left} to learn from{fewer}: give more examples, "
+            "or a smaller validation_fraction."
         )
     if counts.min() < 2:
         raise ValueError(
