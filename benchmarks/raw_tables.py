@@ -276,6 +276,7 @@ def notes(found: list[dict[str, Any]]) -> list[str]:
         f"Small tables: {FOLDS} folds, {ROUNDS} times ({LARGE_ROUNDS} times from {LARGE:,} rows), the same for all; "
         "± error is the standard error of the difference over these rounds; ms are of one fold, fitting and answering. "
         "adult, spam, news and documents: from files to answers, reading included, once. Peers get StandardScaler, "
-        "SimpleImputer and OneHotEncoder in a ColumnTransformer, texts TfidfVectorizer; everything else is as it is by default.",
+        "SimpleImputer and OneHotEncoder in a ColumnTransformer, texts TfidfVectorizer; everything else is as it is by "
+        "default.",
         summary(found),
     ]

@@ -11,25 +11,26 @@ from perceptrons import Perceptron
 from perceptrons.data import read, stream
 from perceptrons.features import TableFeatures
 from perceptrons.features.term_weights import MOST, Occurrences, TermWeights
+from perceptrons.inspection.units import units_of
 
 RECORDS = [
-    ("cheap pills", "buy cheap cheap pills now", 3.0, "spam"),
-    ("lunch", "see you at noon for lunch", 1.0, "ham"),
-    ("cheap lunch", "the lunch is cheap", 2.5, "ham"),
-    ("now", "buy now or never", 7.0, "spam"),
-    ("", "noon", 2.0, "ham"),
-    ("pills pills", "", 4.0, "spam"),
+    ("cheap pills", "buy cheap cheap pills now", 3.0, "a", "spam"),
+    ("lunch", "see you at noon for lunch", 1.0, "a", "ham"),
+    ("cheap lunch", "the lunch is cheap", 2.5, "b", "ham"),
+    ("now", "buy now or never", 7.0, "b", "spam"),
+    ("", "noon", 2.0, "a", "ham"),
+    ("pills pills", "", 4.0, "b", "spam"),
 ]
 TEXTS = ("title", "body")
 
 
 def as_csv(records=RECORDS):
-    lines = [f'"{title}","{body}",{price},{label}' for title, body, price, label in records]
-    return io.StringIO("\n".join(["title,body,price,label", *lines]) + "\n")
+    lines = [f'"{title}","{body}",{price},{shop},{label}' for title, body, price, shop, label in records]
+    return io.StringIO("\n".join(["title,body,price,shop,label", *lines]) + "\n")
 
 
 def as_records(records=RECORDS):
-    return [{"title": title, "body": body, "price": price} for title, body, price, _ in records]
+    return [{"title": title, "body": body, "price": price, "shop": shop} for title, body, price, shop, _ in records]
 
 
 def reference(records, learned_from=None):
@@ -44,7 +45,8 @@ def reference(records, learned_from=None):
     prices = [record[2] for record in known]
     rows = []
     for record in records:
-        row = {"price=": (record[2] - np.mean(prices)) / np.std(prices)}
+        row = {name: value / math.sqrt(2) for name, value in (  # two columns beside the texts count as one text
+            ("price=", (record[2] - np.mean(prices)) / np.std(prices)), (f"shop={record[3]}", 1.0))}  # fmt: skip
         for place, name in enumerate(TEXTS):
             words = record[place].split()
             values = {word: (1 + math.log(words.count(word))) * idf(name, word) for word in words}
@@ -114,10 +116,22 @@ def test_a_stream_of_one_block_weighs_as_the_whole():
 
 
 def test_texts_are_left_as_they_are_without_scaling():
-    plain = read(as_csv(), format="csv", text_column=[*TEXTS], hash_bits=0, ignore="price")
-    left = table(scale="none", ignore="price")
+    others = ["price", "shop"]
+    plain = read(as_csv(), format="csv", text_column=[*TEXTS], hash_bits=0, ignore=others)
+    left = table(scale="none", ignore=others)
     assert (plain.X != left.X).nnz == 0
-    assert (abs(plain.X - table(ignore="price").X) > 0.01).nnz
+    assert (abs(plain.X - table(ignore=others).X) > 0.01).nnz
+
+
+def test_weights_are_shown_in_the_units_of_the_data():
+    found = table()
+    model = Perceptron().fit(found.X, found.y)
+    found.teach(model)
+    prices = [record[2] for record in RECORDS]
+    unit = units_of(model)["price="]
+    assert unit.centre == pytest.approx(np.mean(prices))
+    assert unit.scale == pytest.approx(np.std(prices) * math.sqrt(2))
+    assert unit.value(found.X[0, found.columns.names().index("price=")]) == pytest.approx(3.0)
 
 
 def test_how_texts_are_divided_into_parts_does_not_matter(rng):
@@ -155,7 +169,8 @@ GOOD = TermWeights(np.arange(9, dtype=np.uint8), 9).as_dict()
     "change",
     [
         {"columns": 8}, {"columns": MOST + 1}, {"columns": True}, {"columns": -1}, {"unseen": 256}, {"unseen": -1},
-        {"unseen": 1.0}, {"levels": "???"}, {"levels": "AAAA"}, {"levels": 3}, {"more": 1},
+        {"unseen": 1.0}, {"beside": 0.0}, {"beside": 2.0}, {"beside": float("nan")}, {"beside": 1},
+        {"levels": "???"}, {"levels": "AAAA"}, {"levels": 3}, {"more": 1},
         {"levels": TermWeights(np.zeros(2**22 + 9, np.uint8), 0).as_dict()["levels"], "columns": MOST},
     ],
 )  # fmt: skip

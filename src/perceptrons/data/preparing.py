@@ -120,13 +120,16 @@ class PreparingReader(PieceReader):
         assert self._preparation is not None
         if self._preparation.weigh_terms:
             assert self.columns is not None
+            assert self._roles is not None
             rows = [homed for _, homed in found if isinstance(homed, Homed)]
             occurrences = (
                 Occurrences(homed.words.starts, homed.of_words.columns[homed.words.numbers], counted)
                 for homed, counted in zip(rows, learned, strict=True)
                 if homed.words is not None and homed.of_words is not None
             )
-            self._prepare(self._preparation.weighed(TermWeights.measured(occurrences, self.columns.n_columns)))
+            others = self._preparation.n_beside_texts(self._roles.categories)
+            weights = TermWeights.measured(occurrences, self.columns.n_columns, others)
+            self._prepare(self._preparation.weighed(weights))
         return found
 
     def _measure(self, blocks: list[Block]) -> list[np.ndarray]:

@@ -178,6 +178,11 @@ class Preparation:
         assert self.term_weights is not None
         return self.term_weights.as_dict()
 
+    def n_beside_texts(self, categories: Sequence[str]) -> int:
+        """How many features a row has beside the words of its texts, but for products. categories: of the table."""
+        strings = {*categories} - {*self.derived.dates, *self.derived.flags}
+        return len(self.names) + len(self.indicators) + len(strings) + len(self.derived.categories())
+
     def weighed(self, weights: TermWeights) -> "Preparation":
         """The same, with weights for the words of texts."""
         return replace(self, term_weights=weights, weigh_terms=False)

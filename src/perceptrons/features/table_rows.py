@@ -308,8 +308,8 @@ def sparse_rows(
 ) -> sp.csr_matrix:
     """The matrix of named features and, where there are texts, of their words, cut as `text` says.
 
-    weights: of the words; every column of texts is then scaled to length 1 by itself, so that a title beside a long
-    text counts.
+    weights: of the words and of what stands beside them; every column of texts is then scaled to length 1 by itself,
+    so that a title beside a long text counts.
     """
     named, words, found, of_words = homed
     if words is None:
@@ -325,6 +325,7 @@ def sparse_rows(
         if text.norm is not None:
             amounts /= _norms(words, amounts * (of_words.columns >= 0)[words.numbers])
         X = assemble_values(words.starts, words.numbers, amounts, of_words, columns.n_columns)
+        named = named._replace(amounts=named.amounts * weights.beside)
     return X + assemble_values(*named[:3], found, columns.n_columns) if len(named.numbers) else X
 
 
