@@ -236,7 +236,7 @@ def test_a_keyboard_interrupt_leaves_a_usable_model(monkeypatch, rng):
             raise KeyboardInterrupt
         return learn(*args, **kwargs)
 
-    learn = learner.learn
+    learn = linear_fit.learn
     monkeypatch.setattr(linear_fit, "learn", interrupted)
     model = rosenblatt(max_iter=50, tol=None)
     with pytest.raises(KeyboardInterrupt):
