@@ -4,6 +4,7 @@ The only place that knows numba, and whether it is installed: without it models 
 """
 
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -32,13 +33,26 @@ except ModuleNotFoundError as missing:
 else:
     COMPILES = True
 
-__all__ = ["BOUNDS", "CHECKED", "COMPILES", "cgutils", "intrinsic", "ir", "kept", "overload", "types", "without_numba"]
+__all__ = [
+    "BOUNDS",
+    "CHECKED",
+    "COMPILES",
+    "cgutils",
+    "intrinsic",
+    "ir",
+    "kept",
+    "overload",
+    "types",
+    "warn_if_slow",
+    "without_numba",
+]
 
 CONFIG: Any = config
 # For tests: every index of compiled code is checked, and a wrong one raises IndexError. NUMBA_BOUNDSCHECK does not do:
 # it leaves overloads out, and code compiled without checks would still be loaded from the cache.
 CHECKED = os.environ.get("PERCEPTRONS_BOUNDSCHECK", "0") not in ("", "0")
 BOUNDS: dict[str, bool] = {"boundscheck": True} if CHECKED else {}  # among the options of everything compiled
+_warned: set[str] = set()  # see warn_if_slow
 lost = False  # was anything compiled in this process that could not be kept?
 
 
@@ -88,6 +102,16 @@ def without_numba(numpy_version: Callable[..., Any]) -> Callable[[Any], Any]:
     It takes the same arguments, changes the same arrays and returns the same.
     """
     return lambda loop: loop if COMPILES else numpy_version
+
+
+def warn_if_slow(what: str) -> None:
+    """Where there is no numba, say once of each kind of work that has only compiled loops that it will take long."""
+    if not COMPILES and what not in _warned:
+        _warned.add(what)
+        warnings.warn(
+            f"numba is not installed, so {what} runs as plain Python, hundreds of times slower: pip install numba.",
+            stacklevel=3,
+        )
 
 
 def _cache_of(function: Callable[..., Any]) -> Any:
