@@ -173,14 +173,6 @@ def follow(v, bridge, n, y, a, other, apart, y_hat):
 
 
 @compiled
-def differ(y, a, n, y_hat):
-    wrong = 0
-    for t in range(n):
-        wrong += y_hat[t] != y[a + t]
-    return wrong > 0
-
-
-@compiled
 def precedes(y_hat, n, y, a):
     """Is y_hat before y in the order of the dictionary?"""
     for t in range(n):
