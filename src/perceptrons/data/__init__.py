@@ -53,6 +53,8 @@ OPTIONS = {  # that only some formats know
     ),
     **dict.fromkeys(("names", "header"), BY_DELIMITER),
     "encoding": (*BY_DELIMITER, "arff", "jsonl", *SPARSE, "vw", "text"),
+    "multilabel": (*FORMATS, *MEMORY),
+    "label_separator": ("text", *NAMED),
 }  # fmt: skip
 
 
@@ -180,6 +182,7 @@ def stream(
     if like is not None:
         prepare = False
         format, paths, hash_bits, options = like_model(like, paths, format, hash_bits, options, grow)
+        options |= _label_options(like, options)
         text_labels = text_labels or _has_text_classes(like)
     if format is None:
         format, paths = found_format(paths, options.get("encoding"))
@@ -202,6 +205,7 @@ def stream(
         chosen |= {"format": format, "prepare": prepare}
     shared = {
         "on_error": on_error, "text_labels": text_labels, "need_labels": need_labels, "prompt": prompt,
+        "of_model": like is not None,
         "many_classes": many_classes or (like is not None and not grow) or not need_labels,
     }  # fmt: skip
     try:
@@ -286,6 +290,15 @@ def like_model(
             learned_with = f"with {', '.join(known[name])}" if name in known else "without"
             raise ValueError(f"{name} is the model's own choice, which learned {learned_with}: leave it out.")
     return format, paths, hash_bits, known | told
+
+
+def _label_options(model: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """How the labels of files are read for a model: one each, or several, as it was trained."""
+    form = getattr(getattr(model, "_learner", None), "form", None)
+    if form is None:
+        return {}
+    found: dict[str, Any] = {"multilabel": form != "single"}
+    return found if found["multilabel"] or not options.get("label_separator") else found | {"label_separator": None}
 
 
 def _has_text_classes(model: Any) -> bool:
