@@ -22,7 +22,7 @@ from perceptrons.cli.inputs import (
     read_within,
 )
 from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
-from perceptrons.cli.parameters import check_kernel, file_of, name_classes, named_classes, need_classes, new_model
+from perceptrons.cli.parameters import by_class, check_kernel, file_of, name_classes, named_classes, need_classes, new_model
 from perceptrons.cli.screen import Waiting, as_json, screen
 from perceptrons.cli.threshold import (
     check_threshold,
@@ -223,7 +223,7 @@ def _on_table(
         parts = Split(table, test_reader, said)
     elif parts is None:
         parts = split_table(table, _share(asked), asked.seed)
-    name_classes(model, parts.train.y)
+    _check_several(model, parts.train, asked)
     folds = over_folds(model, parts.train, asked)
     learned, held = held_for_threshold(parts.train, asked)
     checkpoint = None
@@ -250,6 +250,20 @@ def _on_table(
     )  # fmt: skip
 
 
+def _check_several(model: "AnyModel", table: "Table", asked: Any) -> None:
+    """Let costs and class weights speak of the labels, and refuse what is for one label per example."""
+    if table.classes is None:
+        name_classes(model, table.y)
+        return
+    for name, value in (("--kernel", asked.kernel), ("--folds", asked.folds), ("--threshold", asked.threshold)):
+        if value is not None:
+            raise BadInputError(
+                f"{name} is for one label per example, and {name_of(table)} has several: leave it out."
+            )
+    known = {str(label): label for label in table.classes.tolist()}
+    model.class_weight = by_class(model.class_weight, known)
+
+
 def _goes_on(model: "AnyModel") -> bool:
     """Does a linear model keep training? Columns and classes may then be new."""
     return bool(model.warm_start) and not is_kernel(model)
@@ -261,7 +275,7 @@ def _fit(model: "AnyModel", table: "Table", asked: Any) -> None:
     model.set_params(verbose=int(asked.verbose and not asked.quiet))
     waiting = Waiting("Learning ...", shown=not (asked.quiet or asked.json or asked.verbose))
     with waiting, refusing(ValueError, TypeError, about=about):
-        model.fit(table.X, table.y, sample_weight=table.weight)
+        model.fit(table.X, table.target, sample_weight=table.weight)
     model.set_params(verbose=0)  # a saved model should not draw bars wherever it is loaded
 
 
@@ -288,8 +302,11 @@ def _measured(model: "AnyModel", table: "Table | None", ranked: bool = True) -> 
     if table is None:
         return None
     from perceptrons.inspection.evaluation import answered, measure
+    from perceptrons.inspection.label_quality import measure_sets
 
     with refusing(ValueError):
+        if table.classes is not None:
+            return measure_sets(model, table.X, table.y, table.classes)
         answers, scores = answered(model, table.X)
         return measure(model.classes_, table.y, answers, scores if ranked else None)
 
