@@ -8,6 +8,7 @@ from perceptrons.cli.inputs import check_seconds, name_of
 from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import as_json, bar_between, grid, heading, metric_text, plain, say, screen
 from perceptrons.cli.tune import (
+    labels_of,
     SPLITTING,
     check_split,
     in_words,
@@ -55,7 +56,7 @@ def compare(asked: Any) -> None:
     watched = sys.stderr.isatty() and not (asked.quiet or asked.json)
     with refusing_what_is_wrong(name_of(table)):
         found = compared(
-            table.X, table.y, dev=held, test=tested, random_state=asked.seed,
+            table.X, labels_of(table), dev=held, test=tested, random_state=asked.seed,
             split="time" if asked.time_order else None, groups=groups, learners=names, metric=asked.metric.value,
             force=asked.force, ledger=where, max_seconds=asked.max_seconds, tell=say if watched else None,
             scale=False if table.source.get("preparation") else "auto",
