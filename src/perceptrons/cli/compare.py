@@ -8,10 +8,10 @@ from perceptrons.cli.inputs import check_seconds, name_of
 from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import as_json, bar_between, grid, heading, metric_text, plain, say, screen
 from perceptrons.cli.tune import (
-    labels_of,
     SPLITTING,
     check_split,
     in_words,
+    labels_of,
     ledger_file,
     part_of,
     read_examples,

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from perceptrons.data import Table
     from perceptrons.data.reader import Reader
     from perceptrons.data.table import Block
-    from perceptrons.inspection.evaluation import Quality
 
 STDIN = Path("-")
 SHARE = 0.2  # of the examples, held out as a test set

@@ -22,7 +22,15 @@ from perceptrons.cli.inputs import (
     read_within,
 )
 from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
-from perceptrons.cli.parameters import by_class, check_kernel, file_of, name_classes, named_classes, need_classes, new_model
+from perceptrons.cli.parameters import (
+    by_class,
+    check_kernel,
+    file_of,
+    name_classes,
+    named_classes,
+    need_classes,
+    new_model,
+)
 from perceptrons.cli.screen import Waiting, as_json, screen
 from perceptrons.cli.threshold import (
     check_threshold,
@@ -257,9 +265,7 @@ def _check_several(model: "AnyModel", table: "Table", asked: Any) -> None:
         return
     for name, value in (("--kernel", asked.kernel), ("--folds", asked.folds), ("--threshold", asked.threshold)):
         if value is not None:
-            raise BadInputError(
-                f"{name} is for one label per example, and {name_of(table)} has several: leave it out."
-            )
+            raise BadInputError(f"{name} is for one label per example, and {name_of(table)} has several: leave it out.")
     known = {str(label): label for label in table.classes.tolist()}
     model.class_weight = by_class(model.class_weight, known)
 

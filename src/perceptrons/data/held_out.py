@@ -42,8 +42,8 @@ class ByHash(NamedTuple):
         """Which rows of each block are learned from: all if too few would be."""
         kept = [~self.held_out(block) for block in blocks]
         if any(block.sets is not None for block in blocks):
-            too_few = not any(keep.any() for keep in kept) or all(keep.all() for keep in kept)
-            return [np.ones(len(keep), bool) for keep in kept] if too_few else kept
+            divided = any(keep.any() for keep in kept) and not all(keep.all() for keep in kept)
+            return kept if divided else [np.ones(len(keep), bool) for keep in kept]
         labels = [label for block in blocks for label in block.labels()]
         y = np.concatenate([np.asarray(block.y)[keep] for block, keep in zip(blocks, kept, strict=True)])
         too_few = {*labels} - {*y.tolist()} or all(keep.all() for keep in kept)
@@ -117,7 +117,10 @@ class WithoutTest:
             X = widened(kept.X, n_features)
             codes, sets = kept.target.codes, None
             if kept.target.indicator is not None:
-                codes, sets = np.arange(len(codes), dtype=np.int32), sp.csr_matrix(kept.target.indicator, dtype=np.int64)
+                codes, sets = (
+                    np.arange(len(codes), dtype=np.int32),
+                    sp.csr_matrix(kept.target.indicator, dtype=np.int64),
+                )
             yield Block(X, codes, kept.target.classes, None, self.files[0], None, sets=sets)
 
 

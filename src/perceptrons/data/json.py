@@ -186,7 +186,9 @@ def _cells(columns: dict[str, Any], known: Known, lines: np.ndarray, n_lines: in
         labels = coded_lists(column, absent=True) if is_list(column.type) else coded(column, absent=True)
         texts_only = [text.strip() for text in labels.distinct if isinstance(text, str)]
         absent = labels.codes.min() < 0 and not known.several
-        if known.need_labels and (absent or not all(is_label(text) or (known.several and not text) for text in texts_only)):
+        if known.need_labels and (
+            absent or not all(is_label(text) or (known.several and not text) for text in texts_only)
+        ):
             return None
     texts = [strings(columns[name]) for name in roles.texts]
     return Cells(n_lines, lines, Contents(numbers, categories, further, texts), labels, Faults(), [])

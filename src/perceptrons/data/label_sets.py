@@ -116,7 +116,9 @@ class Several:
             raise ValueError(f"multilabel={asked!r}: give True, False or None.")
         check_separator(separator)
         if separator is not None and asked is False and not of_model:
-            raise ValueError("label_separator says what is between several labels, and multilabel=False: leave one out.")
+            raise ValueError(
+                "label_separator says what is between several labels, and multilabel=False: leave one out."
+            )
         self.asked = True if separator is not None and asked is None else asked
         self.now, self.separator, self._of_model = self.asked, separator, of_model
 

@@ -30,7 +30,7 @@ class LabelledTextReader(PieceReader):
 
     text: how words become features, or its parameters. hash_bits: instead of the bits of `text`, 0 for a column for
     every word. columns: those of a model that is to predict. form: "fasttext" if labels are words that begin with
-    __label__, anywhere in the line, one or several; "tab" if they stand before a tab; None for what the first line says.
+    __label__, anywhere in the line, one or several; "tab" if they stand before a tab; None: by the first line.
     ("files", where each file is a text, is for `TextFilesReader`.)
     Without need_labels a line may be a text and no more; a block has labels if all its lines have.
     """

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.data.preparing import Unprepared
 from perceptrons.data.label_sets import joined as joined_sets
+from perceptrons.data.preparing import Unprepared
 from perceptrons.data.table import Block, as_labels, joined_rows
 from perceptrons.data.table_reader import TableReader
 from perceptrons.features.column_facts import SOME, ColumnFacts, Decided, facts_of

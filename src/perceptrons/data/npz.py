@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.data.label_sets import sorted_sets
 from perceptrons.data.reader import Reader
 from perceptrons.data.source import InMemory
-from perceptrons.data.label_sets import sorted_sets
 from perceptrons.data.table import Block, DataFileError, Outcome
 from perceptrons.features.values import LARGEST
 from perceptrons.training.matrices import sound_csr

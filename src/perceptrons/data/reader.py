@@ -14,12 +14,12 @@ from perceptrons.data.compression import STDIN
 from perceptrons.data.decoding import decoded_from
 from perceptrons.data.label_sets import Label, Several, sorted_sets
 from perceptrons.data.label_sets import joined as joined_sets
+from perceptrons.data.labels import Labels
 from perceptrons.data.source import Identity, NotAFile, Piece, Share, find_files, identity, only_once, pieces
 from perceptrons.data.table import (
     Bad,
     Block,
     DataFileError,
-    Labels,
     Outcome,
     Parsed,
     Skipped,
@@ -185,7 +185,11 @@ class Reader(ABC):
         """Decide by all labels of these blocks what the others are read as."""
         self._labels.settle(blocks)
         self._several.settle()
-        if not self._several.now and not self.many_classes and (labels := {label for block in blocks for label in block.labels()}):
+        if (
+            not self._several.now
+            and not self.many_classes
+            and (labels := {label for block in blocks for label in block.labels()})
+        ):
             self._check_classes(blocks[0].path, labels, sum(block.X.shape[0] for block in blocks))
 
     def _finished(self, block: Block) -> Block:
@@ -339,7 +343,11 @@ class PieceReader(Reader):
             parts = X, lines, weight, codes, keys
             X, lines, weight, codes, keys = (None if part is None else part[keep] for part in parts)
         block = Block(X, codes, classes, weight, piece.path, lines, keys, sets) if X.shape[0] else None
-        if not (self.many_classes or self._labels.wait or self._several.now) and block is not None and codes is not None:
+        if (
+            not (self.many_classes or self._labels.wait or self._several.now)
+            and block is not None
+            and codes is not None
+        ):
             self._check_classes(piece.path, block.labels(), len(codes))
         return block, skipped, error
 

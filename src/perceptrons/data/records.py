@@ -89,7 +89,15 @@ class RecordFormat(TableFormat):
         sparse = not asked.prepared and _is_sparse(keys, len(records), roles) and not roles.only_numbers
         self._report_unknown(keys, roles, asked, sparse)
         missing = NEVER if sparse else asked.missing
-        known = Known(roles, frozenset(asked.ignore), asked.closed, asked.need_labels, sparse, missing=missing, several=asked.several)
+        known = Known(
+            roles,
+            frozenset(asked.ignore),
+            asked.closed,
+            asked.need_labels,
+            sparse,
+            missing=missing,
+            several=asked.several,
+        )
         label = None if roles.label is None else 0
         return roles, Layout([], label, [], [], [], self.form(keys, len(records), known), sparse)
 

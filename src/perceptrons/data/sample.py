@@ -11,9 +11,9 @@ import numpy as np
 
 from perceptrons.data.compression import BOM
 from perceptrons.data.folder import Folder
-from perceptrons.data.labelled import LABEL
 from perceptrons.data.label_sets import joined as joined_sets
 from perceptrons.data.label_sets import target_of
+from perceptrons.data.labelled import LABEL
 from perceptrons.data.source import opened
 from perceptrons.data.table import Block, HasPlaces, joined, joined_rows
 from perceptrons.training.labels import Target
@@ -70,9 +70,8 @@ def first_examples(reader: "Reader", n_features: int, at_most: int, number: int 
     of_file = np.repeat([files[block.path] for block in blocks], [block.X.shape[0] for block in blocks])
     y, lines = labels_of(blocks), joined([block.lines for block in blocks])
     X = joined_rows([block.X for block in blocks], n_features)[:at_most]
-    if isinstance(y, Target):
-        y = y.part(np.arange(min(at_most, len(y.codes))))
-    y, lines = (part if part is None or isinstance(part, Target) else part[:at_most] for part in (y, lines))
+    y = y.part(np.arange(min(at_most, len(y.codes)))) if isinstance(y, Target) else None if y is None else y[:at_most]
+    lines = None if lines is None else lines[:at_most]
     return Sample(X, y, lines, of_file[:at_most], seen, seen > at_most, one)
 
 

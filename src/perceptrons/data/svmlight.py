@@ -241,5 +241,7 @@ def _wrong(content: bytes) -> tuple[str, int]:
 def _missing(text: str) -> tuple[str, int]:
     """What to say of a line without a label, and the place of its first word."""
     word = re.search(r"\S", text)
-    what = "the label is missing: start the line with it, or, if examples may have no label or several, give --multilabel"
+    what = (
+        "the label is missing: start the line with it, or, if examples may have no label or several, give --multilabel"
+    )
     return what, (len(text) if word is None else word.start()) + 1

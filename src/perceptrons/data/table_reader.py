@@ -381,7 +381,7 @@ class TableReader(PreparingReader):
         return parsed._replace(rows=parsed.rows if known is None else self._rows(parsed.rows, known), keys=keys)
 
     def _of_labels(self) -> tuple[bool, str | None]:
-        """May an example have several labels, and what is between them? Where cells can be lists, only if it is said."""
+        """May an example have several labels, and what is between them? None where cells can be lists."""
         usual = None if self.format in WITH_LISTS else COMMA
         return bool(self._several.asked), self._several.separator or usual
 

@@ -25,8 +25,8 @@ from perceptrons.training.inputs import LARGEST_WEIGHT, SMALLEST_WEIGHT
 
 NUMBER = re.compile(r"[+-]?(\d++\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 LABEL = (
-    "the label is missing: start the line with it, and a space behind it, or, if examples may have no label or several, "
-    "give --multilabel"
+    "the label is missing: start the line with it, and a space behind it, or, if examples may have no label or "
+    "several, give --multilabel"
 )
 ONE_LABEL = "give the label, or several with commas between them, and behind it at most an importance"
 Fault = tuple[str, int]  # and its place, from 0

@@ -113,8 +113,10 @@ def report(
     )  # fmt: skip
     title = f"Report on a {type(subject.model).__name__}" if title is None else str(title)
     if isinstance(subject, SeveralSubject):
-        sections = [data_summary(subject), how_trained(subject), by_label(subject), important_features(subject)]
-        parts = [*sections, how_to_reproduce(subject)]
+        parts = [
+            data_summary(subject), how_trained(subject), by_label(subject), important_features(subject),
+            how_to_reproduce(subject),
+        ]  # fmt: skip
         return Report(whole_page(title, headline_of_sets(subject, title), parts), title)
     sections = [
         data_summary(subject),

@@ -31,7 +31,16 @@ COMBINED = {
     "vote": "votes of all weights that ever were", "pocket": "the weights with the fewest mistakes",
 }  # fmt: skip
 
-NOT_SAID = ("format", "multilabel", "text", "text_labels", "names", "numbers", "preparation", "prefix")  # of how files were read
+NOT_SAID = (
+    "format",
+    "multilabel",
+    "text",
+    "text_labels",
+    "names",
+    "numbers",
+    "preparation",
+    "prefix",
+)  # of how files were read
 
 
 def headline(subject: Subject, title: str) -> Html:

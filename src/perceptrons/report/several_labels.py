@@ -33,8 +33,8 @@ def headline_of_sets(subject: SeveralSubject, title: str) -> Html:
     labels = f"{count(quality.n_labels, 'label')}, {quality.n_labels / quality.total:.2f} per example"
     model = subject.model
     words = (
-        f"{type(model).__name__} of {count(subject.known, 'label')} and {count(model.n_features_in_, 'feature')}, asked "
-        f"for {count(subject.n, 'example')} with {labels}."
+        f"{type(model).__name__} of {count(subject.known, 'label')} and {count(model.n_features_in_, 'feature')}, "
+        f"asked for {count(subject.n, 'example')} with {labels}."
     )
     return joined(
         [

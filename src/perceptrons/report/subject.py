@@ -264,11 +264,11 @@ def subject_of(
     shape = None
     if not isinstance(model, KernelPerceptron) or model.kernel != "precomputed":
         shape = find_shape(image_shape, inside, names) if examples is None else None
-    facts: tuple[Any, ...] = (
+    subject = Subject(
         estimator, before, model, X, inside, labels, len(classes), codes, won, scores, names, shape, examples, lines,
         origin, max_seconds,
     )  # fmt: skip
-    return Subject(*facts) if labelled is None else SeveralSubject(*facts, labelled)
+    return subject if labelled is None else SeveralSubject(**vars(subject), labelled=labelled)
 
 
 def check_model(model: Any) -> None:

@@ -1,6 +1,6 @@
 """svmlight text as rows: "label index:value index:value ... # comment" on every line. `data/svmlight.py` calls it.
 
-A line may begin with its first pair: its label is then empty. Several labels with commas between them are one word here.
+A line may begin with its first pair: its label is then empty. Several labels, with commas between them, are one word.
 """
 
 from typing import NamedTuple
