@@ -134,7 +134,7 @@ class Several:
 
     def decide(self, labels: Sequence[Label], wait: bool) -> bool:
         """May the examples of this block have several labels? wait: the blocks to come may decide it."""
-        if self.now is None and (any_sets(labels) or not wait):
+        if self.now is None and labels and (any_sets(labels) or not wait):
             self.now = any_sets(labels)
         return bool(self.now)
 

@@ -37,7 +37,7 @@ class SvmlightReader(PieceReader):
     """
 
     format = "svmlight"
-    no_features = "no line has a feature: write them as index:value behind the label, or give the real --format"
+    no_features = "no line has a feature: write them as index:value behind the label, or give --format csv"
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class SvmlightReader(PieceReader):
 
     def _count_from_zero(self, parsed: Parsed) -> None:
         """An index is 0: do indices count from 0? While a whole table is read, the blocks before follow."""
-        if not _has_zero(parsed):
+        if not _has_zero(parsed, self._several.asked is not False):
             self.zero_based = bool(self.zero_based)
         elif self.zero_based is None:
             self.zero_based = True
@@ -172,7 +172,7 @@ class SvmlightReader(PieceReader):
 
     def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
         lines = piece.content[: piece.size].tobytes().split(b"\n")
-        return {row: _missing(lines[parsed.lines[row]].decode("utf-8", "replace")) for row in rows}
+        return {row: _missing(_example(lines[parsed.lines[row]].decode("utf-8", "replace"))) for row in rows}
 
     def _feature_names(self) -> list[str] | None:
         """Names that say that indices count from 0."""
@@ -190,13 +190,13 @@ class SvmlightReader(PieceReader):
         return sp.csr_matrix((values, columns, starts), shape=(len(starts) - 1, self.n_features), copy=False)
 
 
-def _has_zero(parsed: Parsed) -> bool:
+def _has_zero(parsed: Parsed, several: bool) -> bool:
     """Does an index of 0 stand in an example that will not be skipped for its label?"""
     _, columns, starts, _ = parsed.rows
     rows = np.searchsorted(starts, np.flatnonzero(columns == 0), side="right") - 1
     assert parsed.labels is not None
     texts = [parsed.labels.distinct[number] for number in np.unique(parsed.labels.numbers[rows])]
-    return any(isinstance(text, tuple) or (is_label(text) and is_text(text)) for text in texts)
+    return any(several if isinstance(text, tuple) else is_label(text) and is_text(text) for text in texts)
 
 
 def _pair(parsed: Parsed, piece: Piece, place: int) -> tuple[int, re.Match[str]]:

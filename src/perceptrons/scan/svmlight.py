@@ -110,7 +110,7 @@ def scan_svmlight(content, n_bytes, found):
             n, n_open = was, was_open
             bad[n_bad, 0], bad[n_bad, 1], bad[n_bad, 2] = n_lines, begin, p
             n_bad += 1
-        elif label_end > label or n > was:
+        elif label_end > label or not labelled:
             labels[rows, 0], labels[rows, 1], lines[rows] = label, label_end, n_lines
             rows += one
             starts[rows] = n
