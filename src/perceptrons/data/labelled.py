@@ -87,7 +87,7 @@ class LabelledTextReader(PieceReader):
             if self.form is None:
                 begins = piece.content[: piece.size].tobytes().lstrip(SPACES)
                 if begins:
-                    self.form = IN_WORDS if begins.startswith(PREFIX.tobytes()) else BEFORE_TAB
+                    self.form = IN_WORDS if _has_label(begins) else BEFORE_TAB
             yield piece
 
     def _parse(self, piece: Piece) -> Parsed:
@@ -125,6 +125,11 @@ class LabelledTextReader(PieceReader):
         found = self.columns.find(parsed.rows.names)
         self.n_features = self.columns.n_columns
         return assemble(parsed.rows, found, self.n_features, self.text.values, self.text.norm)
+
+
+def _has_label(text: bytes) -> bool:
+    """Does it begin with a label, or is its first line a text without one, where others have them?"""
+    return text.startswith(PREFIX.tobytes()) or (b"\t" not in text.partition(b"\n")[0] and bool(LABEL.search(text)))
 
 
 def _taken_out(content: np.ndarray, inside: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
