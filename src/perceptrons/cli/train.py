@@ -23,10 +23,9 @@ from perceptrons.cli.inputs import (
 )
 from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
 from perceptrons.cli.parameters import (
-    by_class,
     check_kernel,
     file_of,
-    name_classes,
+    name_labels,
     named_classes,
     need_classes,
     new_model,
@@ -231,7 +230,7 @@ def _on_table(
         parts = Split(table, test_reader, said)
     elif parts is None:
         parts = split_table(table, _share(asked), asked.seed)
-    _check_several(model, parts.train, asked)
+    name_labels(model, parts.train, name_of(table), asked)
     folds = over_folds(model, parts.train, asked)
     learned, held = held_for_threshold(parts.train, asked)
     checkpoint = None
@@ -256,18 +255,6 @@ def _on_table(
         scaler=scaler_for(learned.X, model), checkpoint=checkpoint, folds=folds, metric=asked.metric.value,
         threshold=chosen,
     )  # fmt: skip
-
-
-def _check_several(model: "AnyModel", table: "Table", asked: Any) -> None:
-    """Let costs and class weights speak of the labels, and refuse what is for one label per example."""
-    if table.classes is None:
-        name_classes(model, table.y)
-        return
-    for name, value in (("--kernel", asked.kernel), ("--folds", asked.folds), ("--threshold", asked.threshold)):
-        if value is not None:
-            raise BadInputError(f"{name} is for one label per example, and {name_of(table)} has several: leave it out.")
-    known = {str(label): label for label in table.classes.tolist()}
-    model.class_weight = by_class(model.class_weight, known)
 
 
 def _goes_on(model: "AnyModel") -> bool:

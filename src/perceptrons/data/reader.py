@@ -14,7 +14,6 @@ from perceptrons.data.compression import STDIN
 from perceptrons.data.decoding import decoded_from
 from perceptrons.data.label_sets import Label, Several, sorted_sets
 from perceptrons.data.label_sets import joined as joined_sets
-from perceptrons.data.labels import Labels
 from perceptrons.data.source import Identity, NotAFile, Piece, Share, find_files, identity, only_once, pieces
 from perceptrons.data.table import (
     Bad,
@@ -30,6 +29,7 @@ from perceptrons.data.table import (
     n_bytes,
     not_classes,
 )
+from perceptrons.data.written_labels import Labels
 from perceptrons.features import Columns
 from perceptrons.features.from_memory import check_recipe
 from perceptrons.streaming.threads import ahead, in_order
