@@ -36,12 +36,12 @@ def data_summary(subject: Subject) -> Section:
     if subject.image_shape is not None:
         high, wide = subject.image_shape
         rows.append(("Taken for", f"images of {high} × {wide} pixels"))
-    rows.append(("Classes", _occurring(subject)))
+    rows.append(("Labels" if subject.several else "Classes", _occurring(subject)))
     rows.append(("Missing values", _missing(subject)))
-    parts = [facts(rows), element("h3", "Examples by class"), _classes(subject)]
+    parts = [facts(rows), element("h3", f"Examples by {'label' if subject.several else 'class'}"), _classes(subject)]
     if not subject.precomputed:
         parts += [element("h3", "Scales"), *_scales(subject)]
-        parts += _contradictions(subject, contradictions(X, subject.codes))
+        parts += [] if subject.several else _contradictions(subject, contradictions(X, subject.codes))
     return section("data", "The data", *parts)
 
 
