@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from perceptrons.inspection.html import how_it_went
 from perceptrons.rows import Rows
+from perceptrons.training.calibration import calibration_of, check_calibrated
 from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs
 from perceptrons.training.inputs import (
     Growth,
@@ -209,6 +210,7 @@ class Classifier(ClassifierMixin, Estimator):
     """The steps of fit, partial_fit and learn_one of an estimator for labelled rows, and what it shows."""
 
     class_weight: Any
+    probability: str | None
     decision_function: Any
     _columns: dict[str, int]  # of a model that knows the names of its features
     columns_: Any  # of a model that learned from files
@@ -315,15 +317,32 @@ class Classifier(ClassifierMixin, Estimator):
 
     @property
     def predict_proba(self):
-        """Not there: scores are no probabilities, and calibration makes some of them."""
-        name = type(self).__name__
-        raise AttributeError(
-            f"{name} has no predict_proba: its scores say which class wins and how clearly, but are not probabilities. "
-            f"Calibrate them: sklearn.calibration.CalibratedClassifierCV({name}()).fit(X, y).predict_proba(X). "
-            "Shares of votes, which are no probabilities either: combine='vote' and vote_shares(X)."
-        )
+        """Calibrated probabilities, `predict_proba(X)`: an array of shape (n, n_classes). Only there if calibrated."""
+        check_calibrated(self, "predict_proba")
+        return self._probabilities
 
-    predict_log_proba = predict_proba
+    @property
+    def predict_log_proba(self):
+        """The logarithms of `predict_proba(X)`."""
+        check_calibrated(self, "predict_log_proba")
+        return self._log_probabilities
+
+    def _probabilities(self, X):
+        """The probability of every class for every row of X, by the calibration of the scores.
+
+        `predict` answers by scores. The most probable class may be another: of two classes where the calibration
+        crosses one half elsewhere than at the threshold, of more where every class has a curve of its own. With
+        probability="temperature" they agree, unless there is a `threshold_`.
+        """
+        return self._learner.calibration.of(self.decision_function(X))
+
+    def _log_probabilities(self, X):
+        with np.errstate(divide="ignore"):
+            return np.log(self._probabilities(X))
+
+    def _calibrate(self, scores: np.ndarray, truth: np.ndarray, weight: Any) -> None:
+        """Calibrate on examples that were held out: their scores, classes or flags, and weights."""
+        self._learner.calibration = calibration_of(str(self.probability), scores, truth, weight, self)
 
     def _example(self, x: Any) -> tuple[Any, list[str]]:
         """One example as rows, and the names in it that the model does not know."""
@@ -352,7 +371,7 @@ class Classifier(ClassifierMixin, Estimator):
         if self.combine != "vote":
             raise ValueError(
                 f"Shares of votes are there where votes are counted: fit the model with combine='vote', not "
-                f"{self.combine!r}. For probabilities calibrate it with scikit-learn's CalibratedClassifierCV."
+                f"{self.combine!r}. For probabilities, use probability='sigmoid'."
             )
         return self.decision_function(X)
 

@@ -227,7 +227,8 @@ def hold_out(
     total = min(max(1, round(fraction * len(order))), spare.sum())
     if total < 1:
         raise ValueError(
-            "No example can be held out: every class has a single one. Give more, or early_stopping=False."
+            "No example can be held out: every class has a single one. Give more, or early_stopping=False and "
+            "probability=None."
         )
     share = total * counts / len(order)
     quota = np.minimum(share.astype(int), spare)

@@ -39,6 +39,7 @@ class Learner:
     ready_to_learn: Any = None  # what single examples need besides themselves: one_example.py
     ready_to_predict: Any = None
     threshold: float | None = None  # of two classes: the score from which on the second is answered, see winners
+    calibration: Any = None  # how scores become probabilities: calibration.py
 
     def __init__(
         self, weights: Weights, votes: Votes | None, classes: np.ndarray, scheme: str, form: str, init: str, seed: int
@@ -182,7 +183,7 @@ class Learner:
                     self.votes.rename_classes(np.array([1, 0]))
             self.classes = pair
         if len(classes) > len(self.classes):
-            self.threshold = None
+            self.threshold = self.calibration = None
             places = np.searchsorted(classes, self.classes)
             if len(places) == 2 and self.scheme in ("joint", "ovr"):
                 self.weights.split()
