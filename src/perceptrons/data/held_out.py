@@ -87,7 +87,7 @@ class WithoutTest:
             aside = self._by.held_out(block)
             if aside.any():
                 part = _part_of(block, aside)
-                self._aside.append(TrainingBlock(part.X, read_target(part.y, part.X.shape[0]), None))
+                self._aside.append(TrainingBlock(part.X, read_target(part.y, part.X.shape[0]), part.weight))
             if not aside.all():
                 yield _part_of(block, ~aside) if aside.any() else block
 
@@ -107,7 +107,7 @@ class WithoutTest:
         assert self._aside is not None
         for kept in self._aside.reading(np.arange(self._aside.n_blocks)):
             X = widened(kept.X, n_features)
-            yield Block(X, kept.target.codes, kept.target.classes, None, self.files[0], None)
+            yield Block(X, kept.target.codes, kept.target.classes, kept.weight, self.files[0], None)
 
 
 @contextmanager

@@ -21,8 +21,8 @@ class Calibration:
 
     columns: of the scores: 1 for two classes, otherwise one for every class or label. several: any number of labels per
     example, whose probabilities do not sum up to 1. n: how many examples it was fitted on. t: how many the model had
-    seen then. combine: which weights the scores were of. arrays: slope and offset by column (temperature: a slope, for several labels by column); isotonic: the
-    corners of all curves, and how many each column has.
+    seen then. combine: which weights the scores were of. arrays: slope and offset by column (temperature: a slope, for
+    several labels by column); isotonic: the corners of all curves, and how many each column has.
     """
 
     method: str
@@ -54,9 +54,7 @@ class Calibration:
         return np.column_stack([np.interp(s[:, k], xs[k], ps[k]) for k in range(self.columns)])
 
 
-def calibration_of(
-    method: str, scores: np.ndarray, truth: np.ndarray, weight: Any, model: Any
-) -> Calibration:
+def calibration_of(method: str, scores: np.ndarray, truth: np.ndarray, weight: Any, model: Any) -> Calibration:
     """Fit a calibration. truth: the number of each example's class, or for several labels a matrix of flags.
 
     weight: of the examples; those of 0 say nothing. model: the one that gave the scores.
@@ -93,8 +91,8 @@ def check_calibrated(model: Any, what: str) -> Calibration:
     if isinstance(found, Calibration):
         if found.combine != model.combine:
             raise AttributeError(
-                f"The scores of combine={found.combine!r} were calibrated, and combine is now {model.combine!r}: set it "
-                "back, or calibrate again with perceptrons.selection.calibrate(model, X, y)."
+                f"The scores of combine={found.combine!r} were calibrated, and combine is now {model.combine!r}: set "
+                "it back, or calibrate again with perceptrons.selection.calibrate(model, X, y)."
             )
         return found
     name, fitted = type(model).__name__, hasattr(model, "_learner")
