@@ -109,8 +109,8 @@ class Columns:
         """For every row of scores: the scores and the probabilities by class (None: not asked for), and both listed."""
         from perceptrons.inspection import evaluation
 
-        none: list[Any] = [None] * len(points)
-        scored, probable, listed = none, none, [[] for _ in none]
+        scored: list[Any] = [None] * len(points)
+        probable, listed = scored, list[list[float]]([] for _ in scored)
         if self.scores:
             rows = points.reshape(len(points), -1).tolist()
             scored = [dict(zip(self._scored, row, strict=True)) for row in rows]

@@ -258,14 +258,11 @@ def recipe(
     The model learned from train and development examples.
     Test accuracy 0.9912 (95% interval 0.9520 to 0.9984, Wilson).
     """
-    watchable = Watchable(estimator)
+    watchable, probability = _without_probability(Watchable(estimator))
     check(watchable)
     figure = Metric(metric, outputs_of(watchable.last))
-    probability = getattr(watchable.last, "probability", None) if watchable.watched else None
     chosen = is_chosen(threshold) or probability is not None
     _check_together(split, dev, folds, retrain, chosen)
-    if probability is not None:  # the settings are tried without
-        watchable = Watchable(clone(estimator).set_params(**{watchable.prefix + "probability": None}))
     X, y = as_given(X, y)
     dev, test = part_as_given(dev, X, "dev"), part_as_given(test, X, "test")
     parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, random_state=random_state)
@@ -288,10 +285,7 @@ def recipe(
     model = watchable.final(best.params, best.epochs)
     retrain = bool(retrain) and not chosen
     model.fit(*(parts.learnable() if retrain else parts.train).taken())
-    by = set_threshold(model, threshold, *parts.dev.taken())
-    if probability is not None:
-        calibrate(model, *parts.dev.taken(), method=probability)
-        last_step(model)[0].probability = probability
+    by = _by_dev(model, threshold, probability, parts.dev)
     score, interval = None, None
     if sealed is not None:
         X_test, y_test = sealed.open()
@@ -304,6 +298,23 @@ def recipe(
     if watchable.watched:
         mark(model, result)
     return result
+
+
+def _without_probability(watchable: Watchable) -> tuple[Watchable, str | None]:
+    """The estimator without its calibration, which would hold examples out a second time; and how it is to be done."""
+    probability = getattr(watchable.last, "probability", None) if watchable.watched else None
+    if probability is None:
+        return watchable, None
+    return Watchable(clone(watchable.estimator).set_params(**{watchable.prefix + "probability": None})), probability
+
+
+def _by_dev(model: Any, threshold: Any, probability: str | None, dev: Part) -> Threshold | None:
+    """Choose the threshold of the model and calibrate it on development examples, if that is asked for."""
+    chosen = set_threshold(model, threshold, *dev.taken())
+    if probability is not None:
+        calibrate(model, *dev.taken(), method=probability)
+        last_step(model)[0].probability = probability
+    return chosen
 
 
 def _check_together(split: str | None, dev: Any, folds: int | None, retrain: bool, chosen: bool) -> None:
