@@ -42,7 +42,8 @@ def test_scikit_learns_own_checks_of_table_features(estimator, check):
 
 
 @parametrize_with_checks(
-    [Perceptron(max_iter=30), KernelPerceptron(max_iter=30)], expected_failed_checks=lambda estimator: EXPECTED_FAILURES
+    [Perceptron(max_iter=30), KernelPerceptron(max_iter=30), Perceptron(probability="sigmoid", max_iter=30)],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learns_estimator_checks_pass(estimator, check):
     check(estimator)
@@ -56,6 +57,8 @@ def test_scikit_learns_estimator_checks_pass(estimator, check):
     + [Perceptron(multiclass=scheme, margin=0.5, max_iter=30) for scheme in ("ovr", "ovo")]
     + [Perceptron(shrink=1e-3, margin=1.0, max_iter=30), Perceptron(batch_size=8, max_iter=100)]
     + [KernelPerceptron(kernel="poly", multiclass="ovr", combine="vote", max_iter=30)]
+    + [Perceptron(probability=method, max_iter=30) for method in ("temperature", "isotonic")]
+    + [KernelPerceptron(probability="sigmoid", max_iter=30)]
     + [KernelPerceptron(kernel="linear", early_stopping=True), KernelPerceptron(budget=50, on_full="project")],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )

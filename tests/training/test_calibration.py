@@ -69,7 +69,7 @@ def test_the_isotonic_curve_is_that_of_the_reference(weight):
 
 def test_several_classes_are_each_against_the_rest_and_sum_up_to_one():
     found = calibration_of("sigmoid", MANY, FOUR, None, MODEL)
-    curves = [slow.sigmoid(MANY[:, k], FOUR == k, np.ones(300)) for k in range(4)]
+    curves = [slow.sigmoid(MANY[:, k], k == FOUR, np.ones(300)) for k in range(4)]
     shares = np.column_stack([expit(a * MANY[:, k] + b) for k, (a, b) in enumerate(curves)])
     np.testing.assert_allclose(found.of(MANY), shares / shares.sum(axis=1, keepdims=True), atol=2e-6)
 
