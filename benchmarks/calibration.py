@@ -28,7 +28,7 @@ PEERS = {
     "calibrated LinearSVC": CalibratedClassifierCV(LinearSVC(), cv=5),
 }
 SHOWN = (BEFORE, *METHODS, *PEERS)
-MEASURES = {"log loss": "log_loss", "Brier score": "brier_score", "calibration error": "calibration_error"}
+MEASURES = {"Log loss": "log_loss", "Brier score": "brier_score", "Calibration error": "calibration_error"}
 
 
 def run(quick: bool) -> None:

@@ -112,9 +112,10 @@ class Perceptron(Classifier):
         Epochs without improvement to wait if `early_stopping`.
     probability : {"sigmoid", "temperature", "isotonic"} or None, default=None
         Hold examples out (`validation_fraction`; those of `early_stopping` if that is on) and calibrate the scores on
-        them, so that there is `predict_proba`. "sigmoid" (Platt) is good with few examples; "temperature" has one
-        parameter and keeps the order of the classes; "isotonic" is any rising curve, for thousands of examples. None:
-        learn from all examples. `partial_fit` and `learn_one` do not calibrate: they keep what there is.
+        them, so that there is `predict_proba`. "sigmoid" (Platt) for two classes; "temperature" for more: it has one
+        parameter and keeps the order of the classes; "isotonic" is any rising curve, for thousands of held-out
+        examples. None: learn from all examples. `partial_fit` and `learn_one` do not calibrate: they keep what there
+        is, and a class that is new drops it.
     max_seconds : float or None, default=None
         Stop when this time is spent, also within an epoch.
     class_weight : dict, "balanced" or None, default=None
