@@ -29,11 +29,22 @@ REPETITION = (
     "factor of the step: the heavy examples are right, but nothing drives the boundary far beyond them. That weights "
     "shift the balance is tested below."
 )
+SCORES = (
+    "The check wants the most probable class to be the answer. `predict` answers by scores, with probabilities as "
+    "without; a curve of two parameters or more may cross one half elsewhere. With a temperature they agree."
+)
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": ORDER,
     "check_sample_weight_equivalence_on_sparse_data": ORDER,
     "check_class_weight_classifiers": REPETITION,
 }
+
+
+def expected_failures(estimator):
+    if estimator.probability in (None, "temperature"):
+        return EXPECTED_FAILURES
+    by_scores = ("check_classifiers_train", "check_classifiers_multilabel_output_format_predict_proba")
+    return EXPECTED_FAILURES | dict.fromkeys(by_scores, SCORES)
 
 
 @parametrize_with_checks([TableFeatures(), TableFeatures(scale="max-abs", powers=2)])
@@ -42,7 +53,7 @@ def test_scikit_learns_own_checks_of_table_features(estimator, check):
 
 
 @parametrize_with_checks(
-    [Perceptron(max_iter=30), KernelPerceptron(max_iter=30), Perceptron(probability="sigmoid", max_iter=30)],
+    [Perceptron(max_iter=30), KernelPerceptron(max_iter=30), Perceptron(probability="temperature", max_iter=30)],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learns_estimator_checks_pass(estimator, check):
@@ -57,10 +68,10 @@ def test_scikit_learns_estimator_checks_pass(estimator, check):
     + [Perceptron(multiclass=scheme, margin=0.5, max_iter=30) for scheme in ("ovr", "ovo")]
     + [Perceptron(shrink=1e-3, margin=1.0, max_iter=30), Perceptron(batch_size=8, max_iter=100)]
     + [KernelPerceptron(kernel="poly", multiclass="ovr", combine="vote", max_iter=30)]
-    + [Perceptron(probability=method, max_iter=30) for method in ("temperature", "isotonic")]
+    + [Perceptron(probability=method, max_iter=30) for method in ("sigmoid", "isotonic")]
     + [KernelPerceptron(probability="sigmoid", max_iter=30)]
     + [KernelPerceptron(kernel="linear", early_stopping=True), KernelPerceptron(budget=50, on_full="project")],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+    expected_failed_checks=lambda estimator: expected_failures(estimator),
 )
 def test_scikit_learns_estimator_checks_pass_with_other_parameters(estimator, check):
     check(estimator)

@@ -191,7 +191,7 @@ history_, converged_, stop_reason_
             self._run(fit, len(target.codes), train, bool(self.early_stopping))
         if self.probability is not None:
             weight, _ = target.weights(to_host(sample_weight), None, stream=False)
-            scores = to_host(learner.decision(learner.kernel.points(X[held_out]), self.combine))
+            scores = to_host(learner.decision(learner.kernel.points(X).take(held_out), self.combine))
             self._calibrate(scores, target.codes[held_out], None if weight is None else weight[held_out])
         return self
 
@@ -314,8 +314,10 @@ history_, converged_, stop_reason_
         return place_of(X).put(self._learner.calibration.of(to_host(scores)))
 
     def _log_probabilities(self, X):
+        """The logarithms of `predict_proba(X)`."""
+        scores, X = self._answers(X, "predict_log_proba")
         with np.errstate(divide="ignore"):
-            return place_of(X).put(np.log(to_host(self._probabilities(X))))
+            return place_of(X).put(np.log(self._learner.calibration.of(to_host(scores))))
 
     def _labels(self, scores: np.ndarray) -> np.ndarray:
         return self._learner.classes[self._winners(scores)]
