@@ -23,12 +23,6 @@ ORDER = (
     "An online learner depends on the order of the examples: the check compares weights with repetitions in another "
     "order. That whole-number weights equal repeating the example on the spot is tested in test_properties.py."
 )
-REPETITION = (
-    "The check gives one class the weight 1,000 and the other 0.0001, on 50 examples of noise, and wants nearly all of "
-    "the plane for the heavy one. A weight here is a number of repetitions, which end when the example is right, not a "
-    "factor of the step: the heavy examples are right, but nothing drives the boundary far beyond them. That weights "
-    "shift the balance is tested below."
-)
 SCORES = (
     "The check wants the most probable class to be the answer. `predict` answers by scores, with probabilities as "
     "without; a curve of two parameters or more may cross one half elsewhere. With a temperature they agree."
@@ -36,15 +30,7 @@ SCORES = (
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": ORDER,
     "check_sample_weight_equivalence_on_sparse_data": ORDER,
-    "check_class_weight_classifiers": REPETITION,
 }
-
-
-def expected_failures(estimator):
-    if estimator.probability in (None, "temperature"):
-        return EXPECTED_FAILURES
-    by_scores = ("check_classifiers_train", "check_classifiers_multilabel_output_format_predict_proba")
-    return EXPECTED_FAILURES | dict.fromkeys(by_scores, SCORES)
 
 
 @parametrize_with_checks([TableFeatures(), TableFeatures(scale="max-abs", powers=2)])
@@ -60,6 +46,23 @@ def test_scikit_learns_estimator_checks_pass(estimator, check):
     check(estimator)
 
 
+NO_BIAS = "A linear kernel has no bias: no hyperplane through the origin has one class on both sides."
+NO_BLOCKS = "partial_fit is refused with early_stopping=True, as by scikit-learn's SGDClassifier."
+
+
+def expected_with_other_parameters(estimator):
+    expected = dict(EXPECTED_FAILURES)
+    if getattr(estimator, "kernel", "") == "linear":
+        expected["check_class_weight_classifiers"] = NO_BIAS
+    if estimator.early_stopping:
+        checks = ("fit_score_takes_y", "n_features_in_after_fitting", "estimators_partial_fit_n_features")
+        expected |= {f"check_{name}": NO_BLOCKS for name in checks}
+    if estimator.probability not in (None, "temperature"):
+        checks = ("classifiers_train", "classifiers_multilabel_output_format_predict_proba")
+        expected |= {f"check_{name}": SCORES for name in checks}
+    return expected
+
+
 @pytest.mark.slow
 @parametrize_with_checks(
     [Perceptron(combine=combine, max_iter=30) for combine in ("last", "vote", "pocket")]
@@ -70,8 +73,9 @@ def test_scikit_learns_estimator_checks_pass(estimator, check):
     + [KernelPerceptron(kernel="poly", multiclass="ovr", combine="vote", max_iter=30)]
     + [Perceptron(probability=method, max_iter=30) for method in ("sigmoid", "isotonic")]
     + [KernelPerceptron(probability="sigmoid", max_iter=30)]
-    + [KernelPerceptron(kernel="linear", early_stopping=True), KernelPerceptron(budget=50, on_full="project")],
-    expected_failed_checks=lambda estimator: expected_failures(estimator),
+    + [KernelPerceptron(early_stopping=True), KernelPerceptron(budget=50, on_full="project")]
+    + [KernelPerceptron(kernel="linear")],
+    expected_failed_checks=expected_with_other_parameters,
 )
 def test_scikit_learns_estimator_checks_pass_with_other_parameters(estimator, check):
     check(estimator)

@@ -19,7 +19,7 @@ from perceptrons.streaming.threads import ahead
 from perceptrons.training.base import put_back
 from perceptrons.training.epochs import AT_REST, Counts, Outcome
 from perceptrons.training.interrupts import Uninterrupted, interruptible
-from perceptrons.training.learner import LinearTrainee
+from perceptrons.training.linear_fit import LinearTrainee
 from perceptrons.training.matrices import widened
 from perceptrons.training.one_pass import PIECE, at_rest, piece_size, pieces
 from perceptrons.training.parameters import method_of
@@ -249,8 +249,7 @@ class StreamFit(LinearTrainee):
         """Make probabilities of the scores, by the rows that were set aside; at most MOST_SCORES of them."""
         if self.held_out is None:
             raise ValueError("No example was held out to calibrate by: give more, or probability=None.")
-        model, learner, size = self.model, self.learner, 0
-        parts: list[Any] = []
+        model, learner, size, parts = self.model, self.learner, 0, list[Any]()
         for block in self.held_out.reading(np.arange(self.held_out.n_blocks)):
             X = widened(block.X, learner.n_features).astype(learner.dtype, copy=False)
             scores = learner.scores(X, model.combine, model.zero_score)
@@ -371,6 +370,7 @@ class StreamFit(LinearTrainee):
     def _tell(self, more: Counts, mark: bool) -> None:
         """more: what was learned beyond the row."""
         if self.watch is not None:
+            self.learner.changed()  # within a block too: the watcher may look at the weights
             row = self.row
             now = {name: row[name] + getattr(more, name) for name in ("examples", "mistakes", "updates")}
             what = {"epoch": row["epoch"], **now, "seconds": time.perf_counter() - self.began}

@@ -1,5 +1,6 @@
 """What the estimators share: `Estimator` is the base of all, `Classifier` of those that learn labels of rows."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,13 +10,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_random_state
 
 from perceptrons.inspection.html import how_it_went
 from perceptrons.rows import Rows
-from perceptrons.training.calibration import calibration_of, check_calibrated
-from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs
+from perceptrons.training.calibration import WithProbabilities
+from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs, why_unfinished
 from perceptrons.training.inputs import (
     Growth,
     as_learned,
@@ -39,13 +40,14 @@ class Estimator(BaseEstimator, ABC):
     """When to stop, how training went, which parameters were checked; and what every fitted model shows.
 
     What was learned is in `_learner`, which is there once there is a model: training/learner.py, kernel/learner.py,
-    sequence/learner.py, structured/learner.py. Arrays that are shown are copies: writing to them changes nothing.
+    sequence/learner.py, structured/learner.py. Arrays of weights that are shown cannot be written.
     """
 
     combine: str
     max_iter: int
     tol: float | None
     shuffle: bool
+    early_stopping: bool
     n_iter_no_change: int
     max_seconds: float | None
     verbose: bool | int
@@ -104,6 +106,14 @@ class Estimator(BaseEstimator, ABC):
                 self._tell(outcome)
         return outcome
 
+    def _warn_unless_finished(self, stacklevel: int = 3) -> None:
+        """As scikit-learn does: warn if training ended with max_iter although `tol` was to end it. Called last, so that
+        the model is whole where warnings are errors."""
+        if self.tol is None or self.stop_reason_ != "max_iter" or self._watch is not None:
+            return  # who watches the epochs judges by them
+        what = f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: "
+        warnings.warn(what + why_unfinished(self._plan()), ConvergenceWarning, stacklevel=stacklevel)
+
     @contextmanager
     def _watched(self, watch: Callable[[dict[str, Any]], None]) -> Iterator[None]:
         """While the block fits the model, tell `watch` the row of every epoch; the model then predicts as it would if
@@ -151,6 +161,14 @@ class Estimator(BaseEstimator, ABC):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
 
+    def _refuse_early_stopping(self) -> None:
+        """As scikit-learn: of a model that begins with a block. One that `fit` has stopped early may go on learning."""
+        if self.early_stopping and not hasattr(self, "_learner"):
+            raise ValueError(
+                "early_stopping=True needs all data at once and is not supported for partial_fit and learn_one: call "
+                "set_params(early_stopping=False) first, or use fit."
+            )
+
     def _check_again(self) -> None:
         """Check parameters that learning or predicting one example uses, if they are not those checked last."""
         now = self._choices_now()
@@ -195,6 +213,10 @@ class Estimator(BaseEstimator, ABC):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_learner")
 
+    def __getstate__(self) -> dict[str, Any]:
+        prepared = ("_method", "_checked")  # made again where it is needed
+        return {name: value for name, value in super().__getstate__().items() if name not in prepared}
+
     def _repr_html_inner(self) -> str:
         """How training went, below what scikit-learn shows; a model that is not fitted shows that alone."""
         return super()._repr_html_inner() + how_it_went(self)
@@ -206,11 +228,10 @@ class Estimator(BaseEstimator, ABC):
         return bundle
 
 
-class Classifier(ClassifierMixin, Estimator):
+class Classifier(ClassifierMixin, WithProbabilities, Estimator):
     """The steps of fit, partial_fit and learn_one of an estimator for labelled rows, and what it shows."""
 
     class_weight: Any
-    probability: str | None
     decision_function: Any
     _columns: dict[str, int]  # of a model that knows the names of its features
     columns_: Any  # of a model that learned from files
@@ -314,35 +335,6 @@ class Classifier(ClassifierMixin, Estimator):
     @feature_names_in_.deleter
     def feature_names_in_(self):
         del self._columns
-
-    @property
-    def predict_proba(self):
-        """Calibrated probabilities, `predict_proba(X)`: an array of shape (n, n_classes). Only there if calibrated."""
-        check_calibrated(self, "predict_proba")
-        return self._probabilities
-
-    @property
-    def predict_log_proba(self):
-        """The logarithms of `predict_proba(X)`."""
-        check_calibrated(self, "predict_log_proba")
-        return self._log_probabilities
-
-    def _probabilities(self, X):
-        """The probability of every class for every row of X, by the calibration of the scores.
-
-        `predict` answers by scores. The most probable class may be another: of two classes where the calibration
-        crosses one half elsewhere than at the threshold, of more where every class has a curve of its own. With
-        probability="temperature" they agree, unless there is a `threshold_`.
-        """
-        return self._learner.calibration.of(self.decision_function(X))
-
-    def _log_probabilities(self, X):
-        with np.errstate(divide="ignore"):
-            return np.log(self._probabilities(X))
-
-    def _calibrate(self, scores: np.ndarray, truth: np.ndarray, weight: Any) -> None:
-        """Calibrate on examples that were held out: their scores, classes or flags, and weights."""
-        self._learner.calibration = calibration_of(str(self.probability), scores, truth, weight, self)
 
     def _example(self, x: Any) -> tuple[Any, list[str]]:
         """One example as rows, and the names in it that the model does not know."""

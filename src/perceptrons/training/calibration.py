@@ -107,6 +107,43 @@ def check_calibrated(model: Any, what: str) -> Calibration:
     )
 
 
+class WithProbabilities:
+    """The part of a classifier that is there once it is calibrated."""
+
+    probability: str | None
+    _learner: Any
+    decision_function: Any
+
+    @property
+    def predict_proba(self):
+        """Calibrated probabilities, `predict_proba(X)`: an array of shape (n, n_classes). Only there if calibrated."""
+        check_calibrated(self, "predict_proba")
+        return self._probabilities
+
+    @property
+    def predict_log_proba(self):
+        """The logarithms of `predict_proba(X)`."""
+        check_calibrated(self, "predict_log_proba")
+        return self._log_probabilities
+
+    def _probabilities(self, X):
+        """The probability of every class for every row of X, by the calibration of the scores.
+
+        `predict` answers by scores. The most probable class may be another: of two classes where the calibration
+        crosses one half elsewhere than at the threshold, of more where every class has a curve of its own. With
+        probability="temperature" they agree, unless there is a `threshold_`.
+        """
+        return self._learner.calibration.of(self.decision_function(X))
+
+    def _log_probabilities(self, X):
+        with np.errstate(divide="ignore"):
+            return np.log(self._probabilities(X))
+
+    def _calibrate(self, scores: np.ndarray, truth: np.ndarray, weight: Any) -> None:
+        """Calibrate on examples that were held out: their scores, classes or flags, and weights."""
+        self._learner.calibration = calibration_of(str(self.probability), scores, truth, weight, self)
+
+
 def _sigmoid(s: np.ndarray, positive: np.ndarray, w: np.ndarray) -> tuple[float, float]:
     """Slope and offset of the sigmoid of least log loss, for targets drawn a little towards the middle.
 
