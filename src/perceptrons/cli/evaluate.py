@@ -45,6 +45,7 @@ def evaluate(asked: Any) -> None:
             "model": str(asked.model), "data": for_machines(data),
             "examples": quality.total, "right": quality.right,
             **quality.metrics(), "threshold": model.threshold_,
+            "reliability": _curve(quality),
             "commonest_class_share": quality.commonest[1], "by_class": quality.by_class(),
             "labels": quality.labels, "unknown_labels": quality.unknown, "confusion": quality.confusion.tolist(),
             "skipped": reader.skipped, "complaints": reader.complaints, "notices": reader.notices,
@@ -58,6 +59,8 @@ def evaluate(asked: Any) -> None:
     if ranked := metrics_in_words(quality, "roc_auc", "average_precision"):
         several = " (one-vs-rest, the mean of the classes)" * (quality.known > 2)
         console.print(f"{ranked[0].upper()}{ranked[1:]}{several}", markup=False)
+    if probable := metrics_in_words(quality, "log_loss", "brier_score", "calibration_error"):
+        console.print(f"{probable[0].upper()}{probable[1:]}", markup=False)
     if quality.too_many:
         console.print(unranked(quality), markup=False)
     if quality.n_unknown:
@@ -93,6 +96,13 @@ def _evaluate_sets(quality: "LabelQuality", asked: Any, reader: "Reader") -> Non
         strange = f"{count(quality.n_unknown, 'label')} that the model does not know"
         console.print(f"{strange}: {listed(quality.unknown, 5)}", markup=False)
     show_classes(quality, console, "label")
+
+
+def _curve(quality: "Quality") -> list[dict[str, float]] | None:
+    """The reliability curve, if the model is calibrated."""
+    if quality.reliability is None:
+        return None
+    return [{"probability": told, "share": true, "examples": n} for told, true, n in quality.reliability.curve()]
 
 
 def refuse_strange(quality: "Quality | LabelQuality", about: object, thing: str, option: str) -> None:

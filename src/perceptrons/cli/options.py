@@ -212,6 +212,7 @@ TaggerCombine = one_of("TaggerCombine", "average", "last")
 TaggerStep = one_of("TaggerStep", "constant", "pa1")
 TaggerCost = one_of("TaggerCost", "hamming")
 Scheme = one_of("Scheme", "bio", "bioes")
+Calibrator = one_of("Calibrator", "sigmoid", "temperature", "isotonic")
 OnBadLabel = StrEnum("OnBadLabel", {"refuse": "raise", "skip": "skip", "repair": "repair"})
 Demo = one_of("Demo", "too-correct", "copied-features")
 
@@ -297,6 +298,8 @@ OPTIONS: dict[str, Option] = {
     "folds": Option(("--folds",), int | None, "Cross-validation: choose settings by their mean over K folds instead of one validation set.", SPLIT, "K", more={"min": 2}),
     "folds:train": Option(("--folds",), int | None, "Cross-validation: test on each of K folds after training on the others, then train on all data.", SPLIT, "K", more={"min": 2}),
     "threshold": Option(("--threshold",), str | None, f"Two classes: answer the second at scores at or above this number; or choose it on held-out training data (tune: the validation set) by {', '.join(THRESHOLDS)}, or by the cost of mistakes, as cost:JSON (default: 0).", LEARN, "HOW", more={"parser": threshold}),
+    "probabilities": Option(("--probabilities",), Calibrator | None, "Calibrate the scores on held-out training data (tune: the validation set), so that predict --probabilities works: sigmoid, temperature or isotonic (default: no probabilities).", LEARN, "HOW"),
+    "probabilities:shown": flag("--probabilities", "Add the probability of every class, separated by tabs, below a heading. The model must be calibrated."),
     "force": flag("--force", "Use a test set that was used before, and say so.", SPLIT),
     "ledger": Option(("--ledger",), Path | None, "Remember uses of test sets here (default: the user's folder for program state).", SPLIT, "FILE"),
     "grid": Option(("--grid",), str | None, 'Values to try, {"C": [0.1, 1]}, or a file with that (default: the usual ones).', SPLIT, "JSON"),

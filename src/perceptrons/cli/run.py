@@ -24,7 +24,7 @@ from perceptrons.inspection.names import names_in_files
 from perceptrons.inspection.weights import rows_of
 from perceptrons.inspection.wording import apart, settings, shown_epochs, why_it_stopped
 from perceptrons.kernel.summary import kernel_in_words, support_in_words, support_names
-from perceptrons.modelfile.summary import most_important, training_facts
+from perceptrons.modelfile.summary import calibration_in_words, most_important, training_facts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -151,6 +151,8 @@ def show(run: Run, console: "Console") -> None:
     show_skipped(run.reader, console)
     if model.threshold_ is not None:
         console.print(threshold_in_words(model, run.threshold), markup=False)
+    if (told := calibration_in_words(model)) is not None:
+        console.print(f"Probabilities {told}", markup=False)
     if run.folds:
         console.print(folds_in_words(run.folds, run.metric, console.options.ascii_only), markup=False, style="bold")
     if isinstance(run.test, LabelQuality):
@@ -158,6 +160,8 @@ def show(run: Run, console: "Console") -> None:
     elif run.test is not None:
         console.print(f"Test accuracy {percent(run.test.accuracy)} ({beside(run.test)})", markup=False, style="bold")
         if told := metrics_in_words(run.test, "roc_auc", "average_precision", "balanced_accuracy"):
+            console.print(f"Test {told}", markup=False)
+        if told := metrics_in_words(run.test, "log_loss", "brier_score", "calibration_error"):
             console.print(f"Test {told}", markup=False)
         if run.test.too_many:
             console.print(unranked(run.test), markup=False)

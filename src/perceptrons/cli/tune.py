@@ -44,7 +44,7 @@ SPLITTING = ("dev_share", "test_share", "test", "group_column", "time_order", "s
 
 @takes(
     "files", "output", *READING, "dev", *SPLITTING, "folds", "grid", "combine", "kernel", "max_iter", "threshold",
-    "no_retrain", "jobs", "quiet", "json",
+    "probabilities", "no_retrain", "jobs", "quiet", "json",
 )  # fmt: skip
 def tune(asked: Any) -> None:
     """Find good settings on a validation set, learn with them, and test the model once.
@@ -63,6 +63,8 @@ def tune(asked: Any) -> None:
     check_folder(asked.output)
     where = ledger_file(asked.ledger, asked.quiet)
     model = model_to_tune(asked)
+    if asked.probabilities is not None:
+        model.set_params(probability=str(asked.probabilities))
     settings = grid_of(asked.grid, model)
     waiting = Waiting("Trying settings ...", shown=not (asked.quiet or asked.json))
     table, groups = read_examples(asked)
@@ -132,6 +134,10 @@ def show(
     console.print(f"\nLearned with it from {again}.", markup=False)
     if getattr(found.model, "threshold_", None) is not None:
         console.print(threshold_in_words(found.model, found.threshold), markup=False)
+    if found.calibrated is not None:
+        from perceptrons.modelfile.summary import calibration_in_words
+
+        console.print(f"Probabilities {calibration_in_words(found.model)}", markup=False)
     for line, style in _outcome(found, thing):
         console.print(line, markup=False, style=style)
     if advice is not None:

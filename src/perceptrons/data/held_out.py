@@ -95,7 +95,7 @@ class WithoutTest:
             aside = self._by.held_out(block)
             if aside.any():
                 part = _part_of(block, aside)
-                self._aside.append(TrainingBlock(part.X, _target(part), None))
+                self._aside.append(TrainingBlock(part.X, _target(part), part.weight))
             if not aside.all():
                 yield _part_of(block, ~aside) if aside.any() else block
 
@@ -121,7 +121,7 @@ class WithoutTest:
                     np.arange(len(codes), dtype=np.int32),
                     sp.csr_matrix(kept.target.indicator, dtype=np.int64),
                 )
-            yield Block(X, codes, kept.target.classes, None, self.files[0], None, sets=sets)
+            yield Block(X, codes, kept.target.classes, kept.weight, self.files[0], None, sets=sets)
 
 
 @contextmanager

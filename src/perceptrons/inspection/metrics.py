@@ -1,6 +1,7 @@
 """The one table of metrics: what each is called, what it needs, and how it comes from a confusion matrix.
 
-Commands, reports and `perceptrons.selection` all read it. Metrics of scores are in `ranking.py`.
+Commands, reports and `perceptrons.selection` all read it. Metrics of scores are in `ranking.py`, those of
+probabilities in `reliability.py`.
 """
 
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.inspection.ranking import Ranking
+from perceptrons.inspection.reliability import Reliability
 from perceptrons.inspection.wording import in_percent
 
 ANSWERS, SCORES, PROBABILITIES = "answers", "scores", "probabilities"  # what a metric is measured on
@@ -92,6 +94,8 @@ METRICS: dict[str, Measure] = {
     "roc_auc": Measure("ROC AUC", SCORES, is_share=False),
     "average_precision": Measure("average precision", SCORES, is_share=False),
     "log_loss": Measure("log loss", PROBABILITIES, is_share=False),
+    "brier_score": Measure("Brier score", PROBABILITIES, is_share=False),
+    "calibration_error": Measure("calibration error", PROBABILITIES, is_share=False),
 }
 BY_ANSWERS = tuple(name for name, one in METRICS.items() if one.needs == ANSWERS)
 BY_SCORES = tuple(name for name, one in METRICS.items() if one.needs == SCORES)
@@ -166,7 +170,9 @@ LABEL_METRICS: dict[str, LabelMeasure] = {
 }
 
 
-def all_metrics(confusion: np.ndarray, n_classes: int, ranking: Ranking | None) -> dict[str, float | None]:
+def all_metrics(
+    confusion: np.ndarray, n_classes: int, ranking: Ranking | None, reliability: Reliability | None = None
+) -> dict[str, float | None]:
     """Every metric of the table; None for those that cannot be told. n_classes: those that the model knows."""
     found: dict[str, float | None] = {}
     for name, one in METRICS.items():
@@ -175,6 +181,8 @@ def all_metrics(confusion: np.ndarray, n_classes: int, ranking: Ranking | None) 
             told = float(one.of(confusion))
         elif one.needs == SCORES and ranking is not None:
             told = getattr(ranking, name)
+        elif one.needs == PROBABILITIES and reliability is not None:
+            told = getattr(reliability, name)
         found[name] = told
     return found
 

@@ -123,6 +123,8 @@ def as_command(model: Any) -> tuple[str, set[str]]:
             words += ["--seed", str(value)]
         elif name == "tol":
             words += ["--tol", "0" if value is None else f"{value!r}"]
+        elif name == "probability":
+            words += ["--probabilities", str(value)]
         elif name in ("class_weight", "cost") and isinstance(value, dict):
             words += [f"--{name.replace('_', '-')}", json.dumps(value)]
         elif name == "class_weight" and value == "balanced":

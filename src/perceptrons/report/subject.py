@@ -12,10 +12,11 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.inspection.evaluation import WHOLE, Quality, columns_matched
+from perceptrons.inspection.evaluation import WHOLE, Quality, columns_matched, probabilities
 from perceptrons.inspection.label_quality import LabelQuality, LabelTally
 from perceptrons.inspection.names import names_of
 from perceptrons.inspection.ranking import ranking_of
+from perceptrons.inspection.reliability import Reliability
 from perceptrons.inspection.units import Units, units_of
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
@@ -142,9 +143,22 @@ class Subject:
         """The answers, counted and ranked as `perceptrons evaluate` does."""
         K = len(self.labels)
         confusion = np.bincount(self.codes * K + self.predicted, minlength=K * K).reshape(K, K)
-        return Quality(
-            self.labels, self.known, confusion, ranking_of(self.codes[self.is_known], self.scores[self.is_known])
-        )
+        ranking = ranking_of(self.codes[self.is_known], self.scores[self.is_known])
+        return Quality(self.labels, self.known, confusion, ranking, reliability=self.reliability)
+
+    @property
+    def reliability(self) -> Reliability | None:
+        """How good the probabilities are, if the model is calibrated."""
+        if (shares := self.probabilities) is None:
+            return None
+        found = Reliability()
+        found.add(self.codes[self.is_known], shares[self.is_known])
+        return found
+
+    @property
+    def probabilities(self) -> np.ndarray | None:
+        """Of every class, if the model is calibrated."""
+        return probabilities(self.model, self.scores)
 
     def counts(self) -> np.ndarray:
         """How many examples each label has."""

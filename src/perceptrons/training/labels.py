@@ -149,6 +149,11 @@ class Target(NamedTuple):
         places, codes = np.unique(self.codes, return_inverse=True)
         return Target(self.form, self.classes[places], codes.astype(np.int32))
 
+    @property
+    def truth(self) -> np.ndarray:
+        """The number of each example's class; for several labels a matrix of flags."""
+        return self.codes if self.indicator is None else self.indicator
+
     def among(self, classes: np.ndarray) -> "Target":
         """The same, numbered within more classes."""
         places = np.searchsorted(classes, self.classes)
