@@ -82,7 +82,9 @@ def _row_scores(graph: Graph, subject: Subject, rows: str) -> str:
             X = graph.add("Mul", graph.add("Sub", X, graph.double(inputs.shift)), graph.double(inputs.scale))
     if isinstance(scores, Weights):
         return graph.linear(X, scores.w, scores.b)
-    return _dual_scores(graph, X, scores) if isinstance(scores, Dual) else _votes(graph, X, scores)
+    return (
+        _dual_scores(graph, X, scores) if isinstance(scores, Dual) else _votes(graph, X, scores, _above(subject))
+    )
 
 
 def _sparse_scores(graph: Graph, scores: Weights) -> str:
@@ -104,7 +106,8 @@ def _dual_scores(graph: Graph, X: str, scores: Dual) -> str:
         distance = graph.reduced("ReduceSum", graph.add("Abs", apart), -1, keep=False)
         K = graph.add("Exp", graph.add("Mul", distance, graph.number(-scores.gamma)))
         return graph.add("MatMul", K, coef)
-    K = graph.add("MatMul", X, graph.matrix(support.T))
+    gamma = scores.gamma if scores.kernel in ("poly", "sigmoid") else 1.0
+    K = graph.add("MatMul", X, graph.matrix(gamma * support.T))  # behind it, onnxruntime would multiply in float32
     squares = np.einsum("ij,ij->i", support, support)
     if scores.kernel == "rbf":
         own = graph.reduced("ReduceSum", graph.add("Mul", X, X), -1)
@@ -116,12 +119,12 @@ def _dual_scores(graph: Graph, X: str, scores: Dual) -> str:
         norms = np.sqrt(squares)
         K = graph.add("Div", graph.add("Div", K, own), graph.double(np.where(norms > 0, norms, 1.0)))
     elif scores.kernel in ("poly", "sigmoid"):
-        K = graph.add("Add", graph.add("Mul", K, graph.number(scores.gamma)), graph.number(scores.coef0))
+        K = graph.add("Add", K, graph.number(scores.coef0))
         K = graph.power(K, scores.degree) if scores.kernel == "poly" else graph.add("Tanh", K)
     return graph.add("MatMul", K, coef)
 
 
-def _votes(graph: Graph, X: str, scores: VersionsOfWeights) -> str:
+def _votes(graph: Graph, X: str, scores: VersionsOfWeights, above: str) -> str:
     """Scores by all versions of the weights at once: a running sum over the updates."""
     if (scores.faded != 1).any():
         raise ExportError(
@@ -139,9 +142,9 @@ def _votes(graph: Graph, X: str, scores: VersionsOfWeights) -> str:
             added = graph.add("Mul", G, graph.double(scores.signed))
             versions = graph.add("CumSum", graph.joined([start, added], 1), graph.int64(np.array(1)))
         # which side each version takes, and how long it survived
-        above = graph.add(graph.above, versions, graph.number(0.0))
-        sides = graph.add("Where", above, graph.number(1.0), graph.number(-1.0))
-        votes = graph.add("MatMul", sides, graph.matrix(scores.counts[:, None]))
+        sides = graph.add("Where", graph.add(above, versions, graph.number(0.0)), graph.number(1.0), graph.number(-1.0))
+        weighed = graph.add("Mul", sides, graph.double(scores.counts))
+        votes = graph.reduced("ReduceSum", weighed, 1)  # behind a MatMul, onnxruntime would divide in float32
         return graph.add("Div", votes, graph.number(max(scores.t, np.finfo(float).tiny)))
     versions = graph.unsqueezed(start, 1)  # (rows, versions, classes)
     if len(scores.which):
@@ -160,9 +163,14 @@ def _votes(graph: Graph, X: str, scores: VersionsOfWeights) -> str:
 # ---- from scores to labels
 
 
+def _above(subject: Subject) -> str:
+    """What a score must be, compared with 0, for the positive class to win."""
+    return "GreaterOrEqual" if subject.answer.positive_at_zero else "Greater"
+
+
 def _answer(graph: Graph, subject: Subject, scores: str) -> None:
     answer = subject.answer
-    above = "GreaterOrEqual" if answer.positive_at_zero else "Greater"
+    above = _above(subject)
     k = len(answer.classes)
     if answer.several:
         flags = graph.add("Cast", graph.add(above, scores, graph.number(0.0)), to=graph.INT64)

@@ -22,8 +22,6 @@ def onnx_package() -> ModuleType:
 class Graph:
     """An ONNX graph in the making. Values are the names of tensors."""
 
-    above = "Greater"
-
     def __init__(self) -> None:
         self.onnx = onnx_package()
         self._helper = self.onnx.helper
