@@ -1,7 +1,6 @@
 """Values as C: strings that cannot end early, and arrays of numbers with all their digits."""
 
-from collections.abc import Iterable
-from itertools import batched
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,8 +43,8 @@ def _items(kind: str, values: np.ndarray) -> list[str]:
     return [c_number(value, kind == "float") for value in values.tolist()]
 
 
-def _lines(items: Iterable[str]) -> str:
-    return ",\n".join("    " + ", ".join(part) for part in batched(items, 8))
+def _lines(items: Sequence[str], width: int = 8) -> str:
+    return ",\n".join("    " + ", ".join(items[at : at + width]) for at in range(0, len(items), width))
 
 
 def c_strings(name: str, texts: list[str], *, public: bool = False) -> str:
@@ -58,8 +57,7 @@ def c_strings(name: str, texts: list[str], *, public: bool = False) -> str:
 def c_arena(name: str, content: bytes) -> str:
     """Bytes as an array of characters: a string literal may be too long for a compiler."""
     items = [str(byte if byte < 128 else byte - 256) for byte in content] or ["0"]
-    body = ",\n".join("    " + ", ".join(part) for part in batched(items, 24))
-    return f"static const signed char {name}[{len(items)}] = {{\n{body}\n}};\n"
+    return f"static const signed char {name}[{len(items)}] = {{\n{_lines(items, 24)}\n}};\n"
 
 
 def defined(name: str, value: Any) -> str:
