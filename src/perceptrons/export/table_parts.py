@@ -150,7 +150,7 @@ def _cells(contents: Contents, name: str) -> list[str]:
     return [distinct[code] if code >= 0 else NO_VALUE for code in codes.tolist()]
 
 
-NO_VALUE = "\x00none"  # of a category that a row does not have; no cell of a table is called so
+NO_VALUE = "\ufdd0"  # (no character) of a category that a row does not have; no cell of a table is called so
 
 
 def _texts(contents: Contents) -> list[list[bytes]]:
