@@ -51,7 +51,9 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_tables_have_the_same_labels_and_scores(kind, people, tmp_path):
     table, y = people
-    model = make_pipeline(TableFeatures(ignore=["note"], **KINDS[kind]), Perceptron(max_iter=10)).fit(table[:200], y[:200])
+    model = make_pipeline(TableFeatures(ignore=["note"], **KINDS[kind]), Perceptron(max_iter=10)).fit(
+        table[:200], y[:200]
+    )
     unseen = table.assign(job=table["job"].where(table.index % 5 != 0, "pilot"))
     for X in (table, unseen):
         labels, scores = onnx_answers(model, X)
@@ -81,7 +83,11 @@ def test_scalers_of_pipelines_are_part_of_the_export(people, tmp_path):
     rng = np.random.default_rng(1)
     X = rng.normal(5, 3, (200, 6)) * 10.0 ** np.arange(6)
     y = (X[:, 0] > X[:, 1] / 10).astype(int)
-    for steps in ([StandardScaler()], [MaxAbsScaler(), StandardScaler(with_mean=False)], [MinMaxScaler(), StandardScaler()]):
+    for steps in (
+        [StandardScaler()],
+        [MaxAbsScaler(), StandardScaler(with_mean=False)],
+        [MinMaxScaler(), StandardScaler()],
+    ):
         model = make_pipeline(*steps, Perceptron(max_iter=5)).fit(X, y)
         same_onnx(model, X, within=1e-10)
         same_c(model, X, tmp_path, within=1e-10)
@@ -92,7 +98,9 @@ def test_scalers_of_pipelines_are_part_of_the_export(people, tmp_path):
 
 def test_a_step_that_cannot_be_exported_is_named():
     model = make_pipeline(Normalizer(), Perceptron()).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
-    with pytest.raises(ExportError, match=r"Step 'normalizer' is a Normalizer, which cannot be exported\. Export the part"):
+    with pytest.raises(
+        ExportError, match=r"Step 'normalizer' is a Normalizer, which cannot be exported\. Export the part"
+    ):
         as_bytes(model, ".c")
     as_bytes(model, ".c", inputs="columns")
     with pytest.raises(ExportError, match="A StandardScaler cannot be exported"):

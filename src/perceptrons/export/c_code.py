@@ -148,7 +148,9 @@ def _kernel_function(scores: Dual) -> str:
     own, dot = "", "perceptrons_dot(x, s)"
     if scores.kernel == "rbf":
         own = "double own, "
-        body = f"    double k = -{gamma} * (own + perceptrons_norms[s] - 2.0 * {dot});\n    return exp(k < 0.0 ? k : 0.0);"
+        body = (
+            f"    double k = -{gamma} * (own + perceptrons_norms[s] - 2.0 * {dot});\n    return exp(k < 0.0 ? k : 0.0);"
+        )
     elif scores.kernel == "cosine":
         own, body = "double own, ", f"    return {dot} / own / perceptrons_norms[s];"
     elif scores.kernel == "laplacian":

@@ -81,7 +81,11 @@ def letter_runs(lowercase: bool) -> list[tuple[int, int, int, int]]:
         while j + 1 < len(points) and points[j + 1] == points[j] + 1 and added[j + 1] == added[i]:
             j += 1
         k = i  # upper and lower case take turns: every second one changes
-        while k + 1 < len(points) and points[k + 1] == points[k] + 1 and added[k + 1] == (0 if (k + 1 - i) % 2 else added[i]):
+        while (
+            k + 1 < len(points)
+            and points[k + 1] == points[k] + 1
+            and added[k + 1] == (0 if (k + 1 - i) % 2 else added[i])
+        ):
             k += 1
         step = 2 if k > j and added[i] else 1
         end = k if step == 2 else j

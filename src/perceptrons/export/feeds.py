@@ -22,7 +22,9 @@ def feeds_of(model: Any, subject: Subject | TaggerSubject, X: Any, rows: str) ->
         tokens = model._tokens(X, None)[0].rows
         matrix = tokens.values if isinstance(tokens, Dense) else None
         if matrix is None:
-            matrix = sp.csr_matrix((tokens.values, tokens.columns, tokens.starts), shape=(len(tokens.starts) - 1, len(subject.w)))
+            matrix = sp.csr_matrix(
+                (tokens.values, tokens.columns, tokens.starts), shape=(len(tokens.starts) - 1, len(subject.w))
+            )
         return sparse_feed(matrix)
     if isinstance(subject.inputs, TextInputs):
         check_words(subject.inputs)

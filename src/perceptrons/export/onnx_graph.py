@@ -82,9 +82,7 @@ def _row_scores(graph: Graph, subject: Subject, rows: str) -> str:
             X = graph.add("Mul", graph.add("Sub", X, graph.double(inputs.shift)), graph.double(inputs.scale))
     if isinstance(scores, Weights):
         return graph.linear(X, scores.w, scores.b)
-    return (
-        _dual_scores(graph, X, scores) if isinstance(scores, Dual) else _votes(graph, X, scores, _above(subject))
-    )
+    return _dual_scores(graph, X, scores) if isinstance(scores, Dual) else _votes(graph, X, scores, _above(subject))
 
 
 def _sparse_scores(graph: Graph, scores: Weights) -> str:

@@ -90,9 +90,7 @@ def table_inputs(source: Any, columns: Columns, n: int) -> TableInputs:
 def _products(made: Preparation, numbers: list[str]) -> list[tuple[int, ...]]:
     """For every power and product of numbers the places of its factors, as `number_products` orders them."""
     place_of = {name: place for place, name in enumerate(numbers)}
-    powers = [
-        (place_of[name],) * power for power in range(2, made.products.powers + 1) for name in made._to_powers()
-    ]
+    powers = [(place_of[name],) * power for power in range(2, made.products.powers + 1) for name in made._to_powers()]
     pairs = [(place_of[a], place_of[b]) for a, b in made.products.pairs if a in place_of and b in place_of]
     _, called = number_products(np.empty((0, len(numbers))), numbers, made._to_powers(), made.products)
     assert len(called) == len(powers) + len(pairs)
