@@ -3,6 +3,7 @@
 import json
 import math
 import subprocess
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -175,7 +176,7 @@ def test_scores_and_arcs_of_a_tagger_give_its_labels_by_viterbi_outside(tagger):
     model, X = tagger
     emissions, arcs = onnx_answers(model, X)
     ends = np.cumsum([0, *map(len, X)])
-    found = [[model.classes_[k] for k in viterbi(emissions[a:b], arcs)] for a, b in zip(ends, ends[1:], strict=False)]
+    found = [[model.classes_[k] for k in viterbi(emissions[a:b], arcs)] for a, b in pairwise(ends)]
     assert found == model.predict(X)
     kept = told(model)
     assert kept["classes"] == model.classes_.tolist()

@@ -86,7 +86,8 @@ def _columns(inputs: ColumnInputs, scores: Any, answer: Answer) -> list[str]:
         parts += [c_array("double", "perceptrons_shift", inputs.shift)]
         parts += [c_array("double", "perceptrons_scale", inputs.scale)]
         shifted = "(((x)[j] - perceptrons_shift[j]) * perceptrons_scale[j])"
-        row = f"double x[PERCEPTRONS_COLUMNS]; {{ size_t j; for (j = 0; j < PERCEPTRONS_COLUMNS; j++) \\\n    x[j] = {shifted.replace('(x)', '(raw)')}; }}"
+        filled = f"x[j] = {shifted.replace('(x)', '(raw)')};"
+        row = f"double x[PERCEPTRONS_COLUMNS]; {{ size_t j; for (j = 0; j < PERCEPTRONS_COLUMNS; j++) {filled} }}"
     else:
         shifted, row = "((x)[j])", "const double *x = (raw);"
     if isinstance(scores, Weights):

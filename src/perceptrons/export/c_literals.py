@@ -17,10 +17,11 @@ def c_string(text: str | bytes) -> str:
 
 def c_number(value: float, single: bool = False) -> str:
     """The shortest digits that give just this number again."""
-    number = np.float32(value) if single else np.float64(value)
-    if not np.isfinite(number):
-        return "NAN" if np.isnan(number) else "INFINITY" if number > 0 else "-INFINITY"
-    text = np.format_float_positional(number, trim="0") if 1e-4 <= abs(number) < 1e9 or number == 0 else str(number)
+    if not np.isfinite(value):
+        return "NAN" if np.isnan(value) else "INFINITY" if value > 0 else "-INFINITY"
+    number: Any = np.float32(value) if single else np.float64(value)
+    plain = 1e-4 <= abs(value) < 1e9 or value == 0
+    text = np.format_float_positional(number, trim="0") if plain else str(number)
     text = text if "." in text or "e" in text else text + ".0"
     return f"{text}f" if single else text
 

@@ -63,17 +63,16 @@ def text_constants(text: HashedText, prefixes: list[str], code: Code) -> list[st
         defined("CHAR_LOW", rule.char_low), defined("CHAR_HIGH", rule.char_high),
         defined("VALUES", VALUES[text.values]), defined("UNIT_LENGTH", int(text.norm == "l2")),
         defined("PREFIXED", int(bool(prefixes))), c_strings("perceptrons_prefixes", prefixes),
-        defined("RUNS", len(runs)), f"/* letters and digits, and what they become */\n{kind} perceptrons_runs[] = {{\n{body}\n}};\n",
-        code("words"),
+        defined("RUNS", len(runs)), "/* letters and digits, and what they become */\n",
+        f"{kind} perceptrons_runs[] = {{\n{body}\n}};\n", code("words"),
     ]  # fmt: skip
 
 
 def letter_runs(lowercase: bool) -> list[tuple[int, int, int, int]]:
     """Code points of words as runs: first, last, what is added to each (step 1), or to every second (step 2)."""
     table = folded(lowercase).astype(np.int64)
-    points = np.flatnonzero(table != int(SPACE))
-    added = (table[points] - points).tolist()
-    points = points.tolist()
+    of_words = np.flatnonzero(table != int(SPACE))
+    added, points = (table[of_words] - of_words).tolist(), of_words.tolist()
     runs: list[tuple[int, int, int, int]] = []
     i = 0
     while i < len(points):

@@ -14,7 +14,6 @@ from perceptrons.export.parts import (
     Dual,
     Inputs,
     Subject,
-    TableInputs,
     TaggerSubject,
     TextInputs,
     VersionsOfWeights,
