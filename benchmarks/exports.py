@@ -29,6 +29,7 @@ from perceptrons.features import HashedText, TableFeatures
 BATCH = 500  # rows that onnxruntime gets at once
 EPOCHS = 3
 ROWS = 100_000  # of covtype
+ROOM = ("-DPERCEPTRONS_MAX_TEXT=1048576", "-DPERCEPTRONS_MAX_FEATURES=262144")  # the longest message has 160 kB
 LARGEST = 2_000_000  # weights of a C file that a compiler takes in seconds
 MATRICES = (
     "20news-bydate", "a9a", "covtype", "covtype-binary", "elec2", "letter", "mnist", "mushrooms", "rcv1-vw-sample",
@@ -228,7 +229,8 @@ def viterbi(emissions: np.ndarray, arcs: np.ndarray, lengths: list[int], classes
 def by_c(model: Any, X: Any, work: str, folder: Path, n: int) -> tuple[Any, Any]:
     source, library = folder / "model.c", folder / "model.so"
     source.write_bytes(as_bytes(model, ".c"))
-    subprocess.run(["gcc", "-std=c99", "-O1", "-shared", "-fPIC", str(source), "-o", str(library), "-lm"], check=True)
+    command = ["gcc", "-std=c99", "-O1", *ROOM, "-shared", "-fPIC", str(source), "-o", str(library), "-lm"]
+    subprocess.run(command, check=True)
     c = ctypes.CDLL(str(library))
     if work == "sentences":
         return tagged_by_c(c, model, X), None
@@ -238,6 +240,8 @@ def by_c(model: Any, X: Any, work: str, folder: Path, n: int) -> tuple[Any, Any]
     rows = [scores[i].ctypes.data_as(ctypes.c_void_p) for i in range(n)]
     calls = {"texts": text_calls, "table": table_calls}.get(work, row_calls)
     winners = np.array(list(calls(c, subject, X, rows)))
+    if winners.min() < 0:
+        raise RuntimeError(f"A text is too long for its room: row {winners.argmin()}")
     if answer.several:
         return (scores >= 0 if answer.positive_at_zero else scores > 0).astype(int), scores
     return answer.classes[winners], scores
@@ -257,7 +261,7 @@ def row_calls(c: Any, subject: Any, X: Any, rows: list[Any]) -> Iterator[int]:
 
 
 def text_calls(c: Any, subject: Any, texts: list[str], rows: list[Any]) -> Iterator[int]:
-    space = ctypes.create_string_buffer(2**23)
+    space = ctypes.create_string_buffer(2**25)
     for text, to in zip(texts, rows, strict=True):
         content = text.encode()
         yield c.perceptrons_predict_text(space, content, ctypes.c_size_t(len(content)), to)
