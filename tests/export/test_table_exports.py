@@ -68,7 +68,7 @@ def test_tables_have_the_same_labels_and_scores(kind, people, tmp_path):
 def test_hashed_columns_and_texts_of_tables_are_for_c(how, people, tmp_path):
     table, y = people
     text = HashedText(words=(1, 2), bits=14) if "text_column" in how else None
-    features = TableFeatures(ignore=[] if text else ["note"], text=text, interactions=["age*job"], **how)
+    features = TableFeatures(ignore=[] if text else ["note"], text=text, interactions=["age*job"], scale="max-abs", **how)
     model = make_pipeline(features, Perceptron(max_iter=10)).fit(table, y)
     labels, scores = answers(compiled(model, tmp_path), lines_of(model, table))
     assert labels == model.predict(table).tolist()
@@ -76,6 +76,16 @@ def test_hashed_columns_and_texts_of_tables_are_for_c(how, people, tmp_path):
     with pytest.raises(ExportError, match=r"no operator that hashes names\. .*inputs='columns'"):
         as_bytes(model, ".onnx")
     labels, scores = onnx_answers(model, table, inputs="columns")
+    assert labels.tolist() == model.predict(table).tolist()
+
+
+def test_texts_of_tables_that_are_weighted_by_idf_are_refused_by_name(people):
+    table, y = people
+    model = make_pipeline(TableFeatures(text_column="note"), Perceptron(max_iter=2)).fit(table, y)
+    for ending in (".c", ".json", ".onnx"):
+        with pytest.raises(ExportError, match=r"weighted by idf, which no format has\. .*--inputs columns"):
+            as_bytes(model, ending)
+    labels, _ = onnx_answers(model, table, inputs="columns")
     assert labels.tolist() == model.predict(table).tolist()
 
 

@@ -47,7 +47,8 @@ MODELS = {
     "tables": table,
     "tables, products of columns": lambda: table(interactions="*", powers=2),
     "tables, hashed": lambda: table(hash_bits=8),
-    "tables with texts": lambda: table(ignore=None, text_column="note"),
+    "tables with texts, weighted by idf": lambda: table(ignore=None, text_column="note"),
+    "tables with texts, `scale` other than standard": lambda: table(ignore=None, text_column="note", scale="none"),
 }
 
 

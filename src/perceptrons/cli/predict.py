@@ -14,14 +14,18 @@ from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import label_word
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from perceptrons.cli.files import AnyModel
     from perceptrons.data.reader import Reader
     from perceptrons.data.table import Skipped
 
 
-@takes("model", "data", "scores", "output:answers", *READING, "json:lines")
+@takes("model", "data", "scores", "top:labels", "output:answers", *READING, "json:lines")
 def predict(asked: Any) -> None:
     """Print the class of every example in DATA, one per line; several labels with commas. DATA needs no labels.
+
+    Several labels are separated as they were in the cells that the model learned from; with --json they are a list.
 
     Lines are answered as they come, in constant memory. There is one output line for each record; one that --on-error
     skip leaves out has an empty label. For a folder of texts, the name of the file follows each label.
@@ -37,7 +41,7 @@ def predict(asked: Any) -> None:
         data = [STDIN]
     reader = opened(data, asked, like=model, need_labels=False, prompt=STDIN in data)
     with _written(asked.output) as out:
-        write_answers(model, records_of(reader), out, asked.scores, asked.json, _names_files(reader))
+        write_answers(model, records_of(reader), out, asked.scores, asked.json, _names_files(reader), asked.top)
     say_skipped(reader)
 
 
@@ -83,19 +87,22 @@ def _names_files(reader: "Reader") -> bool:
 
 
 def write_answers(
-    model: "AnyModel", records: Iterable[Any], out: IO[str], scores: bool, as_json: bool, files: bool = False
-) -> None:
+    model: "AnyModel", records: Iterable[Any], out: IO[str], scores: bool, as_json: bool, files: bool = False,
+    top: int | None = None,
+) -> None:  # fmt: skip
     """A line for every record, in order; what is there is written out before more is waited for.
 
     A record that was skipped has an empty label. In JSON all lines have the same keys: label, scores (null unless asked
     for), line and file (null where there are none) and error (null unless the record was skipped). files: has each
-    record the name of a file?
+    record the name of a file? top: this many labels with the highest scores, instead of those predicted.
     """
     from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
 
     classes = model.classes_.tolist()
     words = [label_word(label) for label in classes]
-    several = several_labels(model)
+    several, between = several_labels(model), _separator(model)
+    if top is not None and len(classes) < 3 and not several:
+        raise BadInputError(f"--top {top}: the model has two classes and one score: give --scores.")
     with_score = classes if len(classes) > 2 or several else classes[-1:]
     if scores and not as_json:
         heading = ["label", *(f"score of {label_word(label)}" for label in with_score), *["file"] * files]
@@ -106,18 +113,18 @@ def write_answers(
         if X is not None:
             with columns_matched(), refusing(ValueError):
                 points = model.decision_function(X)
-            won = winners(model, points)
-            labels = [flags.nonzero()[0].tolist() for flags in won] if several else won.tolist()
+            labels = _numbers(winners(model, points), several) if top is None else _best(points, top)
             rows = points.reshape(len(labels), -1).tolist() if scores else []
             if as_json:
-                named = [[classes[k] for k in label] if several else classes[label] for label in labels]
+                listed = several or top is not None
+                named = [[classes[k] for k in label] if listed else classes[label] for label in labels]
                 none = [None] * len(named)
                 keys = [str(label) for label in with_score]
                 scored: list[Any] = [dict(zip(keys, row, strict=True)) for row in rows] or none
                 numbers = none if places is None else places.tolist()
                 lines = list(map(_json_line, named, scored, numbers, names or none))
-            elif several:
-                lines = [",".join(words[k] for k in label) for label in labels]
+            elif several or top is not None:
+                lines = [between.join(words[k] for k in label) for label in labels]
             else:
                 lines = [words[k] for k in labels]
             if scores and not as_json:
@@ -131,6 +138,21 @@ def write_answers(
             done = before
         out.write("\n".join([*written, *lines[done:]]) + "\n")
         out.flush()
+
+
+def _separator(model: "AnyModel") -> str:
+    """What is printed between several labels: what was between them in the cells that the model learned from."""
+    return (getattr(model, "source_", None) or {}).get("label_separator") or ","
+
+
+def _numbers(won: "np.ndarray", several: bool) -> list[Any]:
+    """The numbers of the labels predicted for each example."""
+    return [flags.nonzero()[0].tolist() for flags in won] if several else won.tolist()
+
+
+def _best(points: "np.ndarray", top: int) -> list[Any]:
+    """The numbers of the labels with the highest scores, the highest first."""
+    return (-points).argsort(axis=1, kind="stable")[:, :top].tolist()
 
 
 def _skipped(one: "Skipped", n_scores: int, as_json: bool) -> str:

@@ -113,6 +113,9 @@ class Tally:
             self._scores = self._scores or KeptScores()
             known = (places < self.known)[codes]
             self._scores.add(places[codes][known].astype(np.int32), np.asarray(scores, np.float64)[known])
+        self._check_unknown()
+
+    def _check_unknown(self) -> None:
         if len(self.labels) > self.known + MOST_UNKNOWN:
             some = ", ".join(short(str(label)) for label in self.labels[-3:])
             raise ValueError(
