@@ -214,6 +214,7 @@ TaggerCost = one_of("TaggerCost", "hamming")
 Scheme = one_of("Scheme", "bio", "bioes")
 Calibrator = one_of("Calibrator", "sigmoid", "temperature", "isotonic")
 OnBadLabel = StrEnum("OnBadLabel", {"refuse": "raise", "skip": "skip", "repair": "repair"})
+ExportInputs = one_of("ExportInputs", "raw", "columns")
 Demo = one_of("Demo", "too-correct", "copied-features")
 
 OPTIONS: dict[str, Option] = {
@@ -307,6 +308,8 @@ OPTIONS: dict[str, Option] = {
     "learner": Option(("--learner",), list[str] | None, "Compare only this one, such as average, arow, kernel, logistic, svm. May be repeated.", SPLIT, "NAME"),
     "demo": Option(("--demo",), Demo | None, "too-correct or copied-features: data that mislead other linear models.", SPLIT, "NAME"),
     "jobs": Option(("--jobs",), int, "Settings to try at the same time (default: 1).", SPLIT, "N", 1, {"min": 1}),
+    "inputs": Option(("--inputs",), ExportInputs, "What the exported model takes: raw examples as MODEL does, or the columns of rows that were prepared elsewhere (default: raw).", metavar="WHAT", default=ExportInputs("raw")),
+    "exported": Option((), Path, "File to write; its ending says the format: .onnx, .json or .c.", metavar="FILE", default=REQUIRED),
     # long runs and clusters
     "checkpoint": Option(("--checkpoint",), Path | None, "Save the state now and then, so that --resume can continue.", RUN, "FILE"),
     "every": Option(("--every",), str | None, "Time between checkpoints: 90s, 5m (default: 60s).", RUN, "TIME", more={"parser": seconds}),
