@@ -9,7 +9,7 @@ NAMES = (
     "wrappers", "shrink", "multilabel", "options", "separability",
     "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "reasons", "tuning",
     "without_numba",
-    "against",
+    "against", "exports",
 )  # fmt: skip
 ON_DEVICES = ("freund_schapire",)
 

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from perceptrons.data.table import Skipped
 
 
-@takes("model", "data", "scores", "probabilities:shown", "output:answers", *READING, "json:lines")
+@takes("model", "data", "scores", "probabilities:shown", "top:labels", "output:answers", *READING, "json:lines")
 def predict(asked: Any) -> None:
     """Print the class of every example in DATA, one per line; several labels with commas. DATA needs no labels.
+
+    Several labels are separated as they were in the cells that the model learned from; with --json they are a list.
 
     Lines are answered as they come, in constant memory. There is one output line for each record; one that --on-error
     skip leaves out has an empty label. For a folder of texts, the name of the file follows each label.
@@ -45,7 +47,7 @@ def predict(asked: Any) -> None:
     reader = opened(data, asked, like=model, need_labels=False, prompt=STDIN in data)
     with _written(asked.output) as out:
         columns = Columns(model, asked.scores, asked.probabilities)
-        write_answers(model, records_of(reader), out, columns, asked.json, _names_files(reader))
+        write_answers(model, records_of(reader), out, columns, asked.json, _names_files(reader), asked.top)
     say_skipped(reader)
 
 
@@ -123,19 +125,22 @@ class Columns:
 
 
 def write_answers(
-    model: "AnyModel", records: Iterable[Any], out: IO[str], columns: Columns, as_json: bool, files: bool = False
-) -> None:
+    model: "AnyModel", records: Iterable[Any], out: IO[str], columns: Columns, as_json: bool, files: bool = False,
+    top: int | None = None,
+) -> None:  # fmt: skip
     """A line for every record, in order; what is there is written out before more is waited for.
 
     A record that was skipped has an empty label. In JSON all lines have the same keys: label, scores and probabilities
     (null unless asked for), line and file (null where there are none) and error (null unless the record was skipped).
-    files: has each record the name of a file?
+    files: has each record the name of a file? top: this many labels with the highest scores, not those predicted.
     """
     from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
 
     classes = model.classes_.tolist()
     words = [label_word(label) for label in classes]
-    several = several_labels(model)
+    several, between = several_labels(model), _separator(model)
+    if top is not None and len(classes) < 3 and not several:
+        raise BadInputError(f"--top {top}: the model has two classes and one score: give --scores.")
     if columns.heading and not as_json:
         out.write("\t".join(["label", *columns.heading, *["file"] * files]) + "\n")
         out.flush()
@@ -144,16 +149,16 @@ def write_answers(
         if X is not None:
             with columns_matched(), refusing(ValueError):
                 points = model.decision_function(X)
-            won = winners(model, points)
-            labels = [flags.nonzero()[0].tolist() for flags in won] if several else won.tolist()
+            labels = _numbers(winners(model, points), several) if top is None else _best(points, top)
             scored, probable, rows = columns.of(points)
             if as_json:
-                named = [[classes[k] for k in label] if several else classes[label] for label in labels]
+                listed = several or top is not None
+                named = [[classes[k] for k in label] if listed else classes[label] for label in labels]
                 none = [None] * len(named)
                 numbers = none if places is None else places.tolist()
                 lines = list(map(_json_line, named, scored, probable, numbers, names or none))
-            elif several:
-                lines = [",".join(words[k] for k in label) for label in labels]
+            elif several or top is not None:
+                lines = [between.join(words[k] for k in label) for label in labels]
             else:
                 lines = [words[k] for k in labels]
             if columns.heading and not as_json:
@@ -167,6 +172,21 @@ def write_answers(
             done = before
         out.write("\n".join([*written, *lines[done:]]) + "\n")
         out.flush()
+
+
+def _separator(model: "AnyModel") -> str:
+    """What is printed between several labels: what was between them in the cells that the model learned from."""
+    return (getattr(model, "source_", None) or {}).get("label_separator") or ","
+
+
+def _numbers(won: "np.ndarray", several: bool) -> list[Any]:
+    """The numbers of the labels predicted for each example."""
+    return [flags.nonzero()[0].tolist() for flags in won] if several else won.tolist()
+
+
+def _best(points: "np.ndarray", top: int) -> list[Any]:
+    """The numbers of the labels with the highest scores, the highest first."""
+    return (-points).argsort(axis=1, kind="stable")[:, :top].tolist()
 
 
 def _skipped(one: "Skipped", n_columns: int, as_json: bool) -> str:

@@ -22,7 +22,14 @@ from perceptrons.cli.inputs import (
     read_within,
 )
 from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
-from perceptrons.cli.parameters import check_kernel, file_of, name_classes, named_classes, need_classes, new_model
+from perceptrons.cli.parameters import (
+    check_kernel,
+    file_of,
+    name_labels,
+    named_classes,
+    need_classes,
+    new_model,
+)
 from perceptrons.cli.screen import Waiting, as_json, screen
 from perceptrons.cli.threshold import (
     check_threshold,
@@ -228,7 +235,7 @@ def _on_table(
         parts = Split(table, test_reader, said)
     elif parts is None:
         parts = split_table(table, _share(asked), asked.seed)
-    name_classes(model, parts.train.y)
+    name_labels(model, parts.train, name_of(table), asked)
     folds = over_folds(model, parts.train, asked)
     learned, held = held_for_threshold(parts.train, asked)
     checkpoint = None
@@ -267,7 +274,7 @@ def _fit(model: "AnyModel", table: "Table", asked: Any) -> None:
     model.set_params(verbose=int(asked.verbose and not asked.quiet))
     waiting = Waiting("Learning ...", shown=not (asked.quiet or asked.json or asked.verbose))
     with waiting, refusing(ValueError, TypeError, about=about):
-        model.fit(table.X, table.y, sample_weight=table.weight)
+        model.fit(table.X, table.target, sample_weight=table.weight)
     model.set_params(verbose=0)  # a saved model should not draw bars wherever it is loaded
 
 
@@ -295,8 +302,11 @@ def _measured(model: "AnyModel", table: "Table | None", ranked: bool = True) -> 
     if table is None:
         return None
     from perceptrons.inspection.evaluation import answered, measure, probabilities
+    from perceptrons.inspection.label_quality import measure_sets
 
     with refusing(ValueError):
+        if table.classes is not None:
+            return measure_sets(model, table.X, table.y, table.classes)
         answers, scores = answered(model, table.X)
         more = (scores, probabilities(model, scores)) if ranked else ()
         return measure(model.classes_, table.y, answers, *more)

@@ -123,6 +123,9 @@ class Tally:
             self._reliability = self._reliability or Reliability()
             known = (places < self.known)[codes]
             self._reliability.add(places[codes][known], probabilities[known])
+        self._check_unknown()
+
+    def _check_unknown(self) -> None:
         if len(self.labels) > self.known + MOST_UNKNOWN:
             some = ", ".join(short(str(label)) for label in self.labels[-3:])
             raise ValueError(

@@ -103,7 +103,10 @@ def check_has_threshold(model: Any) -> None:
             "TunedThresholdClassifierCV."
         )
     if len(model.classes_) != 2 or model._learner.form != "single":
-        raise ValueError(f"A threshold is for models of two classes, and this one has {len(model.classes_):,}.")
+        several = ", several per example" * (model._learner.form != "single")
+        raise ValueError(
+            f"A threshold is for models of two classes, and this one has {len(model.classes_):,}{several}."
+        )
 
 
 def judged(model: Any, last: Any, X: Any, codes: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -184,7 +184,9 @@ def read_target(y: Any, n: int, form: str = "") -> Target:
     """
     if hasattr(y, "to_list") and (np.dtype(object) == y.dtype or "List" in str(y.dtype)):
         y = y.to_list()  # a Series of lists
-    if form in SETS and _are_sets(y):
+    if isinstance(y, Target):  # as readers of files give several labels
+        target = y
+    elif form in SETS and _are_sets(y):
         target = _label_sets(y)
     else:
         target = _indicator(y) if _is_matrix(y) else _label_sets(y) if _are_sets(y) and not _column(y) else _single(y)
