@@ -362,3 +362,24 @@ def test_calibration_makes_probabilities_of_digits_better_than_scores_taken_for_
     after.add(y[1200:], model.predict_proba(X[1200:]))
     assert after.log_loss < 0.5 * before.log_loss
     assert after.calibration_error < before.calibration_error
+
+
+@pytest.mark.parametrize(
+    ("method", "change"),
+    [
+        ("sigmoid", {"slope": np.array([np.nan] * 3)}),
+        ("sigmoid", {"offset": np.zeros(2)}),
+        ("temperature", {"slope": np.zeros(3)}),
+        ("isotonic", {"corners": np.array([10**9, 1, 1])}),
+        ("isotonic", {"corners": np.array([-1, 1, 1])}),
+        ("isotonic", {"shares": np.array([2.0])}),
+    ],
+)
+def test_a_file_with_an_unsound_calibration_is_refused(tmp_path, method, change):
+    model = Perceptron(probability=method, max_iter=2).fit(X3, Y3)
+    arrays = model._learner.calibration.arrays
+    for name, array in change.items():
+        arrays[name] = np.resize(array, arrays[name].shape) if name == "shares" else array
+    perceptrons.save(model, tmp_path / "m")
+    with pytest.raises(perceptrons.ModelFileError):
+        perceptrons.load(tmp_path / "m")
