@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+from sklearn.utils import shuffle
 from typer.testing import CliRunner
 
 import perceptrons
@@ -481,7 +482,7 @@ def test_inspect_reads_models_that_vote_and_models_that_learned_in_blocks(run, t
     X, y = animals
     perceptrons.save(Perceptron(combine="vote", max_iter=3).fit(X, y), tmp_path / "vote")
     assert "stand for the votes" in " ".join(run("inspect", tmp_path / "vote")[1].split())
-    perceptrons.save(Perceptron().partial_fit(X, y), tmp_path / "blocks")
+    perceptrons.save(Perceptron().partial_fit(*shuffle(X, y, random_state=0)), tmp_path / "blocks")
     code, out, _ = run("inspect", tmp_path / "blocks")
     assert code == 0
     assert "blocks" in out
