@@ -37,8 +37,8 @@ SHOWN_ROWS = 20
 SHARING = 5  # features of a shared column
 SAMPLE = 2**16  # examples of --data that are looked at
 MORE = " (--class, --json)"
-CALIBRATE = """For probabilities, in Python, with examples that it has not learned from:
-    CalibratedClassifierCV(FrozenEstimator(perceptrons.load(MODEL))).fit(X, y)"""
+CALIBRATE = """For probabilities, train it with --probabilities sigmoid; or in Python, with examples held out:
+    perceptrons.selection.calibrate(perceptrons.load(MODEL), X, y)"""
 
 
 @takes("model", "top", "label", "data:inspected", "example:number", *READING, "collisions", "json")
@@ -86,7 +86,7 @@ def inspect(asked: Any) -> None:
     if found is not None:
         _show_found(found, model, top, console)
     console.print(f"\n{NOT_PROBABILITIES}")
-    if not several_labels(model):
+    if not several_labels(model) and model._learner.calibration is None:
         console.print(CALIBRATE, style="dim", markup=False, soft_wrap=True)
 
 
@@ -234,7 +234,7 @@ def _show_found(found: Found, model: "AnyModel", n: int, console: "Console") -> 
 
 def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "Console") -> None:
     """Whether weights can be compared, and those that can."""
-    from perceptrons.inspection.units import step_of
+    from perceptrons.inspection.units import step_of, unit_in_words
 
     ends = scales.extremes()
     if scales.scaler is not None and getattr(model, "kernel", "") != "cosine":
@@ -246,7 +246,7 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "C
             style="yellow", markup=False,
         )  # fmt: skip
     elif (step := step_of(model)) is not None:
-        console.print(f"Numbers are scaled as in training: a value of 1 is one {step}.", style="dim")
+        console.print(f"Numbers are scaled as in training: their unit is {unit_in_words(step)}.", style="dim")
     elif ends:
         console.print("The features have scales of one size.", style="dim")
     heavy = scales.heaviest(n)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data.compression import STDIN
+from perceptrons.data.label_sets import COMMA
 from perceptrons.data.preparing import PreparingReader, Unprepared
 from perceptrons.data.source import OpenStream, Piece
 from perceptrons.data.table import Block, DataFileError, Parsed, Table
@@ -22,9 +23,11 @@ from perceptrons.features.preparation import Preparation, Wish, planned
 from perceptrons.features.record_keys import record_keys
 from perceptrons.features.table_rows import (
     Contents,
+    Homed,
     Rows,
     are_dense,
     dense_rows,
+    find_columns,
     further_keys,
     number_names,
     sparse_rows,
@@ -33,6 +36,7 @@ from perceptrons.features.table_rows import (
 )
 from perceptrons.features.values import listed as in_list
 
+WITH_LISTS = ("jsonl", "parquet", "arrow", "frame", "records")  # whose cells can be lists
 LOOKED_AT = 5000  # rows that say what a column looks like: as many of a file as of a frame
 
 
@@ -88,7 +92,8 @@ class TableReader(PreparingReader):
     scale : {"auto", "standard", "max-abs", "none"}, optional
         Numbers are left as they are ("none"), divided by their largest absolute value ("max-abs"), or get mean 0 and
         deviation 1 ("standard", and "auto"), as measured on all examples that are read, or on the first block of a
-        stream.
+        stream. "standard" and "auto" also weight the words of texts by their inverse document frequency (idf), and
+        scale every column of texts to length 1 by itself.
     on_missing : {"raise", "fill"}, optional
         A missing number is a malformed record, or becomes the mean of its column; a feature "column=missing" is 1 then,
         if the column had missing numbers where it was measured.
@@ -197,6 +202,7 @@ class TableReader(PreparingReader):
             (prepare and not grow and self._known is None and numbers is None and model is None)
             or (grow and self._known is not None and bool(self._known.words.texts)),
             grow,
+            bool(self._several.asked),
         )
         self._rooms = Workspaces()
         self._begin()
@@ -236,7 +242,7 @@ class TableReader(PreparingReader):
             "hash_bits": self.hash_bits,
             "text_labels": self.text_labels,
             **self._preparing(),
-            **self._encoded(),
+            **self._shared(),
         }
         if self.format in ("csv", "tsv", "whitespace"):
             recipe |= {"names": self._form.names or wanted.names, "header": wanted.header}
@@ -371,11 +377,16 @@ class TableReader(PreparingReader):
             return Parsed(cells.n_lines, cells.lines, None, None, None, cells.bad)
         assert self.columns is not None
         known, narrow = piece.preparation, self.columns.bits is not None or self._text is not None
-        shape = Shape(self._dense and known is not None, narrow, self.need_labels)
+        shape = Shape(self._dense and known is not None, narrow, self.need_labels, *self._of_labels())
         derived = Preparation(words=self._wanted.missing, derived=self._derived) if known is None else known
         parsed = sound_cells(cells, piece.layout, shape, derived)
         keys = record_keys(parsed.rows) if self.keyed else None
         return parsed._replace(rows=parsed.rows if known is None else self._rows(parsed.rows, known), keys=keys)
+
+    def _of_labels(self) -> tuple[bool, str | None]:
+        """May an example have several labels, and what is between them? None where cells can be lists."""
+        usual = None if self.format in WITH_LISTS else COMMA
+        return bool(self._several.asked), self._several.separator or usual
 
     def _rows(self, contents: Contents, preparation: Preparation, room: np.ndarray | None = None) -> Rows:
         assert self._roles is not None
@@ -387,15 +398,21 @@ class TableReader(PreparingReader):
         assert columns is not None
         if parsed.rows is None or not len(parsed.lines):
             return np.empty((0, columns.n_columns))
-        return Unprepared(parsed.rows) if isinstance(parsed.rows, Contents) else self._assembled(parsed.rows)
+        waits = isinstance(parsed.rows, Contents)
+        return Unprepared(parsed.rows) if waits else self._assembled(self._homed(parsed.rows))
 
-    def _assembled(self, rows: Rows) -> Any:
+    def _homed(self, rows: Rows) -> Rows | Homed:
+        assert self.columns is not None
+        return rows if rows.named is None else find_columns(rows.named, rows.words, self.columns)
+
+    def _assembled(self, rows: Rows | Homed) -> Any:
         columns = self.columns
         assert columns is not None
-        if rows.named is None:
+        if isinstance(rows, Rows):
             X = dense_rows(rows.values, self._number_names, columns)
         else:
-            X = sparse_rows(rows.named, rows.words, columns, self._text)
+            weights = None if self._preparation is None else self._preparation.term_weights
+            X = sparse_rows(rows, columns, self._text, weights)
         self.n_features = columns.n_columns
         return X
 

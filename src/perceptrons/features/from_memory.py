@@ -18,6 +18,7 @@ from perceptrons.features.preparation import Preparation, Wish, planned
 from perceptrons.features.table_rows import (
     are_dense,
     dense_rows,
+    find_columns,
     further_keys,
     number_names,
     sparse_rows,
@@ -31,7 +32,8 @@ NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of col
 KINDS: dict[str, tuple[type, ...]] = {
     "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int), "text_column": (str, list),
     "text": (dict,), "preparation": (dict,), "encoding": (str,), "zero_based": (bool,), "prefix": (bool,),
-    "text_labels": (bool,), "hash_bits": (int,), "quadratic": (list,), "cubic": (list,),
+    "text_labels": (bool,), "multilabel": (bool,), "label_separator": (str,),
+    "hash_bits": (int,), "quadratic": (list,), "cubic": (list,),
     **dict.fromkeys(NAMED, (list,)),
 }  # fmt: skip
 Source = Mapping[str, Any]  # how files were read: the arguments of `perceptrons.data.stream`
@@ -89,7 +91,7 @@ def _matrix(collector: Collector, preparation: Preparation, narrow: bool, source
     rows = to_rows(ready, dense, None if text is None else text.rule(), prefixes, Workspace())
     if rows.named is None:
         return dense_rows(rows.values, number_names(names), columns)
-    return sparse_rows(rows.named, rows.words, columns, text)
+    return sparse_rows(find_columns(rows.named, rows.words, columns), columns, text, preparation.term_weights)
 
 
 class Frame:
