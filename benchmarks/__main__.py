@@ -8,8 +8,7 @@ NAMES = (
     "linear", "online", "drift", "defaults", "margins", "imbalance", "calibration", "raw_tables", "single_pass",
     "wrappers", "shrink", "multilabel", "options", "separability",
     "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "reasons", "tuning",
-    "without_numba",
-    "against", "exports",
+    "without_numba", "against", "exports",
 )  # fmt: skip
 ON_DEVICES = ("freund_schapire",)
 
