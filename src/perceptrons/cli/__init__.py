@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 import perceptrons
 from perceptrons.cli.compare import compare
 from perceptrons.cli.diagnose import diagnose
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.evaluate import evaluate
+from perceptrons.cli.help import Command, Group
 from perceptrons.cli.inspect import inspect
 from perceptrons.cli.look import look
 from perceptrons.cli.predict import predict
@@ -31,7 +31,7 @@ COMPILED_AGAIN = (
 UsageError = typer.BadParameter.__base__  # typer's own copy of click, or the installed click: it depends on the version
 
 
-class Program(TyperGroup):
+class Program(Group):
     """Ends every expected failure with one line on stderr and an exit code. Only bugs show a traceback."""
 
     def main(self, *arguments: Any, **extra: Any) -> Any:
@@ -102,12 +102,11 @@ def output() -> Iterator[None]:
 
 app = typer.Typer(
     cls=Program,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (look, train, predict, evaluate, inspect, diagnose, tune, compare, report):
-    app.command()(command)
+    app.command(cls=Command)(command)
 app.add_typer(tag)
 
 
