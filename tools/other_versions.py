@@ -19,11 +19,19 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-# Where other packages are called: everything that is compiled is covered by the tests of the estimators among these
+# Of these the first tier is run. They call other packages most; the arithmetic is tested in full elsewhere
+BOTH = (
+    "tests/test_doors.py", "tests/test_sklearn.py", "tests/test_wrappers.py", "tests/test_public.py",
+    "tests/modelfile/test_pipelines.py", "tests/cli/test_cli.py", "tests/cli/test_completion.py",
+)  # fmt: skip
 TESTS = {
-    "lowest": ("tests/test_doors.py",),
-    "highest": ("tests/test_doors.py",),
-}
+    "lowest": (
+        *BOTH, "tests/selection/test_compare.py", "tests/features/test_features_text.py", "tests/data/test_data.py",
+        "tests/data/test_data_tables.py", "tests/cli/test_cli_compare.py", "tests/cli/test_cli_tag_files.py",
+        "tests/cli/test_cli_dask.py", "tests/distributed/test_distributed.py", "tests/plots/test_plots.py",
+    ),
+    "highest": BOTH,
+}  # fmt: skip
 
 
 def supported(project: dict[str, Any]) -> list[str]:
