@@ -7,7 +7,7 @@ import warnings
 NAMES = (
     "linear", "online", "drift", "defaults", "margins", "imbalance", "raw_tables", "single_pass", "wrappers", "shrink",
     "multilabel", "options", "separability",
-    "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "reasons", "tuning",
+    "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "reasons", "tuning", "without_numba",
     "against",
 )  # fmt: skip
 ON_DEVICES = ("freund_schapire",)

@@ -153,8 +153,8 @@ def _in_units(subject: Subject, step: str) -> list[Html]:
         sizes = (f"{size:.6g}".replace("-", "\N{MINUS SIGN}") for size in unit)
         rows.append((user(name), *sizes, *(subject.value(name, end) for end in ends)))
     header = ("number", "centre", "scale", "lowest here", "highest here")
-    unit = unit_in_words(step)
-    said = f"The model gets numbers scaled as in training: (value − centre) / scale. Their unit is {unit}."
+    step_unit = unit_in_words(step)
+    said = f"The model gets numbers scaled as in training: (value − centre) / scale. Their unit is {step_unit}."
     parts = [paragraph(said), table(header, rows[:SCALED], "numbers and their scales", numbers=(1, 2, 3, 4))]
     if len(rows) > SCALED:
         parts.append(paragraph(f"and {count(len(rows) - SCALED, 'number')} more"))
