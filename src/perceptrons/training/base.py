@@ -53,9 +53,6 @@ class Estimator(BaseEstimator, ABC):
     random_state: Any
     history_: list[dict[str, Any]]
     n_features_in_: int
-    n_iter_: int
-    converged_: bool
-    stop_reason_: str | None
     _learner: Any
     _checked: Any = None  # the parameters that were checked last
     _watch: Callable[[dict[str, Any]], None] | None = None  # is told the row of every epoch
