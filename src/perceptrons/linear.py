@@ -43,8 +43,7 @@ class Perceptron(Classifier):
     subtracts it from those of the class it was taken for. With two classes that is Rosenblatt's rule.
 
     When to use it: many examples or features, sparse data such as text, streams; as a fast and exact linear baseline;
-    to teach. When not: you need probabilities (calibrate with scikit-learn's `CalibratedClassifierCV`), or the
-    classes are far from linearly separable (use features that make them so).
+    to teach. When not: the classes are far from linearly separable (use features that make them so).
 
     Parameters
     ----------
@@ -114,9 +113,15 @@ class Perceptron(Classifier):
         Hold examples out, stop when accuracy on them has not improved for `n_iter_no_change` epochs, and return to
         the best epoch.
     validation_fraction : float, default=0.1
-        Share of every class held out if `early_stopping`.
+        Share of every class held out if `early_stopping` or `probability`.
     n_iter_no_change : int, default=5
         Epochs without improvement to wait if `early_stopping`.
+    probability : {"sigmoid", "temperature", "isotonic"} or None, default=None
+        Hold examples out (`validation_fraction`; those of `early_stopping` if that is on) and calibrate the scores on
+        them, so that there is `predict_proba`. "sigmoid" (Platt) for two classes; "temperature" for more: it has one
+        parameter and keeps the order of the classes; "isotonic" is any rising curve, for thousands of held-out
+        examples. None: learn from all examples. `partial_fit` and `learn_one` do not calibrate: they keep what there
+        is, and a class that is new drops it.
     max_seconds : float or None, default=None
         Stop when this time is spent, also within an epoch.
     class_weight : dict, "balanced" or None, default=None
@@ -199,6 +204,7 @@ class Perceptron(Classifier):
         early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
         max_seconds: float | None = None, class_weight: Any = None, warm_start: bool = False, verbose: bool | int = 0,
         n_jobs: int | None = None, penalty: Any = None, alpha: Any = ALPHA, l1_ratio: Any = L1_RATIO,
+        probability: Any = None,
     ) -> None:  # fmt: skip
         self.combine = combine
         self.window = window
@@ -229,6 +235,7 @@ class Perceptron(Classifier):
         self.penalty = penalty
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.probability = probability
 
     # ---- learning
 
@@ -272,13 +279,17 @@ class Perceptron(Classifier):
             self._measure(as_rows(X), sample_weight)
             learner, train, held_out = self._learner, None, None
             method = method_of(self, learner, target.classes, stream=False)
-            if self.early_stopping:
+            if self.early_stopping or self.probability is not None:
                 train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
         learner.meet_classes(target.classes)
         learner.weights.forget_judgement()
         examples = learner.examples(self._once(as_rows(X)), target, weight, by_label)
         fit = LinearFit(learner, examples, method, self.combine, train, held_out)
-        self._run(fit, X.shape[0], train, held_out is not None)
+        self._run(fit, X.shape[0], train, bool(self.early_stopping))
+        if self.probability is not None:
+            weight, _ = target.weights(sample_weight, None, stream=False)
+            scores = learner.scores(X[held_out], self.combine, self.zero_score)
+            self._calibrate(scores, target.truth[held_out], None if weight is None else weight[held_out])
         self._warn_unless_finished()
         return self
 

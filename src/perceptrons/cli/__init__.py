@@ -13,6 +13,7 @@ from perceptrons.cli.compare import compare
 from perceptrons.cli.diagnose import diagnose
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.evaluate import evaluate
+from perceptrons.cli.export import export
 from perceptrons.cli.help import Command, Group
 from perceptrons.cli.inspect import inspect
 from perceptrons.cli.look import look
@@ -105,7 +106,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (look, train, predict, evaluate, inspect, diagnose, tune, compare, report):
+for command in (look, train, predict, evaluate, inspect, diagnose, tune, compare, report, export):
     app.command(cls=Command)(command)
 app.add_typer(tag)
 

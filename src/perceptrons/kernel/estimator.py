@@ -50,7 +50,7 @@ class KernelPerceptron(Classifier):
     When to use it: the classes are not linearly separable, and examples are thousands to hundreds of thousands; streams
     on a budget; on a GPU (give X as an array of PyTorch or CuPy, and the work is done there). When not: millions of
     examples with many mistakes, as every support example costs time whenever it predicts (use scikit-learn's `Nystroem`
-    or `RBFSampler` in front of a `Perceptron`: docs/kernels.md); you need probabilities.
+    or `RBFSampler` in front of a `Perceptron`: docs/kernels.md).
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class KernelPerceptron(Classifier):
     cache_size : float, default=200
         Megabytes for kernel values that may be needed again. They save time only.
     max_iter, tol, shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change, max_seconds, \
-class_weight, warm_start, verbose
+class_weight, warm_start, verbose, probability
         As in `Perceptron`; random_state also chooses who is removed.
 
     Attributes
@@ -121,7 +121,7 @@ history_, converged_, stop_reason_
         on_full: str = "project", cache_size: float = 200, max_iter: int = 1000, tol: float | None = 5e-3,
         shuffle: bool = True, random_state: Any = 0, early_stopping: bool = False, validation_fraction: float = 0.1,
         n_iter_no_change: int = 5, max_seconds: float | None = None, class_weight: Any = None, warm_start: bool = False,
-        verbose: bool | int = 0,
+        verbose: bool | int = 0, probability: Any = None,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
@@ -144,6 +144,7 @@ history_, converged_, stop_reason_
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.verbose = verbose
+        self.probability = probability
 
     # ---- learning
 
@@ -183,14 +184,19 @@ history_, converged_, stop_reason_
                 self._forget_files()
                 self._begin(target.classes, X)
             learner, train, held_out = self._learner, None, None
-            if self.early_stopping:
+            if self.early_stopping or self.probability is not None:
                 train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
         with unchanged_on_error(self, unless=lambda: warm or learner.t > 0, before=before):
             fit = training_set(
-                learner, X, target, weight, float(self.eta0), combine=self.combine, held_out=held_out,
-                cache_bytes=self.cache_size * MEGABYTE, averages=self.tol is not None or held_out is not None,
+                learner, X, target, weight, float(self.eta0), combine=self.combine,
+                held_out=held_out if self.early_stopping else None,
+                cache_bytes=self.cache_size * MEGABYTE, averages=self.tol is not None or self.early_stopping,
             )  # fmt: skip
-            self._run(fit, len(target.codes), train, held_out is not None)
+            self._run(fit, len(target.codes), train, bool(self.early_stopping))
+        if self.probability is not None:
+            weight, _ = target.weights(to_host(sample_weight), None, stream=False)
+            scores = to_host(learner.decision(learner.kernel.points(X).take(held_out), self.combine))
+            self._calibrate(scores, target.codes[held_out], None if weight is None else weight[held_out])
         self._warn_unless_finished()
         return self
 
@@ -309,6 +315,17 @@ history_, converged_, stop_reason_
         check_namespace(self, X, method)
         X = self._read(X)
         return self._learner.decision(self._learner.kernel.points(X), self.combine), X
+
+    def _probabilities(self, X: Any) -> Any:
+        """As in `Perceptron`."""
+        scores, X = self._answers(X, "predict_proba")
+        return place_of(X).put(self._learner.calibration.of(to_host(scores)))
+
+    def _log_probabilities(self, X: Any) -> Any:
+        """The logarithms of `predict_proba(X)`."""
+        scores, X = self._answers(X, "predict_log_proba")
+        with np.errstate(divide="ignore"):
+            return place_of(X).put(np.log(self._learner.calibration.of(to_host(scores))))
 
     def _labels(self, scores: np.ndarray) -> np.ndarray:
         return self._learner.classes[self._winners(scores)]

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from perceptrons.inspection.html import how_it_went
 from perceptrons.rows import Rows
+from perceptrons.training.calibration import WithProbabilities
 from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs, why_unfinished
 from perceptrons.training.inputs import (
     Growth,
@@ -228,7 +229,7 @@ class Estimator(BaseEstimator, ABC):
         return bundle
 
 
-class Classifier(ClassifierMixin, Estimator):
+class Classifier(ClassifierMixin, WithProbabilities, Estimator):
     """The steps of fit, partial_fit and learn_one of an estimator for labelled rows, and what it shows."""
 
     class_weight: Any
@@ -336,18 +337,6 @@ class Classifier(ClassifierMixin, Estimator):
     def feature_names_in_(self) -> None:
         del self._columns
 
-    @property
-    def predict_proba(self) -> Any:
-        """Not there: scores are no probabilities, and calibration makes some of them."""
-        name = type(self).__name__
-        raise AttributeError(
-            f"{name} has no predict_proba: its scores say which class wins and how clearly, but are not probabilities. "
-            f"Calibrate them: sklearn.calibration.CalibratedClassifierCV({name}()).fit(X, y).predict_proba(X). "
-            "Shares of votes, which are no probabilities either: combine='vote' and vote_shares(X)."
-        )
-
-    predict_log_proba = predict_proba
-
     def _example(self, x: Any) -> tuple[Any, list[str]]:
         """One example as rows, and the names in it that the model does not know."""
         if len(getattr(x, "shape", ())) == 2 and x.shape[0] != 1:
@@ -375,7 +364,7 @@ class Classifier(ClassifierMixin, Estimator):
         if self.combine != "vote":
             raise ValueError(
                 f"Shares of votes are there where votes are counted: fit the model with combine='vote', not "
-                f"{self.combine!r}. For probabilities calibrate it with scikit-learn's CalibratedClassifierCV."
+                f"{self.combine!r}. For probabilities, use probability='sigmoid'."
             )
         return self.decision_function(X)
 
