@@ -274,7 +274,7 @@ def test_what_is_no_label_is_refused_at_its_place(write, line):
 @pytest.mark.parametrize("size", [300, 2**20])
 def test_files_that_scikit_learn_writes_are_read_as_scikit_learn_reads_them(write, pieces_of, rng, zero_based, size):
     pieces_of(size)
-    X = sp.random(80, 1200, 0.02, format="csr", rng=rng)
+    X = sp.random(80, 1200, 0.02, format="csr", random_state=rng)
     X.data = rng.standard_normal(len(X.data)) * 10.0 ** rng.integers(-320, 99, len(X.data))
     X.indices[[0, X.indptr[1] - 1]] = 0, 1199  # so that the least and the largest index occur
     X.data[rng.random(len(X.data)) < 0.1] = 0.0

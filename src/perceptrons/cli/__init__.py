@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 import perceptrons
 from perceptrons.cli.compare import compare
@@ -15,6 +14,7 @@ from perceptrons.cli.diagnose import diagnose
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.evaluate import evaluate
 from perceptrons.cli.export import export
+from perceptrons.cli.help import Command, Group
 from perceptrons.cli.inspect import inspect
 from perceptrons.cli.look import look
 from perceptrons.cli.predict import predict
@@ -32,7 +32,7 @@ COMPILED_AGAIN = (
 UsageError = typer.BadParameter.__base__  # typer's own copy of click, or the installed click: it depends on the version
 
 
-class Program(TyperGroup):
+class Program(Group):
     """Ends every expected failure with one line on stderr and an exit code. Only bugs show a traceback."""
 
     def main(self, *arguments: Any, **extra: Any) -> Any:
@@ -103,12 +103,11 @@ def output() -> Iterator[None]:
 
 app = typer.Typer(
     cls=Program,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (look, train, predict, evaluate, inspect, diagnose, tune, compare, report, export):
-    app.command()(command)
+    app.command(cls=Command)(command)
 app.add_typer(tag)
 
 

@@ -1,7 +1,7 @@
 """`KernelPerceptron`. The rule: `passes/dual.py`; matrix products: `sweep.py`; training on a budget: `budgeted.py`."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -116,11 +116,13 @@ history_, converged_, stop_reason_
     """
 
     def __init__(
-        self, *, kernel="rbf", gamma="scale", degree=3, coef0=1.0, combine="average", multiclass="joint", eta0=1.0,
-        budget=None, on_full="project", cache_size=200, max_iter=1000, tol=5e-3, shuffle=True, random_state=0,
-        early_stopping=False, validation_fraction=0.1, n_iter_no_change=5, max_seconds=None, class_weight=None,
-        warm_start=False, verbose=0, probability=None,
-    ):  # fmt: skip
+        self, *, kernel: Any = "rbf", gamma: float | str = "scale", degree: int = 3, coef0: float = 1.0,
+        combine: str = "average", multiclass: str = "joint", eta0: float = 1.0, budget: int | None = None,
+        on_full: str = "project", cache_size: float = 200, max_iter: int = 1000, tol: float | None = 5e-3,
+        shuffle: bool = True, random_state: Any = 0, early_stopping: bool = False, validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5, max_seconds: float | None = None, class_weight: Any = None, warm_start: bool = False,
+        verbose: bool | int = 0, probability: Any = None,
+    ) -> None:  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -146,7 +148,7 @@ history_, converged_, stop_reason_
 
     # ---- learning
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from all examples, epoch after epoch, until a stopping rule says so.
 
         Parameters
@@ -199,7 +201,7 @@ history_, converged_, stop_reason_
         return self
 
     @available_if(learns_by_blocks)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a block of examples: one pass in the given order, from where the model is.
 
         The coefficients are those that `fit` reaches on the same examples in the same order. Classes never seen before
@@ -235,7 +237,7 @@ history_, converged_, stop_reason_
         return self
 
     @available_if(learns_by_blocks)
-    def learn_one(self, x, y):
+    def learn_one(self, x: Any, y: Any) -> Self:
         """Learn from one example.
 
         Parameters
@@ -278,20 +280,20 @@ history_, converged_, stop_reason_
 
     # ---- predicting
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Any:
         """Scores: for two classes one a row, positive for `classes_[1]`; for more, one a class.
 
         They are not probabilities. Under combine="vote" they are shares of the votes.
         """
         return self._answers(X, "decision_function")[0]
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """The class of the highest score for every row of X; of two classes, by `threshold_` if it is set."""
         scores, X = self._answers(X, "predict")
         labels = self._labels(to_host(scores))
         return place_of(X).put(labels) if labels.dtype.kind in "biuf" else labels
 
-    def predict_one(self, x):
+    def predict_one(self, x: Any) -> Any:
         """The class of one example, given as a dict of features or a row of numbers; unknown features count 0."""
         check_is_fitted(self)
         self._check_again()
@@ -301,7 +303,7 @@ history_, converged_, stop_reason_
         scores = learner.decision(learner.kernel.points(self._placed_row(known_part(rows, new))), self.combine)
         return self._labels(to_host(scores)).tolist()[0]
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of examples answered right."""
         labels = self._labels(to_host(self._answers(X, "score")[0]))
         return float(accuracy_score(to_host(y), labels, sample_weight=to_host(sample_weight)))
@@ -314,12 +316,12 @@ history_, converged_, stop_reason_
         X = self._read(X)
         return self._learner.decision(self._learner.kernel.points(X), self.combine), X
 
-    def _probabilities(self, X):
+    def _probabilities(self, X: Any) -> Any:
         """As in `Perceptron`."""
         scores, X = self._answers(X, "predict_proba")
         return place_of(X).put(self._learner.calibration.of(to_host(scores)))
 
-    def _log_probabilities(self, X):
+    def _log_probabilities(self, X: Any) -> Any:
         """The logarithms of `predict_proba(X)`."""
         scores, X = self._answers(X, "predict_log_proba")
         with np.errstate(divide="ignore"):
@@ -345,7 +347,7 @@ history_, converged_, stop_reason_
     update_support_ = property(lambda self: self._placed(self._fitted().log[:, 1].astype(np.int64)))
 
     @property
-    def support_vectors_(self):
+    def support_vectors_(self) -> Any:
         points = self._fitted().support.points()
         if self._learner.kernel.name == "precomputed":
             raise AttributeError(
@@ -354,13 +356,13 @@ history_, converged_, stop_reason_
         return points.take(np.arange(len(points))).rows
 
     @property
-    def dual_coef_(self):
+    def dual_coef_(self) -> Any:
         self._fitted()
         if self.combine == "vote":
             raise AttributeError("Voting predicts with many functions: read dual_coef_average_ or dual_coef_last_.")
         return self.dual_coef_last_ if self.combine == "last" else self.dual_coef_average_
 
-    def explain(self, x) -> Explanation:
+    def explain(self, x: Any) -> Explanation:
         """What each support example adds to the score of each class: coefficient times kernel value.
 
         Parameters
@@ -390,7 +392,7 @@ history_, converged_, stop_reason_
             X = self._placed_row(rows)
         return learner.explanation(learner.kernel.points(X), self.combine, unknown)
 
-    def vote_shares(self, X):
+    def vote_shares(self, X: Any) -> np.ndarray:
         """For every row of X and class the share of the votes that it gets: (n, n_classes), rows sum up to 1.
 
         All functions that ever were vote, each as often as examples it survived. A model with combine="vote" only.
@@ -414,7 +416,7 @@ history_, converged_, stop_reason_
 
     # ---- what scikit-learn asks
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"

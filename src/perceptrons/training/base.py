@@ -53,6 +53,7 @@ class Estimator(BaseEstimator, ABC):
     verbose: bool | int
     random_state: Any
     history_: list[dict[str, Any]]
+    n_features_in_: int
     _learner: Any
     _checked: Any = None  # the parameters that were checked last
     _watch: Callable[[dict[str, Any]], None] | None = None  # is told the row of every epoch
@@ -187,30 +188,30 @@ class Estimator(BaseEstimator, ABC):
     # ---- what a fitted model shows
 
     @property
-    def n_updates_(self):
+    def n_updates_(self) -> int:
         return self._fitted().updates
 
     @property
-    def n_mistakes_(self):
+    def n_mistakes_(self) -> int:
         return self._fitted().mistakes
 
     @property
-    def t_(self):
+    def t_(self) -> float:
         return self._fitted().t
 
     @property
-    def mistakes_(self):
+    def mistakes_(self) -> np.ndarray:
         self._fitted()
         return np.array([row["mistakes"] for row in self.history_], dtype=np.int64)
 
-    def _fitted(self):
+    def _fitted(self) -> Any:
         if not hasattr(self, "_learner"):
             raise NotFittedError(
                 f"This {type(self).__name__} is not fitted yet: call fit, partial_fit or learn_one first."
             )
         return self._learner
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learner")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -310,30 +311,30 @@ class Classifier(ClassifierMixin, WithProbabilities, Estimator):
     # ---- what a fitted model shows
 
     @property
-    def classes_(self):
+    def classes_(self) -> np.ndarray:
         return self._fitted().classes.copy()
 
     @property
-    def threshold_(self):
+    def threshold_(self) -> float | None:
         return self._fitted().threshold
 
     @threshold_.setter
-    def threshold_(self, threshold):
+    def threshold_(self, threshold: float | None) -> None:
         learner = self._fitted()
         learner.threshold = check_threshold(threshold, learner.classes, learner.form)
 
     @property
-    def feature_names_in_(self):
+    def feature_names_in_(self) -> np.ndarray:
         if not hasattr(self, "_columns"):
             raise AttributeError("The model was trained on columns without names.")
         return np.array(list(self._columns), dtype=object)
 
     @feature_names_in_.setter
-    def feature_names_in_(self, names):
+    def feature_names_in_(self, names: Any) -> None:
         self._columns = {name: place for place, name in enumerate(names)}
 
     @feature_names_in_.deleter
-    def feature_names_in_(self):
+    def feature_names_in_(self) -> None:
         del self._columns
 
     def _example(self, x: Any) -> tuple[Any, list[str]]:
