@@ -96,7 +96,7 @@ def test_labels_of_fasttext_may_stand_anywhere():
     table = read(io.BytesIO(text.encode()), format="text", hash_bits=0)
     assert table.label_sets == [("a", "b"), ("c",), ("a", "b"), (), ("a",)]
     assert table.columns.names() == ["one", "two"]
-    np.testing.assert_array_equal(table.X[:4].toarray(), np.ones((4, 2)))
+    np.testing.assert_array_equal(table.X[:4].toarray() > 0, np.ones((4, 2)))
 
 
 def test_vw_reads_what_multilabel_oaa_reads():
