@@ -68,7 +68,9 @@ def test_tables_have_the_same_labels_and_scores(kind, people, tmp_path):
 def test_hashed_columns_and_texts_of_tables_are_for_c(how, people, tmp_path):
     table, y = people
     text = HashedText(words=(1, 2), bits=14) if "text_column" in how else None
-    features = TableFeatures(ignore=[] if text else ["note"], text=text, interactions=["age*job"], scale="max-abs", **how)
+    features = TableFeatures(
+        ignore=[] if text else ["note"], text=text, interactions=["age*job"], scale="max-abs", **how
+    )
     model = make_pipeline(features, Perceptron(max_iter=10)).fit(table, y)
     labels, scores = answers(compiled(model, tmp_path), lines_of(model, table))
     assert labels == model.predict(table).tolist()
