@@ -62,7 +62,8 @@ OPTIONS = [
     (["--margin", "2", "--min-count", "2", "--seed", "4"], {"margin": 2.0, "min_count": 2, "random_state": 4}),
     (["--hash-bits", "10", "--max-iter", "3"], {"hash_bits": 10, "max_iter": 3}),
     (["--tol", "0.5", "--max-seconds", "60"], {"tol": 0.5, "max_seconds": 60.0}),
-    (["--early-stopping", "--tol", "0"], {"early_stopping": True}),
+    (["--early-stopping", "--tol", "0"], {"early_stopping": True, "validation_metric": "phrase_f1"}),
+    (["--early-stopping", "--metric", "accuracy"], {"early_stopping": True}),
 ]
 
 

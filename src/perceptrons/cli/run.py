@@ -199,9 +199,11 @@ def mistakes(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
     rows = model.history_
     validated = rows[0]["validation_accuracy"] is not None
     updates = any(row["updates"] != row["mistakes"] for row in rows)
+    by_phrases = "validation_phrase_f1" in rows[0]
     more = [("updates", "right")] * updates + [("right on held-out examples", "right")] * validated
+    more += [("F1 of phrases", "right")] * by_phrases
     table = grid(("epoch", "right"), ("mistakes", "right"), ("", "left"), *more)
-    longest = max(8, min(32, console.width - 18 - 28 * validated - 9 * updates))
+    longest = max(8, min(32, console.width - 18 - 28 * validated - 15 * by_phrases - 9 * updates))
     most = max(1, *(row["mistakes"] for row in rows))
     for place in shown_epochs(len(rows)):
         row = rows[place]
@@ -210,6 +212,8 @@ def mistakes(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
             cells.append(f"{row['updates']:,}")
         if validated:
             cells.append(percent(row["validation_accuracy"]))
+        if by_phrases:
+            cells.append(percent(row["validation_phrase_f1"], 2))
         table.row(*cells)
     return table
 

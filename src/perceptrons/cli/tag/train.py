@@ -13,6 +13,7 @@ from perceptrons.cli.tag.corpus import (
     corpus_like,
     corpus_to_begin,
     heal_labels,
+    metric_of,
     read_templates,
     templates_file,
 )
@@ -28,7 +29,7 @@ OF_A_NEW_ONE = ("templates", "min_count", "hash_bits")  # cannot be changed late
 @takes(
     "file", "output:tagger", "resume:tagger", "test", "test_share:tagger", "seed:tagger", "label:column", "columns",
     *OF_FILE, "templates", "allowed", "on_bad_label", *TAGGER_RULE[1:], "max_iter:tagger", "tol:tagger",
-    "early_stopping:tagger", "max_seconds", "quiet", "verbose", "json",
+    "early_stopping:tagger", "dev:stopping", "metric:stopping", "max_seconds", "quiet", "verbose", "json",
 )  # fmt: skip
 def train(asked: Any) -> None:
     """Train a tagger, test it on sentences it has not seen, and say how it went.
@@ -36,8 +37,13 @@ def train(asked: Any) -> None:
     FILE: CoNLL-2000, CoNLL-2003, CoNLL-U, WNUT and their like. The label is in the last column, or as --label says.
     """
     check_test(asked)
+    for name in given(asked, ("dev", "metric")):
+        if not asked.early_stopping:
+            raise BadInputError(f"{typed(name)} is for early stopping: add --early-stopping, or leave it out.")
     templates = templates_file(asked.templates)
-    check_output(asked.output, asked.file, asked.test, templates)  # not the one to resume: it may be written again
+    check_output(
+        asked.output, asked.file, asked.test, asked.dev, templates
+    )  # not the one to resume: it may be written again
     from perceptrons.cli.tag.run import Run, show, summary
     from perceptrons.data.corpus import split_corpus
 
@@ -54,7 +60,11 @@ def train(asked: Any) -> None:
     corpus, healed = heal_labels(corpus, tagger.allowed, asked.on_bad_label.value)
     test = None if asked.test is None else corpus_like(corpus, asked.test, asked)
     part, held_out, said = split_corpus(corpus, test, SHARE if asked.test_share is None else asked.test_share, seed)
-    learn(tagger, part, asked)
+    if asked.early_stopping:
+        tagger.validation_metric = metric_of(corpus, asked)
+    dev = None if asked.dev is None else corpus_like(corpus, asked.dev, asked)
+    learn(tagger, part, asked, dev)
+    tagger.label_column_ = corpus.label_column
     if asked.output is not None:
         save_model(tagger, asked.output)
     run = Run(tagger, part, held_out, said, healed, asked)
@@ -96,10 +106,11 @@ def resumed(asked: Any) -> "SequencePerceptron":
     return tagger
 
 
-def learn(tagger: "SequencePerceptron", corpus: "Corpus", asked: Any) -> None:
+def learn(tagger: "SequencePerceptron", corpus: "Corpus", asked: Any, dev: "Corpus | None" = None) -> None:
     """Fit the tagger, from where it is; a spinner turns meanwhile if somebody is watching."""
     tagger.set_params(warm_start=True, verbose=int(asked.verbose and not asked.quiet))
     waiting = Waiting("Learning ...", shown=not (asked.quiet or asked.json or asked.verbose))
     with waiting, refusing(ValueError, OverflowError, about=corpus.file.path):
-        tagger.fit(corpus.sentences, corpus.labels)
+        validation = {} if dev is None else {"X_val": dev.sentences, "y_val": dev.labels}
+        tagger.fit(corpus.sentences, corpus.labels, **validation)
     tagger.set_params(warm_start=False, verbose=0)  # a saved tagger should behave wherever it is loaded
