@@ -212,6 +212,7 @@ TaggerCombine = one_of("TaggerCombine", "average", "last")
 TaggerStep = one_of("TaggerStep", "constant", "pa1")
 TaggerCost = one_of("TaggerCost", "hamming")
 Scheme = one_of("Scheme", "bio", "bioes")
+StrictScheme = one_of("StrictScheme", "IOB1", "IOB2", "IOE1", "IOE2", "IOBES", "BILOU")
 OnBadLabel = StrEnum("OnBadLabel", {"refuse": "raise", "skip": "skip", "repair": "repair"})
 Demo = one_of("Demo", "too-correct", "copied-features")
 
@@ -329,6 +330,7 @@ OPTIONS: dict[str, Option] = {
     "comments": flag("--comments", "Lines that start with # are comments, as in CoNLL-U.", COLUMNS),
     "templates": Option(("--templates",), str | None, "Features of a token: words, chunking, or a file with a template a line, as word[-1]|word[0] (default: a rich set for the columns there are).", LEARN, "WHICH"),
     "allowed": Option(("--allowed",), Scheme | None, "Labels follow each other as in bio or bioes only.", LEARN, "SCHEME"),
+    "scheme": Option(("--scheme",), StrictScheme | None, "Count only phrases labelled exactly by this scheme, as seqeval's strict mode does: IOB1, IOB2, IOE1, IOE2, IOBES or BILOU (default: as conlleval).", COLUMNS, "SCHEME"),
     "on_bad_label": Option(("--on-bad-label",), OnBadLabel, "What to do with a label that --allowed forbids where it stands, such as I-NP after O: raise an error (default), skip its sentence, or repair it (I-NP becomes B-NP).", LEARN, "WHAT", OnBadLabel("raise")),
     "combine:tagger": Option(("--combine",), TaggerCombine | None, "Weights that label: average or last (default: average).", LEARN, "WHICH"),
     "step:tagger": Option(("--step",), TaggerStep | None, "Length of a step: constant, or by the loss: pa1 (default: constant).", LEARN, "RULE"),

@@ -124,10 +124,10 @@ def suggestions(run: Run) -> list[tuple[str, str]]:
     return found[:3]
 
 
-def measured(tagger: "SequencePerceptron", corpus: "Corpus") -> TaggerQuality:
-    """How good a tagger is on labelled sentences."""
+def measured(tagger: "SequencePerceptron", corpus: "Corpus", scheme: str | None = None) -> TaggerQuality:
+    """How good a tagger is on labelled sentences. scheme: count only phrases that keep to it."""
     with refusing(ValueError, about=corpus.file.path):
-        return measure_tagger(tagger, corpus.sentences, corpus.labels, corpus.words)
+        return measure_tagger(tagger, corpus.sentences, corpus.labels, corpus.words, scheme)
 
 
 def show_quality(found: TaggerQuality, console: "Console", title: str = "Accuracy", full: bool = False) -> None:
@@ -141,7 +141,7 @@ def show_quality(found: TaggerQuality, console: "Console", title: str = "Accurac
         strange = f"{count(found.quality.n_unknown, 'token')} with labels that the tagger does not know"
         console.print(f"{strange}, counted as mistakes: {listed(found.quality.unknown, 5)}", markup=False)
     if found.phrases is not None:
-        _show_phrases(found.phrases, console)
+        _show_phrases(found.phrases, console, full)
     elif full:
         show_classes(found.quality, console, "label")
         show_confusion(found.quality, console, "label")
@@ -149,7 +149,7 @@ def show_quality(found: TaggerQuality, console: "Console", title: str = "Accurac
         show_confusions(found.quality, console)
 
 
-def _show_phrases(phrases: PhraseScores, console: "Console") -> None:
+def _show_phrases(phrases: PhraseScores, console: "Console", full: bool) -> None:
     by_type = sorted(phrases.by_type.items(), key=lambda pair: -pair[1].n_true)
     title = "Phrases, right if start, end and type are"
     if len(by_type) > MANY:
@@ -159,6 +159,10 @@ def _show_phrases(phrases: PhraseScores, console: "Console") -> None:
     for kind, of in by_type[:MANY]:
         table.row(plain(kind) or "(none)", *_phrase_cells(of))
     table.row("all", *_phrase_cells(phrases), style="bold")
+    if full:
+        for name, called in (("macro", "mean of types"), ("weighted", "weighted by count")):
+            mean = phrases.averages()[name]
+            table.row(called, *(percent(share, 2) for share in mean[:3]), f"{mean.support:,}", "")
     console.print(heading(title), table)
 
 
