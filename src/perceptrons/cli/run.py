@@ -139,7 +139,7 @@ def show(run: Run, console: "Console") -> None:
         console.print(heading(f"Mistakes while learning{apart(model)}"), mistakes(model, console))
     console.print(f"\n{stopped(model, run.seconds)}", markup=False)
     if run.cluster:
-        _show_cluster(run, console)
+        show_cluster(run.cluster, console)
     if is_kernel(model):
         console.print(f"It keeps {support_in_words(model, model.history_[0]['examples'])}.")
     _show_features(run, console)
@@ -174,8 +174,8 @@ def stopped(model: "AnyModel | SequencePerceptron", seconds: float) -> str:
     return f"Stopped after {count(model.n_iter_, 'epoch')} in {seconds:.2f} s. {why_it_stopped(model)}"
 
 
-def _show_cluster(run: Run, console: "Console") -> None:
-    told = run.cluster
+def show_cluster(told: dict[str, Any], console: "Console") -> None:
+    """How many workers there were, how many shards, and how they were mixed."""
     shards = "1 shard"
     if told["shards"] > 1:
         shards = f"{count(told['shards'], 'shard')}, {COUNTED[told['mixing']]}"

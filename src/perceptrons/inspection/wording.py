@@ -115,6 +115,8 @@ def percent(share: float) -> str:
 
 def apart(model: Any) -> str:
     """What to add to numbers that are sums over several binary problems."""
+    if _is_tagger(model):
+        return ""
     n_rows = len(model.dual_coef_last_ if hasattr(model, "kernel") else model.coef_last_)
     joint = model.multiclass == "joint" and model._learner.form == "single"
     return "" if joint or n_rows == 1 else f" in {n_rows} problems together"

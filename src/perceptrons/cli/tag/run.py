@@ -1,14 +1,14 @@
 """What the commands for taggers say when they are done, for people and for machines."""
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import refusing
 from perceptrons.cli.evaluate import MANY, show_classes, show_confusion, show_confusions
-from perceptrons.cli.options import TAGGER_RULE, command_text
-from perceptrons.cli.run import mistakes, stopped
+from perceptrons.cli.options import CLUSTERS, TAGGER_RULE, command_text
+from perceptrons.cli.run import mistakes, show_cluster, stopped
 from perceptrons.cli.screen import count, grid, heading, listed, percent, plain, show_suggestions
 from perceptrons.inspection.evaluation import beside
 from perceptrons.inspection.wording import settings
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perceptrons.sequence.allowed import Healed
 
 OF_DATA = ("comments", "label:column", "columns", "format:columns", "separator", "encoding:columns", "test",
-           "test_share:tagger", "seed:tagger")  # fmt: skip
+           "test_share:tagger", "seed:tagger", *CLUSTERS)  # fmt: skip
 
 
 @dataclass
@@ -37,6 +37,7 @@ class Run:
     split: str
     healed: "Healed | None"  # what was done about labels that are not allowed
     asked: Any  # the options
+    cluster: dict[str, Any] = field(default_factory=dict)  # what there is to say of the workers, if any
 
     @cached_property
     def training(self) -> TaggerQuality:
@@ -61,6 +62,7 @@ def summary(run: Run) -> dict[str, Any]:
         "repaired_labels": 0 if run.healed is None else run.healed.repaired,
         **facts(run.tagger),
         "label_column": run.corpus.label_name,
+        **{name: value for name, value in run.cluster.items() if name != "bound"},
         "history": run.tagger.history_,
         "train_accuracy": run.training.quality.accuracy,
         "train_phrase_f1": run.training.phrase_f1,
@@ -81,6 +83,8 @@ def show(run: Run, console: "Console") -> None:
         f"{run.corpus.label_name}: {count(len(labels), 'label')} ({listed(labels, 4)})",
         markup=False,
     )
+    if run.cluster:
+        show_cluster(run.cluster, console)
     if run.asked.resume is not None:
         console.print(f"Goes on with {run.asked.resume}", markup=False)
     if changed := settings(tagger):
