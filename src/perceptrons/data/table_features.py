@@ -28,7 +28,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     ----------
     scale : {"auto", "standard", "max-abs", "none"}, default="auto"
         How numbers are scaled: mean 0 and deviation 1 ("standard", and "auto"), largest absolute value 1 ("max-abs"),
-        or not at all.
+        or not at all. "standard" and "auto" also weight the words of texts by their inverse document frequency (idf).
     on_missing : {"fill", "raise"}, default="fill"
         Fill missing numbers with the mean of their column, and add a feature "column=missing" if the column had missing
         numbers in `fit`; or raise an error. In categories a missing value is a value of its own.

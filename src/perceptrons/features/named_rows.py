@@ -41,6 +41,7 @@ class Local(NamedTuple):
     numbers: np.ndarray  # int32
     counts: np.ndarray  # int32
     names: Names
+    parts: np.ndarray | None = None  # int64: which column of texts each name is from; None if there is one
 
 
 class Workspace:
