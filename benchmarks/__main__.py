@@ -5,10 +5,11 @@ import importlib
 import warnings
 
 NAMES = (
-    "linear", "online", "drift", "defaults", "margins", "imbalance", "raw_tables", "single_pass", "wrappers", "shrink",
-    "multilabel", "options", "separability",
+    "linear", "online", "drift", "defaults", "margins", "imbalance", "calibration", "raw_tables", "single_pass",
+    "wrappers", "shrink", "multilabel", "options", "separability",
     "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "reasons", "tuning",
-    "against",
+    "without_numba",
+    "against", "exports",
 )  # fmt: skip
 ON_DEVICES = ("freund_schapire",)
 

@@ -10,10 +10,13 @@ from perceptrons.streaming.fit_stream import fit_stream
 from perceptrons.training.base import Classifier, unchanged_on_error
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.inputs import Growth, as_rows, check_block, check_matrix, known_part, once_each
-from perceptrons.training.labels import Target, answer, merge, read_target
-from perceptrons.training.learner import Learner, LinearFit
+from perceptrons.training.labels import Target, answer, merge, read_target, warn_if_sorted
+from perceptrons.training.learner import Learner
+from perceptrons.training.linear_fit import LinearFit
 from perceptrons.training.one_example import ReadyToPredict, learn_any
 from perceptrons.training.parameters import (
+    ALPHA,
+    L1_RATIO,
     OF_ONE_EXAMPLE,
     WINDOW,
     at_first,
@@ -25,6 +28,7 @@ from perceptrons.training.parameters import (
     scaling_of,
 )
 from perceptrons.training.rule import grown
+from perceptrons.training.settable import settable
 from perceptrons.training.units import Units, moments
 from perceptrons.training.votes import class_shares
 from perceptrons.training.weights import untouched
@@ -37,8 +41,7 @@ class Perceptron(Classifier):
     subtracts it from those of the class it was taken for. With two classes that is Rosenblatt's rule.
 
     When to use it: many examples or features, sparse data such as text, streams; as a fast and exact linear baseline;
-    to teach. When not: you need probabilities (calibrate with scikit-learn's `CalibratedClassifierCV`), or the
-    classes are far from linearly separable (use features that make them so).
+    to teach. When not: the classes are far from linearly separable (use features that make them so).
 
     Parameters
     ----------
@@ -108,9 +111,15 @@ class Perceptron(Classifier):
         Hold examples out, stop when accuracy on them has not improved for `n_iter_no_change` epochs, and return to
         the best epoch.
     validation_fraction : float, default=0.1
-        Share of every class held out if `early_stopping`.
+        Share of every class held out if `early_stopping` or `probability`.
     n_iter_no_change : int, default=5
         Epochs without improvement to wait if `early_stopping`.
+    probability : {"sigmoid", "temperature", "isotonic"} or None, default=None
+        Hold examples out (`validation_fraction`; those of `early_stopping` if that is on) and calibrate the scores on
+        them, so that there is `predict_proba`. "sigmoid" (Platt) for two classes; "temperature" for more: it has one
+        parameter and keeps the order of the classes; "isotonic" is any rising curve, for thousands of held-out
+        examples. None: learn from all examples. `partial_fit` and `learn_one` do not calibrate: they keep what there
+        is, and a class that is new drops it.
     max_seconds : float or None, default=None
         Stop when this time is spent, also within an epoch.
     class_weight : dict, "balanced" or None, default=None
@@ -124,12 +133,16 @@ class Perceptron(Classifier):
         Show a live bar.
     n_jobs : ignored
         Accepted so that code written for scikit-learn's Perceptron runs. Learning is one example after another.
+    penalty, alpha, l1_ratio : None, 0.0001 and 0.15
+        Accepted at scikit-learn's defaults, for the same reason. For weight decay use `shrink`: penalty="l2" with
+        some alpha is shrink=alpha * eta0.
 
     Attributes
     ----------
     coef_, intercept_ : arrays of shape (n_rows, n_features) and (n_rows,)
         The weights that predict: one row for two classes, else a row a class or label; with multiclass="ovo" a row for
         every pair of classes, (0, 1), (0, 2), ..., positive for the second. Voting has no such weights: read below.
+        All arrays of weights are read-only. With combine="last" both can be set, `model.coef_ = weights`.
     coef_last_, intercept_last_, coef_average_, intercept_average_ : arrays
         The final and the averaged weights, both there whatever `combine` is. With combine="recent", read
         `coef_recent_` and `intercept_recent_` in place of the averaged ones.
@@ -185,7 +198,7 @@ class Perceptron(Classifier):
         shrink=0.0, batch_size=1, multiclass="joint", max_iter=1000, tol=5e-3, shuffle=True, random_state=0,
         fit_intercept=True, intercept_scaling="auto", init="zeros", zero_score="mistake", early_stopping=False,
         validation_fraction=0.1, n_iter_no_change=5, max_seconds=None, class_weight=None, warm_start=False, verbose=0,
-        n_jobs=None,
+        n_jobs=None, penalty=None, alpha=ALPHA, l1_ratio=L1_RATIO, probability=None,
     ):  # fmt: skip
         self.combine = combine
         self.window = window
@@ -213,6 +226,10 @@ class Perceptron(Classifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.probability = probability
 
     # ---- learning
 
@@ -256,13 +273,18 @@ class Perceptron(Classifier):
             self._measure(as_rows(X), sample_weight)
             learner, train, held_out = self._learner, None, None
             method = method_of(self, learner, target.classes, stream=False)
-            if self.early_stopping:
+            if self.early_stopping or self.probability is not None:
                 train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
         learner.meet_classes(target.classes)
         learner.weights.forget_judgement()
         examples = learner.examples(self._once(as_rows(X)), target, weight, by_label)
         fit = LinearFit(learner, examples, method, self.combine, train, held_out)
-        self._run(fit, X.shape[0], train, held_out is not None)
+        self._run(fit, X.shape[0], train, bool(self.early_stopping))
+        if self.probability is not None:
+            weight, _ = target.weights(sample_weight, None, stream=False)
+            scores = learner.scores(X[held_out], self.combine, self.zero_score)
+            self._calibrate(scores, target.truth[held_out], None if weight is None else weight[held_out])
+        self._warn_unless_finished()
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -282,7 +304,9 @@ class Perceptron(Classifier):
         -------
         self
         """
+        self._refuse_early_stopping()
         examples, method = self._meet_block(X, y, classes, sample_weight)
+        warn_if_sorted(examples.y)
         self._learner.learn_block(examples, method.in_epoch(self._learner.epoch))
         return self
 
@@ -361,6 +385,8 @@ class Perceptron(Classifier):
         (['yes'], [(1, 1), (2, 2), (4, 4)])
         """
         fit_stream(self, reader, epochs, classes, cache, checkpoint, watch)
+        if epochs is None:
+            self._warn_unless_finished()
         return self
 
     # ---- predicting
@@ -416,14 +442,94 @@ class Perceptron(Classifier):
 
     # ---- what was learned
 
-    coef_ = property(lambda self: self._fitted().predicting(self.combine)[0].copy())
-    intercept_ = property(lambda self: self._fitted().predicting(self.combine)[1].copy())
-    coef_last_ = property(lambda self: self._fitted().weights.last()[0].copy())
-    intercept_last_ = property(lambda self: self._fitted().weights.last()[1].copy())
-    coef_average_ = property(lambda self: self._fitted().predicting("average")[0].copy())
-    intercept_average_ = property(lambda self: self._fitted().predicting("average")[1].copy())
-    coef_recent_ = property(lambda self: self._fitted().predicting("recent")[0].copy())
-    intercept_recent_ = property(lambda self: self._fitted().predicting("recent")[1].copy())
+    @property
+    def coef_(self):
+        """The weights that predict, read-only; assign to it to set them (combine="last")."""
+        return self._fitted().shown(self.combine).coef
+
+    @coef_.setter
+    def coef_(self, coef):
+        settable(self, "coef_").set_last(coef=coef)
+
+    @property
+    def intercept_(self):
+        """The biases that predict, read-only; assign to it to set them (combine="last")."""
+        return self._fitted().shown(self.combine).intercept
+
+    @intercept_.setter
+    def intercept_(self, intercept):
+        learner = settable(self, "intercept_")
+        if not self.fit_intercept and np.any(intercept):
+            raise ValueError("fit_intercept=False means an intercept of 0: set intercept_ to 0, or fit with one.")
+        learner.set_last(intercept=intercept)
+
+    coef_last_ = property(lambda self: self._fitted().shown("last").weights)
+    intercept_last_ = property(lambda self: self._fitted().shown("last").intercept)
+    coef_average_ = property(lambda self: self._fitted().shown("average").weights)
+    intercept_average_ = property(lambda self: self._fitted().shown("average").intercept)
+    coef_recent_ = property(lambda self: self._fitted().shown("recent").weights)
+    intercept_recent_ = property(lambda self: self._fitted().shown("recent").intercept)
+
+    def sparsify(self):
+        """Show `coef_` as a sparse matrix, until `densify` or the next `fit`.
+
+        As in scikit-learn, but predictions do not change and training goes on as before. The model keeps its dense
+        weights to learn with: to save memory on disk use `perceptrons.save`, to predict with sparse weights
+        `model.to_sklearn().sparsify()`.
+
+        Returns
+        -------
+        self
+        """
+        self._fitted().show_sparse(True)
+        return self
+
+    def densify(self):
+        """Show `coef_` as an array again.
+
+        Returns
+        -------
+        self
+        """
+        self._fitted().show_sparse(False)
+        return self
+
+    def to_sklearn(self):
+        """A fitted scikit-learn model with these weights, for code that knows only scikit-learn.
+
+        It gives the same scores and labels. It can keep training with scikit-learn's rule, but not with this one's.
+
+        Returns
+        -------
+        sklearn.linear_model.Perceptron
+            For two or more classes. With several labels per example a `OneVsRestClassifier` of them, which answers
+            an indicator matrix; with multiclass="ovo" and more than two classes a `OneVsOneClassifier`.
+            With a `threshold_`, or zero_score="positive", a `FixedThresholdClassifier` around it.
+
+        Raises
+        ------
+        ValueError
+            With combine="vote": votes are counted, which no linear model does.
+
+        Notes
+        -----
+        Ties: equal scores go to the first class in both, and a score of exactly 0 to the negative class. Scores agree
+        up to rounding: scikit-learn may add up the products in another order.
+        With zero_score="positive" and several labels, intercepts are larger by the smallest possible step, so that
+        scikit-learn answers the positive class at 0 too.
+
+        Examples
+        --------
+        >>> from perceptrons import Perceptron
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = Perceptron().fit(X, y)
+        >>> bool((model.to_sklearn().predict(X) == model.predict(X)).all())
+        True
+        """
+        from perceptrons.training.as_sklearn import as_sklearn  # imports much of scikit-learn
+
+        return as_sklearn(self)
 
     @property
     def margin_(self):

@@ -527,7 +527,7 @@ class TestConfusionAndCalibration:
             p.confusion_of([], [])
 
     def test_without_probabilities_it_says_what_to_do(self):
-        with pytest.raises(ValueError, match=r"CalibratedClassifierCV\(model\).fit"):
+        with pytest.raises(ValueError, match=r"probability='sigmoid'"):
             p.calibration(Perceptron().fit(X2, Y2), X2, Y2)
 
     def test_a_curve_for_two_classes_and_one_for_each_of_more(self):

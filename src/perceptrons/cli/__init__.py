@@ -14,6 +14,7 @@ from perceptrons.cli.compare import compare
 from perceptrons.cli.diagnose import diagnose
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.evaluate import evaluate
+from perceptrons.cli.export import export
 from perceptrons.cli.inspect import inspect
 from perceptrons.cli.look import look
 from perceptrons.cli.predict import predict
@@ -106,7 +107,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (look, train, predict, evaluate, inspect, diagnose, tune, compare, report):
+for command in (look, train, predict, evaluate, inspect, diagnose, tune, compare, report, export):
     app.command()(command)
 app.add_typer(tag)
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.features.from_memory import given_rows
 from perceptrons.features.interactions import products
 from perceptrons.features.preparation import Wish
+from perceptrons.training.inputs import as_configured
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):
@@ -180,7 +181,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     def _as_wanted(self, X: Any) -> Any:
         """A sparse matrix as an array, where `set_output` asks for frames, which have no other."""
         framed = _get_output_config("transform", self)["dense"] != "default"
-        return X.toarray() if framed and sp.issparse(X) else X
+        return X.toarray() if framed and sp.issparse(X) else as_configured(X)
 
 
 class ArrayColumns:

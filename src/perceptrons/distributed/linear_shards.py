@@ -26,9 +26,11 @@ from perceptrons.distributed.shards import (
 )
 from perceptrons.distributed.worker_data import Common, Facts, FilesPart, Raw, raw_part, together
 from perceptrons.linear import Perceptron
-from perceptrons.training.inputs import as_rows, balanced_weights, check_matrix, check_weights
+from perceptrons.training.example_weights import balanced_weights, check_weights
+from perceptrons.training.inputs import as_rows, check_matrix
 from perceptrons.training.labels import Target, check_named, merge, read_classes, read_target
-from perceptrons.training.learner import Learner, LinearFit
+from perceptrons.training.learner import Learner
+from perceptrons.training.linear_fit import LinearFit
 from perceptrons.training.one_pass import Examples
 from perceptrons.training.parameters import check_choices, method_of
 from perceptrons.training.weights import Weights
@@ -62,6 +64,12 @@ def check(estimator: Perceptron) -> None:
         raise ValueError(
             "combine='recent' cannot be mixed: shards learn at the same time, so no example is more recent than those "
             "of the other shards. Use combine='average' or 'last'."
+        )
+    if estimator.probability is not None:
+        raise ValueError(
+            f"probability={estimator.probability!r} does not go with a cluster, where every shard holds out examples "
+            "of its own: use probability=None, then perceptrons.selection.calibrate(model, X, y) with examples that no "
+            "shard has learned from."
         )
     if estimator.step == "arow":
         raise ValueError("step='arow' cannot be mixed: its variances belong to one sequence of examples. Use 'pa1'.")

@@ -18,7 +18,7 @@ class Function(Kind):
 
 SHARED = (
     "eta0", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction", "n_iter_no_change",
-    "max_seconds", "class_weight", "warm_start", "verbose",
+    "max_seconds", "class_weight", "warm_start", "verbose", "probability",
 )  # fmt: skip
 DOMAINS: dict[str, tuple[Domain, ...]] = {
     "kernel": (Words(NAMES), Function((object,), "a function of two blocks of examples")),
@@ -79,6 +79,16 @@ def check_unchanged(estimator: Any) -> None:
     ):
         if now != then:
             raise ValueError(f"The model was begun with {what}={then!r}, now it is {now!r}: fit it anew.")
+
+
+def learns_by_blocks(estimator: Any) -> bool:
+    """Can it learn from examples after others? AttributeError otherwise, so that `hasattr` says so."""
+    if estimator.kernel == "precomputed":
+        raise AttributeError(
+            "partial_fit and learn_one need kernel values of new examples with old ones, which a precomputed matrix "
+            "does not have: use fit, or a kernel by name."
+        )
+    return True
 
 
 def refuse_precomputed(estimator: Any, method: str) -> None:

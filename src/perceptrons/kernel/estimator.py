@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import accuracy_score
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.inspection.explanation import Explanation
@@ -25,6 +26,7 @@ from perceptrons.kernel.choices import (
     check_choices,
     check_single,
     check_unchanged,
+    learns_by_blocks,
     refuse_precomputed,
 )
 from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, scale_gamma
@@ -33,7 +35,7 @@ from perceptrons.training.base import Classifier, unchanged_on_error
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.inputs import known_part
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import Target, merge, read_target
+from perceptrons.training.labels import Target, merge, read_target, warn_if_sorted
 from perceptrons.training.votes import class_shares
 
 MEGABYTE = 2**20
@@ -48,7 +50,7 @@ class KernelPerceptron(Classifier):
     When to use it: the classes are not linearly separable, and examples are thousands to hundreds of thousands; streams
     on a budget; on a GPU (give X as an array of PyTorch or CuPy, and the work is done there). When not: millions of
     examples with many mistakes, as every support example costs time whenever it predicts (use scikit-learn's `Nystroem`
-    or `RBFSampler` in front of a `Perceptron`: docs/kernels.md); you need probabilities.
+    or `RBFSampler` in front of a `Perceptron`: docs/kernels.md).
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ class KernelPerceptron(Classifier):
     cache_size : float, default=200
         Megabytes for kernel values that may be needed again. They save time only.
     max_iter, tol, shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change, max_seconds, \
-class_weight, warm_start, verbose
+class_weight, warm_start, verbose, probability
         As in `Perceptron`; random_state also chooses who is removed.
 
     Attributes
@@ -117,7 +119,7 @@ history_, converged_, stop_reason_
         self, *, kernel="rbf", gamma="scale", degree=3, coef0=1.0, combine="average", multiclass="joint", eta0=1.0,
         budget=None, on_full="project", cache_size=200, max_iter=1000, tol=5e-3, shuffle=True, random_state=0,
         early_stopping=False, validation_fraction=0.1, n_iter_no_change=5, max_seconds=None, class_weight=None,
-        warm_start=False, verbose=0,
+        warm_start=False, verbose=0, probability=None,
     ):  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
@@ -140,6 +142,7 @@ history_, converged_, stop_reason_
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.verbose = verbose
+        self.probability = probability
 
     # ---- learning
 
@@ -179,16 +182,23 @@ history_, converged_, stop_reason_
                 self._forget_files()
                 self._begin(target.classes, X)
             learner, train, held_out = self._learner, None, None
-            if self.early_stopping:
+            if self.early_stopping or self.probability is not None:
                 train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
         with unchanged_on_error(self, unless=lambda: warm or learner.t > 0, before=before):
             fit = training_set(
-                learner, X, target, weight, float(self.eta0), combine=self.combine, held_out=held_out,
-                cache_bytes=self.cache_size * MEGABYTE, averages=self.tol is not None or held_out is not None,
+                learner, X, target, weight, float(self.eta0), combine=self.combine,
+                held_out=held_out if self.early_stopping else None,
+                cache_bytes=self.cache_size * MEGABYTE, averages=self.tol is not None or self.early_stopping,
             )  # fmt: skip
-            self._run(fit, len(target.codes), train, held_out is not None)
+            self._run(fit, len(target.codes), train, bool(self.early_stopping))
+        if self.probability is not None:
+            weight, _ = target.weights(to_host(sample_weight), None, stream=False)
+            scores = to_host(learner.decision(learner.kernel.points(X).take(held_out), self.combine))
+            self._calibrate(scores, target.codes[held_out], None if weight is None else weight[held_out])
+        self._warn_unless_finished()
         return self
 
+    @available_if(learns_by_blocks)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from a block of examples: one pass in the given order, from where the model is.
 
@@ -209,7 +219,7 @@ history_, converged_, stop_reason_
         with unchanged_on_error(self):
             check_choices(self)
             self._refuse_balanced()
-            refuse_precomputed(self, "partial_fit")
+            self._refuse_early_stopping()
             first = not hasattr(self, "_learner")
             X = read_matrix(self, X, reset=first, dtype=None if first else self._learner.dtype)
             target = read_target(to_host(y), int(X.shape[0]))
@@ -220,9 +230,11 @@ history_, converged_, stop_reason_
             weight, _ = target.weights(to_host(sample_weight), self.class_weight, stream=True)
             if first:
                 self._begin(target.classes, X)
+        warn_if_sorted(target.codes)
         self._learn_block(X, target, weight, first)
         return self
 
+    @available_if(learns_by_blocks)
     def learn_one(self, x, y):
         """Learn from one example.
 
@@ -248,7 +260,7 @@ history_, converged_, stop_reason_
         """
         self._check_again()
         self._refuse_balanced()
-        refuse_precomputed(self, "learn_one")
+        self._refuse_early_stopping()
         first = not hasattr(self, "_learner")
         y = to_host(y)
         target = self._one_target(y.item() if isinstance(y, np.ndarray) and y.ndim == 0 else y)
@@ -301,6 +313,17 @@ history_, converged_, stop_reason_
         check_namespace(self, X, method)
         X = self._read(X)
         return self._learner.decision(self._learner.kernel.points(X), self.combine), X
+
+    def _probabilities(self, X):
+        """As in `Perceptron`."""
+        scores, X = self._answers(X, "predict_proba")
+        return place_of(X).put(self._learner.calibration.of(to_host(scores)))
+
+    def _log_probabilities(self, X):
+        """The logarithms of `predict_proba(X)`."""
+        scores, X = self._answers(X, "predict_log_proba")
+        with np.errstate(divide="ignore"):
+            return place_of(X).put(np.log(self._learner.calibration.of(to_host(scores))))
 
     def _labels(self, scores: np.ndarray) -> np.ndarray:
         return self._learner.classes[self._winners(scores)]
@@ -377,6 +400,14 @@ history_, converged_, stop_reason_
         votes, learner = to_host(self._votes(X)), self._fitted()
         apart = learner.n_rows > 1 and learner.scheme == "ovr"
         return place_of(X).put(class_shares(votes, len(learner.classes), apart))
+
+    def to_sklearn(self) -> Any:
+        """Raises ValueError: scikit-learn has no model that predicts with these support examples."""
+        raise ValueError(
+            "KernelPerceptron has no counterpart in scikit-learn: its linear models have no kernel, and its SVC knows "
+            "only what it has trained itself. Save the model with perceptrons.save or skops, or approximate "
+            "the kernel: sklearn's Nystroem before a perceptrons.Perceptron, whose to_sklearn() works."
+        )
 
     def _placed(self, array: np.ndarray) -> Any:
         return self._learner.support.place.put(array)
