@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from river import linear_model, multiclass
+from river import evaluate, linear_model, metrics, multiclass, preprocessing
 
-from benchmarks import peers, results
+from benchmarks import datasets, peers, results
 from perceptrons import Perceptron
+from perceptrons.river import RiverPerceptron
 
 FEATURES = 8
 EXAMPLES = 250  # a turn: short, so that some turns are not interrupted by whatever else runs
@@ -47,6 +48,7 @@ def cases() -> dict[str, tuple[Callable[[], Any], Stream]]:
         found[f"River Perceptron, {often}"] = linear_model.Perceptron, dicts(X, (y == 1).tolist())
         found[f"two classes, strings, {often}"] = Perceptron, dicts(X, [("ham", "spam")[k] for k in y])
         found[f"two classes, numbers, {often}"] = Perceptron, dicts(X, y.tolist())
+        found[f"RiverPerceptron, {often}"] = RiverPerceptron, dicts(X, (y == 1).tolist())
     X, y = draw(0, 0.3)
     labels = y.tolist()
     for options in ({"combine": "last"}, {"margin": 1.0}, {"step": "pa1"}, {"step": "arow"}, {"shrink": 1e-3}):
@@ -90,8 +92,12 @@ def run(quick: bool) -> None:
         }
         for name in work
     ]
-    markdown = "\n\n".join([describe(found), f"### What was asked\n\n{verdict(found)}", note()])
-    results.write("online", {"cases": found}, markdown, {"online": verdict(found)}, quick)
+    pipelines = in_pipelines(quick)
+    markdown = "\n\n".join(
+        [describe(found), f"### What was asked\n\n{verdict(found)}", note(), "### In River's pipelines",
+         describe_pipelines(pipelines)]
+    )  # fmt: skip
+    results.write("online", {"cases": found, "elec2": pipelines}, markdown, {"online": verdict(found)}, quick)
 
 
 def turn(model: Any, stream: Stream) -> tuple[float, float]:
@@ -142,13 +148,62 @@ def same_bits(make: Callable[[], Any], stream: Stream) -> str:
     return "yes" if all(np.array_equal(one, other) for one, other in pairs) else "no"
 
 
+# ---- elec2, in River's pipelines
+
+
+PIPELINES: dict[str, Callable[[], Any]] = {
+    "River Perceptron": linear_model.Perceptron,
+    "River PAClassifier": linear_model.PAClassifier,
+    "River LogisticRegression": linear_model.LogisticRegression,
+    "RiverPerceptron": RiverPerceptron,
+    'RiverPerceptron(combine="recent")': partial(RiverPerceptron, combine="recent"),
+    'RiverPerceptron(combine="last")': partial(RiverPerceptron, combine="last"),
+    'RiverPerceptron(step="pa1", C=0.1)': partial(RiverPerceptron, step="pa1", C=0.1),
+}
+
+
+def in_pipelines(quick: bool) -> list[dict[str, Any]]:
+    """StandardScaler | model on elec2 in the order of time, by River's progressive validation: the least of turns."""
+    X, y = datasets.elec2_in_order()
+    stream = dicts(X[: 1000 if quick else None], (y == 1).tolist()[: 1000 if quick else None])
+    rows = []
+    for name, takes in peers.in_turns(
+        {name: partial(_in_pipeline, make, stream) for name, make in PIPELINES.items()}, 1 if quick else 3
+    ).items():
+        seconds, accuracy = min(takes)
+        rows.append({"name": name, "examples": len(stream), "seconds": seconds, "accuracy": accuracy})
+    return rows
+
+
+def _in_pipeline(make: Callable[[], Any], stream: Stream) -> tuple[float, float]:
+    model, metric = preprocessing.StandardScaler() | make(), metrics.Accuracy()
+    start = perf_counter()
+    evaluate.progressive_val_score(stream, model, metric)
+    return perf_counter() - start, metric.get()
+
+
+def describe_pipelines(rows: list[dict[str, Any]]) -> str:
+    first, n = rows[0], rows[0]["examples"]
+    lines = [
+        [row["name"], f"{row['accuracy']:.2%}", row["seconds"], row["seconds"] / n * 1e6,
+         f"{row['seconds'] / first['seconds']:.2f}"]
+        for row in rows
+    ]  # fmt: skip
+    said = (
+        f"elec2, {n:,} examples in the order of time, `StandardScaler() | model`, by River's "
+        "`progressive_val_score`: the time is that of the scaler, the model, the metric and the loop."
+    )
+    head = ["model", "accuracy", "seconds", "µs an example", "of River Perceptron's"]
+    return f"{said}\n\n{results.table(head, lines)}"
+
+
 # ---- in words
 
 
 def _river(found: list[dict[str, Any]], name: str) -> dict[str, Any]:
     """River's row to compare with: the one for the same number of classes and features, and the same updates."""
     kind = "5 classes" if "5 classes" in name else "100 features" if "100 features" in name else name.split(", ")[-1]
-    rows = [row for row in found if row["name"].startswith("River")]
+    rows = [row for row in found if row["name"].startswith("River ")]
     return next((row for row in rows if row["name"].endswith(kind)), rows[1])
 
 

@@ -24,6 +24,7 @@ from perceptrons.training.parameters import Words
 from tests.cli.test_cli import PROGRAM
 from tests.support.processes import started
 from tests.support.tagged import as_columns, fill, of_columns, sentences
+from tests.support.tiers import slow
 
 WEIGHTS = ("coef_last_", "coef_average_", "transitions_last_", "transitions_average_", "start_last_", "stop_average_")
 
@@ -62,7 +63,8 @@ OPTIONS = [
     (["--margin", "2", "--min-count", "2", "--seed", "4"], {"margin": 2.0, "min_count": 2, "random_state": 4}),
     (["--hash-bits", "10", "--max-iter", "3"], {"hash_bits": 10, "max_iter": 3}),
     (["--tol", "0.5", "--max-seconds", "60"], {"tol": 0.5, "max_seconds": 60.0}),
-    (["--early-stopping", "--tol", "0"], {"early_stopping": True}),
+    (["--early-stopping", "--tol", "0"], {"early_stopping": True, "validation_metric": "phrase_f1"}),
+    (["--early-stopping", "--metric", "accuracy"], {"early_stopping": True}),
 ]
 
 
@@ -386,3 +388,70 @@ def test_ctrl_c_while_a_tagger_learns_ends_with_130_and_writes_nothing(tmp_path)
     assert (process.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "Interrupted."
     assert not (tmp_path / "m").exists()
+
+
+# ---- a validation set, and workers
+
+
+def test_dev_is_the_validation_set_of_python(run, folder, made, tmp_path):
+    words = ["--early-stopping", "--dev", folder / "test.txt", "--test-share", 0, "-o", tmp_path / "m", "--quiet"]
+    assert run("tag", "train", folder / "chunks.txt", *words) == (0, "", "")
+    dev = sentences(2, 20)
+    expected = SequencePerceptron(
+        templates=FeatureTemplates(columns=["word", "pos"]), early_stopping=True, validation_metric="phrase_f1"
+    )
+    expected.fit(of_columns(made, 0, 1), of_columns(made, 2), X_val=of_columns(dev, 0, 1), y_val=of_columns(dev, 2))
+    assert same_weights(perceptrons.load(tmp_path / "m"), expected)
+
+
+def test_the_report_names_what_early_stopping_went_by(run, folder):
+    out = run("tag", "train", folder / "chunks.txt", "--early-stopping")[1]
+    assert "F1 of phrases" in out.partition("Stopped")[0]
+    told = json.loads(run("tag", "train", folder / "tags.tsv", "--early-stopping", "--json")[1])
+    assert told["parameters"]["validation_metric"] == "accuracy"
+    assert "validation_phrase_f1" not in told["history"][0]
+
+
+def test_options_that_need_others_are_refused(refused, folder):
+    train = ["tag", "train", folder / "chunks.txt"]
+    assert "--dev is for early stopping" in refused(*train, "--dev", folder / "test.txt")
+    assert "--metric is for early stopping" in refused(*train, "--metric", "accuracy")
+    assert "--shards is for clusters" in refused(*train, "--shards", 2)
+    assert "exclude each other" in refused(*train, "--workers", 2, "--dask", "tcp://a:1")
+    words = ["--workers", 2, "--early-stopping", "--dev", folder / "test.txt"]
+    assert "--dev does not go with --workers" in refused(*train, *words)
+    words = ["tag", "train", folder / "tags.tsv", "--early-stopping", "--metric", "phrase_f1"]
+    assert "phrase_f1 needs labels of phrases" in refused(*words)
+
+
+@pytest.mark.parametrize("options", [[], *slow(["--early-stopping", "--mixing", "uniform"])], ids=str)
+def test_workers_train_what_fit_of_python_trains_on_as_many_shards(run, folder, made, tmp_path, options):
+    from distributed import Client
+
+    from perceptrons.distributed import fit
+
+    words = ["--workers", 2, "--max-iter", 3, "--test-share", 0, "-o", tmp_path / "m", "--json", *options]
+    code, out, err = run("tag", "train", folder / "chunks.txt", *words)
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    assert (told["workers"], told["shards"]) == (2, 2)
+    expected = SequencePerceptron(templates=FeatureTemplates(columns=["word", "pos"]), max_iter=3)
+    more = {}
+    if options:
+        expected.set_params(early_stopping=True, validation_metric="phrase_f1")
+        more = {"mixing": "uniform"}
+        assert all(0 <= row["validation_phrase_f1"] <= 1 for row in told["history"])
+    with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as client:
+        fit(expected, of_columns(made, 0, 1), of_columns(made, 2), client, shards=2, **more)
+    model = perceptrons.load(tmp_path / "m")
+    assert same_weights(model, expected)
+    assert model.label_column_ == "-1"
+    assert [row.get("validation_phrase_f1") for row in expected.history_] == [
+        row.get("validation_phrase_f1") for row in told["history"]
+    ]
+    if not options:
+        again = ["--workers", 2, "--resume", tmp_path / "m", "--max-iter", 1, "-o", tmp_path / "n"]
+        code, out, _ = run("tag", "train", folder / "chunks.txt", *again)
+        assert code == 0
+        assert "2 workers, 2 shards" in out
+        assert perceptrons.load(tmp_path / "n").t_ == model.t_ + 0.9 * len(made)

@@ -14,6 +14,7 @@ from seqeval.metrics import f1_score, precision_score, recall_score
 
 import perceptrons
 from perceptrons import FeatureTemplates, SequencePerceptron
+from perceptrons.sequence.phrases import phrase_scores
 from tests.cli.test_cli import PROGRAM
 from tests.support.processes import started
 from tests.support.tagged import as_columns, as_conllu, fill, of_columns, sentences
@@ -116,10 +117,75 @@ def test_predict_of_conllu_fills_the_learned_column(run, refused, folder, unseen
     assert re.sub(r"(?m)^(\d+\t\S+\t_\t)\w+", r"\1_", out) == (tmp_path / "f").read_text()
     words = ["tag", "train", folder / "trees.conllu", "--label", "xpos", "-o", tmp_path / "m", "--quiet"]
     assert run(*words)[0] == 0
-    assert re.search("which column.*--into xpos", refused("tag", "predict", tmp_path / "m", tmp_path / "f"))
-    out = run("tag", "predict", tmp_path / "m", tmp_path / "f", "--into", "xpos")[1]
+    out = run("tag", "predict", tmp_path / "m", tmp_path / "f")[1]
+    assert out == run("tag", "predict", tmp_path / "m", tmp_path / "f", "--into", "xpos")[1]
     found = [label for one in perceptrons.load(tmp_path / "m").predict(of_columns(unseen, 0)) for label in one]
     assert re.findall(r"(?m)^\d+\t\S+\t_\t\w+\t(\S+)", out) == found
+
+
+def test_a_tagger_from_before_it_knew_its_column_asks_for_it(run, refused, folder, unseen, tmp_path):
+    (tmp_path / "f").write_text(as_conllu(unseen))
+    words = ["tag", "train", folder / "trees.conllu", "--label", "xpos", "-o", tmp_path / "m", "--quiet"]
+    assert run(*words)[0] == 0
+    tagger = perceptrons.load(tmp_path / "m")
+    assert tagger.label_column_ == "xpos"
+    del tagger.label_column_  # as in older files
+    perceptrons.save(tagger, tmp_path / "old")
+    assert re.search("which column.*--into xpos", refused("tag", "predict", tmp_path / "old", tmp_path / "f"))
+    assert re.search("which column.*--label xpos", refused("tag", "evaluate", tmp_path / "old", tmp_path / "f"))
+    as_asked = run("tag", "evaluate", tmp_path / "old", tmp_path / "f", "--label", "xpos", "--json")[1]
+    known = json.loads(run("tag", "evaluate", tmp_path / "m", tmp_path / "f", "--json")[1])
+    assert known | {"model": ""} == json.loads(as_asked) | {"model": ""}
+
+
+def test_evaluate_and_resume_find_the_learned_column(run, folder, tmp_path):
+    words = ["--columns", "1,3", "--label", 2, "-o", tmp_path / "m", "--quiet"]
+    assert run("tag", "train", folder / "chunks.txt", *words)[0] == 0
+    assert perceptrons.load(tmp_path / "m").label_column_ == "2"
+    found = json.loads(run("tag", "evaluate", tmp_path / "m", folder / "test.txt", "--json")[1])
+    assert found == json.loads(run("tag", "evaluate", tmp_path / "m", folder / "test.txt", "--label", 2, "--json")[1])
+    assert found["accuracy"] > 0.9
+    again = ["--resume", tmp_path / "m", "-o", tmp_path / "n", "--quiet"]
+    assert run("tag", "train", folder / "chunks.txt", *again) == (0, "", "")
+    assert perceptrons.load(tmp_path / "n").label_column_ == "2"
+    assert perceptrons.load(folder / "chunks.model").label_column_ == "-1"
+    assert perceptrons.load(folder / "trees.model").label_column_ == "upos"
+
+
+def test_confidence_is_a_further_column_and_in_json_that_of_python(run, refused, folder, unseen, tmp_path):
+    (tmp_path / "f").write_text(as_columns(unseen, columns=(0, 1)))
+    tagger, words = perceptrons.load(folder / "chunks.model"), of_columns(unseen, 0, 1)
+    plain = run("tag", "predict", folder / "chunks.model", tmp_path / "f")[1]
+    code, out, err = run("tag", "predict", folder / "chunks.model", tmp_path / "f", "--confidence")
+    assert (code, err) == (0, "")
+    lines = [line.rpartition(" ") for line in out.splitlines()]
+    assert [line[0] for line in lines] == plain.splitlines()
+    leads = [f"{lead:.6g}" for one in tagger.token_confidence(words) for lead in one]
+    assert [line[2] for line in lines if line[0]] == leads
+    into = run("tag", "predict", folder / "chunks.model", tmp_path / "f", "--confidence", "--into", 2)[1]
+    assert [line.split(" ")[2] for line in into.splitlines() if line] == leads
+    found = json.loads(run("tag", "predict", folder / "chunks.model", tmp_path / "f", "--confidence", "--json")[1])
+    assert [one["confidence"] for one in found["sentences"]] == tagger.confidence(words).tolist()
+    assert [one["token_confidence"] for one in found["sentences"]] == [
+        one.tolist() for one in tagger.token_confidence(words)
+    ]
+    (tmp_path / "g").write_text(as_conllu(unseen))
+    assert "--json" in refused("tag", "predict", folder / "trees.model", tmp_path / "g", "--confidence")
+    assert run("tag", "predict", folder / "trees.model", tmp_path / "g", "--confidence", "--json")[0] == 0
+
+
+def test_evaluate_has_averages_over_types_and_counts_strictly_if_asked(run, refused, folder, unseen, tmp_path):
+    (tmp_path / "f").write_text(as_columns(unseen))
+    words = ["tag", "evaluate", folder / "chunks.model", tmp_path / "f"]
+    true, answered = of_columns(unseen, 2), answers(folder, "chunks.model", of_columns(unseen, 0, 1))
+    for options, scheme in (([], None), (["--scheme", "IOB2"], "IOB2")):
+        found, scores = json.loads(run(*words, "--json", *options)[1]), phrase_scores(true, answered, scheme=scheme)
+        assert found["scheme"] == scheme
+        assert found["phrases"]["f1"] == scores.f1
+        for name in ("macro", "weighted"):
+            assert found["phrases"][name] == scores.averages()[name]._asdict()
+        assert "mean of types" in run(*words, *options)[1]
+    assert "is not a label of the scheme IOE2" in refused(*words, "--scheme", "IOE2")
 
 
 def test_taggers_cross_formats(run, refused, folder, unseen, tmp_path):

@@ -468,3 +468,22 @@ def test_voting_keeps_of_each_example_little_more_than_the_example(as_dict, monk
     apart, _ = taught()
     asked = rows if as_dict else X
     np.testing.assert_array_equal(model.decision_function(asked), apart.decision_function(asked))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_a_feature_that_has_always_been_0_is_no_reason_for_the_general_way(rule, rng, monkeypatch):
+    rows = [dict(zip("abcd", [*x, 0.0, 0], strict=True)) for x in rng.standard_normal((60, 2)).tolist()]
+    short, general = Perceptron(**rule), General(**rule)
+    for i, x in enumerate(rows):
+        label = ("no", "yes")[x["a"] > x["b"]]
+        general.learn_one(x, label)
+        if i > 10:
+            monkeypatch.setattr(linear, "learn_any", None)
+            monkeypatch.setattr(Perceptron, "_one_row", None)
+        short.learn_one(x, label)
+        if i >= 10:
+            short.predict_one(x)
+        monkeypatch.undo()
+    assert short.feature_names_in_.tolist() == ["a", "b"]
+    assert state(short) == state(general)
+    assert [short.predict_one(x) for x in rows] == [general.predict_one(x) for x in rows]

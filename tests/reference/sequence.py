@@ -142,6 +142,12 @@ def max_marginals(x, w, classes, allowed=None, **parts):
     return best
 
 
+def lead(x, w, classes, allowed=None, **parts):
+    """How far the best permitted labelling leads the second best one; infinity if there is only one."""
+    scores = np.sort(Candidates(x, classes, allowed, **parts).F @ w)
+    return float(scores[-1] - scores[-2]) if len(scores) > 1 else np.inf
+
+
 @dataclass
 class Run:
     """What training leaves behind.

@@ -1,4 +1,4 @@
-"""`perceptrons train` on a Dask cluster: one that is there already, or processes of this machine."""
+"""`perceptrons train` and `tag train` on a Dask cluster: one that is there already, or processes of this machine."""
 
 import logging
 import math
@@ -22,11 +22,20 @@ DEAF = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"  # a Ctrl
 NOTHING = Path(os.devnull)
 
 
-def check(files: list[Path], asked: Any) -> None:
-    """Refuse what does not go with a cluster."""
-    chosen = "--dask" if asked.dask is not None else "--workers"
+def check_options(asked: Any) -> str | None:
+    """Refuse options of clusters that do not go together; returns the one that asks for a cluster, if any."""
     if asked.dask is not None and asked.workers is not None:
         raise BadInputError("--dask and --workers exclude each other: give a cluster's address, or start one here.")
+    chosen = "--dask" if asked.dask is not None else "--workers" if asked.workers is not None else None
+    for name in ("shards", "mixing"):
+        if getattr(asked, name) is not None and chosen is None:
+            raise BadInputError(f"--{name} is for clusters: give --dask ADDRESS or --workers N too.")
+    return chosen
+
+
+def check(files: list[Path], asked: Any) -> None:
+    """Refuse what does not go with a cluster."""
+    chosen = check_options(asked)
     if asked.example is not None:
         raise BadInputError(f"--example does not go with {chosen}: it is learned on one machine in no time.")
     if not files:
@@ -121,10 +130,10 @@ def _found(data: list[Path]) -> list[Path]:
 
 
 def learn_on_cluster(
-    model: Any, files: list[Path], how: dict[str, Any], asked: Any, classes: Any, watching: MixingWatch,
+    model: Any, data: Any, how: dict[str, Any], asked: Any, classes: Any, watching: MixingWatch,
     checkpoint: SpokenCheckpoint | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Learn on the workers; what there is to say of them."""
+    """Learn on the workers; what there is to say of them. data: files and how to read them, or sequences and y."""
     from perceptrons.distributed import fit
     from perceptrons.distributed.clients import Workers
 
@@ -134,12 +143,13 @@ def learn_on_cluster(
             workers = client.nthreads()
             there = count(len(workers), "worker") if workers else "no worker yet"
             say(f"Cluster {client.scheduler.address}: {there}. Dashboard: {client.dashboard_link}")
-        with watched(watching, checkpoint, asked.checkpoint), _refusing_lost(asked, checkpoint):
+        path = None if checkpoint is None else asked.checkpoint
+        with watched(watching, checkpoint, path), _refusing_lost(asked, checkpoint):
             Workers(client).wait(math.inf)
             watching.meet(client.nthreads(), asked.shards)
             fit(
-                model, files, client=client, shards=asked.shards, epochs=asked.epochs, classes=classes,
-                checkpoint=checkpoint, watch=watching, **mixing, **how,
+                model, data, client=client, shards=asked.shards, epochs=getattr(asked, "epochs", None),
+                classes=classes, checkpoint=checkpoint, watch=watching, **mixing, **how,
             )  # fmt: skip
         bound = model.mixing_bound_
         return {
@@ -162,7 +172,8 @@ def _refusing_lost(asked: Any, checkpoint: SpokenCheckpoint | None) -> Iterator[
     try:
         yield
     except (ClusterError, CancelledError, CommClosedError, KilledWorker) as error:
-        left = "Nothing is saved: with --checkpoint FILE a run can be resumed."
+        left = "Nothing is saved"
+        left += ": with --checkpoint FILE a run can be resumed." if hasattr(asked, "checkpoint") else "."
         if checkpoint is not None:
             left = "Nothing was mixed yet, so that nothing is saved."
         if checkpoint is not None and checkpoint.path.exists():

@@ -212,6 +212,7 @@ TaggerCombine = one_of("TaggerCombine", "average", "last")
 TaggerStep = one_of("TaggerStep", "constant", "pa1")
 TaggerCost = one_of("TaggerCost", "hamming")
 Scheme = one_of("Scheme", "bio", "bioes")
+StrictScheme = one_of("StrictScheme", "IOB1", "IOB2", "IOE1", "IOE2", "IOBES", "BILOU")
 Calibrator = one_of("Calibrator", "sigmoid", "temperature", "isotonic")
 OnBadLabel = StrEnum("OnBadLabel", {"refuse": "raise", "skip": "skip", "repair": "repair"})
 ExportInputs = one_of("ExportInputs", "raw", "columns")
@@ -324,7 +325,7 @@ OPTIONS: dict[str, Option] = {
     "file": Option((), Path, "A token a line, its columns side by side, blank lines between sentences; also .gz, .xz, .bz2; -: stdin.", metavar="FILE", default=REQUIRED),
     "output:tagger": Option(("-o", "--output"), Path | None, "Save the tagger here.", metavar="MODEL"),
     "output:tagged": Option(("-o", "--output"), Path | None, "Write to this file, not to stdout.", metavar="OUTPUT"),
-    "into": Option(("--into",), str | None, "Write labels into this column, by number or name (default: a new last one; in CoNLL-U upos).", metavar="COLUMN"),
+    "into": Option(("--into",), str | None, "Write labels into this column, by number or name (default: a new last one; in CoNLL-U the one that the tagger learned).", metavar="COLUMN"),
     "resume:tagger": Option(("--resume",), Path | None, "Go on with this tagger, on the same FILE or another.", metavar="MODEL"),
     "test_share:tagger": Option(("--test-share",), float | None, "Hold this share of the sentences out as a test (default: 0.1).", metavar="SHARE", more={"min": 0, "max": 0.9}),
     "seed:tagger": Option(("--seed",), int | None, "Seed of the split and of the orders (default: 0).", metavar="N", more={"min": 0}),
@@ -337,6 +338,7 @@ OPTIONS: dict[str, Option] = {
     "comments": flag("--comments", "Lines that start with # are comments, as in CoNLL-U.", COLUMNS),
     "templates": Option(("--templates",), str | None, "Features of a token: words, chunking, or a file with a template a line, as word[-1]|word[0] (default: a rich set for the columns there are).", LEARN, "WHICH"),
     "allowed": Option(("--allowed",), Scheme | None, "Labels follow each other as in bio or bioes only.", LEARN, "SCHEME"),
+    "scheme": Option(("--scheme",), StrictScheme | None, "Count only phrases labelled exactly by this scheme, as seqeval's strict mode does: IOB1, IOB2, IOE1, IOE2, IOBES or BILOU (default: as conlleval).", COLUMNS, "SCHEME"),
     "on_bad_label": Option(("--on-bad-label",), OnBadLabel, "What to do with a label that --allowed forbids where it stands, such as I-NP after O: raise an error (default), skip its sentence, or repair it (I-NP becomes B-NP).", LEARN, "WHAT", OnBadLabel("raise")),
     "combine:tagger": Option(("--combine",), TaggerCombine | None, "Weights that label: average or last (default: average).", LEARN, "WHICH"),
     "step:tagger": Option(("--step",), TaggerStep | None, "Length of a step: constant, or by the loss: pa1 (default: constant).", LEARN, "RULE"),
@@ -351,10 +353,13 @@ OPTIONS: dict[str, Option] = {
     "time_order:tagger": flag("--time-order", "Test on the last sentences, choose settings by those before them.", SPLIT),
     "grid:tagger": Option(("--grid",), str | None, 'Values to try, {"margin": [0, 10], "templates": ["words"]}, or a file with that (default: margins, and step pa1).', SPLIT, "JSON"),
     "tol:tagger": Option(("--tol",), float | None, "Stop when the average changes by less (default: never).", STOP, "T", more={"min": 0}),
-    "early_stopping:tagger": flag("--early-stopping", "Stop when held-out training sentences get no better.", STOP),
+    "early_stopping:tagger": flag("--early-stopping", "Stop when sentences held out from training, or those of --dev, get no better, and keep the best epoch.", STOP),
+    "metric:stopping": Option(("--metric",), TaggerMetric | None, "What --early-stopping goes by: phrase_f1 or accuracy (of tokens) (default: phrase_f1 if labels are those of phrases, such as B-NP, else accuracy).", STOP, "NAME"),
+    "dev:stopping": Option(("--dev",), Path | None, "Validation set for --early-stopping: this file instead of a tenth of the training sentences.", STOP, "FILE"),
     # what is shown
     "example": Option(("--example",), Example | None, "sms: learn to recognize spam from text messages shipped with the package.", metavar="NAME"),
     "example:number": Option(("--example",), int | None, "Explain the prediction for the N-th example of DATA.", metavar="N", more={"min": 1}),
+    "confidence": flag("--confidence", "Add how far each label leads the best other one; with --json also how far each sentence's labels lead the second best. They are not probabilities."),
     "scores": flag("--scores", "Add the scores, separated by tabs, below a heading. They are not probabilities."),
     "top": Option(("--top",), int, "Number of weights or support vectors to show of each (default: 10).", metavar="N", default=10, more={"min": 1}),
     "top:labels": Option(("--top",), int | None, "Print the N labels with the highest scores, the highest first, instead of those predicted.", metavar="N", more={"min": 1}),

@@ -140,7 +140,7 @@ def show(run: Run, console: "Console") -> None:
         console.print(heading(f"Mistakes while learning{apart(model)}"), mistakes(model, console))
     console.print(f"\n{stopped(model, run.seconds)}", markup=False)
     if run.cluster:
-        _show_cluster(run, console)
+        show_cluster(run.cluster, console)
     if is_kernel(model):
         console.print(f"It keeps {support_in_words(model, model.history_[0]['examples'])}.")
     _show_features(run, console)
@@ -192,8 +192,8 @@ def stopped(model: "AnyModel | SequencePerceptron", seconds: float) -> str:
     return f"Stopped after {count(model.n_iter_, 'epoch')} in {seconds:.2f} s. {why_it_stopped(model)}"
 
 
-def _show_cluster(run: Run, console: "Console") -> None:
-    told = run.cluster
+def show_cluster(told: dict[str, Any], console: "Console") -> None:
+    """How many workers there were, how many shards, and how they were mixed."""
     shards = "1 shard"
     if told["shards"] > 1:
         shards = f"{count(told['shards'], 'shard')}, {COUNTED[told['mixing']]}"
@@ -217,9 +217,11 @@ def mistakes(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
     rows = model.history_
     validated = rows[0]["validation_accuracy"] is not None
     updates = any(row["updates"] != row["mistakes"] for row in rows)
+    by_phrases = "validation_phrase_f1" in rows[0]
     more = [("updates", "right")] * updates + [("right on held-out examples", "right")] * validated
+    more += [("F1 of phrases", "right")] * by_phrases
     table = grid(("epoch", "right"), ("mistakes", "right"), ("", "left"), *more)
-    longest = max(8, min(32, console.width - 18 - 28 * validated - 9 * updates))
+    longest = max(8, min(32, console.width - 18 - 28 * validated - 15 * by_phrases - 9 * updates))
     most = max(1, *(row["mistakes"] for row in rows))
     for place in shown_epochs(len(rows)):
         row = rows[place]
@@ -228,6 +230,8 @@ def mistakes(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
             cells.append(f"{row['updates']:,}")
         if validated:
             cells.append(percent(row["validation_accuracy"]))
+        if by_phrases:
+            cells.append(percent(row["validation_phrase_f1"], 2))
         table.row(*cells)
     return table
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli import options
+from perceptrons.cli.cluster import check_options
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data
 from perceptrons.cli.files import check_output, is_kernel, load_model, save_model
 from perceptrons.cli.folds import check_folds, over_folds
@@ -100,9 +101,7 @@ def _check(asked: Any, files: list[Path]) -> None:
     for name in ("every", "resume"):
         if getattr(asked, name) and asked.checkpoint is None:
             raise BadInputError(f"--{name} needs --checkpoint FILE: without one, nothing is saved on the way.")
-    for name in ("shards", "mixing"):
-        if getattr(asked, name) is not None and asked.dask is None and asked.workers is None:
-            raise BadInputError(f"--{name} is for clusters: give --dask ADDRESS or --workers N too.")
+    check_options(asked)
     if asked.example is not None:
         brought = {"DATA": files, "--format": asked.format, "--label-column": asked.label_column, "--test": asked.test}
         for name, value in brought.items():

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, overload
 
@@ -106,7 +107,7 @@ class ColumnFile:
         """The line of the file, counted from 1, that holds a token; tokens count from 0."""
         return self.content.count(b"\n", 0, int(self.starts[token, 0])) + 1
 
-    def with_labels(self, labels: Labels, place: int | None = None) -> bytes:
+    def with_labels(self, labels: Labels, place: int | None = None, behind: Labels | None = None) -> bytes:
         """The whole file with these labels in the column at this place, or in a new one behind the last.
 
         All else stays as it is, byte for byte: other columns, blank lines, comments, multiword ranges, empty nodes and
@@ -118,16 +119,24 @@ class ColumnFile:
             A label for each token of the file, or for each sentence a sequence of labels.
         place : int, optional
             Which column to replace, counted from 0. CoNLL-U has ten columns, so there it must be given.
+        behind : as labels, optional
+            What to write in one more new column, the last. CoNLL-U has no room for it.
         """
         new = self._checked(labels)
+        changes: list[tuple[int, int, bytes]] = []
+        added = [] if behind is None else [self._checked(behind)]
         if place is not None:
             changes = list(zip(self.starts[:, place].tolist(), self.ends[:, place].tolist(), new, strict=True))
-        elif self.format == "conllu":
-            raise DataFileError(self.path, "CoNLL-U has ten columns, none can be added: say which of them to replace")
         else:
+            added.insert(0, new)
+        if added and self.format == "conllu":
+            raise DataFileError(self.path, "CoNLL-U has ten columns, none can be added: say which of them to replace")
+        if added:
             gap = (self.separator or " ").encode()
-            changes = [(end, end, gap + label) for end, label in zip(self.ends[:, -1].tolist(), new, strict=True)]
-            changes = sorted(changes + [(end, end, gap + last) for end, last in self.documents])
+            cells = (b"".join(gap + cell for cell in token) for token in zip(*added, strict=True))
+            changes += [(end, end, text) for end, text in zip(self.ends[:, -1].tolist(), cells, strict=True)]
+            changes += [(end, end, (gap + last) * len(added)) for end, last in self.documents]
+            changes.sort(key=itemgetter(0, 1))
         pieces: list[bytes] = []
         done = 0
         for start, end, label in changes:

@@ -48,6 +48,14 @@ class Corpus:
         place = self.label or 0
         return CONLLU[place] if self.file.format == "conllu" else f"column {place + 1}"
 
+    @property
+    def label_column(self) -> str:
+        """How to ask for the column of the label in other files: by name in CoNLL-U, else by number, -1: the last."""
+        place = self.label or 0
+        if self.file.format == "conllu":
+            return CONLLU[place]
+        return "-1" if place == self.file.n_columns - 1 else str(place + 1)
+
     def part(self, which: Iterable[int]) -> "Corpus":
         """Only these sentences."""
         chosen = list(which)

@@ -30,7 +30,8 @@ from perceptrons.distributed.mixing import (
 from perceptrons.distributed.shards import Shards
 from perceptrons.modelfile.checkpoint import Checkpoint
 from perceptrons.passes.average import SCALE
-from perceptrons.training.epochs import Counts, Outcome, Trainee
+from perceptrons.sequence.phrases import PhraseCounts
+from perceptrons.training.epochs import Counts, Outcome, Trainee, new_row
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.weights import Weights
 
@@ -161,6 +162,9 @@ class MixedFit(Trainee):
     # ---- what the loop asks
 
     def accuracy(self) -> float:
+        return self.judge(new_row(0))
+
+    def judge(self, row: dict[str, Any]) -> float:
         """On what the shards hold out, computed where it is."""
         weights = copy.deepcopy(self.learner.weights)
         w, rest = self.learner.predicting(self.estimator.combine)
@@ -170,10 +174,13 @@ class MixedFit(Trainee):
             weights.arrays["clock"][:, SCALE] = 1.0
         else:
             weights.w, weights.arcs = w, rest
-        found = [(share, n) for share, n in self.data.ask(accuracy, start_of(weights)) if n]
-        if len(found) == 1:
-            return found[0][0]
-        return sum(share * n for share, n in found) / sum(n for _, n in found)
+        found = [each for each in self.data.ask(accuracy, start_of(weights)) if each[1]]
+        right = sum(share * n for share, n, *_ in found) / sum(n for _, n, *_ in found)
+        row["validation_accuracy"] = found[0][0] if len(found) == 1 else right
+        if len(found[0]) == 2:
+            return row["validation_accuracy"]
+        row["validation_phrase_f1"] = PhraseCounts(*[int(sum(column)) for column in zip(*found, strict=True)][2:]).f1
+        return row["validation_phrase_f1"]
 
     def change(self) -> float:
         return self.begun.fit.change()

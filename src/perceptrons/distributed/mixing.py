@@ -325,7 +325,7 @@ def whole_pass(start: Start | AnyWeights, orders: dict[str, Any], part: Any, tur
     return finish(running, start, uniform) if isinstance(start, Start) else running
 
 
-def accuracy(part: Any, start: Start) -> tuple[float, float]:
+def accuracy(part: Any, start: Start) -> tuple[float, ...]:
     return part.accuracy(start.begin())
 
 

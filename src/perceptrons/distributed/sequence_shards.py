@@ -28,7 +28,7 @@ from perceptrons.sequence import SequencePerceptron
 from perceptrons.sequence.allowed import check_allowed
 from perceptrons.sequence.chain_weights import ChainWeights
 from perceptrons.sequence.choices import check_choices
-from perceptrons.sequence.learner import ChainFit, ChainLearner, limits, rule_of
+from perceptrons.sequence.learner import ChainFit, ChainLearner, Validation, check_metric, limits, rule_of
 from perceptrons.sequence.token_features import features_for, read_tokens
 from perceptrons.sequence.tokens import Tokens, ones, read_labels, tokens_of
 from perceptrons.training.epochs import Counts, hold_out, visiting_order
@@ -45,6 +45,7 @@ class ChainCommon(NamedTuple):
     rule: ChainRule
     fraction: float
     shuffle: bool
+    metric: str  # what held-out sequences are scored by
 
 
 class Sentences(NamedTuple):
@@ -123,17 +124,24 @@ class ChainPart:
         order = visiting_order(self.n_train, self.train, self.common.shuffle, rng)
         yield from self._fit(weights).visit(order)
 
-    def accuracy(self, weights: AnyWeights) -> tuple[float, float]:
-        """The share of the held-out tokens that these weights label right, and how many there are."""
+    def accuracy(self, weights: AnyWeights) -> tuple[float, ...]:
+        """The share of the held-out tokens that these weights label right, and how many there are; if phrases count,
+        also how many are there, were found, and are right."""
         assert self.held_out is not None
         if not len(self.held_out):
             return 0.0, 0.0
-        return self._fit(weights).accuracy(), float(np.diff(self.tokens.starts)[self.held_out].sum())
+        share, phrases = self._fit(weights).judged()
+        n = float(np.diff(self.tokens.starts)[self.held_out].sum())
+        return (share, n) if phrases is None else (share, n, phrases.n_true, phrases.n_found, phrases.n_right)
 
     def _fit(self, weights: AnyWeights) -> ChainFit:
         learner = copy.copy(self.common.learner)
         learner.weights = weights  # type: ignore[assignment]
-        return ChainFit(learner, self.tokens, self.codes, self.common.bounds, self.common.rule, "last", self.held_out)
+        held_out = None
+        if self.held_out is not None:
+            metric = self.common.metric
+            held_out = Validation.of(self.tokens, self.codes, self.held_out, learner.classes, metric)
+        return ChainFit(learner, self.tokens, self.codes, self.common.bounds, self.common.rule, "last", held_out)
 
 
 def begun(
@@ -293,7 +301,10 @@ def _begin(estimator: Any, features: Any, classes: np.ndarray, named: Any, dtype
     bare = copy.copy(learner)
     bare.features, bare.weights = None, ChainWeights(0, len(classes), learner.dtype)
     fraction = float(estimator.validation_fraction) if estimator.early_stopping else 0.0
-    return ChainCommon(bare, bounds, rule_of(estimator), fraction, bool(estimator.shuffle))
+    if estimator.early_stopping:
+        check_metric(estimator.validation_metric, classes)
+    metric = estimator.validation_metric
+    return ChainCommon(bare, bounds, rule_of(estimator), fraction, bool(estimator.shuffle), metric)
 
 
 def _with_model(estimator: Any, common: ChainCommon, about: Any) -> Begun:

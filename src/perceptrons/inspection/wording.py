@@ -3,6 +3,7 @@
 from typing import Any
 
 SHOWN_EPOCHS = 12  # of very many, at most so many lines
+PHRASE_F1 = "validation_phrase_f1"  # a column of history
 LONG = 60  # characters of a setting, after which it is cut
 NOT_PROBABILITIES = "Scores say which class wins and how clearly; they are not probabilities."
 
@@ -55,7 +56,7 @@ def why_it_stopped(model: Any) -> str:
         "stuck": "A whole epoch went by without a mistake, as zero_score='correct' counts them, but some training "
         f"{things} have a score of exactly 0 and are answered wrongly: start elsewhere, with init='ones' or 'random'.",
         "tol": f"The averaged {learned} settled: over an epoch they changed by less than {settled} of their size.",
-        "early_stopping": f"Accuracy on held-out training {things} had not improved for {waited}, "
+        "early_stopping": f"{_judged_by(last)} on held-out {things} had not improved for {waited}, "
         f"so the {learned} are those of epoch {best_epoch(model)}.",
         "max_iter": f"{_all_epochs(model)}{still}.",
         "max_seconds": f"The time allowed was over ({allowed:g} second{'s' * (allowed != 1)}).",
@@ -65,8 +66,12 @@ def why_it_stopped(model: Any) -> str:
 
 
 def best_epoch(model: Any) -> int:
-    """The first epoch with the highest accuracy on held-out examples."""
-    return int(max(model.history_, key=lambda row: row["validation_accuracy"] or 0.0)["epoch"])
+    """The first epoch with the highest score on held-out examples: F1 of phrases if they were judged by it."""
+    return int(max(model.history_, key=lambda row: row.get(PHRASE_F1, row["validation_accuracy"]) or 0.0)["epoch"])
+
+
+def _judged_by(row: dict[str, Any]) -> str:
+    return "F1 of phrases" if PHRASE_F1 in row else "Accuracy"
 
 
 def _epochs(number: int) -> str:
@@ -110,6 +115,8 @@ def percent(share: float) -> str:
 
 def apart(model: Any) -> str:
     """What to add to numbers that are sums over several binary problems."""
+    if _is_tagger(model):
+        return ""
     n_rows = len(model.dual_coef_last_ if hasattr(model, "kernel") else model.coef_last_)
     joint = model.multiclass == "joint" and model._learner.form == "single"
     return "" if joint or n_rows == 1 else f" in {n_rows} problems together"

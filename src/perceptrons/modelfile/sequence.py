@@ -61,8 +61,12 @@ def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.nd
         arrays = {"numbers": order.astype(np.int64)}
     else:
         order, arrays = (_names if features.kind == "names" else _keys)(features, fired)
+    of_all = timeless(header_of(model, templates=_templates_of(model), allowed=_sorted(model.allowed)))
+    if model.validation_metric == "accuracy":
+        del of_all["parameters"]["validation_metric"]  # files from before there was a choice have none
     header = {
-        **timeless(header_of(model, templates=_templates_of(model), allowed=_sorted(model.allowed))),
+        **of_all,
+        **({} if getattr(model, "label_column_", None) is None else {"label_column": str(model.label_column_)}),
         "kind": features.kind,
         "n_features": features.n_features if by_number else len(order),
         "columns": features.columns if features.kind == "matrix" else None,
@@ -163,6 +167,9 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerce
     demand(t > 0 or not n_weights, "sequences behind the weights")
     resume(model, learner, header)
     model.n_features_in_ = learner.n_features
+    if "label_column" in header:
+        demand(isinstance(header["label_column"], str) and bool(header["label_column"]), "a name of the label's column")
+        model.label_column_ = header["label_column"]
     model._check_can_go_on()
     return model
 

@@ -28,6 +28,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "order": (Number(1, 1, whole=True),),
     "min_count": (Number(1, 2**30, whole=True),),
     "hash_bits": (Number(1, 30, whole=True), NONE),
+    "validation_metric": (Words(("accuracy", "phrase_f1")),),
     **{name: LINEAR[name] for name in SHARED},
 }
 

@@ -7,7 +7,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.sequence.allowed import check_allowed, healed
 from perceptrons.sequence.choices import OF_ONE_EXAMPLE, check_choices, check_unchanged
-from perceptrons.sequence.learner import ChainFit, ChainLearner, learned_since, limits, rule_of
+from perceptrons.sequence.learner import (
+    ChainFit,
+    ChainLearner,
+    Validation,
+    check_metric,
+    learned_since,
+    limits,
+    rule_of,
+)
 from perceptrons.sequence.tag_explanation import SequenceExplanation, explained
 from perceptrons.sequence.token_features import features_for, is_matrix, read_tokens
 from perceptrons.sequence.tokens import TokenFeatures, Tokens, cut, read_labels
@@ -64,7 +72,11 @@ class SequencePerceptron(Estimator):
     tol : float or None, default=None
         Stop when the averaged weights change over an epoch by less than `tol` times their norm.
     shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change, max_seconds, warm_start, verbose
-        As in `Perceptron`, with sequences as examples; accuracy is that of tokens.
+        As in `Perceptron`, with sequences as examples; accuracy is that of tokens. The validation set of
+        `early_stopping` is held out, or given to `fit`.
+    validation_metric : {"accuracy", "phrase_f1"}, default="accuracy"
+        What `early_stopping` compares epochs by: the accuracy of tokens, or for labels such as B-NP, I-NP and O the F1
+        of phrases, as conlleval counts them.
 
     Attributes
     ----------
@@ -82,6 +94,9 @@ stop_average_ : arrays
         The names of the features.
     n_skipped_, n_repaired_ : int
         Sequences left out and labels changed by the last `fit` or `partial_fit`, see its `on_bad_label`.
+    label_column_ : str
+        The column of files that the labels are from: its name in CoNLL-U, else its number, -1 for the last. Only of
+        taggers that learned from files; `perceptrons tag` writes predictions there.
     n_features_in_, n_iter_, n_updates_, n_mistakes_, t_, mistakes_, history_, converged_, stop_reason_
         As in `Perceptron`. Examples are sequences, and a mistake is one that has a wrong label.
 
@@ -102,6 +117,7 @@ stop_average_ : arrays
         max_iter: int = 10, tol: float | None = None, shuffle: bool = True, random_state: Any = 0,
         early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
         max_seconds: float | None = None, warm_start: bool = False, verbose: bool | int = 0,
+        validation_metric: str = "accuracy",
     ) -> None:  # fmt: skip
         self.templates = templates
         self.transitions = transitions
@@ -126,10 +142,14 @@ stop_average_ : arrays
         self.max_seconds = max_seconds
         self.warm_start = warm_start
         self.verbose = verbose
+        self.validation_metric = validation_metric
 
     # ---- learning
 
-    def fit(self, X: Any, y: Any, lengths: Any = None, on_bad_label: str = "raise") -> Self:
+    def fit(
+        self, X: Any, y: Any, lengths: Any = None, on_bad_label: str = "raise", X_val: Any = None, y_val: Any = None,
+        lengths_val: Any = None,
+    ) -> Self:  # fmt: skip
         """Learn from all sequences, epoch after epoch, until a stopping rule says so.
 
         Parameters
@@ -145,6 +165,9 @@ stop_average_ : arrays
             What to do with a label that `allowed` forbids where it stands, such as I-X after O: refuse to train; leave
             its sequence out; repair the labels of the sequence, for "bio" and "bioes": a stray I-X becomes B-X, as
             conlleval reads it. `n_skipped_` and `n_repaired_` count the sequences and labels.
+        X_val, y_val, lengths_val : as X, y and lengths, optional
+            The validation set for `early_stopping`. Without it, `validation_fraction` of X is held out. Its labels may
+            be in any order, and labels that X does not have count as wrong.
 
         Returns
         -------
@@ -153,6 +176,7 @@ stop_average_ : arrays
         warm = self.warm_start and hasattr(self, "_learner")
         with unchanged_on_error(self, unless=learned_since(self)):
             check_choices(self)
+            given = self._given_validation(X_val, y_val, lengths_val)
             features = self._learner.features if warm else features_for(self, X)
             read = read_tokens(self, features, X, lengths, reset=not warm)
             read, target = self._read_labels(read, y, features, on_bad_label)
@@ -164,17 +188,22 @@ stop_average_ : arrays
                 raise ValueError(f"y has {only}: a tagger needs at least two.")
             bounds = limits(self, target.classes, np.float64, stream=False)
             check_allowed(bounds.barrier, target.codes, read.starts, target.classes, self.allowed)
-            n, train, held_out = len(read.starts) - 1, None, None
-            if self.early_stopping and n < 2:
+            if self.early_stopping:
+                check_metric(self.validation_metric, target.classes)
+            n, train, which = len(read.starts) - 1, None, None
+            if self.early_stopping and not given and n < 2:
                 raise ValueError("early_stopping holds sequences out, and there is only one: give more, or go without.")
             if not warm:
                 self._begin(features, target.classes, read.dtype)
             learner = self._learner
-            if self.early_stopping:
-                train, held_out = hold_out(np.zeros(n, np.intp), None, self.validation_fraction, learner.seed)
+            if self.early_stopping and not given:
+                train, which = hold_out(np.zeros(n, np.intp), None, self.validation_fraction, learner.seed)
             tokens = learner.meet(read, target.classes, anew=True)
             self.n_features_in_ = learner.n_features
             bounds = learner.limits(self, stream=False)
+            held_out = self._validation(X_val, y_val, lengths_val) if given else None
+            if which is not None:
+                held_out = Validation.of(tokens, target.codes, which, target.classes, self.validation_metric)
             fit = ChainFit(learner, tokens, target.codes, bounds, rule_of(self), self.combine, held_out)
             self._run(fit, n, train, held_out is not None)
         self._warn_unless_finished()
@@ -263,6 +292,29 @@ stop_average_ : arrays
         s = learner.best_through(tokens, self.combine, learner.limits(self, stream=True).barrier)
         return s if flat else np.split(s, tokens.starts[1:-1]) if len(tokens.starts) > 1 else []
 
+    def token_confidence(self, X: Any, lengths: Any = None) -> Any:
+        """For every token how far the predicted label leads the best other one, by the scores of `decision_function`.
+
+        That is by how much the score of the sequence drops if the token must have another label. The leads are not
+        probabilities. A list with an array for every sequence, for a matrix one array for all. Infinity: no other label
+        is allowed there.
+        """
+        leads, starts, flat = self._leads(X, lengths)
+        return leads if flat else np.split(leads, starts[1:-1]) if len(starts) > 1 else []
+
+    def confidence(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """For every sequence how far the best labelling leads the second best one: an array of shape (n_sequences,).
+
+        The least lead of its tokens, as the second best labelling differs from the best in at least one. Use it to
+        rank sentences, for instance to look at those first that the tagger is least sure of. The leads are not
+        probabilities. Infinity: only one labelling is allowed.
+        """
+        leads, starts, _ = self._leads(X, lengths)
+        found, there = np.full(len(starts) - 1, np.inf), np.diff(starts) > 0
+        if there.any():
+            found[there] = np.minimum.reduceat(leads, starts[:-1][there])
+        return found
+
     def score(self, X: Any, y: Any, lengths: Any = None) -> float:
         """The share of tokens that are labelled right."""
         y_hat, starts, flat = self._labels(X, lengths)
@@ -346,8 +398,31 @@ stop_average_ : arrays
             features.n_features, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
             features.columns = None if names is None else names.tolist()
         arcs = (bool(self.transitions), bool(self.start_stop))
+        if hasattr(self, "label_column_"):
+            del self.label_column_
         self._learner = ChainLearner(features, classes, dtype, self._seed(), arcs)
         self._tell(None)
+
+    def _given_validation(self, X_val: Any, y_val: Any, lengths_val: Any) -> bool:
+        """Is there a validation set?"""
+        if X_val is None and y_val is None and lengths_val is None:
+            return False
+        if X_val is None or y_val is None:
+            raise ValueError("X_val and y_val belong together: give both, or neither.")
+        if not self.early_stopping:
+            raise ValueError("X_val and y_val are for early_stopping=True: set it, or leave them out.")
+        return True
+
+    def _validation(self, X_val: Any, y_val: Any, lengths_val: Any) -> Validation:
+        learner = self._learner
+        read = read_tokens(self, learner.features, X_val, lengths_val, reset=False)
+        target = read_labels(y_val, read.starts, by_sequence=learner.features.kind != "matrix")
+        if not len(target.codes):
+            raise ValueError("X_val has no tokens: give sequences to score the epochs on, or leave it out.")
+        known = {label: number for number, label in enumerate(learner.classes.tolist())}
+        codes = np.array([known.get(label, -1) for label in target.classes.tolist()], np.int32)[target.codes]
+        tokens = learner.features.tokens(read, learner.dtype, learn=False)
+        return Validation(tokens, codes, target.classes[target.codes], self.validation_metric == "phrase_f1")
 
     def _read_labels(self, read: Any, y: Any, features: Any, on_bad_label: str) -> tuple[Any, Target]:
         """The sequences and labels to learn from, after something was done about labels that are not allowed."""
@@ -364,6 +439,16 @@ stop_average_ : arrays
             n = tokens.starts[stuck + 1] - tokens.starts[stuck]
             raise ValueError(f"Sequence {stuck} has {n} tokens, and no labelling of so many is allowed: see `allowed`.")
         return y_hat, tokens.starts, flat
+
+    def _leads(self, X: Any, lengths: Any) -> tuple[np.ndarray, np.ndarray, bool]:
+        """By how much each token's label leads, where each sequence begins, and whether they came without sequences."""
+        y_hat, starts, flat = self._labels(X, lengths)
+        tokens, _ = self._tokens(X, lengths)
+        return (
+            self._learner.leads(tokens, y_hat, self.combine, self._learner.limits(self, stream=True).barrier),
+            starts,
+            flat,
+        )
 
     def _tokens(self, X: Any, lengths: Any) -> tuple[Tokens, bool]:
         """The rows to label, and whether they came without sequences: as a plain matrix."""

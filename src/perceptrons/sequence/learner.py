@@ -1,7 +1,7 @@
 """A chain model in the making: weights, labels, features and counters together; and it with its training set."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from perceptrons.passes.steps import CONSTANT, PASSIVE
 from perceptrons.passes.viterbi import Desk, best_through, bridges, new_desk, tag
 from perceptrons.sequence.allowed import barriers
 from perceptrons.sequence.chain_weights import ChainWeights
+from perceptrons.sequence.phrases import PhraseScores, are_phrase_labels, phrase_scores
 from perceptrons.sequence.tokens import Tokens, tokens_of
 from perceptrons.training.epochs import Counts, Outcome, Trainee
 from perceptrons.training.interrupts import Uninterrupted
@@ -19,6 +20,7 @@ from perceptrons.training.one_pass import pieces
 from perceptrons.training.weights import Owning
 
 PIECE = 2**26  # weights read in a piece of an epoch, about: between two pieces Ctrl-C and the bar have their turn
+AT_ONCE = 2**15  # tokens whose scores by label are in memory at a time
 Features = Any  # MatrixFeatures, NamedFeatures or TemplateFeatures
 
 
@@ -114,6 +116,19 @@ class ChainLearner(Owning):
         best_through(tokens.rows, tokens.starts, self.weights.table, w, bridges(arcs, barrier), s)
         return s
 
+    def leads(self, tokens: Tokens, y_hat: np.ndarray, combine: str, barrier: np.ndarray) -> np.ndarray:
+        """By how much the best labelling leads the best that gives the token another label, some at a time."""
+        found, starts, first = np.empty(len(y_hat)), tokens.starts, 0
+        while first < len(starts) - 1:
+            last = max(first + 1, int(np.searchsorted(starts, starts[first] + AT_ONCE, side="right")) - 1)
+            s = self.best_through(tokens.sequences(np.arange(first, last)), combine, barrier)
+            here, each = slice(int(starts[first]), int(starts[last])), np.arange(len(s))
+            best = s[each, y_hat[here]].copy()
+            s[each, y_hat[here]] = -np.inf
+            found[here] = np.maximum(best - s.max(axis=1, initial=-np.inf), 0.0)  # less than 0 by rounding only
+            first = last
+        return found
+
     def _desk(self, lengths: np.ndarray) -> Desk:
         return new_desk(int(lengths.max(initial=0)), self.weights.n_labels, self.dtype)
 
@@ -160,10 +175,39 @@ def rule_of(estimator: Any) -> ChainRule:
     return ChainRule(CONSTANT if constant else PASSIVE, float(e.eta0), float(e.C), margin, cost)
 
 
+class Validation(NamedTuple):
+    """Sequences to score the model on while it learns. codes: of labels that the model does not know, -1."""
+
+    tokens: Tokens
+    codes: np.ndarray
+    labels: np.ndarray  # as they are
+    by_phrases: bool  # judge by F1 of phrases, else by accuracy
+
+    @classmethod
+    def of(cls, tokens: Tokens, y: np.ndarray, which: np.ndarray, classes: np.ndarray, metric: str) -> "Validation":
+        """Some of the training sequences."""
+        codes = y[tokens_of(tokens.starts, which)[0]]
+        return cls(tokens.sequences(which), codes, classes[codes], metric == "phrase_f1")
+
+    def accuracy(self, y_hat: np.ndarray) -> float:
+        return float((y_hat == self.codes).mean()) if len(self.codes) else 1.0
+
+    def phrases(self, y_hat: np.ndarray, classes: np.ndarray) -> PhraseScores:
+        return phrase_scores(self.labels, classes[y_hat], np.diff(self.tokens.starts))
+
+
+def check_metric(metric: str, classes: np.ndarray) -> None:
+    """Raise ValueError if the labels are not those of phrases and F1 of phrases is asked for."""
+    if metric == "phrase_f1" and not are_phrase_labels(classes.tolist()):
+        raise ValueError(
+            "validation_metric='phrase_f1' needs labels of phrases, such as B-NP, I-NP and O: use 'accuracy'."
+        )
+
+
 class ChainFit(Trainee):
     """A chain model and its training set, as the loop in `training/epochs.py` trains them.
 
-    held_out: which sequences to score `combine` on, if any.
+    held_out: what to score `combine` on, if anything.
     """
 
     def __init__(
@@ -174,7 +218,7 @@ class ChainFit(Trainee):
         bounds: Limits,
         rule: ChainRule,
         combine: str,
-        held_out: np.ndarray | None,
+        held_out: Validation | None,
     ):
         self.learner, self.tokens, self.y, self.bounds, self.rule = learner, tokens, y, bounds, rule
         self.combine, self.held_out = combine, held_out
@@ -205,11 +249,27 @@ class ChainFit(Trainee):
     def accuracy(self) -> float:
         """The share of the held-out tokens that are labelled right."""
         assert self.held_out is not None
-        which, _ = tokens_of(self.tokens.starts, self.held_out)
-        if not len(which):
-            return 1.0
-        y_hat, _ = self.learner.label(self.tokens.sequences(self.held_out), self.combine, self.bounds.barrier)
-        return float((y_hat == self.y[which]).mean())
+        return self.held_out.accuracy(self._answers())
+
+    def judge(self, row: dict[str, Any]) -> float:
+        accuracy, phrases = self.judged()
+        row["validation_accuracy"] = accuracy
+        if phrases is None:
+            return accuracy
+        row["validation_phrase_f1"] = phrases.f1
+        return phrases.f1
+
+    def judged(self) -> tuple[float, PhraseScores | None]:
+        """The accuracy on the held-out tokens, and how well their phrases are found if that is what counts."""
+        assert self.held_out is not None
+        y_hat = self._answers()
+        by_phrases = self.held_out.by_phrases
+        phrases = self.held_out.phrases(y_hat, self.learner.classes) if by_phrases else None
+        return self.held_out.accuracy(y_hat), phrases
+
+    def _answers(self) -> np.ndarray:
+        assert self.held_out is not None
+        return self.learner.label(self.held_out.tokens, self.combine, self.bounds.barrier)[0]
 
 
 def learned_since(estimator: Any) -> Callable[[], bool]:

@@ -6,14 +6,25 @@ tokens are looked up at once.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Phrase", "PhraseCounts", "PhraseScores", "are_phrase_labels", "phrase_scores", "phrases"]
+from perceptrons.sequence.strict_phrases import SCHEMES, cases, strict_spans
+
+__all__ = [
+    "SCHEMES",
+    "Averages",
+    "Phrase",
+    "PhraseCounts",
+    "PhraseScores",
+    "are_phrase_labels",
+    "phrase_scores",
+    "phrases",
+]
 
 Labels = Sequence[Any] | np.ndarray
 
@@ -56,6 +67,15 @@ class PhraseCounts:
         return 2 * self.n_right / (self.n_true + self.n_found) if self.n_right else 0.0
 
 
+class Averages(NamedTuple):
+    """Precision, recall and F1 over several types of phrases, and how many phrases there are of them."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
 @dataclass(frozen=True)
 class PhraseScores(PhraseCounts):
     """The counts over all types (micro average), those of each type, in alphabetical order, and of single labels."""
@@ -69,8 +89,50 @@ class PhraseScores(PhraseCounts):
         """How many tokens got the right label."""
         return self.n_tokens_right / self.n_tokens if self.n_tokens else 0.0
 
+    def averages(self) -> dict[str, Averages]:
+        """Over all phrases ("micro"), over types ("macro"), and over types by their true phrases ("weighted")."""
+        types = list(self.by_type.values())
+        sizes = np.array([of.n_true for of in types])
+        found = {"micro": Averages(self.precision, self.recall, self.f1, self.n_true)}
+        for name, weights in (("macro", np.ones(len(types))), ("weighted", sizes)):
+            shares = weights / max(1, weights.sum())
+            rows = np.array([(of.precision, of.recall, of.f1) for of in types]).reshape(-1, 3)
+            precision, recall, f1 = (shares @ rows).tolist()
+            found[name] = Averages(precision, recall, f1, self.n_true)
+        return found
 
-def phrases(labels: Labels) -> list[Phrase]:
+    def report(self, digits: int = 2) -> str:
+        """A classification report as text: precision, recall, F1 and support of every type, and three averages.
+
+        The layout is that of `seqeval.metrics.classification_report`.
+
+        Examples
+        --------
+        >>> from perceptrons.sequence.phrases import phrase_scores
+        >>> true = [["B-NP", "I-NP", "B-VP"], ["B-NP", "B-VP", "O"]]
+        >>> print(phrase_scores(true, [["B-NP", "I-NP", "I-VP"], ["B-NP", "I-NP", "O"]]).report())
+                      precision    recall  f1-score   support
+        <BLANKLINE>
+                  NP       0.50      0.50      0.50         2
+                  VP       1.00      0.50      0.67         2
+        <BLANKLINE>
+           micro avg       0.67      0.50      0.57         4
+           macro avg       0.75      0.50      0.58         4
+        weighted avg       0.75      0.50      0.58         4
+        <BLANKLINE>
+        """
+        rows = [(kind or "_", of.precision, of.recall, of.f1, of.n_true) for kind, of in self.by_type.items()]
+        averages = [(f"{name} avg", *of) for name, of in self.averages().items()]
+        width = max(*(len(row[0]) for row in (*rows, *averages)), digits)
+        head = " ".join([" " * (width + 1), *(f"{name:>9}" for name in ("precision", "recall", "f1-score", "support"))])
+        lines = [
+            " ".join([f"{name:>{width}} ", *(f"{share:>9.{digits}f}" for share in shares), f"{support:>9}"])
+            for name, *shares, support in (*rows, *averages)
+        ]
+        return "\n".join([head, "", *lines[: len(rows)], "", *lines[len(rows) :], ""])
+
+
+def phrases(labels: Labels, scheme: str | None = None) -> list[Phrase]:
     """The phrases of one sentence, from left to right.
 
     Labels may be of all common kinds, also mixed or ill-formed: IOB1 (B only between two phrases of one type), IOB2 (B
@@ -84,6 +146,8 @@ def phrases(labels: Labels) -> list[Phrase]:
     Parameters
     ----------
     labels : sequence of str
+    scheme : {"IOB1", "IOB2", "IOE1", "IOE2", "IOBES", "BILOU"}, optional
+        Count only phrases that are labelled by the letter of this scheme, as `phrase_scores` does.
 
     Returns
     -------
@@ -101,12 +165,14 @@ def phrases(labels: Labels) -> list[Phrase]:
     """
     flat, lengths = _flat(labels, [len(labels)])
     reading = _reading(flat)
-    starts, ends, types = _spans(reading, flat, lengths)
+    starts, ends, types = _finder(reading, scheme)(flat, lengths)
     found = zip(starts.tolist(), ends.tolist(), types.tolist(), strict=True)
     return [Phrase(reading.kinds[kind], start, end) for start, end, kind in found]
 
 
-def phrase_scores(true: Labels, predicted: Labels, lengths: Sequence[int] | np.ndarray | None = None) -> PhraseScores:
+def phrase_scores(
+    true: Labels, predicted: Labels, lengths: Sequence[int] | np.ndarray | None = None, scheme: str | None = None
+) -> PhraseScores:
     """Count the phrases that are there, were found, and were right, over all types and by type, as conlleval does.
 
     When to use it: for chunks and named entities, labelled by B-, I- and O or by IOBES. The figures are those of the
@@ -125,6 +191,9 @@ def phrase_scores(true: Labels, predicted: Labels, lengths: Sequence[int] | np.n
         Labels of sentences, or of all tokens one behind the other.
     lengths : sequence of int, optional
         The number of tokens of each sentence, if labels are one behind the other. By default they are one sentence.
+    scheme : {"IOB1", "IOB2", "IOE1", "IOE2", "IOBES", "BILOU"}, optional
+        Count only phrases that are labelled by the letter of this scheme, true and predicted ones alike, as seqeval
+        does with mode="strict": in IOB2 an I-NP after O is no phrase. By default phrases are found as conlleval does.
 
     Returns
     -------
@@ -142,7 +211,7 @@ def phrase_scores(true: Labels, predicted: Labels, lengths: Sequence[int] | np.n
     >>> scores.accuracy
     0.6666666666666666
     """
-    found = _matched(true, predicted, lengths)
+    found = _matched(true, predicted, lengths, scheme)
     counts = np.array([np.bincount(each, minlength=len(found.kinds)) for _, each in found.phrases])
     n_true, n_found, n_right = counts.sum(axis=1).tolist()
     return PhraseScores(
@@ -179,7 +248,9 @@ class _Matched(NamedTuple):
     n_tokens_right: int
 
 
-def _matched(true: Labels, predicted: Labels, lengths: Sequence[int] | np.ndarray | None) -> _Matched:
+def _matched(
+    true: Labels, predicted: Labels, lengths: Sequence[int] | np.ndarray | None, scheme: str | None = None
+) -> _Matched:
     true_flat, true_lengths = _flat(true, lengths)
     found_flat, found_lengths = _flat(predicted, lengths)
     if len(true_lengths) != len(found_lengths):
@@ -194,8 +265,9 @@ def _matched(true: Labels, predicted: Labels, lengths: Sequence[int] | np.ndarra
             "give one of each for every token"
         )
     reading = _reading(true_flat, found_flat)
-    starts, ends, types = _spans(reading, true_flat, true_lengths)
-    found_starts, found_ends, found_types = _spans(reading, found_flat, true_lengths)
+    spans = _finder(reading, scheme)
+    starts, ends, types = spans(true_flat, true_lengths)
+    found_starts, found_ends, found_types = spans(found_flat, true_lengths)
     _, here, there = np.intersect1d(starts, found_starts, assume_unique=True, return_indices=True)
     right = here[(ends[here] == found_ends[there]) & (types[here] == found_types[there])]
     n_right = int((reading.labels(true_flat) == reading.labels(found_flat)).sum())
@@ -247,6 +319,7 @@ class _Reading(NamedTuple):
     tags: np.ndarray
     types: np.ndarray
     kinds: list[str]  # the types; the first is ""
+    parts: dict[str, tuple[str, str]]  # tag and type, as text
 
     def labels(self, flat: list[str]) -> np.ndarray:
         return np.fromiter(map(self.number.__getitem__, flat), dtype=np.intp, count=len(flat))
@@ -265,7 +338,29 @@ def _reading(*flats: list[str]) -> _Reading:
         np.array([TAGS.index(tag if tag in set(TAGS) else "?") for tag, _ in pairs], dtype=np.intp),
         np.array([kinds.index(kind) for _, kind in pairs], dtype=np.intp),
         kinds,
+        parts,
     )
+
+
+def _finder(reading: _Reading, scheme: str | None) -> Callable[[list[str], np.ndarray], Any]:
+    """What finds phrases in labels of this reading: as conlleval does, or by the letter of a scheme."""
+    if scheme is None:
+        return lambda flat, lengths: _spans(reading, flat, lengths)
+    if scheme not in SCHEMES:
+        raise ValueError(f"scheme={scheme!r}: choose {', '.join(SCHEMES)}, or None to count as conlleval does.")
+    known = cases(scheme, set(reading.parts.values()))
+    numbers = {kind: number for number, kind in enumerate(reading.kinds)}
+
+    def find(flat: list[str], lengths: np.ndarray) -> tuple[np.ndarray, ...]:
+        found, first = [], 0
+        for length in lengths.tolist():
+            sentence = [reading.parts[label] for label in flat[first : first + length]]
+            found += [(first + a, first + b, numbers[kind]) for a, b, kind in strict_spans(sentence, known)]
+            first += length
+        columns = np.array(found, dtype=np.intp).reshape(-1, 3).T
+        return columns[0], columns[1], columns[2]
+
+    return find
 
 
 def _spans(reading: _Reading, flat: list[str], lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

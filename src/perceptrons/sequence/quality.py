@@ -55,7 +55,9 @@ class TaggerQuality:
             "sentences": self.sentences.as_json(),
             "unknown_words": None if self.new_words is None else self.new_words.as_json(),
             "phrases": None if phrases is None else {
-                **_phrase_json(phrases), "by_type": {kind: _phrase_json(of) for kind, of in phrases.by_type.items()},
+                **_phrase_json(phrases),
+                **{name: of._asdict() for name, of in phrases.averages().items() if name != "micro"},
+                "by_type": {kind: _phrase_json(of) for kind, of in phrases.by_type.items()},
             },
             "by_label": [{"label": row.pop("class"), **row} for row in quality.by_class()],
             "unknown_labels": quality.unknown,
@@ -65,9 +67,16 @@ class TaggerQuality:
 
 
 def measure_tagger(
-    tagger: "SequencePerceptron", sentences: list[list[Any]], labels: list[list[str]], words: Iterable[str]
+    tagger: "SequencePerceptron",
+    sentences: list[list[Any]],
+    labels: list[list[str]],
+    words: Iterable[str],
+    scheme: str | None = None,
 ) -> TaggerQuality:
-    """Tag the sentences and compare with their labels. words: of all tokens, as training may have had them."""
+    """Tag the sentences and compare with their labels. words: of all tokens, as training may have had them.
+
+    scheme: count phrases by its letter, see `phrase_scores`.
+    """
     answers = tagged(tagger, sentences)
     numbers = {str(label): number for number, label in enumerate(tagger.classes_.tolist())}
     flat, true = list(chain.from_iterable(answers)), list(chain.from_iterable(labels))
@@ -78,9 +87,9 @@ def measure_tagger(
         hits = [a == b for a, b, word in zip(flat, true, words, strict=True) if word not in known]
         new = Share(sum(hits), len(hits))
     whole = sum(a == b for a, b in zip(answers, labels, strict=True))
-    of_phrases = are_phrase_labels({*numbers, *true})
+    of_phrases = scheme is not None or are_phrase_labels({*numbers, *true})
     return TaggerQuality(
-        quality, Share(whole, len(answers)), new, phrase_scores(labels, answers) if of_phrases else None
+        quality, Share(whole, len(answers)), new, phrase_scores(labels, answers, scheme=scheme) if of_phrases else None
     )
 
 

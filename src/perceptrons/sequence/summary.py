@@ -70,6 +70,7 @@ def facts(tagger: "SequencePerceptron") -> dict[str, Any]:
         "parameters": parameters,
         "columns": None if tagger.templates is None else tagger.templates.parsed()[1],
         "labels": tagger.classes_.tolist(),
+        "label_column": getattr(tagger, "label_column_", None),
         "n_features": tagger.n_features_in_,
         "sentences_seen": tagger.t_,
         "updates": tagger.n_updates_,

@@ -48,6 +48,12 @@ class Trainee(ABC):
     def accuracy(self) -> float:
         """The share of the held-out examples that exactly the model that would be returned now gets right."""
 
+    def judge(self, row: dict[str, Any]) -> float:
+        """Write into the row what the held-out examples say of the model, and return what the best epoch is chosen
+        by."""
+        row["validation_accuracy"] = self.accuracy()
+        return row["validation_accuracy"]
+
     def norm(self) -> float:
         """The norm of the last weights."""
         return float(self.learner.weights.norm())
@@ -145,15 +151,14 @@ def run_epochs(
             trainee.begin_epoch(epoch)
             out_of_time = not _visit(trainee, order, row, (began, epoch_began), plan.max_seconds, hold, progress)
             trainee.end_epoch()
-            if held_out:
-                row["validation_accuracy"] = trainee.accuracy()
+            score = trainee.judge(row) if held_out else -1.0
             row["norm"] = trainee.norm()
             row["seconds"] = time.perf_counter() - epoch_began
             progress.finish(row)
             if watch is not None:
                 watch(row)
             if held_out:
-                best.consider(row, trainee)
+                best.consider(score, row, trainee)
             whole = row["examples"] == n or (n is None and not out_of_time)
             stale = held_out and epoch - best.epoch >= plan.n_iter_no_change
             outcome.stop_reason = _why_stop(trainee, plan.tol, row, whole, out_of_time, stale)
@@ -281,12 +286,12 @@ class _Best:
     """The best epoch so far on held-out examples, and everything needed to return to it."""
 
     def __init__(self) -> None:
-        self.accuracy, self.epoch = -1.0, 0
+        self.score, self.epoch = -1.0, 0
         self.kept: Any = None
 
-    def consider(self, row: dict[str, Any], trainee: Trainee) -> None:
-        if row["validation_accuracy"] > self.accuracy:
-            self.accuracy, self.epoch, self.kept = row["validation_accuracy"], row["epoch"], trainee.snapshot()
+    def consider(self, score: float, row: dict[str, Any], trainee: Trainee) -> None:
+        if score > self.score:
+            self.score, self.epoch, self.kept = score, row["epoch"], trainee.snapshot()
 
     def restore(self, trainee: Trainee) -> None:
         if self.kept is not None:

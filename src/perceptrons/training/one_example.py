@@ -128,6 +128,8 @@ class ReadyToLearn(Ready):
     def _features(self, estimator: Any, x: Any, n_features: int) -> Any:
         """What `row` gives, checked and without zeros, else what `_one_row` makes of a dict; None: new features."""
         found = self.row(x, n_features)
+        if found is None and (short := without_zeros(x)) is not None:
+            x, found = short, self.row(short, n_features)
         if found is not None:
             values, columns = found
             if columns is NO_COLUMNS:
@@ -195,6 +197,8 @@ class ReadyToPredict(Ready):
             return None
         weights = learner.weights
         found = self.row(x, weights.n_features)
+        if found is None and (short := without_zeros(x)) is not None:
+            found = self.row(short, weights.n_features)
         if found is None:
             found = entries(known_part(*estimator._one_row(x)))
         elif found[1] is NO_COLUMNS:
@@ -208,6 +212,14 @@ class ReadyToPredict(Ready):
         if learner.threshold is not None:
             return self._answers[score >= learner.threshold]
         return self._answers[score >= 0 if self._positive else score > 0]
+
+
+def without_zeros(x: Any) -> dict[str, Any] | None:
+    """A dict without its zeros: a feature that has always been 0, as one that never varied and was scaled, has no
+    column yet. None: it has none."""
+    if type(x) is not dict or 0 not in x.values():
+        return None
+    return {name: value for name, value in x.items() if value or type(value) not in (float, int)}
 
 
 def learn_any(estimator: Any, x: Any, y: Any) -> None:

@@ -60,4 +60,6 @@ def describe(row: dict[str, Any]) -> str:
         text = f"{row['mistakes']:,} mistakes and {row['updates']:,} updates in {row['examples']:,} examples"
     if row["validation_accuracy"] is not None:
         text += f", {100 * row['validation_accuracy']:.2f}% right on held-out examples"
+    if "validation_phrase_f1" in row:
+        text += f", F1 of phrases {100 * row['validation_phrase_f1']:.2f}%"
     return text

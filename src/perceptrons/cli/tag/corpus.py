@@ -49,10 +49,7 @@ def corpus_to_begin(path: Path, asked: Any) -> "Corpus":
 def corpus_for(tagger: "SequencePerceptron", path: Path, asked: Any) -> "Corpus":
     """Labelled sentences for a tagger that there is."""
     file = column_file(path, asked)
-    if asked.label is None and file.format == "conllu":
-        where = learned_place(file, [str(name) for name in tagger.classes_.tolist()], "--label")
-    else:
-        where = label_place(file, asked.label)
+    where = learned_place(file, tagger, "--label") if asked.label is None else label_place(file, asked.label)
     names = tagger.templates.parsed()[1]
     return _corpus(file, places_for(file, names, asked.columns, where), names, where)
 
@@ -132,6 +129,21 @@ def _refuse_broken(corpus: "Corpus", allowed: Any) -> None:
         )
 
 
+def metric_of(corpus: "Corpus", asked: Any) -> str:
+    """What to choose by: as asked, or by what the labels are."""
+    from perceptrons.sequence.phrases import are_phrase_labels
+
+    phrases = are_phrase_labels(set(chain.from_iterable(corpus.labels)))
+    if asked.metric is None:
+        return "phrase_f1" if phrases else "accuracy"
+    if asked.metric == "phrase_f1" and not phrases:
+        raise BadInputError(
+            f"{corpus.file.path}: --metric phrase_f1 needs labels of phrases, such as B-NP, I-NP and O, and "
+            f"{corpus.label_name} has others: use --metric accuracy, or name the right column with --label."
+        )
+    return asked.metric.value
+
+
 # ---- columns
 
 
@@ -180,18 +192,27 @@ def places_for(file: "ColumnFile", names: list[str], asked: str | None, label: i
     return places
 
 
-def place_to_write(file: "ColumnFile", labels: list[str], asked: str | None) -> int | None:
+def place_to_write(file: "ColumnFile", tagger: "SequencePerceptron", asked: str | None) -> int | None:
     """Where predictions go; None: into a new column behind the last."""
     if asked is not None:
         new = file.format == "columns" and asked.strip() == str(file.n_columns + 1)
         return None if new else place_of(file, "--into", asked)
     if file.format == "columns":
         return None
-    return learned_place(file, labels, "--into")
+    return learned_place(file, tagger, "--into")
 
 
-def learned_place(file: "ColumnFile", labels: list[str], option: str) -> int:
-    """The column of a CoNLL-U file that a tagger has learned, as its labels tell."""
+def learned_place(file: "ColumnFile", tagger: "SequencePerceptron", option: str) -> int:
+    """The column that a tagger has learned, as it says itself, or as its labels tell: files from before do not say."""
+    from perceptrons.data.columnfile import CONLLU
+
+    learned = getattr(tagger, "label_column_", None)
+    if file.format == "columns":
+        number = int(learned) if learned is not None and learned.lstrip("-").isdecimal() else -1
+        return label_place(file, str(number if number <= file.n_columns else -1))
+    if learned in CONLLU:
+        return file.column_number(learned)
+    labels = [str(name) for name in tagger.classes_.tolist()]
     if UNIVERSAL.issuperset(labels):
         return file.column_number("upos")
     raise BadInputError(

@@ -1,14 +1,14 @@
 """What the commands for taggers say when they are done, for people and for machines."""
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import refusing
 from perceptrons.cli.evaluate import MANY, show_classes, show_confusion, show_confusions
-from perceptrons.cli.options import TAGGER_RULE, command_text
-from perceptrons.cli.run import mistakes, stopped
+from perceptrons.cli.options import CLUSTERS, TAGGER_RULE, command_text
+from perceptrons.cli.run import mistakes, show_cluster, stopped
 from perceptrons.cli.screen import count, grid, heading, listed, percent, plain, show_suggestions
 from perceptrons.inspection.evaluation import beside
 from perceptrons.inspection.wording import settings
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perceptrons.sequence.allowed import Healed
 
 OF_DATA = ("comments", "label:column", "columns", "format:columns", "separator", "encoding:columns", "test",
-           "test_share:tagger", "seed:tagger")  # fmt: skip
+           "test_share:tagger", "seed:tagger", *CLUSTERS)  # fmt: skip
 
 
 @dataclass
@@ -37,6 +37,7 @@ class Run:
     split: str
     healed: "Healed | None"  # what was done about labels that are not allowed
     asked: Any  # the options
+    cluster: dict[str, Any] = field(default_factory=dict)  # what there is to say of the workers, if any
 
     @cached_property
     def training(self) -> TaggerQuality:
@@ -54,13 +55,14 @@ def summary(run: Run) -> dict[str, Any]:
         "data": str(run.asked.file),
         "model": None if run.asked.output is None else str(run.asked.output),
         "resumed": None if run.asked.resume is None else str(run.asked.resume),
-        "label_column": run.corpus.label_name,
         "sentences": len(run.corpus.sentences),
         "tokens": run.corpus.n_tokens,
         "test_sentences": 0 if run.held_out is None else len(run.held_out.sentences),
         "skipped_sentences": 0 if run.healed is None else run.healed.skipped,
         "repaired_labels": 0 if run.healed is None else run.healed.repaired,
         **facts(run.tagger),
+        "label_column": run.corpus.label_name,
+        **{name: value for name, value in run.cluster.items() if name != "bound"},
         "history": run.tagger.history_,
         "train_accuracy": run.training.quality.accuracy,
         "train_phrase_f1": run.training.phrase_f1,
@@ -81,6 +83,8 @@ def show(run: Run, console: "Console") -> None:
         f"{run.corpus.label_name}: {count(len(labels), 'label')} ({listed(labels, 4)})",
         markup=False,
     )
+    if run.cluster:
+        show_cluster(run.cluster, console)
     if run.asked.resume is not None:
         console.print(f"Goes on with {run.asked.resume}", markup=False)
     if changed := settings(tagger):
@@ -124,10 +128,10 @@ def suggestions(run: Run) -> list[tuple[str, str]]:
     return found[:3]
 
 
-def measured(tagger: "SequencePerceptron", corpus: "Corpus") -> TaggerQuality:
-    """How good a tagger is on labelled sentences."""
+def measured(tagger: "SequencePerceptron", corpus: "Corpus", scheme: str | None = None) -> TaggerQuality:
+    """How good a tagger is on labelled sentences. scheme: count only phrases that keep to it."""
     with refusing(ValueError, about=corpus.file.path):
-        return measure_tagger(tagger, corpus.sentences, corpus.labels, corpus.words)
+        return measure_tagger(tagger, corpus.sentences, corpus.labels, corpus.words, scheme)
 
 
 def show_quality(found: TaggerQuality, console: "Console", title: str = "Accuracy", full: bool = False) -> None:
@@ -141,7 +145,7 @@ def show_quality(found: TaggerQuality, console: "Console", title: str = "Accurac
         strange = f"{count(found.quality.n_unknown, 'token')} with labels that the tagger does not know"
         console.print(f"{strange}, counted as mistakes: {listed(found.quality.unknown, 5)}", markup=False)
     if found.phrases is not None:
-        _show_phrases(found.phrases, console)
+        _show_phrases(found.phrases, console, full)
     elif full:
         show_classes(found.quality, console, "label")
         show_confusion(found.quality, console, "label")
@@ -149,7 +153,7 @@ def show_quality(found: TaggerQuality, console: "Console", title: str = "Accurac
         show_confusions(found.quality, console)
 
 
-def _show_phrases(phrases: PhraseScores, console: "Console") -> None:
+def _show_phrases(phrases: PhraseScores, console: "Console", full: bool) -> None:
     by_type = sorted(phrases.by_type.items(), key=lambda pair: -pair[1].n_true)
     title = "Phrases, right if start, end and type are"
     if len(by_type) > MANY:
@@ -159,6 +163,10 @@ def _show_phrases(phrases: PhraseScores, console: "Console") -> None:
     for kind, of in by_type[:MANY]:
         table.row(plain(kind) or "(none)", *_phrase_cells(of))
     table.row("all", *_phrase_cells(phrases), style="bold")
+    if full:
+        for name, called in (("macro", "mean of types"), ("weighted", "weighted by count")):
+            mean = phrases.averages()[name]
+            table.row(called, *(percent(share, 2) for share in mean[:3]), f"{mean.support:,}", "")
     console.print(heading(title), table)
 
 

@@ -1,11 +1,13 @@
 """`perceptrons tag train`: learn to label tokens from a file, test, save, and say how it went."""
 
+import sys
 from typing import TYPE_CHECKING, Any
 
+from perceptrons.cli.cluster import check_options
 from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, load_tagger, save_model
 from perceptrons.cli.inputs import check_test
-from perceptrons.cli.options import OF_FILE, TAGGER_RULE, given, takes, typed
+from perceptrons.cli.options import CLUSTERS, OF_FILE, TAGGER_RULE, given, takes, typed
 from perceptrons.cli.screen import Waiting, as_json, screen
 from perceptrons.cli.tag.corpus import (
     check_labels,
@@ -13,6 +15,7 @@ from perceptrons.cli.tag.corpus import (
     corpus_like,
     corpus_to_begin,
     heal_labels,
+    metric_of,
     read_templates,
     templates_file,
 )
@@ -28,16 +31,29 @@ OF_A_NEW_ONE = ("templates", "min_count", "hash_bits")  # cannot be changed late
 @takes(
     "file", "output:tagger", "resume:tagger", "test", "test_share:tagger", "seed:tagger", "label:column", "columns",
     *OF_FILE, "templates", "allowed", "on_bad_label", *TAGGER_RULE[1:], "max_iter:tagger", "tol:tagger",
-    "early_stopping:tagger", "max_seconds", "quiet", "verbose", "json",
+    "early_stopping:tagger", "dev:stopping", "metric:stopping", "max_seconds", *CLUSTERS, "quiet", "verbose", "json",
 )  # fmt: skip
 def train(asked: Any) -> None:
     """Train a tagger, test it on sentences it has not seen, and say how it went.
 
     FILE: CoNLL-2000, CoNLL-2003, CoNLL-U, WNUT and their like. The label is in the last column, or as --label says.
+
+    With --workers or --dask it learns from shards of the sentences, on many processes or machines, and mixes the
+    weights.
     """
     check_test(asked)
+    for name in given(asked, ("dev", "metric")):
+        if not asked.early_stopping:
+            raise BadInputError(f"{typed(name)} is for early stopping: add --early-stopping, or leave it out.")
+    on_cluster = check_options(asked)
+    if on_cluster and asked.dev is not None:
+        raise BadInputError(
+            f"--dev does not go with {on_cluster}: every shard holds sentences of its own out for --early-stopping."
+        )
     templates = templates_file(asked.templates)
-    check_output(asked.output, asked.file, asked.test, templates)  # not the one to resume: it may be written again
+    check_output(
+        asked.output, asked.file, asked.test, asked.dev, templates
+    )  # not the one to resume: it may be written again
     from perceptrons.cli.tag.run import Run, show, summary
     from perceptrons.data.corpus import split_corpus
 
@@ -54,10 +70,18 @@ def train(asked: Any) -> None:
     corpus, healed = heal_labels(corpus, tagger.allowed, asked.on_bad_label.value)
     test = None if asked.test is None else corpus_like(corpus, asked.test, asked)
     part, held_out, said = split_corpus(corpus, test, SHARE if asked.test_share is None else asked.test_share, seed)
-    learn(tagger, part, asked)
+    if asked.early_stopping:
+        tagger.validation_metric = metric_of(corpus, asked)
+    dev = None if asked.dev is None else corpus_like(corpus, asked.dev, asked)
+    told: dict[str, Any] = {}
+    if on_cluster is None:
+        learn(tagger, part, asked, dev)
+    else:
+        told = learn_on_shards(tagger, part, asked)
+    tagger.label_column_ = corpus.label_column
     if asked.output is not None:
         save_model(tagger, asked.output)
-    run = Run(tagger, part, held_out, said, healed, asked)
+    run = Run(tagger, part, held_out, said, healed, asked, told)
     if asked.json:
         print(as_json(summary(run)), end="")
     elif not asked.quiet:
@@ -96,10 +120,28 @@ def resumed(asked: Any) -> "SequencePerceptron":
     return tagger
 
 
-def learn(tagger: "SequencePerceptron", corpus: "Corpus", asked: Any) -> None:
+def learn(tagger: "SequencePerceptron", corpus: "Corpus", asked: Any, dev: "Corpus | None" = None) -> None:
     """Fit the tagger, from where it is; a spinner turns meanwhile if somebody is watching."""
     tagger.set_params(warm_start=True, verbose=int(asked.verbose and not asked.quiet))
     waiting = Waiting("Learning ...", shown=not (asked.quiet or asked.json or asked.verbose))
     with waiting, refusing(ValueError, OverflowError, about=corpus.file.path):
-        tagger.fit(corpus.sentences, corpus.labels)
+        validation: dict[str, Any] = {} if dev is None else {"X_val": dev.sentences, "y_val": dev.labels}
+        tagger.fit(corpus.sentences, corpus.labels, **validation)
     tagger.set_params(warm_start=False, verbose=0)  # a saved tagger should behave wherever it is loaded
+
+
+def learn_on_shards(tagger: "SequencePerceptron", corpus: "Corpus", asked: Any) -> dict[str, Any]:
+    """Fit the tagger on the workers, from where it is; what there is to say of them."""
+    from perceptrons.cli.cluster import learn_on_cluster
+    from perceptrons.cli.progress import MixingWatch
+
+    said = not (asked.quiet or asked.json)
+    watching: Any = MixingWatch(
+        tagger, tagger.max_iter, [], lines=False, needed=asked.output is not None,
+        live=(asked.verbose and not asked.quiet) or (sys.stderr.isatty() and said),
+    )  # fmt: skip
+    tagger.set_params(warm_start=True)
+    with refusing(ValueError, OverflowError, about=corpus.file.path):
+        told = learn_on_cluster(tagger, corpus.sentences, {"y": corpus.labels}, asked, None, watching, None)
+    tagger.set_params(warm_start=False)
+    return told

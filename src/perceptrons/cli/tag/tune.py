@@ -1,6 +1,5 @@
 """`perceptrons tag tune`: find good settings of a tagger on a validation set, train with them, and test once."""
 
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing
@@ -14,6 +13,7 @@ from perceptrons.cli.tag.corpus import (
     corpus_like,
     corpus_to_begin,
     heal_labels,
+    metric_of,
     read_templates,
     templates_file,
 )
@@ -64,6 +64,7 @@ def tune(asked: Any) -> None:
             force=asked.force, ledger=where, n_jobs=asked.jobs,
             tell=lambda setting: waiting.say(f"Tried {named(setting)}: {setting.score:.4f} ..."),
         )  # fmt: skip
+    found.model.label_column_ = corpus.label_column
     if asked.output is not None:
         save_model(found.model, asked.output)
     if asked.json:
@@ -107,18 +108,3 @@ def part_of(path: "Path | None", share: float | None, corpus: "Corpus", asked: A
         return SHARE if share is None else share
     more = corpus_like(corpus, path, asked)
     return more.sentences, more.labels
-
-
-def metric_of(corpus: "Corpus", asked: Any) -> str:
-    """What to choose by: as asked, or by what the labels are."""
-    from perceptrons.sequence.phrases import are_phrase_labels
-
-    phrases = are_phrase_labels(set(chain.from_iterable(corpus.labels)))
-    if asked.metric is None:
-        return "phrase_f1" if phrases else "accuracy"
-    if asked.metric == "phrase_f1" and not phrases:
-        raise BadInputError(
-            f"{corpus.file.path}: --metric phrase_f1 needs labels of phrases, such as B-NP, I-NP and O, and "
-            f"{corpus.label_name} has others: use --metric accuracy, or name the right column with --label."
-        )
-    return asked.metric.value

@@ -1,0 +1,212 @@
+"""River's interface to `Perceptron`: classifiers for River's pipelines, metrics and evaluations. Needs the extra river.
+
+Both hold a `Perceptron` and give it every example by `learn_one`, so that they learn the same weights to the bit.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from perceptrons.linear import Perceptron
+from perceptrons.training.parameters import WINDOW
+
+try:
+    from river import base
+except ModuleNotFoundError as error:
+    if error.name is None or error.name.partition(".")[0] != "river":
+        raise
+    raise ModuleNotFoundError(
+        "perceptrons.river needs River: pip install 'perceptrons[river]'.", name="river"
+    ) from error
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["RiverMultiLabelPerceptron", "RiverPerceptron"]
+
+TEXT = {str}
+
+
+class _Online(base.Estimator):
+    """What both share: the perceptron, made of the parameters, and names of features as it takes them."""
+
+    def __init__(
+        self, *, combine="average", window=WINDOW, step="constant", eta0=1.0, C=1.0, margin="auto", cost=None,
+        shrink=0.0, multiclass="joint", fit_intercept=True, intercept_scaling="auto", zero_score="mistake",
+        class_weight=None,
+    ):  # fmt: skip
+        self.combine = combine
+        self.window = window
+        self.step = step
+        self.eta0 = eta0
+        self.C = C
+        self.margin = margin
+        self.cost = cost
+        self.shrink = shrink
+        self.multiclass = multiclass
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.zero_score = zero_score
+        self.class_weight = class_weight
+        self._hold(Perceptron(**self._get_params()))
+
+    def _hold(self, perceptron: Perceptron) -> None:
+        self._perceptron = perceptron
+
+    @classmethod
+    def of(cls, perceptron: Perceptron) -> Self:
+        """A classifier that keeps training this perceptron, for instance one that `perceptrons.load` read."""
+        told = perceptron.get_params(deep=False)
+        made = cls(**{name: told[name] for name in cls()._get_params()})
+        made._hold(perceptron)
+        return made
+
+    @property
+    def perceptron(self) -> Perceptron:
+        """The `Perceptron` that learns: save it, inspect it, ask it for explanations."""
+        return self._perceptron
+
+    @property
+    def _knows_classes(self) -> bool:
+        return hasattr(self._perceptron, "_learner")
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {}
+        yield {"combine": "last", "margin": 0.0}
+        yield {"combine": "recent", "window": 50.0}
+        yield {"step": "pa1", "C": 0.1}
+        yield {"step": "arow"}
+
+
+class RiverPerceptron(_Online, base.MiniBatchClassifier):
+    """The perceptron as a classifier of River, for two classes or more.
+
+    When to use it: in River's pipelines, with its metrics, drift detectors and evaluations. When not: your data fit in
+    memory or in a file; `Perceptron.fit` and `fit_stream` are many times as fast.
+
+    Features may come and go, and so may classes. A string counts as the feature "name=value". Names that are not
+    strings count by their text: 1 and "1" are the same feature.
+
+    It has no `predict_proba_one`, as scores are not probabilities. Use metrics that compare labels.
+
+    Parameters
+    ----------
+    combine, window, step, eta0, C, margin, cost, shrink, multiclass, fit_intercept, intercept_scaling, zero_score
+        As in `Perceptron`, with its defaults.
+    class_weight : dict or None, default=None
+        As in `Perceptron`.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from perceptrons.river import RiverPerceptron
+    >>> model = preprocessing.StandardScaler() | RiverPerceptron()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 89.43%
+    """
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any) -> None:
+        """Learn from one example, as `Perceptron.learn_one` does."""
+        self._perceptron.learn_one(x if {*map(type, x)} == TEXT else named(x), y)
+
+    def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
+        """The class of one example; None before the first was learned."""
+        if not self._knows_classes:
+            return None
+        return self._perceptron.predict_one(x if {*map(type, x)} == TEXT else named(x))
+
+    def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
+        """Not there: scores are not probabilities."""
+        raise NotImplementedError(_no_probabilities(self))
+
+    def learn_many(self, X: "pd.DataFrame", y: "pd.Series") -> None:
+        """Learn from the rows of a frame, one after another: the weights are those of `learn_one`."""
+        if len(X) != len(y):
+            raise ValueError(f"X has {len(X)} rows, but y has {len(y)} labels: give one label per row.")
+        for x, label in zip(records(X), y.tolist(), strict=True):
+            self._perceptron.learn_one(x, label)
+
+    def predict_many(self, X: "pd.DataFrame") -> "pd.Series":
+        """The class of every row of a frame, with its index; all None before the first example was learned."""
+        import pandas as pd
+
+        if not self._knows_classes:
+            return pd.Series([None] * len(X), index=X.index, dtype=object)
+        labels = [self._perceptron.predict_one(x) for x in records(X)]
+        found = pd.Series(labels, index=X.index)
+        return found if len(found) else found.astype(object)
+
+
+class RiverMultiLabelPerceptron(_Online, base.MultiLabelClassifier):
+    """The perceptron as a multilabel classifier of River: every label is a problem of two classes.
+
+    A label is learned from the first example on that has it. Until then the answer for it is False.
+
+    Parameters
+    ----------
+    combine, window, step, eta0, C, margin, cost, shrink, multiclass, fit_intercept, intercept_scaling, zero_score, \
+class_weight
+        As in `RiverPerceptron`.
+
+    Examples
+    --------
+    >>> from perceptrons.river import RiverMultiLabelPerceptron
+    >>> model = RiverMultiLabelPerceptron()
+    >>> for _ in range(3):
+    ...     model.learn_one({"drums": 1, "loud": 1}, {"rock": True, "sad": False})
+    ...     model.learn_one({"piano": 1}, {"rock": False, "sad": True})
+    >>> model.predict_one({"drums": 1})
+    {'rock': True, 'sad': False}
+    """
+
+    def _hold(self, perceptron: Perceptron) -> None:
+        super()._hold(perceptron)
+        known = perceptron.classes_.tolist() if self._knows_classes else []
+        self._labels: dict[Any, bool] = dict.fromkeys(known, False)  # all that came
+
+    def learn_one(self, x: dict[Hashable, Any], y: dict[Hashable, bool]) -> None:
+        """Learn from one example: the labels that are True, and those that are not."""
+        there = frozenset(label for label, is_there in y.items() if is_there)
+        if there or self._knows_classes:
+            self._perceptron.learn_one(named(x), there)
+        self._labels.update(dict.fromkeys(y, False))
+
+    def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, bool]:
+        """For every label that came, whether the example has it."""
+        if not self._knows_classes:
+            return dict(self._labels)
+        return self._labels | dict.fromkeys(self._perceptron.predict_one(named(x)), True)
+
+    def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, dict[bool, float]]:
+        """Not there: scores are not probabilities."""
+        raise NotImplementedError(_no_probabilities(self))
+
+
+def named(x: Mapping[Hashable, Any]) -> Mapping[str, Any]:
+    """The example with the text of its names."""
+    if {*map(type, x)} <= TEXT:
+        return x  # type: ignore[return-value]
+    found = {str(name): value for name, value in x.items()}
+    if len(found) < len(x):
+        raise ValueError(f"{sorted(map(repr, x))}: two features have the same text as a name: rename one of them.")
+    return found
+
+
+def records(X: "pd.DataFrame") -> Iterable[dict[str, Any]]:
+    """The rows of a frame as dicts of plain values."""
+    names = [str(name) for name in X.columns]
+    if len(set(names)) < len(names):
+        raise ValueError("X has two columns whose names have the same text: rename one of them.")
+    columns = [X.iloc[:, place].tolist() for place in range(len(names))]
+    return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)) if names else [{}] * len(X)
+
+
+def _no_probabilities(model: _Online) -> str:
+    return (
+        f"{type(model).__name__} has no predict_proba_one: its scores say which class wins, but are not probabilities. "
+        "Use predict_one, and metrics that compare labels."
+    )
