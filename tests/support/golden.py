@@ -225,12 +225,12 @@ def outcome(arguments):
 
 
 def rounded(tree):
-    """Numbers to nine digits: the last ones may depend on the processor."""
+    """Numbers to nine digits, and to 0 what is only rounding: the last digits may depend on the processor."""
     if isinstance(tree, dict):
         return {key: rounded(value) for key, value in tree.items()}
     if isinstance(tree, list):
         return [rounded(value) for value in tree]
-    return float(f"{tree:.9g}") if isinstance(tree, float) else tree
+    return float(f"{tree if abs(tree) > 1e-12 else 0.0:.9g}") if isinstance(tree, float) else tree
 
 
 # ---- names
