@@ -1,11 +1,13 @@
 """Functions compiled by numba, whose machine code is kept on disk where a folder for it can be written."""
 
+import gc
 import os
 from collections.abc import Callable
 from typing import Any
 
 import numba
 from numba import njit
+from numba.core import event
 from numba.core.caching import FunctionCache, NullCache
 
 CONFIG: Any = numba.config
@@ -20,8 +22,12 @@ class Kept(FunctionCache):
     """numba's cache of a function. What cannot be read is compiled again; what cannot be written is not kept."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """As numba's, but without loading all that numba can compile: machine code needs none of it, and that is 0.2 s.
+
+        Where nothing is found and something has to be compiled, numba loads it then.
+        """
         try:
-            return super().load_overload(sig, target_context)
+            return self._load_overload(sig, target_context)
         except OSError:  # such as files that only another user may read
             return None
 
@@ -43,17 +49,59 @@ class NotKept(NullCache):
         _note_loss()
 
 
-def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator: `njit` with these options and a cache, or without one where no folder for it can be written."""
-    compiled = njit(**options | BOUNDS)
+class NoCollections(event.Listener):
+    """No garbage is collected while a function of this package is compiled: numba makes millions of objects that stay.
+
+    Each collection would visit them all, for a seventh of the time that compiling takes.
+    """
+
+    def __init__(self) -> None:
+        self._within, self._resume = 0, False
+
+    def on_start(self, event: Any) -> None:
+        if self._within or event.data["dispatcher"].py_func.__module__.startswith(__package__):
+            if not self._within:
+                self._resume = gc.isenabled()
+                gc.disable()
+            self._within += 1
+
+    def on_end(self, event: Any) -> None:
+        if self._within:
+            self._within -= 1
+            if not self._within and self._resume:
+                gc.enable()
+
+
+event.register("numba:compile", NoCollections())  # which is within numba's lock: one thread compiles at a time
+
+
+def kept(inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator: `njit` with these options and a cache, or without one where no folder for it can be written.
+
+    inner: compiled only as a part of other functions. What Python would call it through is left out, which takes
+    longer to compile than a small function itself. Called from Python, it is the plain function.
+    """
+    compiled = njit(**options | BOUNDS, no_cfunc_wrapper=True, no_cpython_wrapper=inner)
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = compiled(function)
         if not CONFIG.DISABLE_JIT:  # else it is the function itself
             dispatcher._cache = _cache_of(function)  # as its enable_caching does
+            if inner:
+                _leave_to_python(dispatcher, function)
         return dispatcher
 
     return decorate
+
+
+def _leave_to_python(dispatcher: Any, function: Callable[..., Any]) -> None:
+    """Calls from Python are of the plain function, as there is no machine code that Python could enter."""
+
+    def add_overload(result: Any) -> None:  # as the dispatcher's, without telling Python
+        dispatcher.overloads[tuple(result.signature.args)] = result
+
+    dispatcher.add_overload = add_overload
+    dispatcher._compile_for_args = lambda *args, **named: function  # which is then called
 
 
 def _cache_of(function: Callable[..., Any]) -> Any:

@@ -83,9 +83,11 @@ def renew(clock, model, k):
     The mean is a ratio of these sums and stays what it is. The divisor is a power of two, so that no bit changes.
     """
     part = math.ldexp(1.0, 2 - math.frexp(clock[GAIN])[1])  # a gain of 2 to 4 remains: 1 stands for plain averages
-    rows = slice(None) if k < 0 else slice(k, k + 1)
-    model.late_w[rows] *= part
-    model.late_b[rows] *= part
+    first, last = (0, len(model.late_b)) if k < 0 else (k, k + 1)
+    for r in range(first, last):
+        model.late_b[r] *= part
+        for j in range(model.late_w.shape[1]):
+            model.late_w[r, j] *= part
     clock[MASS] *= part
     clock[TOTAL] *= part
     clock[GAIN] *= part
