@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.rows import compiled, inlined
+from perceptrons.rows import compiled, inlined, inner
 
 
 class Linear(NamedTuple):
@@ -76,7 +76,7 @@ def tick(rule, clock, share):
     return False
 
 
-@compiled
+@inner
 def renew(clock, model, k):
     """Divide the sums of row k (of all if k < 0) by the weight of the newest example.  Changes model, clock.
 
@@ -104,7 +104,7 @@ def fade(rule, clock, share):
     return clock[SCALE] < LOST
 
 
-@compiled
+@inner
 def settle(rule, clock, share, model, k):
     """w *= scale for row k (for all if k < 0), so that scale can start from 1 anew, before the visit is counted.
 
@@ -123,7 +123,7 @@ def settle(rule, clock, share, model, k):
     clock[MASS], clock[SCALE], clock[ANCHOR], clock[OFFSET] = fresh, 1.0, rule.anchor, 0.0
 
 
-@compiled
+@inner
 def multiply_out(w, late, scale, mass, fresh, known):
     factor = w.dtype.type(scale)
     for k in range(w.shape[0]):

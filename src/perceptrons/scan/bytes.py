@@ -7,7 +7,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from perceptrons.rows import INLINED, compiled, inlined
+from perceptrons.rows import INLINED, inlined, inner
 
 ROOM = 8  # bytes behind a text that must be there to be loaded with it
 U1, U2, U3, U4, U8 = (np.uint64(n) for n in (1, 2, 3, 4, 8))
@@ -102,7 +102,7 @@ def follows(byte):
     return byte & 0xC0 == 0x80
 
 
-@compiled
+@inner
 def not_utf8(content, p, end):
     """The place of the first byte of content[p:end] that is not UTF-8, as Python decides; the end if all are.
 

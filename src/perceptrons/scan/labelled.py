@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.rows import compiled, inlined
+from perceptrons.rows import compiled, inlined, inner
 from perceptrons.scan.bytes import load, not_utf8, trailing_zeros
 
 U0, U1, U3, U8 = (np.uint64(n) for n in (0, 1, 3, 8))
@@ -56,7 +56,7 @@ def is_label(content, p, begin):
     return same
 
 
-@compiled
+@inner
 def find_labels(content, begin, end):
     """Words that begin as a label does: how many, and where the first one has its name."""
     count, first, first_end = 0, begin, begin
@@ -74,7 +74,7 @@ def find_labels(content, begin, end):
     return count, first, first_end
 
 
-@compiled
+@inner
 def trimmed(content, begin, end):
     while begin < end and is_space(content[begin]):
         begin += U1
