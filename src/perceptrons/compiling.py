@@ -9,6 +9,7 @@ import numba
 from numba import njit
 from numba.core import event
 from numba.core.caching import FunctionCache, NullCache
+from numba.core.runtime import rtsys
 
 CONFIG: Any = numba.config
 # For tests: every index of compiled code is checked, and a wrong one raises IndexError. NUMBA_BOUNDSCHECK does not do:
@@ -27,6 +28,7 @@ class Kept(FunctionCache):
         Where nothing is found and something has to be compiled, numba loads it then.
         """
         try:
+            rtsys.initialize(target_context)
             return self._load_overload(sig, target_context)
         except OSError:  # such as files that only another user may read
             return None

@@ -4,25 +4,18 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
 import perceptrons
-from perceptrons.cli.compare import compare
-from perceptrons.cli.diagnose import diagnose
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.evaluate import evaluate
-from perceptrons.cli.inspect import inspect
-from perceptrons.cli.look import look
-from perceptrons.cli.predict import predict
-from perceptrons.cli.report import report
 from perceptrons.cli.screen import say, saying_warnings
-from perceptrons.cli.tag import group as tag
-from perceptrons.cli.train import train
-from perceptrons.cli.tune import tune
 
+COMMANDS = ("look", "train", "predict", "evaluate", "inspect", "diagnose", "tune", "compare", "report", "tag")
 BAD_INPUT, INTERRUPTED = 2, 130
 COMPILED_AGAIN = (
     "Compiled code could not be saved, so each run compiles it again, for some seconds. "
@@ -32,7 +25,26 @@ UsageError = typer.BadParameter.__base__  # typer's own copy of click, or the in
 
 
 class Program(TyperGroup):
-    """Ends every expected failure with one line on stderr and an exit code. Only bugs show a traceback."""
+    """Ends every expected failure with one line on stderr and an exit code. Only bugs show a traceback.
+
+    A command is imported and gets its options when it is called for.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        if cmd_name not in self.commands:
+            self.commands[cmd_name] = made(cmd_name)
+        return self.commands[cmd_name]
+
+    def format_help(self, *arguments: Any) -> None:
+        """The commands and what each is for, without their options, of which there are hundreds."""
+        shown = Program(name=self.name, callback=self.callback, params=self.params, help=self.help)
+        shown.commands = {name: made(name, options=False) for name in COMMANDS}
+        TyperGroup.format_help(shown, *arguments)
 
     def main(self, *arguments: Any, **extra: Any) -> Any:
         standalone = extra.pop("standalone_mode", True)
@@ -106,9 +118,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (look, train, predict, evaluate, inspect, diagnose, tune, compare, report):
-    app.command()(command)
-app.add_typer(tag)
+
+
+def made(name: str, options: bool = True) -> Any:
+    """A command, of the module that is called like it. options: with its options, or only with what it is for."""
+    module = import_module(f"perceptrons.cli.{name}")
+    if isinstance(group := getattr(module, "group", None), typer.Typer):
+        return get_command(group)
+
+    def bare() -> None:
+        pass
+
+    bare.__doc__ = vars(module)[name].__doc__
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone.command(name)(vars(module)[name] if options else bare)
+    return get_command(alone)
 
 
 def _version(asked: bool) -> None:
