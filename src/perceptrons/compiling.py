@@ -17,6 +17,7 @@ CONFIG: Any = numba.config
 CHECKED = os.environ.get("PERCEPTRONS_BOUNDSCHECK", "0") not in ("", "0")
 BOUNDS: dict[str, bool] = {"boundscheck": True} if CHECKED else {}  # among the options of everything compiled
 lost = False  # was anything compiled in this process that could not be kept?
+folders: set[str] = set()  # where this process found machine code, or kept it
 
 
 class Kept(FunctionCache):
@@ -29,13 +30,17 @@ class Kept(FunctionCache):
         """
         try:
             rtsys.initialize(target_context)
-            return self._load_overload(sig, target_context)
+            found = self._load_overload(sig, target_context)
         except OSError:  # such as files that only another user may read
             return None
+        if found is not None:
+            folders.add(self.cache_path)
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
+            folders.add(self.cache_path)
         except OSError:  # such as a full disk: the function is compiled and can be called
             _note_loss()
 
@@ -51,14 +56,14 @@ class NotKept(NullCache):
         _note_loss()
 
 
-class NoCollections(event.Listener):
-    """No garbage is collected while a function of this package is compiled: numba makes millions of objects that stay.
+class Compiling(event.Listener):
+    """Counts the functions of this package that are compiled, with what they call. No garbage is collected meanwhile:
 
-    Each collection would visit them all, for a seventh of the time that compiling takes.
+    numba makes many objects that stay. Each collection would visit them all, for a seventh of the time of compiling.
     """
 
     def __init__(self) -> None:
-        self._within, self._resume = 0, False
+        self.functions, self._within, self._resume = 0, 0, False
 
     def on_start(self, event: Any) -> None:
         if self._within or event.data["dispatcher"].py_func.__module__.startswith(__package__):
@@ -66,6 +71,7 @@ class NoCollections(event.Listener):
                 self._resume = gc.isenabled()
                 gc.disable()
             self._within += 1
+            self.functions += 1
 
     def on_end(self, event: Any) -> None:
         if self._within:
@@ -74,7 +80,8 @@ class NoCollections(event.Listener):
                 gc.enable()
 
 
-event.register("numba:compile", NoCollections())  # which is within numba's lock: one thread compiles at a time
+compiling = Compiling()
+event.register("numba:compile", compiling)  # within numba's lock: one thread compiles at a time
 
 
 def kept(inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:

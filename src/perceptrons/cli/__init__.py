@@ -15,7 +15,7 @@ import perceptrons
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.screen import say, saying_warnings
 
-COMMANDS = ("look", "train", "predict", "evaluate", "inspect", "diagnose", "tune", "compare", "report", "tag")
+COMMANDS = ("look", "train", "predict", "evaluate", "inspect", "diagnose", "tune", "compare", "report", "warmup", "tag")
 BAD_INPUT, INTERRUPTED = 2, 130
 COMPILED_AGAIN = (
     "Compiled code could not be saved, so each run compiles it again, for some seconds. "
