@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
@@ -24,21 +24,35 @@ COMPILED_AGAIN = (
 UsageError = typer.BadParameter.__base__  # typer's own copy of click, or the installed click: it depends on the version
 
 
+class Commands(Mapping[str, Any]):
+    """The commands by name, each made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        if name not in self._made:
+            self._made[name] = made(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
 class Program(TyperGroup):
     """Ends every expected failure with one line on stderr and an exit code. Only bugs show a traceback.
 
     A command is imported and gets its options when it is called for.
     """
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return None
-        if cmd_name not in self.commands:
-            self.commands[cmd_name] = made(cmd_name)
-        return self.commands[cmd_name]
+    def __init__(self, **extra: Any) -> None:
+        super().__init__(**{**extra, "commands": None})
+        self.commands = Commands()  # type: ignore[assignment]
 
     def format_help(self, *arguments: Any) -> None:
         """The commands and what each is for, without their options, of which there are hundreds."""
