@@ -90,7 +90,7 @@ def kept(inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], 
     inner: compiled only as a part of other functions. What Python would call it through is left out, which takes
     longer to compile than a small function itself. Called from Python, it is the plain function.
     """
-    compiled = njit(**options | BOUNDS, no_cfunc_wrapper=True, no_cpython_wrapper=inner)
+    compiled = njit(**options | BOUNDS | {"no_cfunc_wrapper": True, "no_cpython_wrapper": inner})
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = compiled(function)
