@@ -8,7 +8,7 @@ NAMES = (
     "linear", "online", "drift", "defaults", "margins", "imbalance", "raw_tables", "single_pass", "wrappers", "shrink",
     "multilabel", "options", "separability",
     "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "reasons", "tuning",
-    "against", "startup",
+    "without_numba", "against", "startup",
 )  # fmt: skip
 ON_DEVICES = ("freund_schapire",)
 WITH_COMMIT = ("against", "startup")

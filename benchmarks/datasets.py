@@ -144,6 +144,17 @@ def newsgroup_messages() -> dict[str, list[tuple[str, str]]]:
     return documents
 
 
+def treebank_documents(part: str) -> list[tuple[str, list[str]]]:
+    """The documents of the English Web Treebank in their order: the name of each and its sentences, as plain text."""
+    documents: list[tuple[str, list[str]]] = []
+    for line in unpacked(f"ud-english-ewt/en_ewt-ud-{part}.conllu.xz").decode().splitlines():
+        if line.startswith("# newdoc id = "):
+            documents.append((line.removeprefix("# newdoc id = "), []))
+        elif line.startswith("# text = "):
+            documents[-1][1].append(line.removeprefix("# text = "))
+    return documents
+
+
 def shuffled(split: Split, rows: int | None = None) -> Split:
     """The same set with its training rows in one seeded random order, or with the first so many of that order."""
     order = np.random.default_rng(SEED).permutation(len(split.y_train))[:rows]

@@ -28,6 +28,7 @@ from perceptrons import Perceptron
 from perceptrons.features import TableFeatures
 
 FOLDS, ROUNDS, LARGE_ROUNDS, LARGE = 5, 10, 2, 3000  # large: rows from which fewer rounds say enough
+DAY = re.compile(r"(20\d\d)(0[1-9]|1[0-2])([0-2]\d|3[01])")
 HEADER = re.compile(r"^(Organization|Lines|Subject):[ \t]*(.*)$", re.MULTILINE | re.IGNORECASE)
 PEERS = {"LogisticRegression": LogisticRegression(max_iter=1000), "LinearSVC": LinearSVC()}
 OURS = "perceptrons"
@@ -39,7 +40,7 @@ ADULT = ["age", "workclass", "fnlwgt", "education", "education-num", "marital-st
 def run(quick: bool) -> None:
     found = [cross_validated(name, quick) for name in (["iris", "horse-colic"] if quick else datasets.UCI)]
     with tempfile.TemporaryDirectory() as folder:
-        for write in (adult, spam, news):
+        for write in (adult, spam, news, documents):
             found.append(by_command(write.__name__, *write(Path(folder), quick)))
             print(_line(found[-1]), flush=True)
     markdown = "\n\n".join([describe(found), *notes(found)])
@@ -190,6 +191,41 @@ def news(folder: Path, quick: bool) -> tuple[Path, Path, dict[str, Any], Any]:
     return (*paths, {"text_column": ["subject", "body"]}, (read, transformer))
 
 
+def documents(folder: Path, quick: bool) -> tuple[Path, Path, dict[str, Any], Any]:
+    """Documents of the English Web Treebank as a table of a date, a number and two texts; the genre is the label.
+
+    The names of answers, newsgroup messages and weblogs hold a date; those of e-mails and reviews do not.
+    """
+    import pandas as pd
+
+    paths = []
+    for part in ("train", "test"):
+        paths.append(folder / f"documents-{part}.csv")
+        with paths[-1].open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["date", "sentences", "first", "rest", "genre"])
+            for name, sentences in datasets.treebank_documents(part)[: 100 if quick else None]:
+                day = DAY.search(name)
+                date = "-".join(day.groups()) if day else ""
+                genre = name.partition("-")[0]
+                writer.writerow([date, len(sentences), sentences[0], " ".join(sentences[1:]), genre])
+
+    def read(path: Path) -> tuple[Any, Any]:
+        frame = pd.read_csv(path, keep_default_na=False, parse_dates=["date"])
+        frame["days"] = (frame["date"] - pd.Timestamp("2000-01-01")).dt.days
+        frame["month"], frame["weekday"] = frame["date"].dt.month, frame["date"].dt.weekday
+        return frame, frame.pop("genre")
+
+    def transformer(X: Any) -> ColumnTransformer:
+        return ColumnTransformer([
+            ("numbers", make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()), ["sentences", "days"]),
+            ("strings", OneHotEncoder(handle_unknown="ignore"), ["month", "weekday"]),
+            *((name, TfidfVectorizer(), name) for name in ("first", "rest")),
+        ])  # fmt: skip
+
+    return (*paths, {"text_column": ["first", "rest"]}, (read, transformer))
+
+
 # ---- in words
 
 
@@ -239,7 +275,8 @@ def notes(found: list[dict[str, Any]]) -> list[str]:
     return [
         f"Small tables: {FOLDS} folds, {ROUNDS} times ({LARGE_ROUNDS} times from {LARGE:,} rows), the same for all; "
         "± error is the standard error of the difference over these rounds; ms are of one fold, fitting and answering. "
-        "adult, spam and news: from files to answers, reading included, once. Peers get StandardScaler, SimpleImputer "
-        "and OneHotEncoder in a ColumnTransformer, texts TfidfVectorizer; everything else is as it is by default.",
+        "adult, spam, news and documents: from files to answers, reading included, once. Peers get StandardScaler, "
+        "SimpleImputer and OneHotEncoder in a ColumnTransformer, texts TfidfVectorizer; everything else is as it is by "
+        "default.",
         summary(found),
     ]

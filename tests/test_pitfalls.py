@@ -32,8 +32,9 @@ def test_reading_the_average_does_not_disturb_learning(rng):
             model.partial_fit(X[start : start + 10], y[start : start + 10], classes=[0, 1, 2])
         looked.predict(X)
         _ = looked.coef_average_, looked.coef_
-        looked.coef_[:] = 7
-        looked.coef_last_[:] = 7
+        for shown in (looked.coef_, looked.coef_last_):
+            with pytest.raises(ValueError, match="read-only"):
+                shown[:] = 7
     assert np.array_equal(looked.coef_average_, plain.coef_average_)
     assert np.array_equal(looked.coef_last_, plain.coef_last_)
 

@@ -3,7 +3,7 @@
 from perceptrons.data import csv_rows, reader, source, svmlight
 from perceptrons.features import values
 from perceptrons.sequence import template_grammar as grammar
-from perceptrons.training import inputs, labels, memory, rule
+from perceptrons.training import example_weights, labels, memory, rule
 from tests.conftest import ROOT
 
 STATED = {
@@ -19,7 +19,7 @@ STATED = {
     "Length of a label": f"{labels.LONGEST_LABEL:,} characters",
     "Feature index in svmlight files": f"{svmlight.LARGEST_INDEX:,}",
     "Absolute value of a feature": f"{values.LARGEST:g}".replace("+", ""),
-    "Sample weight": f"{inputs.LARGEST_WEIGHT:,.0f}",
+    "Sample weight": f"{example_weights.LARGEST_WEIGHT:,.0f}",
     "Margin and cost": f"{rule.LARGEST_DEMAND:g}".replace("+", ""),
     "Feature templates of a tagger": (
         f"{grammar.MANY:,} templates of {grammar.LONGEST:,} characters, {grammar.FARTHEST:,} tokens away at most"

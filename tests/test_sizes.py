@@ -45,6 +45,7 @@ ESTIMATORS = "the same part of sibling estimators"
 FORMAT = "a format: its reader in data/, its byte loop in scan/"
 COMMAND = "a command, and what it calls"
 TAGGING = "a command, and the same command for sequences"
+BY_NUMPY = "compiled loops, and their NumPy versions in vectorised/"
 SHARED_NAMES = {
     "choices": ESTIMATORS,
     "estimator": ESTIMATORS,
@@ -62,6 +63,11 @@ SHARED_NAMES = {
     "predict": TAGGING,
     "train": TAGGING,
     "tune": TAGGING,
+    "attributes": BY_NUMPY,
+    "gather": BY_NUMPY,
+    "name_table": BY_NUMPY,
+    "weight_pool": BY_NUMPY,
+    "words": BY_NUMPY,
     "corpus": "a corpus, and how commands open it",
     "run": TAGGING,
     "summary": "what a model holds: kernels, taggers, and all models",

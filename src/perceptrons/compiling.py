@@ -1,21 +1,62 @@
-"""Functions compiled by numba, whose machine code is kept on disk where a folder for it can be written."""
+"""Functions compiled by numba, whose machine code is kept on disk where a folder for it can be written.
+
+The only place that knows numba, and whether it is installed: without it models still predict, with NumPy.
+"""
 
 import gc
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numba
-from numba import njit
-from numba.core import event
-from numba.core.caching import FunctionCache, NullCache
-from numba.core.runtime import rtsys
+try:
+    from llvmlite import ir
+    from numba import config, njit, types
+    from numba.core import cgutils, event
+    from numba.core.caching import FunctionCache, NullCache
+    from numba.core.runtime import rtsys
+    from numba.extending import intrinsic, overload
+except ModuleNotFoundError as missing:
+    if missing.name not in ("numba", "llvmlite"):
+        raise
+    from perceptrons.uncompiled import (  # type: ignore[no-redef, assignment]
+        FunctionCache,
+        NullCache,
+        cgutils,
+        config,
+        event,
+        intrinsic,
+        ir,
+        njit,
+        overload,
+        rtsys,
+        types,
+    )
 
-CONFIG: Any = numba.config
+    COMPILES = False
+else:
+    COMPILES = True
+
+__all__ = [
+    "BOUNDS",
+    "CHECKED",
+    "COMPILES",
+    "cgutils",
+    "intrinsic",
+    "ir",
+    "kept",
+    "overload",
+    "types",
+    "warn_if_slow",
+    "without_numba",
+]
+
+CONFIG: Any = config
 # For tests: every index of compiled code is checked, and a wrong one raises IndexError. NUMBA_BOUNDSCHECK does not do:
 # it leaves overloads out, and code compiled without checks would still be loaded from the cache.
 CHECKED = os.environ.get("PERCEPTRONS_BOUNDSCHECK", "0") not in ("", "0")
 BOUNDS: dict[str, bool] = {"boundscheck": True} if CHECKED else {}  # among the options of everything compiled
+_warned: set[str] = set()  # see warn_if_slow
 lost = False  # was anything compiled in this process that could not be kept?
 folders: set[str] = set()  # where this process found machine code, or kept it
 
@@ -111,6 +152,24 @@ def _leave_to_python(dispatcher: Any, function: Callable[..., Any]) -> None:
 
     dispatcher.add_overload = add_overload
     dispatcher._compile_for_args = lambda *args, **named: function  # which is then called
+
+
+def without_numba(numpy_version: Callable[..., Any]) -> Callable[[Any], Any]:
+    """A decorator above that of a compiled loop: where there is no numba, this NumPy function takes its place.
+
+    It takes the same arguments, changes the same arrays and returns the same.
+    """
+    return lambda loop: loop if COMPILES else numpy_version
+
+
+def warn_if_slow(what: str) -> None:
+    """Where there is no numba, say once of each kind of work that has only compiled loops that it will take long."""
+    if not COMPILES and what not in _warned:
+        _warned.add(what)
+        warnings.warn(
+            f"numba is not installed, so {what} runs as plain Python, hundreds of times slower: pip install numba.",
+            stacklevel=3,
+        )
 
 
 def _cache_of(function: Callable[..., Any]) -> Any:

@@ -9,10 +9,13 @@ from perceptrons.streaming.fit_stream import fit_stream
 from perceptrons.training.base import Classifier, unchanged_on_error
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.inputs import Growth, as_rows, check_block, check_matrix, known_part, once_each
-from perceptrons.training.labels import Target, answer, merge, read_target
-from perceptrons.training.learner import Learner, LinearFit
+from perceptrons.training.labels import Target, answer, merge, read_target, warn_if_sorted
+from perceptrons.training.learner import Learner
+from perceptrons.training.linear_fit import LinearFit
 from perceptrons.training.one_example import ReadyToPredict, learn_any
 from perceptrons.training.parameters import (
+    ALPHA,
+    L1_RATIO,
     OF_ONE_EXAMPLE,
     WINDOW,
     at_first,
@@ -24,6 +27,7 @@ from perceptrons.training.parameters import (
     scaling_of,
 )
 from perceptrons.training.rule import grown
+from perceptrons.training.settable import settable
 from perceptrons.training.units import Units, moments
 from perceptrons.training.votes import class_shares
 from perceptrons.training.weights import untouched
@@ -123,12 +127,16 @@ class Perceptron(Classifier):
         Show a live bar.
     n_jobs : ignored
         Accepted so that code written for scikit-learn's Perceptron runs. Learning is one example after another.
+    penalty, alpha, l1_ratio : None, 0.0001 and 0.15
+        Accepted at scikit-learn's defaults, for the same reason. For weight decay use `shrink`: penalty="l2" with
+        some alpha is shrink=alpha * eta0.
 
     Attributes
     ----------
     coef_, intercept_ : arrays of shape (n_rows, n_features) and (n_rows,)
         The weights that predict: one row for two classes, else a row a class or label; with multiclass="ovo" a row for
         every pair of classes, (0, 1), (0, 2), ..., positive for the second. Voting has no such weights: read below.
+        All arrays of weights are read-only. With combine="last" both can be set, `model.coef_ = weights`.
     coef_last_, intercept_last_, coef_average_, intercept_average_ : arrays
         The final and the averaged weights, both there whatever `combine` is. With combine="recent", read
         `coef_recent_` and `intercept_recent_` in place of the averaged ones.
@@ -184,7 +192,7 @@ class Perceptron(Classifier):
         shrink=0.0, batch_size=1, multiclass="joint", max_iter=1000, tol=5e-3, shuffle=True, random_state=0,
         fit_intercept=True, intercept_scaling="auto", init="zeros", zero_score="mistake", early_stopping=False,
         validation_fraction=0.1, n_iter_no_change=5, max_seconds=None, class_weight=None, warm_start=False, verbose=0,
-        n_jobs=None,
+        n_jobs=None, penalty=None, alpha=ALPHA, l1_ratio=L1_RATIO,
     ):  # fmt: skip
         self.combine = combine
         self.window = window
@@ -212,6 +220,9 @@ class Perceptron(Classifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
 
     # ---- learning
 
@@ -262,6 +273,7 @@ class Perceptron(Classifier):
         examples = learner.examples(self._once(as_rows(X)), target, weight, by_label)
         fit = LinearFit(learner, examples, method, self.combine, train, held_out)
         self._run(fit, X.shape[0], train, held_out is not None)
+        self._warn_unless_finished()
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -281,7 +293,9 @@ class Perceptron(Classifier):
         -------
         self
         """
+        self._refuse_early_stopping()
         examples, method = self._meet_block(X, y, classes, sample_weight)
+        warn_if_sorted(examples.y)
         self._learner.learn_block(examples, method.in_epoch(self._learner.epoch))
         return self
 
@@ -360,6 +374,8 @@ class Perceptron(Classifier):
         (['yes'], [(1, 1), (2, 2), (4, 4)])
         """
         fit_stream(self, reader, epochs, classes, cache, checkpoint, watch)
+        if epochs is None:
+            self._warn_unless_finished()
         return self
 
     # ---- predicting
@@ -417,14 +433,94 @@ class Perceptron(Classifier):
 
     # ---- what was learned
 
-    coef_ = property(lambda self: self._fitted().predicting(self.combine)[0].copy())
-    intercept_ = property(lambda self: self._fitted().predicting(self.combine)[1].copy())
-    coef_last_ = property(lambda self: self._fitted().weights.last()[0].copy())
-    intercept_last_ = property(lambda self: self._fitted().weights.last()[1].copy())
-    coef_average_ = property(lambda self: self._fitted().predicting("average")[0].copy())
-    intercept_average_ = property(lambda self: self._fitted().predicting("average")[1].copy())
-    coef_recent_ = property(lambda self: self._fitted().predicting("recent")[0].copy())
-    intercept_recent_ = property(lambda self: self._fitted().predicting("recent")[1].copy())
+    @property
+    def coef_(self):
+        """The weights that predict, read-only; assign to it to set them (combine="last")."""
+        return self._fitted().shown(self.combine).coef
+
+    @coef_.setter
+    def coef_(self, coef):
+        settable(self, "coef_").set_last(coef=coef)
+
+    @property
+    def intercept_(self):
+        """The biases that predict, read-only; assign to it to set them (combine="last")."""
+        return self._fitted().shown(self.combine).intercept
+
+    @intercept_.setter
+    def intercept_(self, intercept):
+        learner = settable(self, "intercept_")
+        if not self.fit_intercept and np.any(intercept):
+            raise ValueError("fit_intercept=False means an intercept of 0: set intercept_ to 0, or fit with one.")
+        learner.set_last(intercept=intercept)
+
+    coef_last_ = property(lambda self: self._fitted().shown("last").weights)
+    intercept_last_ = property(lambda self: self._fitted().shown("last").intercept)
+    coef_average_ = property(lambda self: self._fitted().shown("average").weights)
+    intercept_average_ = property(lambda self: self._fitted().shown("average").intercept)
+    coef_recent_ = property(lambda self: self._fitted().shown("recent").weights)
+    intercept_recent_ = property(lambda self: self._fitted().shown("recent").intercept)
+
+    def sparsify(self):
+        """Show `coef_` as a sparse matrix, until `densify` or the next `fit`.
+
+        As in scikit-learn, but predictions do not change and training goes on as before. The model keeps its dense
+        weights to learn with: to save memory on disk use `perceptrons.save`, to predict with sparse weights
+        `model.to_sklearn().sparsify()`.
+
+        Returns
+        -------
+        self
+        """
+        self._fitted().show_sparse(True)
+        return self
+
+    def densify(self):
+        """Show `coef_` as an array again.
+
+        Returns
+        -------
+        self
+        """
+        self._fitted().show_sparse(False)
+        return self
+
+    def to_sklearn(self):
+        """A fitted scikit-learn model with these weights, for code that knows only scikit-learn.
+
+        It gives the same scores and labels. It can keep training with scikit-learn's rule, but not with this one's.
+
+        Returns
+        -------
+        sklearn.linear_model.Perceptron
+            For two or more classes. With several labels per example a `OneVsRestClassifier` of them, which answers
+            an indicator matrix; with multiclass="ovo" and more than two classes a `OneVsOneClassifier`.
+            With a `threshold_`, or zero_score="positive", a `FixedThresholdClassifier` around it.
+
+        Raises
+        ------
+        ValueError
+            With combine="vote": votes are counted, which no linear model does.
+
+        Notes
+        -----
+        Ties: equal scores go to the first class in both, and a score of exactly 0 to the negative class. Scores agree
+        up to rounding: scikit-learn may add up the products in another order.
+        With zero_score="positive" and several labels, intercepts are larger by the smallest possible step, so that
+        scikit-learn answers the positive class at 0 too.
+
+        Examples
+        --------
+        >>> from perceptrons import Perceptron
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = Perceptron().fit(X, y)
+        >>> bool((model.to_sklearn().predict(X) == model.predict(X)).all())
+        True
+        """
+        from perceptrons.training.as_sklearn import as_sklearn  # imports much of scikit-learn
+
+        return as_sklearn(self)
 
     @property
     def margin_(self):

@@ -6,12 +6,8 @@ A pass says `dot(rows, i, w)` and numba compiles the loop that fits the type of 
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
 
-from perceptrons.compiling import BOUNDS, kept
+from perceptrons.compiling import BOUNDS, cgutils, intrinsic, ir, kept, overload, types
 
 SUMS = {"reassoc", "contract", "nsz", "arcp"}  # lets LLVM vectorise a sum; still honours NaN and infinity
 AHEAD = 8  # rows between the one being learned and the one being fetched: measured, see docs/decisions.md

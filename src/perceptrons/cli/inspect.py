@@ -234,7 +234,7 @@ def _show_found(found: Found, model: "AnyModel", n: int, console: "Console") -> 
 
 def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "Console") -> None:
     """Whether weights can be compared, and those that can."""
-    from perceptrons.inspection.units import step_of
+    from perceptrons.inspection.units import step_of, unit_in_words
 
     ends = scales.extremes()
     if scales.scaler is not None and getattr(model, "kernel", "") != "cosine":
@@ -246,7 +246,7 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "C
             style="yellow", markup=False,
         )  # fmt: skip
     elif (step := step_of(model)) is not None:
-        console.print(f"Numbers are scaled as in training: a value of 1 is one {step}.", style="dim")
+        console.print(f"Numbers are scaled as in training: their unit is {unit_in_words(step)}.", style="dim")
     elif ends:
         console.print("The features have scales of one size.", style="dim")
     heavy = scales.heaviest(n)

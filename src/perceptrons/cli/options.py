@@ -239,7 +239,7 @@ OPTIONS: dict[str, Option] = {
     "categories": Option(("--categories",), list[str] | None, "Tables: column of numbers that are categories. May be repeated.", READ, "NAME"),
     "ignore": Option(("--ignore",), list[str] | None, "Tables: column to leave out. May be repeated.", READ, "NAME"),
     "keep": Option(("--keep",), list[str] | None, "Tables: column to learn from even if it looks like an identifier. May be repeated.", READ, "NAME"),
-    "scale": Option(("--scale",), Scale | None, "Tables: scale numbers. standard: mean 0 and deviation 1; max-abs: largest absolute value 1; none (default: auto, which is standard).", READ, "HOW"),
+    "scale": Option(("--scale",), Scale | None, "Tables: scale numbers. standard: mean 0 and deviation 1, and words of texts weighted by idf; max-abs: largest absolute value 1; none (default: auto, which is standard).", READ, "HOW"),
     "missing": Option(("--missing",), list[str] | None, "Tables: what stands for a missing value, beside empty cells, ?, NA and the like. May be repeated.", READ, "A,B,..."),
     "on_missing": Option(("--on-missing",), OnMissing | None, "Tables: fill a missing number with the mean of its column, or raise an error (default: fill).", READ, "HOW"),
     "interactions": Option(("--interactions",), list[str] | None, "Tables: learn from products of columns: 'a*b', 'a*' (a with every other) or '*' (all pairs). May be repeated.", READ, "PAIRS"),

@@ -140,7 +140,7 @@ def name_classes(model: "AnyModel", labels: Any) -> None:
     """Let the costs and class weights of a model speak of the classes among the labels, or refuse them."""
     import numpy as np
 
-    from perceptrons.training.inputs import check_weights
+    from perceptrons.training.example_weights import check_weights
     from perceptrons.training.rule import cost_matrix
 
     classes, codes = np.unique(np.asarray(labels), return_inverse=True)

@@ -107,6 +107,7 @@ def say(message: str) -> None:
 def saying_warnings(speak: Callable[[str], None] = say, quiet: bool = False) -> Iterator[None]:
     """Warnings of the library become one line on stderr; those of Python and NumPy, which would be bugs, stay."""
     with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"\w+ stopped at max_iter=")  # commands say themselves why training stopped
         if quiet:
             warnings.simplefilter("ignore", UserWarning)
         before = warnings.showwarning

@@ -4,6 +4,7 @@ A block whose cells wait has an `Unprepared` in place of its matrix.
 """
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,8 @@ from perceptrons.data.table import Block, DataFileError, Parsed, Skipped
 from perceptrons.features.collector import Roles
 from perceptrons.features.derived import Derived
 from perceptrons.features.preparation import Preparation, Wish, measured
-from perceptrons.features.table_rows import Contents, Rows
+from perceptrons.features.table_rows import Contents, Homed, Rows
+from perceptrons.features.term_weights import Occurrences, TermWeights
 from perceptrons.streaming.threads import in_order
 
 
@@ -34,6 +36,9 @@ class Unprepared:
         keep = np.zeros(self.shape[0], bool)
         keep[rows] = True
         return Unprepared(self.contents.part(keep))
+
+
+HomedBlock = tuple[Block, Rows | Homed | None]
 
 
 class PreparingReader(PieceReader):
@@ -55,7 +60,11 @@ class PreparingReader(PieceReader):
         """What a thread makes of cells."""
 
     @abstractmethod
-    def _assembled(self, rows: Rows) -> Any:
+    def _homed(self, rows: Rows) -> Rows | Homed:
+        """The same rows, with the columns that their features have; as they are if they are arrays."""
+
+    @abstractmethod
+    def _assembled(self, rows: Rows | Homed) -> Any:
         """The matrix of these rows."""
 
     def _block(
@@ -71,12 +80,13 @@ class PreparingReader(PieceReader):
 
     def _finished_all(self, blocks: list[Block]) -> list[Block]:
         blocks = super()._finished_all(blocks)
-        self._measure(blocks)
+        learned = self._measure(blocks)
         rooms = self._rooms_for(blocks)
-        found = []
-        for (block, _), rows in in_order(zip(blocks, rooms, strict=True), lambda one: self._rows_of(*one)):
-            found.append(block if rows is None else block._replace(X=self._assembled(rows)))
-        return found
+        made = in_order(zip(blocks, rooms, strict=True), lambda one: self._rows_of(*one))
+        homed: Iterable[HomedBlock] = ((block, rows and self._homed(rows)) for (block, _), rows in made)
+        if self._preparation is not None and self._preparation.weigh_terms:
+            homed = self._weighed([*homed], learned)  # when all words have been seen
+        return [block if rows is None else block._replace(X=self._assembled(rows)) for block, rows in homed]
 
     def _rooms_for(self, blocks: list[Block]) -> list[np.ndarray | None]:
         """Parts of one array for the rows of each block, so that nothing has to be copied where all are numbers."""
@@ -91,10 +101,12 @@ class PreparingReader(PieceReader):
     def _prepared(self, block: Block) -> Block:
         if not isinstance(block.X, Unprepared) or self.unprepared:
             return block
-        self._measure([block])
+        learned = self._measure([block])
         rows = self._rows_of(block)
         assert rows is not None
-        return block._replace(X=self._assembled(rows))
+        [(block, homed)] = self._weighed([(block, self._homed(rows))], learned)
+        assert homed is not None
+        return block._replace(X=self._assembled(homed))
 
     def _rows_of(self, block: Block, room: np.ndarray | None = None) -> Rows | None:
         """The rows of a block whose cells have waited; runs in several threads at once."""
@@ -103,11 +115,31 @@ class PreparingReader(PieceReader):
         assert self._preparation is not None
         return self._rows(block.X.contents, self._preparation, room)
 
-    def _measure(self, blocks: list[Block]) -> None:
-        """Measure on what is learned from how numbers are scaled and filled, unless it is known."""
+    def _weighed(self, found: list[HomedBlock], learned: list[np.ndarray]) -> list[HomedBlock]:
+        """Measure how words are weighed, unless it is known. learned: of every block, which rows are learned from."""
+        assert self._preparation is not None
+        if self._preparation.weigh_terms:
+            assert self.columns is not None
+            assert self._roles is not None
+            rows = [homed for _, homed in found if isinstance(homed, Homed)]
+            occurrences = (
+                Occurrences(homed.words.starts, homed.of_words.columns[homed.words.numbers], counted)
+                for homed, counted in zip(rows, learned, strict=True)
+                if homed.words is not None and homed.of_words is not None
+            )
+            others = self._preparation.n_beside_texts(self._roles.categories)
+            weights = TermWeights.measured(occurrences, self.columns.n_columns, others)
+            self._prepare(self._preparation.weighed(weights))
+        return found
+
+    def _measure(self, blocks: list[Block]) -> list[np.ndarray]:
+        """Measure on what is learned from how numbers are scaled and filled, unless it is known.
+
+        Returns for every block that waited which of its rows these are.
+        """
         waiting = [block for block in blocks if isinstance(block.X, Unprepared)]
         if self._preparation is not None or not waiting:
-            return
+            return []
         assert self._roles is not None
         rows = [np.ones(len(block.X.contents.numbers), bool) for block in waiting]
         if self.learn_from is not None:
@@ -117,3 +149,4 @@ class PreparingReader(PieceReader):
             self._prepare(measured(parts, self._roles, self._derived, self._wish, self._known))
         except ValueError as error:
             raise DataFileError(waiting[0].path, str(error).removesuffix(".")) from error
+        return rows

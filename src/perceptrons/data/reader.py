@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.compiling import warn_if_slow
 from perceptrons.data.compression import STDIN
 from perceptrons.data.decoding import decoded_from
 from perceptrons.data.source import Identity, NotAFile, Piece, Share, find_files, identity, only_once, pieces
@@ -265,6 +266,7 @@ class PieceReader(Reader):
         """Forget what was learned of the files in an iteration before."""
 
     def _outcomes(self) -> Generator[Outcome, None, None]:
+        warn_if_slow("reading files")
         self.skipped, self.complaints = 0, []
         self._labels.begin()
         self._begin()

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.features.from_memory import given_rows
 from perceptrons.features.interactions import products
 from perceptrons.features.preparation import Wish
+from perceptrons.training.inputs import as_configured
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):
@@ -28,7 +29,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     ----------
     scale : {"auto", "standard", "max-abs", "none"}, default="auto"
         How numbers are scaled: mean 0 and deviation 1 ("standard", and "auto"), largest absolute value 1 ("max-abs"),
-        or not at all.
+        or not at all. "standard" and "auto" also weight the words of texts by their inverse document frequency (idf).
     on_missing : {"fill", "raise"}, default="fill"
         Fill missing numbers with the mean of their column, and add a feature "column=missing" if the column had missing
         numbers in `fit`; or raise an error. In categories a missing value is a value of its own.
@@ -180,7 +181,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     def _as_wanted(self, X: Any) -> Any:
         """A sparse matrix as an array, where `set_output` asks for frames, which have no other."""
         framed = _get_output_config("transform", self)["dense"] != "default"
-        return X.toarray() if framed and sp.issparse(X) else X
+        return X.toarray() if framed and sp.issparse(X) else as_configured(X)
 
 
 class ArrayColumns:

@@ -22,9 +22,11 @@ from perceptrons.features.preparation import Preparation, Wish, planned
 from perceptrons.features.record_keys import record_keys
 from perceptrons.features.table_rows import (
     Contents,
+    Homed,
     Rows,
     are_dense,
     dense_rows,
+    find_columns,
     further_keys,
     number_names,
     sparse_rows,
@@ -88,7 +90,8 @@ class TableReader(PreparingReader):
     scale : {"auto", "standard", "max-abs", "none"}, optional
         Numbers are left as they are ("none"), divided by their largest absolute value ("max-abs"), or get mean 0 and
         deviation 1 ("standard", and "auto"), as measured on all examples that are read, or on the first block of a
-        stream.
+        stream. "standard" and "auto" also weight the words of texts by their inverse document frequency (idf), and
+        scale every column of texts to length 1 by itself.
     on_missing : {"raise", "fill"}, optional
         A missing number is a malformed record, or becomes the mean of its column; a feature "column=missing" is 1 then,
         if the column had missing numbers where it was measured.
@@ -387,15 +390,21 @@ class TableReader(PreparingReader):
         assert columns is not None
         if parsed.rows is None or not len(parsed.lines):
             return np.empty((0, columns.n_columns))
-        return Unprepared(parsed.rows) if isinstance(parsed.rows, Contents) else self._assembled(parsed.rows)
+        waits = isinstance(parsed.rows, Contents)
+        return Unprepared(parsed.rows) if waits else self._assembled(self._homed(parsed.rows))
 
-    def _assembled(self, rows: Rows) -> Any:
+    def _homed(self, rows: Rows) -> Rows | Homed:
+        assert self.columns is not None
+        return rows if rows.named is None else find_columns(rows.named, rows.words, self.columns)
+
+    def _assembled(self, rows: Rows | Homed) -> Any:
         columns = self.columns
         assert columns is not None
-        if rows.named is None:
+        if isinstance(rows, Rows):
             X = dense_rows(rows.values, self._number_names, columns)
         else:
-            X = sparse_rows(rows.named, rows.words, columns, self._text)
+            weights = None if self._preparation is None else self._preparation.term_weights
+            X = sparse_rows(rows, columns, self._text, weights)
         self.n_features = columns.n_columns
         return X
 

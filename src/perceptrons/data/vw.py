@@ -18,7 +18,7 @@ from perceptrons.features import Columns
 from perceptrons.features.named_rows import Workspaces, assemble_values, local_names
 from perceptrons.features.values import NOT_FINITE, shown
 from perceptrons.scan.vw import LARGEST, LONGEST_NAMESPACE, Found, hash_features, scan_vw
-from perceptrons.training.inputs import LARGEST_WEIGHT, SMALLEST_WEIGHT
+from perceptrons.training.example_weights import LARGEST_WEIGHT, SMALLEST_WEIGHT
 
 NUMBER = re.compile(r"[+-]?(\d++\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 LABEL = "the label is missing: start the line with it, and a space behind it"

@@ -107,6 +107,8 @@ def fit(
         Run(estimator, kind, client, mixing, None if epochs is None else int(epochs), checkpoint, watch).run(
             X, y, shards, sample_weight=sample_weight, classes=classes, lengths=lengths, reading=reading
         )
+    if epochs is None:
+        estimator._warn_unless_finished()
     return estimator
 
 

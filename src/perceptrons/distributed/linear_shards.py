@@ -26,9 +26,11 @@ from perceptrons.distributed.shards import (
 )
 from perceptrons.distributed.worker_data import Common, Facts, FilesPart, Raw, raw_part, together
 from perceptrons.linear import Perceptron
-from perceptrons.training.inputs import as_rows, balanced_weights, check_matrix, check_weights
+from perceptrons.training.example_weights import balanced_weights, check_weights
+from perceptrons.training.inputs import as_rows, check_matrix
 from perceptrons.training.labels import Target, check_named, merge, read_classes, read_target
-from perceptrons.training.learner import Learner, LinearFit
+from perceptrons.training.learner import Learner
+from perceptrons.training.linear_fit import LinearFit
 from perceptrons.training.one_pass import Examples
 from perceptrons.training.parameters import check_choices, method_of
 from perceptrons.training.weights import Weights

@@ -17,7 +17,8 @@ from perceptrons.streaming.cache import ArrayFile, Cache
 from perceptrons.training.epochs import Counts, hold_out, visiting_order
 from perceptrons.training.inputs import as_rows, check_matrix, once_each
 from perceptrons.training.labels import Target, merge, read_target
-from perceptrons.training.learner import Learner, LinearFit
+from perceptrons.training.learner import Learner
+from perceptrons.training.linear_fit import LinearFit
 from perceptrons.training.matrices import widened
 from perceptrons.training.one_pass import Examples
 from perceptrons.training.rule import Method

@@ -18,6 +18,7 @@ from perceptrons.features.preparation import Preparation, Wish, planned
 from perceptrons.features.table_rows import (
     are_dense,
     dense_rows,
+    find_columns,
     further_keys,
     number_names,
     sparse_rows,
@@ -89,7 +90,7 @@ def _matrix(collector: Collector, preparation: Preparation, narrow: bool, source
     rows = to_rows(ready, dense, None if text is None else text.rule(), prefixes, Workspace())
     if rows.named is None:
         return dense_rows(rows.values, number_names(names), columns)
-    return sparse_rows(rows.named, rows.words, columns, text)
+    return sparse_rows(find_columns(rows.named, rows.words, columns), columns, text, preparation.term_weights)
 
 
 class Frame:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.features.columns import OPTIONS, Columns
 from perceptrons.features.named_rows import Found, Names, Workspace, Workspaces, assemble_values, local_names
 from perceptrons.streaming.threads import in_order
+from perceptrons.training.inputs import as_configured
 from perceptrons.training.parameters import Domain, Number, check_parameters
 
 HASHING: dict[str, tuple[Domain, ...]] = {
@@ -86,7 +87,7 @@ class Naming(TransformerMixin, BaseEstimator, ABC):
             return self.fit(X).transform(X)
         rows = self.rows(X, columns)
         self._end(columns)
-        return rows
+        return as_configured(rows)
 
     def transform(self, X: Any) -> sp.csr_matrix:
         """The rows as a sparse matrix.
@@ -98,14 +99,15 @@ class Naming(TransformerMixin, BaseEstimator, ABC):
         Returns
         -------
         scipy.sparse.csr_matrix of float32, of shape (rows, columns)
-            Columns stand in a row in order of first occurrence, each once.
+            Columns stand in a row in order of first occurrence, each once. A csr_array where scikit-learn is
+            configured with sparse_interface="sparray".
         """
         columns = self.new_columns()
         columns.frozen = True
         if self.bits is None:
             check_is_fitted(self)
             columns = self.columns_
-        return self.rows(X, columns)
+        return as_configured(self.rows(X, columns))
 
     def rows(self, X: Any, columns: Columns) -> sp.csr_matrix:
         """The rows as a matrix of the given columns, which get to know the names in them unless they are frozen."""

@@ -5,7 +5,7 @@ model: whoever reads a table for that model, a file or a frame, prepares it alik
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from perceptrons.features.interactions import (
     products,
 )
 from perceptrons.features.table_rows import Contents, Ready, one_hot
+from perceptrons.features.term_weights import TermWeights
 from perceptrons.features.values import LARGEST, Missing
 
 SCALES = ("auto", "standard", "max-abs", "none")
@@ -80,6 +81,8 @@ class Preparation:
     products: Products = field(default_factory=Products)
     beside_words: bool = False
     hash_bits: int | None = None  # where products are too many to be remembered
+    term_weights: TermWeights | None = None  # of the words of texts, once their columns are known
+    weigh_terms: bool = False  # are they still to be measured?
 
     # ---- cells to features
 
@@ -167,12 +170,29 @@ class Preparation:
             "powers": self.products.powers,
             "pairs": [list(pair) for pair in self.products.pairs],
             "beside_words": self.beside_words,
+            **({} if self.term_weights is None else {"term_weights": self._packed_weights}),
         }
+
+    @cached_property
+    def _packed_weights(self) -> dict[str, Any]:
+        assert self.term_weights is not None
+        return self.term_weights.as_dict()
+
+    def n_beside_texts(self, categories: Sequence[str]) -> int:
+        """How many features a row has beside the words of its texts, but for products. categories: of the table."""
+        strings = {*categories} - {*self.derived.dates, *self.derived.flags}
+        return len(self.names) + len(self.indicators) + len(strings) + len(self.derived.categories())
+
+    def weighed(self, weights: TermWeights) -> "Preparation":
+        """The same, with weights for the words of texts."""
+        return replace(self, term_weights=weights, weigh_terms=False)
 
     @classmethod
     def from_dict(cls, kept: Any) -> "Preparation":
         """The preparation that `as_dict` wrote. Raises ValueError for what it cannot have written."""
-        _demand(isinstance(kept, Mapping) and kept.keys() == cls().as_dict().keys(), "all that a preparation has")
+        _demand(isinstance(kept, Mapping), "a preparation")
+        weights = kept.get("term_weights")  # not in files of earlier versions, and only beside texts
+        _demand(kept.keys() - {"term_weights"} == cls().as_dict().keys(), "all that a preparation has")
         lists = {name: kept[name] for name in (*Derived._fields, "names", "indicators", "missing")}
         for name, value in lists.items():
             _demand(isinstance(value, list) and all(isinstance(one, str) for one in value), f"names in {name}")
@@ -196,7 +216,7 @@ class Preparation:
         words = Missing.of(tuple(kept["missing"]), kept["fill"])
         return cls(
             kept["scale"], words, derived, names, fills, centres, scales, tuple(kept["indicators"]), made,
-            kept["beside_words"],
+            kept["beside_words"], None, None if weights is None else TermWeights.from_dict(weights),
         )  # fmt: skip
 
 
@@ -246,7 +266,8 @@ def measured(
     many = n_products(categories, sum(part.n for part in parts), made) > MOST_NAMES
     return Preparation(
         scale, wish.words, derived, tuple(names), found.mean, centres, scales, tuple(indicators), made,
-        bool(roles.texts), HASH_BITS if many else None,
+        bool(roles.texts), HASH_BITS if many else None, None if known is None else known.term_weights,
+        known is None and bool(roles.texts) and scale == "standard",
     )  # fmt: skip
 
 

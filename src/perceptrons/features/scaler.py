@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.passes.scaling import MEAN, VARIANCE, count_dense, count_named, count_sparse, scale_named, up_to
-from perceptrons.training.inputs import check_matrix, read_only
+from perceptrons.training.inputs import as_configured, check_matrix, read_only
 from perceptrons.training.one_example import COLUMN, PACK_COLUMNS, PACK_VALUES, ROWS
 from perceptrons.training.parameters import NONE, WINDOW, Domain, Number, check_parameters
 
@@ -127,7 +127,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if not sp.issparse(X):
             return ((X - mean) * factors).astype(X.dtype, copy=False)
         data = (X.data * factors[X.indices]).astype(X.dtype, copy=False)
-        return sp.csr_matrix((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+        return as_configured(sp.csr_matrix((data, X.indices.copy(), X.indptr.copy()), shape=X.shape))
 
     # ---- one example
 

@@ -21,7 +21,9 @@ from perceptrons.features.named_rows import (
     cut_text,
     keyed,
     local_names,
+    worth,
 )
+from perceptrons.features.term_weights import TermWeights
 from perceptrons.features.text import HashedText
 from perceptrons.scan.words import Rule
 
@@ -229,7 +231,8 @@ def cut_columns(texts: list[Strings], prefixes: list[str], rule: Rule, workspace
     pairs = zip(columns, prefixes, strict=True)
     names = [name for column, prefix in pairs for name in _prefixed(column.names, prefix.encode())]
     totals = np.concatenate([column.names.counts for column in columns])[order]
-    return Local(starts, number_of[numbers], counts, keyed([names[old] for old in order.tolist()], totals))
+    parts = np.repeat(np.arange(len(columns)), [len(column.names.counts) for column in columns])[order]
+    return Local(starts, number_of[numbers], counts, keyed([names[old] for old in order.tolist()], totals), parts)
 
 
 def _joined(texts: list[Strings]) -> Strings:
@@ -286,17 +289,53 @@ def are_dense(names: list[str], columns: Columns, only_numbers: bool) -> bool:
     return not columns.frozen or (columns.n_columns == len(names) and set(columns.names()) == set(names))
 
 
-def sparse_rows(named: Named, words: Local | None, columns: Columns, text: HashedText | None) -> sp.csr_matrix:
-    """The matrix of named features and, where there are texts, of their words, cut as `text` says."""
-    found = columns.find(named.names)
+class Homed(NamedTuple):
+    """Named features and words of which is known which columns they have."""
+
+    named: Named
+    words: Local | None
+    found: Found
+    of_words: Found | None
+
+
+def find_columns(named: Named, words: Local | None, columns: Columns) -> Homed:
+    """Give the names of a piece their columns: once, as names are counted."""
+    return Homed(named, words, columns.find(named.names), None if words is None else columns.find(words.names))
+
+
+def sparse_rows(
+    homed: Homed, columns: Columns, text: HashedText | None, weights: TermWeights | None = None
+) -> sp.csr_matrix:
+    """The matrix of named features and, where there are texts, of their words, cut as `text` says.
+
+    weights: of the words and of what stands beside them; every column of texts is then scaled to length 1 by itself,
+    so that a title beside a long text counts.
+    """
+    named, words, found, of_words = homed
     if words is None:
         if columns.bits is not None:
             return assemble_values(*named[:3], found, columns.n_columns)
         return float64_rows(named, found, columns.n_columns)
     assert text is not None
-    of_words = columns.find(words.names)
-    X = assemble(words, of_words, columns.n_columns, text.values, text.norm)
+    assert of_words is not None
+    if weights is None:
+        X = assemble(words, of_words, columns.n_columns, text.values, text.norm)
+    else:
+        amounts = worth(words.counts, text.values) * weights.of(of_words.columns)[words.numbers]
+        if text.norm is not None:
+            amounts /= _norms(words, amounts * (of_words.columns >= 0)[words.numbers])
+        X = assemble_values(words.starts, words.numbers, amounts, of_words, columns.n_columns)
+        named = named._replace(amounts=named.amounts * weights.beside)
     return X + assemble_values(*named[:3], found, columns.n_columns) if len(named.numbers) else X
+
+
+def _norms(words: Local, amounts: np.ndarray) -> np.ndarray:
+    """For every word the Euclidean length of the text that it is in."""
+    texts = np.repeat(np.arange(len(words.starts) - 1), np.diff(words.starts))
+    if words.parts is not None:
+        texts = texts * (int(words.parts.max(initial=0)) + 1) + words.parts[words.numbers]
+    lengths = np.sqrt(np.bincount(texts, amounts * amounts))
+    return np.where(lengths > 0, lengths, 1.0)[texts]
 
 
 def float64_rows(named: Named, found: Found, n_columns: int) -> sp.csr_matrix:

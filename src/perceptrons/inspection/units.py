@@ -41,8 +41,14 @@ def units_of_preparation(kept: Mapping[str, Any] | None) -> dict[str, Unit]:
         return {}
     beside_words = kept["beside_words"]
     names = [name if "=" in name or not beside_words else f"{name}=" for name in kept["names"]]
-    found = zip(names, map(Unit, kept["centres"], kept["scales"]), strict=True)
+    scales = [scale / _beside(kept) for scale in kept["scales"]]
+    found = zip(names, map(Unit, kept["centres"], scales), strict=True)
     return {name: unit for name, unit in found if unit != AS_IT_IS}
+
+
+def _beside(kept: Mapping[str, Any]) -> float:
+    """What numbers beside texts are multiplied by, once they are scaled."""
+    return float((kept.get("term_weights") or {}).get("beside", 1.0))
 
 
 def units_of(model: Any) -> dict[str, Unit]:
@@ -57,14 +63,24 @@ def are_scaled(model: Any) -> bool:
 
 
 def step_of(model: Any) -> str | None:
-    """What one step of a scaled number is, in words: "standard deviation"; None where none was scaled."""
-    return STEPS[model.source_["preparation"]["scale"]] if are_scaled(model) else None
+    """What 1 is of a scaled number, in words: "standard deviation", or several; None where none was scaled."""
+    if not are_scaled(model):
+        return None
+    kept = model.source_["preparation"]
+    steps = 1 / _beside(kept)
+    return STEPS[kept["scale"]] if steps == 1 else f"{steps:.3g} {STEPS[kept['scale']]}s"
+
+
+def unit_in_words(step: str) -> str:
+    """The step of a scaled number with its article."""
+    return step if step[0].isdecimal() else f"the {step}"
 
 
 def prepared_in_words(source: Mapping[str, Any]) -> list[str]:
     """What is done to tables before a model gets them. source: how a model reads files."""
     kept = source.get("preparation") or {}
     said = [] if kept.get("scale", "none") == "none" else [f"numbers scaled ({kept['scale']})"]
+    said += ["words weighted by idf"] if kept.get("term_weights") else []
     said += ["missing numbers filled"] if kept.get("fill") else []
     for name, what in (("dates", "dates"), ("flags", "yes or no")):
         said += [f"{what} {listed(kept[name])}"] if kept.get(name) else []

@@ -4,6 +4,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from perceptrons.inspection.evaluation import several_labels
 from perceptrons.inspection.names import ColumnNames, Names, name_of, names_in_files
@@ -53,6 +54,12 @@ class Row(NamedTuple):
         return label in names or label == " vs ".join(names)
 
 
+def dense_coef(model: Any) -> Any:
+    """The weights that predict as an array, also of a model whose `coef_` is sparse; for voting the averaged ones."""
+    coef = model.coef_average_ if getattr(model, "combine", None) == "vote" else model.coef_
+    return coef.toarray() if sp.issparse(coef) else coef
+
+
 def rows_of(model: Any, mirrored: bool = True) -> list[Row]:
     """The rows of weights: one a class, or a pair if classes were learned one against one.
 
@@ -64,7 +71,7 @@ def rows_of(model: Any, mirrored: bool = True) -> list[Row]:
         coef = model.dual_coef_average_ if voting else model.dual_coef_
         b = [0.0] * len(coef)
     else:
-        coef = model.coef_average_ if voting else model.coef_
+        coef = dense_coef(model)
         b = (model.intercept_average_ if voting else model.intercept_).tolist()
     classes = model.classes_.tolist()
     if len(classes) == 2 and not several_labels(model):

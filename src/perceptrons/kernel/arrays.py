@@ -1,8 +1,9 @@
 """Arrays of NumPy, PyTorch, CuPy and other libraries of the array API: where they live, and X checked there."""
 
 import sys
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +16,8 @@ LIBRARIES = ("torch", "cupy", "array_api_strict")  # their arrays can be written
 AT_ONCE = 1024  # rows of a precomputed matrix looked at together
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True)
+class Place:
     """A library's functions, by the names of the array API, and one of its devices."""
 
     xp: Any
@@ -44,18 +46,19 @@ class Place(NamedTuple):
             return array.index_select(axis, self.put(which))
         return self.xp.take(array, self.put(which), axis=axis)
 
-    def __reduce__(self) -> Any:
-        return _place, (self.xp.__name__, self.device)  # modules cannot be pickled, their names can
+    def __getstate__(self) -> dict[str, Any]:
+        return {"library": self.xp.__name__, "device": self.device}  # modules cannot be pickled, their names can
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if state["library"].split(".")[0] not in ("numpy", "array_api_compat", *LIBRARIES):  # a file may say anything
+            raise ValueError(f"{state['library']!r} is not a library of arrays.")
+        vars(self).update(xp=import_module(state["library"]), device=state["device"])
 
     def __str__(self) -> str:
         return "NumPy" if self.is_host else f"{self.xp.__name__.split('.')[-1]} on {self.device}"
 
 
 HOST = Place(np, "cpu")
-
-
-def _place(name: str, device: Any) -> Place:
-    return Place(import_module(name), device)
 
 
 def library(X: Any) -> str:
@@ -138,6 +141,8 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool, dtype: str | None) -> An
         )
     kind = dtype or _float_type(dtype_name(X))
     X = X if dtype_name(X) == kind else place.xp.astype(X, getattr(place.xp, kind))
+    if get_config()["assume_finite"]:
+        return X
     if not (np.isfinite(float(place.xp.sum(X))) or bool(place.xp.all(place.xp.isfinite(X)))):
         row, column = (int(at[0]) for at in np.nonzero(~np.isfinite(to_host(X))))
         what = "NaN" if np.isnan(float(X[row, column])) else "infinity"

@@ -81,6 +81,16 @@ def check_unchanged(estimator: Any) -> None:
             raise ValueError(f"The model was begun with {what}={then!r}, now it is {now!r}: fit it anew.")
 
 
+def learns_by_blocks(estimator: Any) -> bool:
+    """Can it learn from examples after others? AttributeError otherwise, so that `hasattr` says so."""
+    if estimator.kernel == "precomputed":
+        raise AttributeError(
+            "partial_fit and learn_one need kernel values of new examples with old ones, which a precomputed matrix "
+            "does not have: use fit, or a kernel by name."
+        )
+    return True
+
+
 def refuse_precomputed(estimator: Any, method: str) -> None:
     """Raise ValueError where kernel values of examples that are not known yet would be needed."""
     if estimator.kernel == "precomputed":

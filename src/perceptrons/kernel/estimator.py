@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.inspection.explanation import Explanation
@@ -24,6 +25,7 @@ from perceptrons.kernel.choices import (
     check_choices,
     check_single,
     check_unchanged,
+    learns_by_blocks,
     refuse_precomputed,
 )
 from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, scale_gamma
@@ -32,7 +34,7 @@ from perceptrons.training.base import Classifier, unchanged_on_error
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.inputs import known_part
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import Target, merge, read_target
+from perceptrons.training.labels import Target, merge, read_target, warn_if_sorted
 from perceptrons.training.votes import class_shares
 
 MEGABYTE = 2**20
@@ -186,8 +188,10 @@ history_, converged_, stop_reason_
                 cache_bytes=self.cache_size * MEGABYTE, averages=self.tol is not None or held_out is not None,
             )  # fmt: skip
             self._run(fit, len(target.codes), train, held_out is not None)
+        self._warn_unless_finished()
         return self
 
+    @available_if(learns_by_blocks)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from a block of examples: one pass in the given order, from where the model is.
 
@@ -208,7 +212,7 @@ history_, converged_, stop_reason_
         with unchanged_on_error(self):
             check_choices(self)
             self._refuse_balanced()
-            refuse_precomputed(self, "partial_fit")
+            self._refuse_early_stopping()
             first = not hasattr(self, "_learner")
             X = read_matrix(self, X, reset=first, dtype=None if first else self._learner.dtype)
             target = read_target(to_host(y), int(X.shape[0]))
@@ -219,9 +223,11 @@ history_, converged_, stop_reason_
             weight, _ = target.weights(to_host(sample_weight), self.class_weight, stream=True)
             if first:
                 self._begin(target.classes, X)
+        warn_if_sorted(target.codes)
         self._learn_block(X, target, weight, first)
         return self
 
+    @available_if(learns_by_blocks)
     def learn_one(self, x, y):
         """Learn from one example.
 
@@ -247,7 +253,7 @@ history_, converged_, stop_reason_
         """
         self._check_again()
         self._refuse_balanced()
-        refuse_precomputed(self, "learn_one")
+        self._refuse_early_stopping()
         first = not hasattr(self, "_learner")
         y = to_host(y)
         target = self._one_target(y.item() if isinstance(y, np.ndarray) and y.ndim == 0 else y)
@@ -378,6 +384,14 @@ history_, converged_, stop_reason_
         votes, learner = to_host(self._votes(X)), self._fitted()
         apart = learner.n_rows > 1 and learner.scheme == "ovr"
         return place_of(X).put(class_shares(votes, len(learner.classes), apart))
+
+    def to_sklearn(self) -> Any:
+        """Raises ValueError: scikit-learn has no model that predicts with these support examples."""
+        raise ValueError(
+            "KernelPerceptron has no counterpart in scikit-learn: its linear models have no kernel, and its SVC knows "
+            "only what it has trained itself. Save the model with perceptrons.save or skops, or approximate "
+            "the kernel: sklearn's Nystroem before a perceptrons.Perceptron, whose to_sklearn() works."
+        )
 
     def _placed(self, array: np.ndarray) -> Any:
         return self._learner.support.place.put(array)

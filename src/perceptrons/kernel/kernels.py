@@ -1,5 +1,6 @@
 """Kernels: K(x, z) for two blocks of examples at once, wherever they are (spec 7)."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -218,7 +219,9 @@ def scale_gamma(gamma: float | str, X: Any) -> float:
     if gamma == "auto":
         return 1.0 / max(1, n_features)
     mean, spread = _moments(X, int(X.shape[0]) * n_features)
-    return 1.0 / (n_features * spread) if spread > 1e-12 * mean**2 else 1.0  # up to rounding, all may be the same
+    if not math.isfinite(spread):  # X is not checked under scikit-learn's assume_finite
+        raise ValueError("X has NaN, infinity or too large numbers: remove or fill them, or scale the features.")
+    return 1.0 / (n_features * spread) if spread > 1e-12 * mean * mean else 1.0  # up to rounding, all may be the same
 
 
 def _moments(X: Any, n: int) -> tuple[float, float]:
@@ -226,7 +229,7 @@ def _moments(X: Any, n: int) -> tuple[float, float]:
     if sp.issparse(X):
         values = X.data.astype(np.float64)
         mean = float(values.sum()) / max(1, n)
-        return mean, (float(((values - mean) ** 2).sum()) + (n - len(values)) * mean**2) / max(1, n)
+        return mean, (float(((values - mean) ** 2).sum()) + (n - len(values)) * mean * mean) / max(1, n)
     place = place_of(X)
     xp, size = place.xp, max(1, PAIRS // max(1, int(X.shape[1])))
     parts = [Points(X, place).part(begin, begin + size).rows for begin in range(0, int(X.shape[0]), size)]

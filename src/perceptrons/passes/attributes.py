@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.compiling import without_numba
 from perceptrons.hashing import mixed, stirred
 from perceptrons.rows import compiled, inlined, inner, touch
+from perceptrons.vectorised import attributes as by_numpy
 
 PARTS = 4  # values that a template may combine
 VALUE_BITS = 26  # of a value in a key: 67 million words
@@ -64,6 +66,7 @@ def slot_of(keys, slot, high, low):
     return slot
 
 
+@without_numba(by_numpy.attributes)
 @compiled
 def attributes(views, templates, starts, begin, table, lookup, columns, ends):
     """The features of every token, sequence by sequence from `begin` on.
@@ -157,6 +160,7 @@ def take(wanted, table, lookup, columns, place):
     return place
 
 
+@without_numba(by_numpy.insert)
 @compiled
 def insert(keys, numbers, new_keys, new_numbers, secret):
     """Put entries into a table that has room for them."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from perceptrons.passes.shortlists import Table, emit, make_room, place_of, shift
 from perceptrons.passes.steps import CONSTANT
-from perceptrons.passes.viterbi import add_cost, differ, follow, lead, precedes, reach, reach_others
+from perceptrons.passes.viterbi import add_cost, follow, lead, precedes, reach, reach_others
 from perceptrons.rows import compiled, inner
 
 
@@ -93,6 +93,14 @@ def chain_pass(rows, starts, y, order, begin, model, bridge, taught, rule, desk,
                 counts[1] += 1
         model.t[0] += 1.0
     return len(order)
+
+
+@inner
+def differ(y, a, n, y_hat):
+    wrong = 0
+    for t in range(n):
+        wrong += y_hat[t] != y[a + t]
+    return wrong > 0
 
 
 @inner

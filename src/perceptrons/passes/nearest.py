@@ -11,7 +11,9 @@ NOISE = 1e-15  # relative error of a score; nothing below it is worth another st
 ZERO = 1e-14  # a weight so small is 0: its point stays for the multipliers' sake, where others will follow it
 SETTLED = 1e-11  # a step of the weights that is rounding: nothing is left to mend;
 MENDING = 1  # steps to mend what rounding did to the first; more do not help, as the weights themselves are rounded
-NONE: Any = np.int64(-1)  # a plain -1 is a type of its own to numba, for which it would compile what is called once more
+NONE: Any = np.int64(
+    -1
+)  # a plain -1 is a type of its own to numba, for which it would compile what is called once more
 PATIENCE = 20  # steps in a row, for every demand, that may bring nothing before the search ends
 
 

@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from perceptrons.compiling import without_numba
 from perceptrons.passes.shortlists import begin_of, place_of, room_for, unit_of, width_of
 from perceptrons.rows import compiled
+from perceptrons.vectorised import weight_pool as by_numpy
 
 
 @compiled
@@ -21,6 +23,7 @@ def repack(old, old_arrays, new, new_arrays, K):
             new.used[0] += room_for(n, K)
 
 
+@without_numba(by_numpy.count_weights)
 @compiled
 def count_weights(table, arrays, n_features, K):
     """How many weights are not 0, or were not always."""
@@ -32,6 +35,7 @@ def count_weights(table, arrays, n_features, K):
     return count
 
 
+@without_numba(by_numpy.list_weights)
 @compiled
 def list_weights(table, arrays, n_features, K, features, labels, found, found_late):
     """Write those weights one by one, by feature and then by label, into the last four."""
@@ -45,6 +49,7 @@ def list_weights(table, arrays, n_features, K, features, labels, found, found_la
                 e += 1
 
 
+@without_numba(by_numpy.put_weights)
 @compiled
 def put_weights(table, arrays, K, features, sizes, labels, given, given_late):
     """Put weights, as many for each of these features as sizes says, into a pool that is empty and large enough."""
@@ -62,6 +67,7 @@ def put_weights(table, arrays, K, features, sizes, labels, given, given_late):
         table.used[0] += room
 
 
+@without_numba(by_numpy.spread_out)
 @compiled
 def spread_out(table, w, which, tall):
     """tall[j, k]: the weight of feature which[j] for label k."""

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.inspection.html import Html
-from perceptrons.inspection.units import step_of
+from perceptrons.inspection.units import step_of, unit_in_words
 from perceptrons.inspection.wording import count, percent
 from perceptrons.report.page import (
     Section,
@@ -153,7 +153,8 @@ def _in_units(subject: Subject, step: str) -> list[Html]:
         sizes = (f"{size:.6g}".replace("-", "\N{MINUS SIGN}") for size in unit)
         rows.append((user(name), *sizes, *(subject.value(name, end) for end in ends)))
     header = ("number", "centre", "scale", "lowest here", "highest here")
-    said = f"The model gets numbers scaled as in training: (value − centre) / scale, so that 1 is one {step}."
+    unit = unit_in_words(step)
+    said = f"The model gets numbers scaled as in training: (value − centre) / scale. Their unit is {unit}."
     parts = [paragraph(said), table(header, rows[:SCALED], "numbers and their scales", numbers=(1, 2, 3, 4))]
     if len(rows) > SCALED:
         parts.append(paragraph(f"and {count(len(rows) - SCALED, 'number')} more"))

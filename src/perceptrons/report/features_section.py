@@ -10,6 +10,7 @@ from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.inspection.explanation import rows_of
 from perceptrons.inspection.html import Html, visible
 from perceptrons.inspection.units import step_of
+from perceptrons.inspection.weights import dense_coef
 from perceptrons.inspection.wording import NOT_PROBABILITIES, count, percent
 from perceptrons.kernel.arrays import to_host
 from perceptrons.plots import WeightsDisplay
@@ -46,7 +47,7 @@ def important_features(subject: Subject) -> Section:
 def _weights(subject: Subject) -> list[Html]:
     model = subject.model
     scheme = model._learner.scheme
-    coef = model.coef_average_ if model.combine == "vote" else model.coef_
+    coef = dense_coef(model)
     titles = rows_of(model.classes_, scheme)
     parts = []
     if model.combine == "vote":

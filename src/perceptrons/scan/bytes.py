@@ -3,10 +3,8 @@
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, overload
 
+from perceptrons.compiling import intrinsic, ir, overload, types
 from perceptrons.rows import INLINED, inlined, inner
 
 ROOM = 8  # bytes behind a text that must be there to be loaded with it

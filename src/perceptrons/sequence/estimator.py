@@ -13,6 +13,7 @@ from perceptrons.sequence.token_features import features_for, is_matrix, read_to
 from perceptrons.sequence.tokens import TokenFeatures, Tokens, cut, read_labels
 from perceptrons.training.base import Estimator, unchanged_on_error
 from perceptrons.training.epochs import hold_out
+from perceptrons.training.inputs import read_only
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import Target, merge, numbered
 
@@ -174,6 +175,7 @@ stop_average_ : arrays
             bounds = learner.limits(self, stream=False)
             fit = ChainFit(learner, tokens, target.codes, bounds, rule_of(self), self.combine, held_out)
             self._run(fit, n, train, held_out is not None)
+        self._warn_unless_finished()
         return self
 
     def partial_fit(self, X, y, classes=None, lengths=None, on_bad_label="raise"):
@@ -192,6 +194,7 @@ stop_average_ : arrays
         -------
         self
         """
+        self._refuse_early_stopping()
         first = not hasattr(self, "_learner")
         with unchanged_on_error(self, unless=learned_since(self)):
             check_choices(self)
@@ -318,10 +321,19 @@ stop_average_ : arrays
 
     def _coef(self, combine: str) -> Any:
         learner = self._fitted()
-        return learner.weights.tall(learner.predicting(combine)[0]).T.copy()
+        return read_only(learner.weights.tall(learner.predicting(combine)[0]).T.copy())
 
     def _arcs(self, combine: str) -> Any:
-        return self._fitted().predicting(combine)[1].copy()
+        return read_only(self._fitted().predicting(combine)[1].copy())
+
+    # ---- what scikit-learn asks
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # a list of sequences; a matrix only together with `lengths`
+        tags.input_tags.string, tags.input_tags.dict = self.templates is not None, self.templates is None
+        tags.target_tags.required, tags.target_tags.single_output = True, False
+        return tags
 
     # ---- the small steps
 

@@ -101,6 +101,11 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
     def n_features_(self):
         return self._fitted().n_features
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.string = False, True
+        return tags
+
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_known")
 

@@ -18,7 +18,7 @@ from perceptrons.streaming.threads import ahead
 from perceptrons.training.base import put_back
 from perceptrons.training.epochs import AT_REST, Counts, Outcome
 from perceptrons.training.interrupts import Uninterrupted, interruptible
-from perceptrons.training.learner import LinearTrainee
+from perceptrons.training.linear_fit import LinearTrainee
 from perceptrons.training.matrices import widened
 from perceptrons.training.one_pass import PIECE, at_rest, piece_size, pieces
 from perceptrons.training.parameters import method_of
@@ -347,6 +347,7 @@ class StreamFit(LinearTrainee):
     def _tell(self, more: Counts, mark: bool) -> None:
         """more: what was learned beyond the row."""
         if self.watch is not None:
+            self.learner.changed()  # within a block too: the watcher may look at the weights
             row = self.row
             now = {name: row[name] + getattr(more, name) for name in ("examples", "mistakes", "updates")}
             what = {"epoch": row["epoch"], **now, "seconds": time.perf_counter() - self.began}

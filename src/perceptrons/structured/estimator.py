@@ -11,6 +11,7 @@ import numpy as np
 from perceptrons.structured.learner import OutputFit, OutputLearner, Questions, Rule
 from perceptrons.training.base import Estimator, unchanged_on_error
 from perceptrons.training.epochs import hold_out
+from perceptrons.training.inputs import read_only
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.parameters import DOMAINS as LINEAR
 from perceptrons.training.parameters import NONE, Domain, Number, Words, check_parameters
@@ -172,6 +173,7 @@ class StructuredPerceptron(Estimator):
                 train, held_out = hold_out(alike, None, self.validation_fraction, self._learner.seed)
             fit = OutputFit(self._learner, examples, ask, self._rule(), self.combine, held_out)
             self._run(fit, n, train, held_out is not None)
+        self._warn_unless_finished()
         return self
 
     def partial_fit(self, X, y):
@@ -187,6 +189,7 @@ class StructuredPerceptron(Estimator):
         -------
         self
         """
+        self._refuse_early_stopping()
         with self._unchanged_on_error():
             self._check_choices()
             n, examples = read_examples(X, y)
@@ -209,6 +212,7 @@ class StructuredPerceptron(Estimator):
         -------
         self
         """
+        self._refuse_early_stopping()
         self._check_again()
         with self._unchanged_on_error():
             ask = Questions(self.model)
@@ -255,11 +259,19 @@ class StructuredPerceptron(Estimator):
 
     @property
     def coef_last_(self):
-        return self._fitted().w.copy()
+        return read_only(self._fitted().w.copy())
 
     @property
     def coef_average_(self):
-        return self._fitted().average.copy()
+        return read_only(self._fitted().average.copy())
+
+    # ---- what scikit-learn asks
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # whatever the model understands
+        tags.target_tags.required, tags.target_tags.single_output = True, False
+        return tags
 
     # ---- the small steps of learning
 

@@ -297,7 +297,8 @@ def _effort(X: Any, found: Diagnosis, max_seconds: float | None, known: Certific
 def _pairs(found: Diagnosis, clock: Clock) -> Iterator[Pair]:
     """The pairs of classes one by one, those confused most often first, as many as the time allows."""
     X, codes, k = found.examples.X, found.codes, len(found.classes)
-    answers = Perceptron(max_iter=FEW, random_state=0, fit_intercept=found.fit_intercept).fit(X, codes).predict(X)
+    few = Perceptron(max_iter=FEW, tol=None, random_state=0, fit_intercept=found.fit_intercept)
+    answers = few.fit(X, codes).predict(X)
     confused = np.bincount(codes * k + answers, minlength=k * k).reshape(k, k)
     confused += confused.T
     rows_of = [np.flatnonzero(codes == one) for one in range(k)]

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from perceptrons.inspection.units import are_scaled
+from perceptrons.inspection.weights import dense_coef
 from perceptrons.theory.examples import check_features, check_rows
 from perceptrons.theory.geometry import norms
 
@@ -159,8 +160,7 @@ def comparable_weights(model: Any, X: Any) -> np.ndarray:
     >>> comparable_weights(model, X).shape
     (1, 2)
     """
-    coef = model.coef_average_ if getattr(model, "combine", None) == "vote" else model.coef_
-    return coef * scales(check_features(model, X)).deviations
+    return dense_coef(model) * scales(check_features(model, X)).deviations
 
 
 def even(X: Any, centre: bool = True) -> Any:

@@ -1,5 +1,6 @@
 """What the estimators share: `Estimator` is the base of all, `Classifier` of those that learn labels of rows."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,12 +10,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_random_state
 
 from perceptrons.inspection.html import how_it_went
 from perceptrons.rows import Rows
-from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs
+from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs, why_unfinished
 from perceptrons.training.inputs import (
     Growth,
     as_learned,
@@ -38,13 +39,14 @@ class Estimator(BaseEstimator, ABC):
     """When to stop, how training went, which parameters were checked; and what every fitted model shows.
 
     What was learned is in `_learner`, which is there once there is a model: training/learner.py, kernel/learner.py,
-    sequence/learner.py, structured/learner.py. Arrays that are shown are copies: writing to them changes nothing.
+    sequence/learner.py, structured/learner.py. Arrays of weights that are shown cannot be written.
     """
 
     combine: str
     max_iter: int
     tol: float | None
     shuffle: bool
+    early_stopping: bool
     n_iter_no_change: int
     max_seconds: float | None
     verbose: bool | int
@@ -103,6 +105,14 @@ class Estimator(BaseEstimator, ABC):
                 self._tell(outcome)
         return outcome
 
+    def _warn_unless_finished(self, stacklevel: int = 3) -> None:
+        """As scikit-learn does: warn if training ended with max_iter although `tol` was to end it. Called last, so that
+        the model is whole where warnings are errors."""
+        if self.tol is None or self.stop_reason_ != "max_iter" or self._watch is not None:
+            return  # who watches the epochs judges by them
+        what = f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: "
+        warnings.warn(what + why_unfinished(self._plan()), ConvergenceWarning, stacklevel=stacklevel)
+
     @contextmanager
     def _watched(self, watch: Callable[[dict[str, Any]], None]) -> Iterator[None]:
         """While the block fits the model, tell `watch` the row of every epoch; the model then predicts as it would if
@@ -150,6 +160,14 @@ class Estimator(BaseEstimator, ABC):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
 
+    def _refuse_early_stopping(self) -> None:
+        """As scikit-learn: of a model that begins with a block. One that `fit` has stopped early may go on learning."""
+        if self.early_stopping and not hasattr(self, "_learner"):
+            raise ValueError(
+                "early_stopping=True needs all data at once and is not supported for partial_fit and learn_one: call "
+                "set_params(early_stopping=False) first, or use fit."
+            )
+
     def _check_again(self) -> None:
         """Check parameters that learning or predicting one example uses, if they are not those checked last."""
         now = self._choices_now()
@@ -193,6 +211,10 @@ class Estimator(BaseEstimator, ABC):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_learner")
+
+    def __getstate__(self) -> dict[str, Any]:
+        prepared = ("_method", "_checked")  # made again where it is needed
+        return {name: value for name, value in super().__getstate__().items() if name not in prepared}
 
     def _repr_html_inner(self) -> str:
         """How training went, below what scikit-learn shows; a model that is not fitted shows that alone."""

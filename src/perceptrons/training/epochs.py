@@ -204,6 +204,17 @@ def _why_stop(
     return "tol" if tol is not None and trainee.change() < tol else ""
 
 
+def why_unfinished(plan: Plan) -> str:
+    """What the last of max_iter epochs left to be done, and what to do about it."""
+    if plan.tol is not None:
+        why = (
+            f"the averaged weights still changed by more than tol={plan.tol:g} of their norm. Increase max_iter or tol"
+        )
+    else:
+        why = "it still made updates. Increase max_iter, or use combine='average', which converges on any data"
+    return f"{why}; tol=None trains max_iter epochs without this warning."
+
+
 def visiting_order(
     n: int | None, train: np.ndarray | None, shuffle: bool, rng: np.random.Generator | None
 ) -> np.ndarray:
@@ -224,13 +235,17 @@ def hold_out(
     order = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
     counts = np.bincount(codes[order])
     spare = np.maximum(counts - 1, 0)
-    total = min(max(1, round(fraction * len(order))), spare.sum())
-    if total < 1:
+    if not spare.any():
         raise ValueError(
             "No example can be held out: every class has a single one. Give more, or early_stopping=False."
         )
+    if not any(where):
+        _check_parts(counts[counts > 0], fraction)
+    total = min(max(np.count_nonzero(spare), round(fraction * len(order))), spare.sum())
     share = total * counts / len(order)
-    quota = np.minimum(share.astype(int), spare)
+    quota = np.clip(share.astype(int), np.minimum(spare, 1), spare)
+    while quota.sum() > total:  # rare classes have one each: it comes from those with most
+        quota[np.argmax(quota)] -= 1
     for code in np.argsort(quota - share, kind="stable"):  # what rounding left over goes where most is missing
         quota[code] += min(spare[code] - quota[code], 1, total - quota.sum())
     order = np.random.default_rng([seed, len(order), *(where if any(where) else ())]).permutation(order)
@@ -239,6 +254,26 @@ def hold_out(
         held_out[order[codes[order] == code][:size]] = True
     order.sort()
     return order[~held_out[order]], order[held_out[order]]
+
+
+def _check_parts(counts: np.ndarray, fraction: float) -> None:
+    """Raise ValueError unless every class can be both learned and validated, as scikit-learn demands.
+
+    counts: the examples of each class.
+    """
+    n, classes = int(counts.sum()), len(counts)
+    left = n - round(fraction * n)
+    if left < classes:
+        fewer = f", fewer than the number of classes ({classes})" if classes > 1 else ""
+        raise ValueError(
+            f"validation_fraction={fraction:g} of {n} examples leaves {left} to learn from{fewer}: give more examples, "
+            "or a smaller validation_fraction."
+        )
+    if counts.min() < 2:
+        raise ValueError(
+            "early_stopping needs every class in both the training and the validation set, and the least populated "
+            "class has only 1 example: give more, leave that class out, or use early_stopping=False."
+        )
 
 
 class _Best:

@@ -1,23 +1,22 @@
 """Checks what users hand in and turns it into rows, without copying what is already in shape."""
 
 import math
-import sys
+import numbers
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.utils.validation import validate_data
 
 from perceptrons.passes.average import smallest_scale
 from perceptrons.rows import Dense, Rows, Sparse
 from perceptrons.training.matrices import check_csr, sound_csr
 
-SMALLEST_WEIGHT = 1e-12  # below, steps would vanish in rounding
 IN_CACHE = 2**20  # so many numbers are read twice as fast as once by several threads
 FEW_FEATURES = 4096  # of dicts, up to which rows are made as wide as there are features
-LARGEST_WEIGHT = 1e6  # a weight is a number of repetitions; above this a single example could take minutes
 
 
 class Growth(NamedTuple):
@@ -44,6 +43,12 @@ def read_only(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def as_configured(matrix: Any) -> Any:
+    """A CSR matrix as such, or as an array where scikit-learn's `sparse_interface` (since 1.9) asks for one."""
+    asked = get_config().get("sparse_interface") == "sparray" and sp.issparse(matrix)
+    return sp.csr_array(matrix) if asked else matrix
 
 
 def as_read_only(rows: Rows) -> Rows:
@@ -179,13 +184,13 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, growt
 
     A string value counts as the feature "name=value" being there, as in scikit-learn's DictVectorizer.
     """
-    numbers: list[float] = []
+    amounts: list[float] = []
     places: list[int] = []
     new: dict[str, int] = {}
     limit = largest(dtype, growth)
     for name, value in x.items():
         if not isinstance(name, str):
-            raise TypeError(f"Feature name {name!r} is {type(name).__name__}: feature names must be strings.")
+            name = _whole_name(name, x)
         if isinstance(value, str):
             name, value = f"{name}={value}", 1.0
         try:
@@ -200,10 +205,20 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, growt
             place = columns.get(name)
             if place is None:
                 place = new.setdefault(name, len(columns) + len(new))
-            numbers.append(number)
+            amounts.append(number)
             places.append(place)
-    values, at = np.array(numbers, dtype), np.array(places, np.int32)
+    values, at = np.array(amounts, dtype), np.array(places, np.int32)
     return Sparse(values, at, np.array([0, len(values)], np.int32)), list(new)
+
+
+def _whole_name(name: Any, x: Mapping[Any, Any]) -> str:
+    """A whole number as the name of a feature: 3 is the feature "3", as in files, which know no other names."""
+    if not isinstance(name, numbers.Integral) or isinstance(name, bool):
+        kind = type(name).__name__
+        raise TypeError(f"Feature name {name!r} is {kind}: feature names must be strings or whole numbers.")
+    if str(name) in x:
+        raise ValueError(f"The features {name!r} and {str(name)!r} are the same, and both are there: rename one.")
+    return str(name)
 
 
 def known_part(rows: Any, new: list[str]) -> Any:
@@ -259,7 +274,12 @@ def once_each(rows: Rows) -> Rows:
 
 
 def _check_values(X: Any, growth: Growth, names: Any = None) -> None:
-    """Raise ValueError for NaN, infinity, or numbers so large that scores would overflow; one read at memory speed."""
+    """Raise ValueError for NaN, infinity, or numbers so large that scores would overflow; one read at memory speed.
+
+    Not where scikit-learn's `assume_finite` is set. Learning then stops at a step that overflows, or learns NaN.
+    """
+    if get_config()["assume_finite"]:
+        return
     values = X.data if sp.issparse(X) else X
     flat = values.ravel(order="K")
     limit = largest(values.dtype, growth)
@@ -301,90 +321,3 @@ def as_numbers(given: Any, name: str) -> np.ndarray:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be an array of numbers: {error}.") from error
-
-
-def check_weights(
-    sample_weight: Any, class_weight: Any, classes: np.ndarray, codes: np.ndarray, stream: bool
-) -> np.ndarray | None:
-    """The weight of every example, sample weight times class weight, or None if all are 1.
-
-    In a stream, class weights may name classes that come later, and a block may be of classes that weigh nothing.
-    """
-    n = len(codes)
-    weight = None
-    if sample_weight is not None:
-        weight = as_numbers(sample_weight, "sample_weight")
-        if weight.ndim == 0:
-            weight = np.full(n, float(weight))
-        if weight.shape != (n,):
-            raise ValueError(f"sample_weight.shape == {weight.shape}, but X has {n} rows: it must be ({n},).")
-        wrong = ~(weight >= 0) | np.isinf(weight)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(f"sample_weight[{row}] = {weight[row]}: weights must be finite and not negative.")
-        if not weight.any():
-            raise ValueError("All sample weights are zero: there is nothing to learn from.")
-    if class_weight is not None:
-        by_class = _class_weights(class_weight, classes, codes, weight, stream)
-        weight = by_class[codes] if weight is None else weight * by_class[codes]
-    if weight is None:
-        return None
-    if not (stream or weight.any()):
-        raise ValueError("Sample and class weights leave nothing to learn from: all are zero.")
-    check_range(weight)
-    return None if (weight == 1).all() else weight
-
-
-def check_range(weight: np.ndarray) -> None:
-    if ((weight > 0) & (weight < SMALLEST_WEIGHT)).any():
-        raise ValueError(f"Weights must be 0 or at least {SMALLEST_WEIGHT:g}: multiply them all by a number.")
-    if weight.max(initial=0) > LARGEST_WEIGHT:
-        raise ValueError(
-            f"The largest weight is {weight.max():g}; a weight says how often its example is repeated, and at most "
-            f"{LARGEST_WEIGHT:g} is allowed. Divide the weights by their mean."
-        )
-
-
-def label_weights(
-    class_weight: Any, classes: np.ndarray, indicator: np.ndarray, weight: np.ndarray | None, stream: bool
-) -> np.ndarray | None:
-    """For several labels: the weight of the examples without and with each label, (labels, 2); None if all are 1."""
-    if class_weight is None:
-        return None
-    if isinstance(class_weight, Mapping):
-        positive = _class_weights(class_weight, classes, np.empty(0, np.int32), None, stream)
-        by_label = np.stack([np.ones(len(classes)), positive], axis=1)
-    else:
-        total = float(len(indicator) if weight is None else weight.sum())
-        having = indicator.sum(axis=0) if weight is None else weight @ indicator
-        by_label = balanced_weights(np.stack([total - having, having], axis=1))
-    check_range(by_label)
-    return by_label
-
-
-def balanced_weights(counts: np.ndarray) -> np.ndarray:
-    """Weights that give all classes the same total, by how many examples each has, along the last axis; 0 for none.
-
-    The rarest class has the weight 1, and the others less. A weight above 1 would repeat an example on the spot, and
-    repetitions end as soon as it is right, mostly after one step: such a class would count little more than with 1.
-    A weight below 1 shortens the step, by exactly that factor.
-    """
-    rarest = np.where(counts > 0, counts, np.inf).min(axis=-1, keepdims=True)
-    return np.where(counts > 0, rarest / np.where(counts > 0, counts, 1), 0.0)
-
-
-def _class_weights(
-    class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray | None, stream: bool
-) -> np.ndarray:
-    if class_weight == "balanced":
-        return balanced_weights(np.bincount(codes, weights=weight, minlength=len(classes)))
-    if isinstance(class_weight, Mapping):
-        labels = classes.tolist()
-        for label, value in class_weight.items():
-            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-            if not (number and 0 <= value <= sys.float_info.max):
-                raise ValueError(f"class_weight[{label!r}] = {value!r}: weights must be finite and not negative.")
-            if label not in labels and not stream:
-                raise ValueError(f"class_weight names the class {label!r}, which is not among {labels[:10]}.")
-        return np.array([float(class_weight.get(label, 1.0)) for label in labels])
-    raise ValueError(f"class_weight={class_weight!r}: give a dict {{class: weight}}, 'balanced' or None.")

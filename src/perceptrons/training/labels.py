@@ -1,5 +1,6 @@
 """Labels of any kind outside, one or several for every example; class numbers inside; answers in the same form."""
 
+import warnings
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -7,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d
 
-from perceptrons.training.inputs import check_range, check_weights, label_weights
+from perceptrons.training.example_weights import check_range, check_weights, label_weights
+from perceptrons.training.inputs import as_configured
 from perceptrons.training.matrices import sound_csr
 
 LONGEST_LABEL = 1_000  # characters: arrays of strings give every label the room of the longest
@@ -117,6 +119,7 @@ def merge(known: np.ndarray, new: np.ndarray) -> np.ndarray:
     return merged
 
 
+FEW = 10  # examples of each of two classes, from which on a block can be called sorted
 SETS = {"set": set, "frozenset": frozenset, "tuple": tuple, "list": list}  # forms of label sets
 NO_SETS = (str, bytes, Mapping)  # a dict may say no of a label, as {"spam": 0}: its keys are no label set
 FORMS = ("single", "array", "sparse", *SETS)
@@ -245,6 +248,24 @@ def check_threshold(threshold: Any, classes: np.ndarray, form: str) -> float | N
     return float(threshold)
 
 
+def warn_if_sorted(codes: np.ndarray) -> None:
+    """Warn where a block is learned in the order it comes, and that is class after class.
+
+    codes: of single labels. Ten examples of each of two classes are hardly ever sorted by chance.
+    """
+    if len(codes) < 2 * FEW:
+        return
+    changes = np.count_nonzero(codes[1:] != codes[:-1])
+    counts = np.sort(np.bincount(codes - codes.min()))
+    if changes == np.count_nonzero(counts) - 1 > 0 and counts[-2] >= FEW:
+        warnings.warn(
+            "partial_fit learns the rows in the order they come, and these come sorted by label: the last class "
+            "overrides the others. Shuffle them first, X, y = sklearn.utils.shuffle(X, y), or use fit.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
 def answer(winners: np.ndarray, classes: np.ndarray, form: str) -> Any:
     """Predictions in the form in which labels came: winners are class numbers, or for several labels flags."""
     if form == "single":
@@ -252,7 +273,7 @@ def answer(winners: np.ndarray, classes: np.ndarray, form: str) -> Any:
     if form == "array":
         return winners
     if form == "sparse":
-        return sp.csr_matrix(winners)
+        return as_configured(sp.csr_matrix(winners))
     return [SETS[form](classes[flags.astype(bool)].tolist()) for flags in winners]
 
 

@@ -1,22 +1,21 @@
 """A linear model in the making: weights, votes, classes and counters together; and it with its training set."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
 from perceptrons.rows import Rows
-from perceptrons.training.epochs import Counts, Outcome, Trainee
-from perceptrons.training.inputs import Growth, as_numbers, as_read_only, entries, largest, read_only
+from perceptrons.training.epochs import Counts, Outcome
+from perceptrons.training.inputs import Growth, as_configured, as_numbers, as_read_only, entries, largest, read_only
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import Target, same_form, winners
 from perceptrons.training.memory import Size, check_room
 from perceptrons.training.one_pass import (
-    MANY_EXAMPLES,
     PIECE,
     Examples,
-    at_rest,
     check_overflow,
     judge_last,
     learn,
@@ -28,9 +27,17 @@ from perceptrons.training.rule import ZERO_WHEN_PREDICTING, Method
 from perceptrons.training.schemes import class_problems, class_scores, has_problems, label_problems, n_rows, row_places
 from perceptrons.training.units import Units
 from perceptrons.training.votes import Votes, take
-from perceptrons.training.weights import LATE, SettlingAverage, Weights, first_weights
+from perceptrons.training.weights import LATE, Weights, first_weights
 
 AT_ONCE = 2**23  # scores of pairs of classes held at once while predicting
+
+
+class Shown(NamedTuple):
+    """Weights that users read: arrays that cannot be written."""
+
+    weights: np.ndarray
+    intercept: np.ndarray
+    coef: Any  # the weights, or a sparse matrix of them
 
 
 class Learner:
@@ -38,6 +45,7 @@ class Learner:
 
     ready_to_learn: Any = None  # what single examples need besides themselves: one_example.py
     ready_to_predict: Any = None
+    sparse_coef = False  # are weights shown as a sparse matrix?
     threshold: float | None = None  # of two classes: the score from which on the second is answered, see winners
 
     def __init__(
@@ -55,6 +63,7 @@ class Learner:
         self.updates = 0
         self._codes: dict[Any, int] | None = None
         self._average: tuple[np.ndarray, np.ndarray] | None = None
+        self._shown: dict[str, Shown] = {}
 
     @classmethod
     def begin(
@@ -190,13 +199,14 @@ class Learner:
             self.weights.grow_rows(rows, number, self.init, self.seed, anew=self.scheme == "ovo")
             if self.votes is not None:
                 self.votes.rename_classes(places)
-        self.classes, self._codes, self._average = classes, None, None
+        self.classes, self._codes = classes, None
+        self.changed()
 
     def meet_features(self, n_features: int) -> None:
         if n_features > self.weights.n_features:
             check_room(self._size._replace(n_features=n_features), self._size)
             self.weights.grow_features(n_features, self.init, self.seed)
-            self._average = None
+            self.changed()
 
     @property
     def _size(self) -> Size:
@@ -230,6 +240,12 @@ class Learner:
     def changed(self) -> None:
         """The weights are not what they were: forget what was computed from them."""
         self._average = None
+        if self._shown:
+            self._shown = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        prepared: dict[str, Any] = {"_shown": {}, "ready_to_learn": None, "ready_to_predict": None}
+        return vars(self) | prepared  # the copy makes its own: arrays that are unpickled could be written
 
     def average(self) -> tuple[np.ndarray, np.ndarray]:
         """The averaged weights; computed once until something is learned."""
@@ -245,6 +261,27 @@ class Learner:
             raise AttributeError("Voting predicts with many weight vectors: read coef_average_ or coef_last_ instead.")
         self.check_holds(combine, AttributeError)
         return self.weights.pocketed() if combine == "pocket" else self.average()
+
+    def shown(self, combine: str) -> Shown:
+        """The weights that predict, for users to read; made once until something is learned."""
+        if combine not in self._shown:
+            w, b = self.predicting(combine)
+            if combine in ("last", "pocket"):  # learning changes them in place
+                w, b = w.copy(order="K"), b.copy()
+            w, b = read_only(w), read_only(b)
+            self._shown[combine] = Shown(w, b, as_configured(sp.csr_matrix(w)) if self.sparse_coef else w)
+        return self._shown[combine]
+
+    def show_sparse(self, sparse: bool) -> None:
+        self.sparse_coef, self._shown = sparse, {}
+
+    def set_last(self, coef: Any = None, intercept: Any = None) -> None:
+        """Set the last weights or biases; what was averaged so far stays, and from now on these count."""
+        shape = (self.weights.n_rows, self.n_features)
+        w = None if coef is None else _shaped(coef, shape, self.dtype, "coef_")
+        b = None if intercept is None else _shaped(intercept, shape[:1], self.dtype, "intercept_")
+        self.weights.set_last(w, b)
+        self.changed()
 
     def check_holds(self, combine: str, error: type[Exception] = ValueError) -> None:
         """Raise an error if the model was created without what this way of predicting needs."""
@@ -322,6 +359,7 @@ class Learner:
         self.weights.restore(snapshot[0])
         if self.votes is not None:
             self.votes.restore(snapshot[1])
+        self.changed()
 
 
 def _shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndarray:
@@ -331,67 +369,3 @@ def _shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.nda
     if not (np.abs(array) <= largest(dtype, Growth())).all():
         raise ValueError(f"{name} holds NaN, infinity or a number above {largest(dtype, Growth()):.0e}.")
     return array.reshape(shape)
-
-
-class LinearTrainee(Trainee):
-    """What linear models do alike, whether their examples lie in memory or come block by block."""
-
-    average: SettlingAverage | None
-
-    def change(self) -> float:
-        if self.average is None:
-            self.average = SettlingAverage(self.learner.weights)
-            return np.inf
-        return self.average.change()
-
-
-class LinearFit(LinearTrainee):
-    """train, held_out: which examples to learn from (None: all), and which to score `combine` on, if any."""
-
-    def __init__(
-        self,
-        learner: Learner,
-        examples: Examples,
-        method: Method,
-        combine: str,
-        train: np.ndarray | None,
-        held_out: np.ndarray | None,
-    ):
-        self.learner, self.examples, self.method, self.combine = learner, examples, method, combine
-        self.now = method  # as it is in this epoch
-        self.held_out = held_out
-        self.judged_on = np.arange(len(examples.y)) if train is None else train
-        self.taken = np.full(len(examples.y) if learner.votes else 0, -1)  # for voting: which support example a row is
-        duels = examples.problems is not None and examples.problems.duels
-        learner.weights.arrange(examples.rows, by_row=duels and len(self.judged_on) >= MANY_EXAMPLES)
-        self.piece = piece_size(examples, learner.weights, PIECE, method.batch)
-        self.average: SettlingAverage | None = None
-
-    def begin_epoch(self, epoch: int) -> None:
-        self.now = self.method.in_epoch(epoch)
-
-    def visit(self, order: np.ndarray) -> Iterator[Counts]:
-        weights, votes, method = self.learner.weights, self.learner.votes, self.now
-        for part in pieces(order, self.piece):
-            counts = learn(
-                weights, self.examples, part, method, judged_on=self.judged_on, votes=votes, taken=self.taken
-            )
-            yield counts
-            check_overflow(counts, method, weights.dtype)
-
-    def end_epoch(self) -> None:
-        judge_last(self.learner.weights, self.examples, self.judged_on, self.method.zero_score)
-
-    def settled(self, row: dict[str, Any]) -> str:
-        return at_rest(row, self.method, self.contradicted)
-
-    def contradicted(self) -> bool:
-        """Do the last weights, by which learning judges, answer a training example wrongly?"""
-        return self.learner.wrong(self.examples, self.judged_on, "last", self.method.zero_score) > 0
-
-    def accuracy(self) -> float:
-        weight, held_out = self.examples.weight, self.held_out
-        assert held_out is not None
-        total = float(len(held_out) if weight is None else weight[held_out].sum())
-        self.learner.changed()
-        return 1.0 - self.learner.wrong(self.examples, held_out, self.combine, self.method.zero_score) / total

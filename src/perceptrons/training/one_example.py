@@ -214,6 +214,7 @@ def learn_any(estimator: Any, x: Any, y: Any) -> None:
     """Learn from one example of any kind, and prepare the short way for the next."""
     estimator._check_again()
     estimator._refuse_balanced()
+    estimator._refuse_early_stopping()
     if estimator.batch_size != 1:
         raise ValueError(
             f"learn_one learns from one example, not from batch_size={estimator.batch_size!r}: use partial_fit."

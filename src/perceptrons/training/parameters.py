@@ -98,6 +98,7 @@ def check_parameters(estimator: Any, domains: Mapping[str, tuple[Domain, ...]]) 
 
 
 LIMITLESS = float("inf")
+ALPHA, L1_RATIO = 0.0001, 0.15  # scikit-learn's defaults, which mean nothing without a penalty
 WINDOW = 500  # examples: a compromise over made-up streams of several speeds and widths, see docs/streams.md
 RANDOM_STATE = Kind((np.random.RandomState,), "a RandomState")
 DOMAINS: dict[str, tuple[Domain, ...]] = {
@@ -127,6 +128,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "warm_start": (Flag(),),
     "verbose": (Flag(), Number(0, LIMITLESS, whole=True)),
     "n_jobs": (ANYTHING,),
+    **dict.fromkeys(("penalty", "alpha", "l1_ratio"), (ANYTHING,)),  # checked below, with what to use instead
 }
 
 # what learning and predicting one example depends on; compared before each, so that a change is noticed
@@ -139,6 +141,7 @@ OF_ONE_EXAMPLE = attrgetter(
 def check_choices(estimator: Any) -> None:
     """Raise ValueError for a parameter outside its domain, or for two that do not go together."""
     check_parameters(estimator, DOMAINS)
+    _refuse_penalty(estimator)
     e, wrapped = estimator, estimator.multiclass != "joint"
     for clash, names, reason in (
         (
@@ -186,6 +189,24 @@ def check_choices(estimator: Any) -> None:
         if clash:
             both = ", ".join(f"{name}={getattr(estimator, name)!r}" for name in names)
             raise ValueError(f"{type(estimator).__name__}({both}) does not work: {reason}.")
+
+
+def _refuse_penalty(estimator: Any) -> None:
+    """Raise ValueError for scikit-learn's regularization, with what to use instead."""
+    e, name = estimator, type(estimator).__name__
+    if e.penalty is not None:
+        decay = f"shrink={e.alpha * e.eta0:g}" if Number(0, 1, below=True).fits(e.alpha) else "shrink=alpha * eta0"
+        instead = {
+            "l2": f"use {decay} (alpha * eta0), the same weight decay",
+            "elasticnet": f"use {decay} (alpha * eta0) for its L2 part; there is no L1 part",
+        }.get(str(e.penalty), "use shrink=alpha * eta0, the weight decay of an L2 penalty")
+        raise ValueError(f"{name}(penalty={e.penalty!r}) is not supported, only None: {instead}.")
+    for parameter, value, default in (("alpha", e.alpha, ALPHA), ("l1_ratio", e.l1_ratio, L1_RATIO)):
+        if not (isinstance(value, numbers.Real) and value == default):
+            raise ValueError(
+                f"{name}({parameter}={value!r}) has no effect without a penalty, and there is none: leave it at "
+                f"{default}. For weight decay use shrink=alpha * eta0."
+            )
 
 
 def check_several(estimator: Any) -> None:

@@ -126,6 +126,17 @@ class Weights(Owning):
         scale = self.arrays["clock"][:, SCALE].astype(self.dtype)
         return (w, b) if (scale == 1).all() else (w * scale[:, None], b * scale)
 
+    def set_last(self, w: np.ndarray | None, b: np.ndarray | None) -> None:
+        """Set the last weights, biases or both; the average of the examples seen stays what it is."""
+        clock = self.arrays["clock"]
+        for now, late, new in (("w", "late_w", w), ("b", "late_b", b)):
+            if new is not None:
+                per_row = clock[:, None] if new.ndim == 2 else clock
+                part = (slice(None), slice(self.n_features)) if new.ndim == 2 else (slice(None),)
+                stored = (new / per_row[..., SCALE]).astype(self.dtype)
+                self.arrays[late][part] += per_row[..., MASS] * (stored - self.arrays[now][part].astype(np.float64))
+                self.arrays[now][part] = stored
+
     def pocketed(self) -> tuple[np.ndarray, np.ndarray]:
         return self.arrays["pocket_w"][:, : self.n_features], self.arrays["pocket_b"]
 
