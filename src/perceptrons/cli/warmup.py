@@ -80,10 +80,13 @@ def _run(arguments: list[str]) -> None:
 
 def write_files(folder: Path) -> None:
     """Digits as tables with two and with ten classes; messages as text, in a table, and as tokens with labels."""
+    import numpy as np
+
     from perceptrons.data.bundled import SMS, digits
 
     table = digits()
-    rows = [[*map(str, row[20 : 20 + PIXELS]), f"digit {label}"] for row, label in zip(table.X, table.y, strict=True)]
+    pixels, labels = table.X[:, 20 : 20 + PIXELS].astype(str), np.asarray(table.y)
+    rows = [[*row, f"digit {label}"] for row, label in zip(pixels, labels, strict=True)]
     head = [f"pixel{number}" for number in range(PIXELS)] + ["label"]
     for name, few in (("digits", rows), ("table", [row for row in rows if row[-1] in ("digit 0", "digit 1")])):
         (folder / f"{name}.csv").write_text("\n".join(map(",".join, [head, *few])) + "\n")
