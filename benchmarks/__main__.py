@@ -5,10 +5,10 @@ import importlib
 import warnings
 
 NAMES = (
-    "linear", "online", "drift", "defaults", "margins", "imbalance", "raw_tables", "single_pass", "wrappers", "shrink",
-    "multilabel", "options", "separability",
+    "linear", "online", "drift", "defaults", "margins", "imbalance", "calibration", "raw_tables", "single_pass",
+    "wrappers", "shrink", "multilabel", "options", "separability",
     "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "reasons", "tuning",
-    "without_numba", "against", "startup",
+    "without_numba", "against", "exports", "startup",
 )  # fmt: skip
 ON_DEVICES = ("freund_schapire",)
 WITH_COMMIT = ("against", "startup")

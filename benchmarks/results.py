@@ -11,7 +11,8 @@ FOLDER = Path(__file__).parent / "results"
 ROOT = Path(__file__).parent.parent
 PACKAGES = (
     "numpy", "scipy", "scikit-learn", "numba", "river", "vowpalwabbit", "liblinear-official", "torch",
-    "python-crfsuite", "nltk", "fasttext-wheel", "pandas", "pyarrow", "dask", "distributed", "dask-ml",
+    "python-crfsuite", "nltk", "fasttext-wheel", "pandas", "pyarrow", "dask", "distributed", "dask-ml", "onnx",
+    "onnxruntime",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import log_loss
 
 import perceptrons
 from perceptrons.cli import main
@@ -259,6 +260,117 @@ def test_a_stream_of_one_block_has_the_threshold_of_the_whole(capsys, tmp_path, 
     assert (said["threshold_by"] is None) == (threshold == "2.5")
     held = 0 if threshold == "2.5" else said["threshold_by"]["n"]
     assert said["examples"] + held + said["test_examples"] == len(rows)
+
+
+# ---- probabilities
+
+
+def probabilities_by_command(capsys, saved, data):
+    """What `predict --probabilities` prints, as JSON and as a table."""
+    capsys.readouterr()
+    assert main(["predict", str(saved), str(data), "--probabilities", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert main(["predict", str(saved), str(data), "--probabilities", "--scores"]) == 0
+    head, *lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [line[0] for line in lines] == [row["label"] for row in rows]
+    first = head.index(f"probability of {next(iter(rows[0]['probabilities']))}")
+    shares = np.array([[*row["probabilities"].values()] for row in rows])
+    np.testing.assert_allclose(np.array([line[first:] for line in lines], float), shares, rtol=1e-5)
+    assert head[1:first] == [f"score of {name}" for name in ([*rows[0]["probabilities"]][-(first - 1) :])]
+    return shares
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "temperature", "isotonic"])
+@pytest.mark.parametrize(
+    "way",
+    [[], ["--in-memory", "0"], *slow(["--kernel", "rbf"], ["--combine", "vote"], ["--step", "arow"])],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("labels", [2, 3])
+def test_probabilities_are_the_same_through_every_door(capsys, tmp_path, method, way, labels):
+    rows = [row for row in records(200) if labels == 3 or row["label"] != "odd"]
+    data = write(tmp_path / "t.csv", rows, "csv")
+    only = ["--ignore", "shop", "--ignore", "code", "--ignore", "title", "--ignore", "body"]
+    options = ["--probabilities", method, "--max-iter", "3", *only, *way]
+    model, saved, _ = trained(capsys, tmp_path, data, *options)
+    assert model.probability == method
+    shares = model.predict_proba(perceptrons.data.read(data, like=model).X)
+    assert shares.shape == (len(rows), labels)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_array_equal(probabilities_by_command(capsys, saved, data), shares)
+    np.testing.assert_array_equal(model.predict_proba(rows), shares)
+    np.testing.assert_array_equal(model.predict_proba(pd.DataFrame(rows)), shares)
+    assert main(["evaluate", str(saved), str(data), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    y = [row["label"] for row in rows]
+    assert told["log_loss"] == pytest.approx(log_loss(y, shares, labels=model.classes_))
+    assert sum(one["examples"] for one in told["reliability"]) == len(rows)
+    assert main(["evaluate", str(saved), str(data)]) == 0
+    assert f"calibration error {told['calibration_error']:.3f}" in capsys.readouterr().out
+    assert main(["inspect", str(saved)]) == 0
+    assert f"by {method}, calibrated on" in capsys.readouterr().out
+    assert main(["report", str(saved), str(data), "-o", str(tmp_path / "page.html"), "--max-seconds", "1"]) == 0
+    assert f"calibration error {told['calibration_error']:.3f}" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "temperature", "isotonic"])
+def test_a_stream_of_one_block_has_the_probabilities_of_the_whole(capsys, tmp_path, method):
+    data = write(tmp_path / "t.csv", records(150), "csv")
+    options = ["--text-column", "body", "--probabilities", method, "--epochs", "2"]
+    whole, said, streamed, also_said = whole_and_streamed(capsys, tmp_path, data, *options)
+    check_alike(whole, said, streamed, also_said)
+    assert said["calibration"] == also_said["calibration"]
+    assert said["examples"] + said["calibration"]["examples"] + said["test_examples"] == 150
+    for name in ("log_loss", "brier_score", "calibration_error"):
+        assert said[f"test_{name}"] == pytest.approx(also_said[f"test_{name}"])
+    X = perceptrons.data.read(data, like=whole).X
+    np.testing.assert_allclose(streamed.predict_proba(X), whole.predict_proba(X), atol=1e-6)  # sums round otherwise
+
+
+def test_a_model_that_is_not_calibrated_says_how_to_get_probabilities(capsys, tmp_path):
+    data = write(tmp_path / "t.csv", records(60), "csv")
+    _, saved, _ = trained(capsys, tmp_path, data, "--epochs", "1")
+    assert main(["predict", str(saved), str(data), "--probabilities"]) == 2
+    assert "Train it with --probabilities sigmoid" in capsys.readouterr().err
+    assert main(["train", str(data), "--probabilities", "sigmoid", "--folds", "3"]) == 2
+    assert main(["train", str(data), "--probabilities", "sigmoid", "--workers", "1"]) == 2
+    assert "perceptrons.selection.calibrate" in capsys.readouterr().err
+
+
+def test_training_more_calibrates_again_on_new_examples_held_out(capsys, tmp_path):
+    rows = records(200)
+    data, more = write(tmp_path / "a.csv", rows[:100], "csv"), write(tmp_path / "b.csv", rows[100:], "csv")
+    options = ["--text-column", "body", "--epochs", "2"]
+    first, saved, _ = trained(capsys, tmp_path, data, *options, "--probabilities", "temperature")
+    for way in ([], ["--in-memory", "0"]):
+        assert main(["train", str(more), "--from", str(saved), *way, "-o", str(tmp_path / "n"), "--json"]) == 0
+        said = json.loads(capsys.readouterr().out)
+        again = perceptrons.load(tmp_path / "n")
+        assert again.probability == said["calibration"]["method"] == "temperature"
+        assert said["calibration"]["learned_since"] == 0
+        assert 0 < said["calibration"]["examples"] < 50
+        assert again.t_ > first.t_
+
+
+def test_tuning_calibrates_on_the_validation_set(capsys, tmp_path):
+    data = write(tmp_path / "t.csv", records(200), "csv")
+    words = ["tune", str(data), "--text-column", "body", "--probabilities", "sigmoid", "--max-iter", "3"]
+    words += ["--grid", '{"step": ["constant"]}', "--ledger", str(tmp_path / "looks"), "-o", str(tmp_path / "m")]
+    assert main(words) == 0
+    assert "Probabilities by sigmoid, calibrated on 40 held-out examples" in capsys.readouterr().out
+    model = perceptrons.load(tmp_path / "m")
+    assert model.predict_proba(perceptrons.data.read(data, like=model).X).shape == (200, 3)
+
+
+def test_the_command_that_a_report_gives_makes_the_same_probabilities(capsys, tmp_path):
+    data = write(tmp_path / "t.txt", records(80), "tab")
+    options = ["--format", "text", "--epochs", "2", "--probabilities", "isotonic"]
+    model, saved, _ = trained(capsys, tmp_path, data, *options)
+    line, missing = as_command(model)
+    assert missing == set()
+    words = [{"DATA": str(data), "MODEL": str(tmp_path / "again")}.get(word, word) for word in shlex.split(line)]
+    assert main([*words[1:], "--test", str(data), "--quiet"]) == 0
+    assert (tmp_path / "again").read_bytes() == saved.read_bytes()
 
 
 # ---- data that are read whole

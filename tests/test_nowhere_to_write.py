@@ -127,6 +127,37 @@ def test_every_command_works_for_a_user_who_may_write_nowhere(installed, out, fi
 
 
 @pytest.mark.slow
+def test_every_command_works_as_in_a_container_by_itself_for_a_user_who_is_not_in_the_list_of_users(
+    installed, out, files
+):
+    """As `docker run --user 54321 --read-only`: every command is a process of its own and finds nothing compiled."""
+    if not can_be(UNKNOWN):
+        pytest.skip("only root, with setpriv, can start a user who is not in /etc/passwd")
+    table, tagged = map(str, files)
+    program = "import runpy\nrunpy.run_module('perceptrons', run_name='__main__', alter_sys=True)"
+    options = {"before": another_user(UNKNOWN), "folder": out, "PYTHONPATH": str(installed)}
+    told = {}
+    for line in (
+        ["train", table, "-o", "m.perceptron"], ["predict", "m.perceptron", table],
+        ["report", "m.perceptron", table, "-o", "page.html"], ["tag", "train", tagged, "-o", "t.perceptron"],
+        ["tag", "predict", "t.perceptron", tagged],
+    ):  # fmt: skip
+        code, told[" ".join(line[:2] if line[0] == "tag" else line[:1])], err = python(program, *line, **options)
+        assert code == 0, (line, err)
+        assert all("NUMBA_CACHE_DIR" in said or "MPLCONFIGDIR" in said for said in err.splitlines()), (line, err)
+    labels = [line.rpartition(",")[2] for line in table_lines(table)]
+    assert sum(map(str.__eq__, told["predict"].split(), labels)) > 40, "of 60"
+    assert [line.split() for line in told["tag predict"].splitlines() if line][:2] == [["a", "A", "A"], ["b", "B", "B"]]
+    assert sorted(path.name for path in out.iterdir()) == ["m.perceptron", "page.html", "t.perceptron"]
+    assert not [path for path in installed.rglob("*") if path.suffix in (".pyc", ".nbi", ".nbc")]
+
+
+def table_lines(path):
+    with open(path) as file:
+        return file.read().splitlines()
+
+
+@pytest.mark.slow
 def test_a_user_without_any_home_loads_no_code_from_the_working_folder(installed, out):
     if not can_be(UNKNOWN):
         pytest.skip("only root, with setpriv, can start a user who is not in /etc/passwd")

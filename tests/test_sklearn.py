@@ -23,6 +23,10 @@ ORDER = (
     "An online learner depends on the order of the examples: the check compares weights with repetitions in another "
     "order. That whole-number weights equal repeating the example on the spot is tested in test_properties.py."
 )
+SCORES = (
+    "The check wants the most probable class to be the answer. `predict` answers by scores, with probabilities as "
+    "without; a curve of two parameters or more may cross one half elsewhere. With a temperature they agree."
+)
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": ORDER,
     "check_sample_weight_equivalence_on_sparse_data": ORDER,
@@ -35,7 +39,8 @@ def test_scikit_learns_own_checks_of_table_features(estimator, check):
 
 
 @parametrize_with_checks(
-    [Perceptron(max_iter=30), KernelPerceptron(max_iter=30)], expected_failed_checks=lambda estimator: EXPECTED_FAILURES
+    [Perceptron(max_iter=30), KernelPerceptron(max_iter=30), Perceptron(probability="temperature", max_iter=30)],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learns_estimator_checks_pass(estimator, check):
     check(estimator)
@@ -52,6 +57,9 @@ def expected_with_other_parameters(estimator):
     if estimator.early_stopping:
         checks = ("fit_score_takes_y", "n_features_in_after_fitting", "estimators_partial_fit_n_features")
         expected |= {f"check_{name}": NO_BLOCKS for name in checks}
+    if estimator.probability not in (None, "temperature"):
+        checks = ("classifiers_train", "classifiers_multilabel_output_format_predict_proba")
+        expected |= {f"check_{name}": SCORES for name in checks}
     return expected
 
 
@@ -63,6 +71,8 @@ def expected_with_other_parameters(estimator):
     + [Perceptron(multiclass=scheme, margin=0.5, max_iter=30) for scheme in ("ovr", "ovo")]
     + [Perceptron(shrink=1e-3, margin=1.0, max_iter=30), Perceptron(batch_size=8, max_iter=100)]
     + [KernelPerceptron(kernel="poly", multiclass="ovr", combine="vote", max_iter=30)]
+    + [Perceptron(probability=method, max_iter=30) for method in ("sigmoid", "isotonic")]
+    + [KernelPerceptron(probability="sigmoid", max_iter=30)]
     + [KernelPerceptron(early_stopping=True), KernelPerceptron(budget=50, on_full="project")]
     + [KernelPerceptron(kernel="linear")],
     expected_failed_checks=expected_with_other_parameters,

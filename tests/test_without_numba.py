@@ -69,7 +69,7 @@ def test_training_goes_on_without_numba_and_says_that_it_is_slow(folder):
     names = ["binary, dense", "joint, CSR", "kernel, rbf", "tagger, templates", "tagger, many labels"]
     there = json.loads(blocked(TRAIN, folder, *names))
     assert there["said"] == [
-        "numba is not installed, so training runs as plain Python, hundreds of times slower: pip install numba."
+        "numba is not installed, so training runs as plain Python, many times slower: pip install numba."
     ]
     for name in names:
         model = perceptrons.load(folder / f"{name}.perceptron")

@@ -167,7 +167,7 @@ def warn_if_slow(what: str) -> None:
     if not COMPILES and what not in _warned:
         _warned.add(what)
         warnings.warn(
-            f"numba is not installed, so {what} runs as plain Python, hundreds of times slower: pip install numba.",
+            f"numba is not installed, so {what} runs as plain Python, many times slower: pip install numba.",
             stacklevel=3,
         )
 

@@ -1,5 +1,7 @@
 """`Perceptron`, the estimator for two or more classes, or several labels. The rule: `passes/perceptron.py` first."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -40,8 +42,7 @@ class Perceptron(Classifier):
     subtracts it from those of the class it was taken for. With two classes that is Rosenblatt's rule.
 
     When to use it: many examples or features, sparse data such as text, streams; as a fast and exact linear baseline;
-    to teach. When not: you need probabilities (calibrate with scikit-learn's `CalibratedClassifierCV`), or the
-    classes are far from linearly separable (use features that make them so).
+    to teach. When not: the classes are far from linearly separable (use features that make them so).
 
     Parameters
     ----------
@@ -111,9 +112,15 @@ class Perceptron(Classifier):
         Hold examples out, stop when accuracy on them has not improved for `n_iter_no_change` epochs, and return to
         the best epoch.
     validation_fraction : float, default=0.1
-        Share of every class held out if `early_stopping`.
+        Share of every class held out if `early_stopping` or `probability`.
     n_iter_no_change : int, default=5
         Epochs without improvement to wait if `early_stopping`.
+    probability : {"sigmoid", "temperature", "isotonic"} or None, default=None
+        Hold examples out (`validation_fraction`; those of `early_stopping` if that is on) and calibrate the scores on
+        them, so that there is `predict_proba`. "sigmoid" (Platt) for two classes; "temperature" for more: it has one
+        parameter and keeps the order of the classes; "isotonic" is any rising curve, for thousands of held-out
+        examples. None: learn from all examples. `partial_fit` and `learn_one` do not calibrate: they keep what there
+        is, and a class that is new drops it.
     max_seconds : float or None, default=None
         Stop when this time is spent, also within an epoch.
     class_weight : dict, "balanced" or None, default=None
@@ -188,12 +195,16 @@ class Perceptron(Classifier):
     _method = None  # the method of learning made last, of which classes and parameters
 
     def __init__(
-        self, *, combine="average", window=WINDOW, step="constant", eta0=1.0, C=1.0, margin="auto", cost=None,
-        shrink=0.0, batch_size=1, multiclass="joint", max_iter=1000, tol=5e-3, shuffle=True, random_state=0,
-        fit_intercept=True, intercept_scaling="auto", init="zeros", zero_score="mistake", early_stopping=False,
-        validation_fraction=0.1, n_iter_no_change=5, max_seconds=None, class_weight=None, warm_start=False, verbose=0,
-        n_jobs=None, penalty=None, alpha=ALPHA, l1_ratio=L1_RATIO,
-    ):  # fmt: skip
+        self, *, combine: str = "average", window: float = WINDOW, step: str = "constant", eta0: float = 1.0,
+        C: float = 1.0, margin: float | str | None = "auto", cost: Any = None, shrink: float = 0.0,
+        batch_size: int | str = 1, multiclass: str = "joint", max_iter: int = 1000, tol: float | None = 5e-3,
+        shuffle: bool = True, random_state: Any = 0, fit_intercept: bool = True,
+        intercept_scaling: float | str = "auto", init: str = "zeros", zero_score: str = "mistake",
+        early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
+        max_seconds: float | None = None, class_weight: Any = None, warm_start: bool = False, verbose: bool | int = 0,
+        n_jobs: int | None = None, penalty: Any = None, alpha: Any = ALPHA, l1_ratio: Any = L1_RATIO,
+        probability: Any = None,
+    ) -> None:  # fmt: skip
         self.combine = combine
         self.window = window
         self.step = step
@@ -223,10 +234,11 @@ class Perceptron(Classifier):
         self.penalty = penalty
         self.alpha = alpha
         self.l1_ratio = l1_ratio
+        self.probability = probability
 
     # ---- learning
 
-    def fit(self, X, y, coef_init=None, intercept_init=None, sample_weight=None):
+    def fit(self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all examples, epoch after epoch, until a stopping rule says so.
 
         Parameters
@@ -266,17 +278,21 @@ class Perceptron(Classifier):
             self._measure(as_rows(X), sample_weight)
             learner, train, held_out = self._learner, None, None
             method = method_of(self, learner, target.classes, stream=False)
-            if self.early_stopping:
+            if self.early_stopping or self.probability is not None:
                 train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
         learner.meet_classes(target.classes)
         learner.weights.forget_judgement()
         examples = learner.examples(self._once(as_rows(X)), target, weight, by_label)
         fit = LinearFit(learner, examples, method, self.combine, train, held_out)
-        self._run(fit, X.shape[0], train, held_out is not None)
+        self._run(fit, X.shape[0], train, bool(self.early_stopping))
+        if self.probability is not None:
+            weight, _ = target.weights(sample_weight, None, stream=False)
+            scores = learner.scores(X[held_out], self.combine, self.zero_score)
+            self._calibrate(scores, target.truth[held_out], None if weight is None else weight[held_out])
         self._warn_unless_finished()
         return self
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a block of examples: one pass in the given order, from where the model is.
 
         The weights are those that `fit` reaches on the same examples in the same order, if `margin` and
@@ -299,7 +315,7 @@ class Perceptron(Classifier):
         self._learner.learn_block(examples, method.in_epoch(self._learner.epoch))
         return self
 
-    def learn_one(self, x, y):
+    def learn_one(self, x: Any, y: Any) -> Self:
         """Learn from one example, at the cost of its non-zero features.
 
         Parameters
@@ -329,7 +345,10 @@ class Perceptron(Classifier):
             learn_any(self, x, y)
         return self
 
-    def fit_stream(self, reader, epochs=1, *, classes=None, cache=None, checkpoint=None, watch=None):
+    def fit_stream(
+        self, reader: Any, epochs: int = 1, *, classes: Any = None, cache: Any = None, checkpoint: Any = None,
+        watch: Any = None,
+    ) -> Self:  # fmt: skip
         """Learn from blocks of examples, as many as there are: from files larger than memory, from pipes.
 
         In the first epoch blocks are learned in the order they come, while the next ones are read; later epochs read
@@ -380,7 +399,7 @@ class Perceptron(Classifier):
 
     # ---- predicting
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Scores: for two classes one a row, positive for `classes_[1]`; for more, one a class.
 
         They are not probabilities. Under combine="vote" they are shares of the votes.
@@ -389,13 +408,13 @@ class Perceptron(Classifier):
         check_choices(self)
         return self._learner.scores(check_matrix(self, X, reset=False), self.combine, self.zero_score)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The class of the highest score for every row of X; of two classes, by `threshold_` if it is set."""
         check_is_fitted(self)
         learner = self._fitted()
         return answer(self._winners(self.decision_function(X)), learner.classes, learner.form)
 
-    def predict_one(self, x):
+    def predict_one(self, x: Any) -> Any:
         """The class of one example, given as a dict of features or a row of numbers; unknown features count 0.
 
         A model that learned from files takes a record or a text like theirs.
@@ -414,10 +433,10 @@ class Perceptron(Classifier):
             learner.ready_to_predict = ReadyToPredict(self)
         return one.tolist()[0] if learner.form == "single" else one[0]
 
-    def _winners(self, scores):
+    def _winners(self, scores: Any) -> Any:
         return self._learner.winners(scores, self.zero_score)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of examples answered right; with several labels, all of them right."""
         target = read_target(y, np.shape(X)[0] if hasattr(X, "shape") else len(X), self._fitted().form)
         self._learner.check_form(target.form, len(target.classes))
@@ -434,21 +453,21 @@ class Perceptron(Classifier):
     # ---- what was learned
 
     @property
-    def coef_(self):
+    def coef_(self) -> Any:
         """The weights that predict, read-only; assign to it to set them (combine="last")."""
         return self._fitted().shown(self.combine).coef
 
     @coef_.setter
-    def coef_(self, coef):
+    def coef_(self, coef: Any) -> None:
         settable(self, "coef_").set_last(coef=coef)
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> Any:
         """The biases that predict, read-only; assign to it to set them (combine="last")."""
         return self._fitted().shown(self.combine).intercept
 
     @intercept_.setter
-    def intercept_(self, intercept):
+    def intercept_(self, intercept: Any) -> None:
         learner = settable(self, "intercept_")
         if not self.fit_intercept and np.any(intercept):
             raise ValueError("fit_intercept=False means an intercept of 0: set intercept_ to 0, or fit with one.")
@@ -461,7 +480,7 @@ class Perceptron(Classifier):
     coef_recent_ = property(lambda self: self._fitted().shown("recent").weights)
     intercept_recent_ = property(lambda self: self._fitted().shown("recent").intercept)
 
-    def sparsify(self):
+    def sparsify(self) -> Any:
         """Show `coef_` as a sparse matrix, until `densify` or the next `fit`.
 
         As in scikit-learn, but predictions do not change and training goes on as before. The model keeps its dense
@@ -475,7 +494,7 @@ class Perceptron(Classifier):
         self._fitted().show_sparse(True)
         return self
 
-    def densify(self):
+    def densify(self) -> Any:
         """Show `coef_` as an array again.
 
         Returns
@@ -485,7 +504,7 @@ class Perceptron(Classifier):
         self._fitted().show_sparse(False)
         return self
 
-    def to_sklearn(self):
+    def to_sklearn(self) -> Any:
         """A fitted scikit-learn model with these weights, for code that knows only scikit-learn.
 
         It gives the same scores and labels. It can keep training with scikit-learn's rule, but not with this one's.
@@ -523,17 +542,17 @@ class Perceptron(Classifier):
         return as_sklearn(self)
 
     @property
-    def margin_(self):
+    def margin_(self) -> float:
         """The margin that learning demands, in units of scores."""
         learner = self._fitted()
         return grown(at_first(self), learner.epoch) * margin_of(self, learner.spread)
 
     @property
-    def never_updated_(self):
+    def never_updated_(self) -> np.ndarray:
         """For every feature: has no update ever changed one of its weights?"""
         return untouched(self._fitted())
 
-    def explain(self, x) -> Explanation:
+    def explain(self, x: Any) -> Explanation:
         """What each feature of one example adds to the score of each class: weight times value.
 
         Parameters
@@ -566,7 +585,7 @@ class Perceptron(Classifier):
         learner.check_holds(self.combine)
         return explain_weights(self, *self._example(x))
 
-    def vote_shares(self, X):
+    def vote_shares(self, X: Any) -> np.ndarray:
         """For every row of X and class the share of the votes that it gets: (n, n_classes), rows sum up to 1.
 
         All weights that ever were vote, each as often as examples it survived. A model with combine="vote" only. Shares
@@ -576,7 +595,7 @@ class Perceptron(Classifier):
 
     # ---- what scikit-learn asks
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = self.combine in ("average", "recent", "last") and self.cost is None
@@ -584,7 +603,7 @@ class Perceptron(Classifier):
 
     # ---- the small steps of learning
 
-    def _meet_block(self, X, y, classes, sample_weight, block="given"):
+    def _meet_block(self, X: Any, y: Any, classes: Any, sample_weight: Any, block: str = "given") -> Any:
         """Examples and method for a block, checked; the model is begun, or has room for what is new in it.
 
         block: "given" has the columns of the model; "new" of a stream may have more; "checked" was met before.
@@ -617,37 +636,37 @@ class Perceptron(Classifier):
         self.n_features_in_ = self._learner.n_features
         return self._learner.examples(self._once(as_rows(X)), target, weight, by_label), method
 
-    def _growth(self):
+    def _growth(self) -> Any:
         return Growth(float(self.eta0), self.shrink > 0)
 
-    def _once(self, rows):
+    def _once(self, rows: Any) -> Any:
         return rows if self.step == "constant" else once_each(rows)
 
-    def _method_for(self, classes):
+    def _method_for(self, classes: Any) -> Any:
         """How to learn; made again only if parameters or classes changed."""
         made, now = self._method, (classes, self._checked, self._learner, self._learner.spread)
         if made is None or any(was is not one for was, one in zip(made, now, strict=False)):
             made = self._method = *now, method_of(self, self._learner, classes, stream=True)
         return made[-1]
 
-    def _choices_now(self):
+    def _choices_now(self) -> Any:
         return OF_ONE_EXAMPLE(self), id(self.cost)
 
     _check_choices = check_choices
     _check_can_go_on = check_unchanged
 
-    def _units(self, rows, weight=None):
+    def _units(self, rows: Any, weight: Any = None) -> Any:
         """Of the data that the model begins with, where parameters depend on them."""
         if self.margin != "auto" and self.intercept_scaling != "auto":
             return Units(1.0, 1.0)
         return moments(rows, weight).units()
 
-    def _measure(self, rows, weight=None):
+    def _measure(self, rows: Any, weight: Any = None) -> Any:
         """The spread, of the first examples that are not all 0."""
         if not self._learner.spread:
             self._learner.spread = self._units(rows, weight).spread
 
-    def _begin(self, target, rows, n_features, units, coef=None, bias=None):
+    def _begin(self, target: Any, rows: Any, n_features: Any, units: Any, coef: Any = None, bias: Any = None) -> Any:
         check_start(self, target, bias)
         self._learner = Learner.begin(
             target.classes,

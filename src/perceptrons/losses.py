@@ -81,18 +81,18 @@ class Hinge(Loss):
     array([2., 4.])
     """
 
-    def __init__(self, margin: float | None = None, cost: Any = None):
+    def __init__(self, margin: float | None = None, cost: Any = None) -> None:
         if margin is not None and not (isinstance(margin, Real) and 0 <= margin < np.inf):
             raise ValueError(f"margin={margin!r}: give a number of at least 0.")
         self.margin = float(margin) if margin is not None else 1.0 if cost is None else 0.0
         self.cost = None if cost is None else _costs(cost)
         self.name = ("hinge" if self.margin == 1 else f"hinge, margin {self.margin:g}") + ", cost" * (cost is not None)
 
-    def _two(self, y, s):
+    def _two(self, y: Any, s: Any) -> Any:
         margin = self._distance((y > 0).astype(np.intp), 2, s.dtype).max(axis=-1)
         return np.maximum(0, margin - y * s), np.where(y * s <= margin, -y, 0)
 
-    def _several(self, y, s):
+    def _several(self, y: Any, s: Any) -> Any:
         augmented = s + self._distance(y, s.shape[1], s.dtype)
         y_hat = augmented.argmax(axis=1)
         true = _one_hot(y, s)
@@ -126,10 +126,10 @@ class ZeroOne(Loss):
 
     name = "zero_one"
 
-    def _two(self, y, s):
+    def _two(self, y: Any, s: Any) -> Any:
         return (y * s <= 0).astype(s.dtype), np.zeros_like(s)
 
-    def _several(self, y, s):
+    def _several(self, y: Any, s: Any) -> Any:
         return (s.argmax(axis=1) != y).astype(s.dtype), np.zeros_like(s)
 
 
@@ -142,10 +142,10 @@ class Squared(Loss):
 
     name = "squared"
 
-    def _two(self, y, s):
+    def _two(self, y: Any, s: Any) -> Any:
         return (s - y) ** 2, 2 * (s - y)
 
-    def _several(self, y, s):
+    def _several(self, y: Any, s: Any) -> Any:
         off = s - _one_hot(y, s)
         return (off**2).sum(axis=1), 2 * off
 
@@ -158,11 +158,11 @@ class Logistic(Loss):
 
     name = "logistic"
 
-    def _two(self, y, s):
+    def _two(self, y: Any, s: Any) -> Any:
         small = np.exp(-np.abs(s))  # exp without overflow
         return np.logaddexp(0, -y * s), -y * np.where(y * s > 0, small, 1) / (1 + small)
 
-    def _several(self, y, s):
+    def _several(self, y: Any, s: Any) -> Any:
         true = _one_hot(y, s) > 0
         p = np.exp(s - s.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)

@@ -354,7 +354,7 @@ def test_json_of_predict_has_one_shape(run, tmp_path, kind, form):
     asked = ["predict", tmp_path / "m", tmp_path / f"x.{form}", "--on-error", "skip", "--json"]
     bare, scored = ([json.loads(line) for line in run(*asked, *more)[1].splitlines()] for more in ([], ["--scores"]))
     for found in (bare, scored):
-        assert [list(one) for one in found] == [["label", "scores", "line", "file", "error"]] * 3
+        assert [list(one) for one in found] == [["label", "scores", "probabilities", "line", "file", "error"]] * 3
         assert [one["error"] is None for one in found] == [True, False, True]
         assert [one["line"] for one in found] == [1, 2, 3]
         assert found[1]["label"] is None

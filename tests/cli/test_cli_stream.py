@@ -537,7 +537,7 @@ def test_scores_come_below_a_heading_and_json_is_an_object_a_line(run, folder):
     assert list(first["scores"]) == ["spam"]
     bare = json.loads(run("predict", folder / "mail.model", folder / "mail.tsv", "--json")[1].splitlines()[0])
     assert bare == {**first, "scores": None}
-    assert list(bare) == ["label", "scores", "line", "file", "error"]
+    assert list(bare) == ["label", "scores", "probabilities", "line", "file", "error"]
 
 
 def test_what_comes_before_a_bad_line_is_answered_and_then_the_line_is_named(run, folder, tmp_path, typed):

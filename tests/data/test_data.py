@@ -256,7 +256,7 @@ def test_svmlight_numbers_of_every_form_are_exact(write):
         ("1\n2\n", "1:1", "no line has a feature"),
         ("1 1:2\n1:2 2:3\n", "2:1", "label is missing"),
         ("qid:1 1:2\n", "1:7", "label is missing"),
-        ("1,2 1:2\n", "1:1", "comma: give one label"),
+        ("1,,2 1:2\n", "1:1", "there is no label"),
         ("5.1,3.5,a\n", "1:1", "--format csv"),
         ("nan 1:2\n", "1:1", "no label"),
         ("1 1:2\n1 1:2 3:abc\n", "2:7", "'abc' is not a number"),
@@ -357,7 +357,7 @@ def test_npz_pictures_become_rows_and_types_stay(tmp_path):
         ({"X": np.array([[1.0], [np.inf]]), "y": [1, 2]}, "row 1, column 0.*inf"),
         ({"X": np.array([[1], [1e30]], np.float32), "y": [1, 2]}, "row 1, column 0.*1e\\+30"),
         ({"X": np.ones((2, 1)), "y": [0.5, np.nan]}, "label 1 is not finite"),
-        ({"X": np.ones((2, 1)), "y": np.ones((2, 2))}, "one label each"),
+        ({"X": np.ones((2, 1)), "y": 2 * np.ones((2, 2))}, "one column per label"),
         ({"X": np.array([[1], [None]], dtype=object), "y": [1, 2]}, "Python objects, which are never loaded"),
     ],
 )

@@ -745,9 +745,9 @@ def test_json_is_flat_features(tmp_path, fast, monkeypatch):
         ('{"a": 1}', 1, "there is no label, key 'label': give one, or remove the record"),
         ('{"a": 1, "label": null}', 10, "key 'label': there is no label here: give one, or remove the record"),
         (
-            '{"a": 1, "label": [1]}',
+            '{"a": 1, "label": [[1]]}',
             10,
-            "key 'label': '[1]' is no text: turn it into numbers or strings, or leave it out (ignore)",
+            "key 'label': a list of labels holds null or something that is not a label: write strings or whole numbers",
         ),
         ('{"a": 1, "label": 1', 20, "this is no JSON (Expecting ',' delimiter): mend or remove the line"),
         ('{"a": 1, "label": 1} {}', 22, "this is no JSON (Extra data): mend or remove the line"),

@@ -213,7 +213,8 @@ def test_held_out_examples_come_from_every_class_in_the_same_share():
     assert sorted([*train, *held_out]) == list(range(160))
     assert not np.array_equal(held_out, epochs.hold_out(codes, None, 0.2, 6)[1])
     assert [len(part) for part in epochs.hold_out(codes[:3], None, 0.01, 0)] == [2, 1]
-    assert [len(part) for part in epochs.hold_out(codes[:3], None, 0.99, 0)] == [1, 2]
+    with pytest.raises(ValueError, match="leaves 0 to learn from"):
+        epochs.hold_out(codes[:3], None, 0.99, 0)
 
 
 def test_held_out_examples_are_never_learned_from(rng):

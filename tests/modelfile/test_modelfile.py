@@ -321,7 +321,8 @@ def test_a_file_from_before_margins_in_units_of_the_data_predicts_and_learns_as_
     new = rosenblatt(max_iter=3, tol=None).fit(X, names)
     assert (old.margin, old.margin_, old.intercept_scaling, old._learner.weights.one) == (None, 0, 1, 1)
     for model in (old, new):
-        model.partial_fit(X[::2], names[::2])
+        with pytest.warns(UserWarning, match="sorted by label"):
+            model.partial_fit(X[::2], names[::2])
     assert old.predict(X).tolist() == new.predict(X).tolist()
     np.testing.assert_array_equal(old.coef_, new.coef_)
     np.testing.assert_array_equal(old.intercept_, new.intercept_)

@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import shuffle
 
 from perceptrons import KernelPerceptron, Perceptron, losses
 from perceptrons import plots as p
@@ -309,7 +310,7 @@ class TestHistory:
 
     def test_what_has_no_history_is_refused(self):
         with pytest.raises(ValueError, match="learned by partial_fit, which has no epochs"):
-            p.HistoryDisplay.from_estimator(Perceptron().partial_fit(X2, Y2))
+            p.HistoryDisplay.from_estimator(Perceptron().partial_fit(*shuffle(X2, Y2, random_state=0)))
         with pytest.raises(ValueError, match="keeps no history_"):
             p.HistoryDisplay.from_estimator(SVC().fit(X2, Y2))
         with pytest.raises(ValueError, match="X without y"):
@@ -527,7 +528,7 @@ class TestConfusionAndCalibration:
             p.confusion_of([], [])
 
     def test_without_probabilities_it_says_what_to_do(self):
-        with pytest.raises(ValueError, match=r"CalibratedClassifierCV\(model\).fit"):
+        with pytest.raises(ValueError, match=r"probability='sigmoid'"):
             p.calibration(Perceptron().fit(X2, Y2), X2, Y2)
 
     def test_a_curve_for_two_classes_and_one_for_each_of_more(self):

@@ -60,7 +60,8 @@ def test_shrunk_weights_are_replayed_to_rounding_and_classes_that_came_late_too(
     faded = model.coef_last_[0, 0] / last.w[0, 0]  # by the examples after the last update
     assert np.allclose(last.w * faded, model.coef_last_)
     assert np.log(faded) / np.log(0.99) == pytest.approx(model.t_ - 1 - Updates(model).log[-1, 0])
-    late = Perceptron(combine="vote").partial_fit(X3[:40], Y3[:40]).partial_fit(X3[40:], Y3[40:])
+    with pytest.warns(UserWarning, match="sorted by label"):
+        late = Perceptron(combine="vote").partial_fit(X3[:40], Y3[:40]).partial_fit(X3[40:], Y3[40:])
     *_, last = Updates(late)
     assert last.w.tolist() == late.coef_last_.tolist()
 

@@ -89,7 +89,7 @@ def read_head(head):
         raise ValueError(head)
     if not words:
         return None, 1.0, tag
-    if re.search(rb"[:,\x00-\x1f\x7f]", words[0]):
+    if re.search(rb"[:\x00-\x1f\x7f]", words[0]):
         raise ValueError(head)
     importance = number(words[1], LARGEST_IMPORTANCE) if len(words) > 1 else 1.0
     if importance < 0 or 0 < importance < SMALLEST_IMPORTANCE or (len(words) > 2 and number(words[2]) != 0):

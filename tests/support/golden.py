@@ -62,6 +62,7 @@ def as_recorded(header):
         assert (header.pop("spread"), header["parameters"].pop("intercept_scaling")) == (1.0, 1)
         assert header["parameters"].pop("window") == 500
         header["intercept"] = header["intercept"] > 0
+    assert header.get("parameters", {}).pop("probability", None) is None
     return header
 
 

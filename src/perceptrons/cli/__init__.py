@@ -8,14 +8,27 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
 import perceptrons
 from perceptrons.cli.errors import BadInputError
+from perceptrons.cli.help import Command, Group
 from perceptrons.cli.screen import say, saying_warnings
 
-COMMANDS = ("look", "train", "predict", "evaluate", "inspect", "diagnose", "tune", "compare", "report", "warmup", "tag")
+COMMANDS = (
+    "look",
+    "train",
+    "predict",
+    "evaluate",
+    "inspect",
+    "diagnose",
+    "tune",
+    "compare",
+    "report",
+    "export",
+    "warmup",
+    "tag",
+)
 BAD_INPUT, INTERRUPTED = 2, 130
 COMPILED_AGAIN = (
     "Compiled code could not be saved, so each run compiles it again, for some seconds. "
@@ -44,7 +57,7 @@ class Commands(Mapping[str, Any]):
         return len(COMMANDS)
 
 
-class Program(TyperGroup):
+class Program(Group):
     """Ends every expected failure with one line on stderr and an exit code. Only bugs show a traceback.
 
     A command is imported and gets its options when it is called for.
@@ -58,7 +71,7 @@ class Program(TyperGroup):
         """The commands and what each is for, without their options, of which there are hundreds."""
         shown = Program(name=self.name, callback=self.callback, params=self.params, help=self.help)
         shown.commands = {name: made(name, options=False) for name in COMMANDS}
-        TyperGroup.format_help(shown, *arguments)
+        Group.format_help(shown, *arguments)
 
     def main(self, *arguments: Any, **extra: Any) -> Any:
         standalone = extra.pop("standalone_mode", True)
@@ -128,7 +141,6 @@ def output() -> Iterator[None]:
 
 app = typer.Typer(
     cls=Program,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -145,7 +157,7 @@ def made(name: str, options: bool = True) -> Any:
 
     bare.__doc__ = vars(module)[name].__doc__
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    alone.command(name)(vars(module)[name] if options else bare)
+    alone.command(name, cls=Command)(vars(module)[name] if options else bare)
     return get_command(alone)
 
 

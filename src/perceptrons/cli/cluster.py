@@ -37,6 +37,11 @@ def check(files: list[Path], asked: Any) -> None:
         raise BadInputError(f"--cache does not go with {chosen}: every worker keeps what it reads on its own disk.")
     if asked.test_share:
         raise BadInputError(f"--test-share does not go with {chosen}: test on a file of its own, --test FILE.")
+    if asked.probabilities is not None:
+        raise BadInputError(
+            f"--probabilities does not go with {chosen}: calibrate the model afterwards in Python, with "
+            "perceptrons.selection.calibrate."
+        )
     if isinstance(asked.threshold, str):
         raise BadInputError(f"--threshold {plain(asked.threshold)} does not go with {chosen}: give a number.")
 

@@ -11,6 +11,7 @@ from perceptrons.cli.tune import (
     SPLITTING,
     check_split,
     in_words,
+    labels_of,
     ledger_file,
     part_of,
     read_examples,
@@ -55,7 +56,7 @@ def compare(asked: Any) -> None:
     watched = sys.stderr.isatty() and not (asked.quiet or asked.json)
     with refusing_what_is_wrong(name_of(table)):
         found = compared(
-            table.X, table.y, dev=held, test=tested, random_state=asked.seed,
+            table.X, labels_of(table), dev=held, test=tested, random_state=asked.seed,
             split="time" if asked.time_order else None, groups=groups, learners=names, metric=asked.metric.value,
             force=asked.force, ledger=where, max_seconds=asked.max_seconds, tell=say if watched else None,
             scale=False if table.source.get("preparation") else "auto",

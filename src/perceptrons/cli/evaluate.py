@@ -11,7 +11,9 @@ from perceptrons.cli.screen import as_json, count, grid, heading, listed, percen
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from perceptrons.data.reader import Reader
     from perceptrons.inspection.evaluation import Quality
+    from perceptrons.inspection.label_quality import LabelQuality
 
 MANY = 20  # classes; above this many the tables show the worst
 
@@ -20,6 +22,8 @@ MANY = 20  # classes; above this many the tables show the worst
 def evaluate(asked: Any) -> None:
     """Compare the predictions for DATA with its labels: accuracy, precision, recall and F1 by class, confusions.
 
+    Where examples have several labels: micro and macro F1, Hamming loss, subset accuracy, precision at k, by label.
+
     Data of any size are read block by block, in the way the model learned.
     """
     from perceptrons.inspection.evaluation import beside, metrics_in_words, several_labels, unranked
@@ -27,22 +31,21 @@ def evaluate(asked: Any) -> None:
     data = asked.files
     model = load_model(asked.model, instead="evaluate")
     name = ", ".join(str(path) for path in data[:3]) + ", ..." * (len(data) > 3)
-    if several_labels(model):
-        raise BadInputError(
-            f"{asked.model}: gives an example any number of labels, and {name} can hold only one for each: "
-            "evaluate it in Python, with score or scikit-learn's metrics."
-        )
     reader = opened(data, asked, like=model)
     quality = measured_blocks(model, reader)
     say_skipped(reader)
     if quality is None:
         raise no_example(reader.files[0])
+    if several_labels(model):
+        _evaluate_sets(quality, asked, reader)
+        return
     refuse_strange(quality, name, "class of the model", "--label-column")
     if asked.json:
         content = {
             "model": str(asked.model), "data": for_machines(data),
             "examples": quality.total, "right": quality.right,
             **quality.metrics(), "threshold": model.threshold_,
+            "reliability": _curve(quality),
             "commonest_class_share": quality.commonest[1], "by_class": quality.by_class(),
             "labels": quality.labels, "unknown_labels": quality.unknown, "confusion": quality.confusion.tolist(),
             "skipped": reader.skipped, "complaints": reader.complaints, "notices": reader.notices,
@@ -56,6 +59,8 @@ def evaluate(asked: Any) -> None:
     if ranked := metrics_in_words(quality, "roc_auc", "average_precision"):
         several = " (one-vs-rest, the mean of the classes)" * (quality.known > 2)
         console.print(f"{ranked[0].upper()}{ranked[1:]}{several}", markup=False)
+    if probable := metrics_in_words(quality, "log_loss", "brier_score", "calibration_error"):
+        console.print(f"{probable[0].upper()}{probable[1:]}", markup=False)
     if quality.too_many:
         console.print(unranked(quality), markup=False)
     if quality.n_unknown:
@@ -65,9 +70,44 @@ def evaluate(asked: Any) -> None:
     show_confusion(quality, console)
 
 
-def refuse_strange(quality: "Quality", about: object, thing: str, option: str) -> None:
+def _evaluate_sets(quality: "LabelQuality", asked: Any, reader: "Reader") -> None:
+    """The same where examples may have several labels."""
+    from perceptrons.inspection.label_quality import BEST, SHOWN, sets_in_words
+
+    if quality.n_unknown and quality.n_unknown == quality.n_labels:
+        refuse_strange(quality, reader.files[0], "label of the model", "--label-column")
+    if asked.json:
+        content = {
+            "model": str(asked.model), "data": for_machines(asked.files),
+            "examples": quality.total, "right": quality.right, **quality.metrics(), "threshold": None,
+            "by_class": quality.by_class(), "labels": quality.labels, "unknown_labels": quality.unknown,
+            "skipped": reader.skipped, "complaints": reader.complaints, "notices": reader.notices,
+        }  # fmt: skip
+        print(as_json(content), end="")
+        return
+    console = screen()
+    per_example = f"{quality.n_labels / quality.total:.2f} per example"
+    told = sets_in_words(quality, *SHOWN)
+    console.print(f"{told[0].upper()}{told[1:]}", markup=False)
+    if best := sets_in_words(quality, *BEST):
+        console.print(f"{best[0].upper()}{best[1:]}", markup=False)
+    console.print(f"{count(quality.total, 'example')}, {count(quality.n_labels, 'label')}, {per_example}", markup=False)
+    if quality.n_unknown:
+        strange = f"{count(quality.n_unknown, 'label')} that the model does not know"
+        console.print(f"{strange}: {listed(quality.unknown, 5)}", markup=False)
+    show_classes(quality, console, "label")
+
+
+def _curve(quality: "Quality") -> list[dict[str, float]] | None:
+    """The reliability curve, if the model is calibrated."""
+    if quality.reliability is None:
+        return None
+    return [{"probability": told, "share": true, "examples": n} for told, true, n in quality.reliability.curve()]
+
+
+def refuse_strange(quality: "Quality | LabelQuality", about: object, thing: str, option: str) -> None:
     """Refuse data none of whose labels the model knows: it would be the wrong column."""
-    if quality.n_unknown == quality.total:
+    if quality.n_unknown == getattr(quality, "n_labels", quality.total):
         known = listed(quality.labels[: quality.known], 3)
         raise BadInputError(
             f"{about}: none of its labels ({listed(quality.unknown, 3)}) is a {thing} ({known}): "
@@ -75,7 +115,7 @@ def refuse_strange(quality: "Quality", about: object, thing: str, option: str) -
         )
 
 
-def show_classes(quality: "Quality", console: "Console", thing: str = "class") -> None:
+def show_classes(quality: "Quality | LabelQuality", console: "Console", thing: str = "class") -> None:
     """Precision, recall, F1 and count; of very many classes those with the lowest F1. thing: how to call a class."""
     rows = quality.by_class()
     title = f"By {thing}"

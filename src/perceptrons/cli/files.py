@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     AnyModel = Perceptron | KernelPerceptron
 
 
-def load_any(path: Path) -> "AnyModel | SequencePerceptron":
-    """Whatever commands can do something with."""
+def load_any(path: Path, *, pipelines: bool = False) -> "AnyModel | SequencePerceptron":
+    """Whatever commands can do something with. pipelines: also those of scikit-learn."""
     from perceptrons import ModelFileError, StructuredPerceptron, load
     from perceptrons.modelfile import check_ordinary
 
@@ -29,7 +29,7 @@ def load_any(path: Path) -> "AnyModel | SequencePerceptron":
         raise BadInputError(
             f"{path}: is a StructuredPerceptron, which needs code that is not in the file: load it in Python."
         )
-    if hasattr(model, "steps") or hasattr(model, "calibrated_classifiers_"):
+    if (hasattr(model, "steps") and not pipelines) or hasattr(model, "calibrated_classifiers_"):
         raise BadInputError(
             f"{path}: is a {type(model).__name__} of scikit-learn, not a model alone: load it in Python, with "
             "perceptrons.load."

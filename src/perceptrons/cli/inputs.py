@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from perceptrons.data import Table
     from perceptrons.data.reader import Reader
     from perceptrons.data.table import Block
-    from perceptrons.inspection.evaluation import Quality
 
 STDIN = Path("-")
 SHARE = 0.2  # of the examples, held out as a test set
@@ -73,12 +72,13 @@ def check_files(files: Sequence[Path]) -> None:
                 raise PermissionError(errno.EACCES, "permission denied")
 
 
-def measured_blocks(model: "AnyModel", blocks: Iterable["Block"]) -> "Quality | None":
+def measured_blocks(model: "AnyModel", blocks: Iterable["Block"]) -> Any:
     """How good a model is on what is read block by block; None if there is nothing."""
-    from perceptrons.inspection.evaluation import measure_blocks
+    from perceptrons.inspection.evaluation import measure_blocks, several_labels
+    from perceptrons.inspection.label_quality import measure_set_blocks
 
     with refusing_data():
-        return measure_blocks(model, blocks)
+        return (measure_set_blocks if several_labels(model) else measure_blocks)(model, blocks)
 
 
 def whole(reader: "Reader", **more: Any) -> "Table":
@@ -167,11 +167,17 @@ def _changed(asked: Any, **changes: Any) -> Any:
     return SimpleNamespace(**{**vars(asked), **changes})
 
 
+def has_text_labels(table: "Table") -> bool:
+    """Are the labels strings?"""
+    labels = table.y if table.classes is None else table.classes
+    return labels is not None and labels.dtype.kind == "U"
+
+
 def like_table(table: "Table", path: Path, asked: Any) -> "Table":
     """Another file, read as the examples of a table were."""
     like: Any = SimpleNamespace(source_=table.source, columns_=table.columns, n_features_in_=table.X.shape[1])
     named = SimpleNamespace(label_column=asked.label_column, text_column=asked.text_column, on_error=asked.on_error)
-    more = whole(opened([path], named, like=like, text_labels=table.y is not None and table.y.dtype.kind == "U"))
+    more = whole(opened([path], named, like=like, text_labels=has_text_labels(table)))
     if more.X.shape[1] < table.X.shape[1]:
         from perceptrons.training.matrices import widened
 

@@ -37,8 +37,8 @@ SHOWN_ROWS = 20
 SHARING = 5  # features of a shared column
 SAMPLE = 2**16  # examples of --data that are looked at
 MORE = " (--class, --json)"
-CALIBRATE = """For probabilities, in Python, with examples that it has not learned from:
-    CalibratedClassifierCV(FrozenEstimator(perceptrons.load(MODEL))).fit(X, y)"""
+CALIBRATE = """For probabilities, train it with --probabilities sigmoid; or in Python, with examples held out:
+    perceptrons.selection.calibrate(perceptrons.load(MODEL), X, y)"""
 
 
 @takes("model", "top", "label", "data:inspected", "example:number", *READING, "collisions", "json")
@@ -86,7 +86,7 @@ def inspect(asked: Any) -> None:
     if found is not None:
         _show_found(found, model, top, console)
     console.print(f"\n{NOT_PROBABILITIES}")
-    if not several_labels(model):
+    if not several_labels(model) and model._learner.calibration is None:
         console.print(CALIBRATE, style="dim", markup=False, soft_wrap=True)
 
 

@@ -103,9 +103,9 @@ def warnings(found: "Looked", reader: "Reader", asked: Any) -> list[str]:
     said += _misfits(found)
     label = next((column.facts.name for column in found.columns or () if column.kind == "label"), None)
     counts = found.class_counts()
-    if (what := None if asked.many_classes else not_classes(found.classes, found.n, label)) is not None:
+    if (what := None if _many(found, asked) else not_classes(found.classes, found.n, label)) is not None:
         said.append(what)
-    if len(counts) == 1:
+    if len(counts) == 1 and found.by_label is None:
         said.append(f"there is only one class, {plain(counts[0][0])}: a classifier needs at least two")
     if reader.skipped:
         stops = "" if asked.on_error else ": train stops at the first, unless you give --on-error skip"
@@ -118,6 +118,11 @@ def warnings(found: "Looked", reader: "Reader", asked: Any) -> list[str]:
             f"them right, and at most {percent(best)} of all"
         )
     return [f"{one[0].upper()}{one[1:]}." for one in said] + _scales(found, asked)
+
+
+def _many(found: "Looked", asked: Any) -> bool:
+    """May there be any number of labels?"""
+    return asked.many_classes or found.by_label is not None
 
 
 def _misfits(found: "Looked") -> list[str]:
@@ -173,7 +178,7 @@ def suggestions(found: "Looked", reader: "Reader", asked: Any) -> list[tuple[str
     def command(what: str, **more: Any) -> str:
         return command_text(["perceptrons", what, *asked.files], SimpleNamespace(**{**vars(asked), **more}), READING)
 
-    if not asked.many_classes and not_classes(found.classes, found.n) is not None:
+    if not _many(found, asked) and not_classes(found.classes, found.n) is not None:
         if found.columns is not None:
             return [(f"{command('look', label_column=None)} --label-column NAME", "say which column holds the label")]
         return [(command("train", many_classes=True), "learn many classes")]
@@ -187,6 +192,8 @@ def suggestions(found: "Looked", reader: "Reader", asked: Any) -> list[tuple[str
     if suspicious:
         told["ignore"] = [*(asked.ignore or ()), *suspicious]
         said.append((command("train", **told), "leave out what gives the label away"))
+    if found.by_label is not None:
+        return said
     return [*said, (command("diagnose"), "prove whether a hyperplane can separate the classes")]
 
 
@@ -200,12 +207,14 @@ def show(found: "Looked", reader: "Reader", asked: Any, console: "Console") -> N
     of = f"{count(len(found.columns), 'column')}" if found.columns is not None else f"{found.X.shape[1]:,} features"
     first = "the first " if found.more else ""
     classes = count(len(found.classes), "class", "classes")
+    if found.by_label is not None:
+        classes = f"{count(len(found.classes), 'label')}, {sum(found.by_label) / found.n:.2f} per example"
     console.print(f"{name_of(reader)}: {first}{count(found.n, 'example')}, {of}, {classes}", markup=False)
     if found.columns is not None:
         show_columns(found.columns, console)
     else:
         show_features(found, console)
-    show_classes(found, console, CLASSES if asked.many_classes or not_classes(found.classes, found.n) is None else FEW)
+    show_classes(found, console, CLASSES if _many(found, asked) or not_classes(found.classes, found.n) is None else FEW)
     if reader.notices:
         console.print(heading("What train leaves out"))
         for notice in reader.notices:
@@ -276,13 +285,14 @@ def show_features(found: "Looked", console: "Console") -> None:
 def show_classes(found: "Looked", console: "Console", at_most: int) -> None:
     """How many examples each class has."""
     counts = found.class_counts()
-    console.print(heading("Examples by class"))
-    table = grid(("class", "left"), ("examples", "right"), ("share", "right"), ("", "left"))
+    thing = "class" if found.by_label is None else "label"
+    console.print(heading(f"Examples by {thing}"))
+    table = grid((thing, "left"), ("examples", "right"), ("share", "right"), ("", "left"))
     for label, n in counts[:at_most]:
         table.row(plain(label), f"{n:,}", percent(n / found.n), bar(n / counts[0][1], 24, console))
     console.print(table)
     if len(counts) > at_most:
         console.print(f"and {count(len(counts) - at_most, 'class', 'classes')} more (--json has all)", style="dim")
-    if len(counts) > 1:
+    if len(counts) > 1 and found.by_label is None:
         right = f"right in {percent(counts[0][1] / found.n)} of the rows"
         console.print(f"Always answering {plain(counts[0][0])} would be {right}.", markup=False)

@@ -214,7 +214,9 @@ TaggerCombine = one_of("TaggerCombine", "average", "last")
 TaggerStep = one_of("TaggerStep", "constant", "pa1")
 TaggerCost = one_of("TaggerCost", "hamming")
 Scheme = one_of("Scheme", "bio", "bioes")
+Calibrator = one_of("Calibrator", "sigmoid", "temperature", "isotonic")
 OnBadLabel = StrEnum("OnBadLabel", {"refuse": "raise", "skip": "skip", "repair": "repair"})
+ExportInputs = one_of("ExportInputs", "raw", "columns")
 Demo = one_of("Demo", "too-correct", "copied-features")
 
 OPTIONS: dict[str, Option] = {
@@ -250,6 +252,8 @@ OPTIONS: dict[str, Option] = {
     "zero_based": flag("--zero-based", "svmlight: indices count from 0.", READ),
     "encoding": Option(("--encoding",), str | None, "Encoding of text, such as latin-1, cp1252 or utf-16 (default: utf-8).", READ, "NAME"),
     "text_labels": flag("--text-labels", "Labels are words, even if they look like whole numbers.", READ),
+    "multilabel": flag("--multilabel", "Examples may have several labels, or none (default: as the data say; see the documentation of several labels).", READ),
+    "label_separator": Option(("--label-separator",), str | None, "What stands between several labels in a cell; implies --multilabel (default: a comma).", READ, "TEXT"),
     "many_classes": flag("--many-classes", "Accept data in which most examples have a label of their own.", READ),
     "on_error": Option(("--on-error",), OnError | None, "Malformed records: raise stops at the first, skip leaves them out (default: raise).", READ, "HOW"),
     "in_memory": Option(("--in-memory",), str, "Read data whole up to this size, once parsed; learn from larger data while they are read. 0 always learns while reading (default: 2GiB).", READ, "SIZE", default="2GiB", more={"parser": size}),
@@ -297,6 +301,8 @@ OPTIONS: dict[str, Option] = {
     "folds": Option(("--folds",), int | None, "Cross-validation: choose settings by their mean over K folds instead of one validation set.", SPLIT, "K", more={"min": 2}),
     "folds:train": Option(("--folds",), int | None, "Cross-validation: test on each of K folds after training on the others, then train on all data.", SPLIT, "K", more={"min": 2}),
     "threshold": Option(("--threshold",), str | None, f"Two classes: answer the second at scores at or above this number; or choose it on held-out training data (tune: the validation set) by {', '.join(THRESHOLDS)}, or by the cost of mistakes, as cost:JSON (default: 0).", LEARN, "HOW", more={"parser": threshold}),
+    "probabilities": Option(("--probabilities",), Calibrator | None, "Calibrate the scores on held-out training data (tune: the validation set), so that predict --probabilities works: sigmoid, temperature or isotonic (default: no probabilities).", LEARN, "HOW"),
+    "probabilities:shown": flag("--probabilities", "Add the probability of every class, separated by tabs, below a heading. The model must be calibrated."),
     "force": flag("--force", "Use a test set that was used before, and say so.", SPLIT),
     "ledger": Option(("--ledger",), Path | None, "Remember uses of test sets here (default: the user's folder for program state).", SPLIT, "FILE"),
     "grid": Option(("--grid",), str | None, 'Values to try, {"C": [0.1, 1]}, or a file with that (default: the usual ones).', SPLIT, "JSON"),
@@ -304,6 +310,8 @@ OPTIONS: dict[str, Option] = {
     "learner": Option(("--learner",), list[str] | None, "Compare only this one, such as average, arow, kernel, logistic, svm. May be repeated.", SPLIT, "NAME"),
     "demo": Option(("--demo",), Demo | None, "too-correct or copied-features: data that mislead other linear models.", SPLIT, "NAME"),
     "jobs": Option(("--jobs",), int, "Settings to try at the same time (default: 1).", SPLIT, "N", 1, {"min": 1}),
+    "inputs": Option(("--inputs",), ExportInputs, "What the exported model takes: raw examples as MODEL does, or the columns of rows that were prepared elsewhere (default: raw).", metavar="WHAT", default=ExportInputs("raw")),
+    "exported": Option((), Path, "File to write; its ending says the format: .onnx, .json or .c.", metavar="FILE", default=REQUIRED),
     # long runs and clusters
     "checkpoint": Option(("--checkpoint",), Path | None, "Save the state now and then, so that --resume can continue.", RUN, "FILE"),
     "every": Option(("--every",), str | None, "Time between checkpoints: 90s, 5m (default: 60s).", RUN, "TIME", more={"parser": seconds}),
@@ -351,6 +359,7 @@ OPTIONS: dict[str, Option] = {
     "example:number": Option(("--example",), int | None, "Explain the prediction for the N-th example of DATA.", metavar="N", more={"min": 1}),
     "scores": flag("--scores", "Add the scores, separated by tabs, below a heading. They are not probabilities."),
     "top": Option(("--top",), int, "Number of weights or support vectors to show of each (default: 10).", metavar="N", default=10, more={"min": 1}),
+    "top:labels": Option(("--top",), int | None, "Print the N labels with the highest scores, the highest first, instead of those predicted.", metavar="N", more={"min": 1}),
     "label": Option(("--class",), str | None, "Only this class, or the pair 'A vs B'.", metavar="LABEL"),
     "collisions": flag("--collisions", "Hashed features: columns that several features share and that carry weight."),
     "features": Option(("--features",), tuple[str, str] | None, "Draw the decision boundary over these two features.", metavar="A B"),
@@ -367,7 +376,7 @@ OPTIONS: dict[str, Option] = {
 READING = (
     "format", "label_column", "text_column", "words", "chars", "categories", "ignore", "keep", "scale", "missing",
     "on_missing", "interactions", "powers", "hash_bits", "quadratic", "cubic", "zero_based", "text_labels",
-    "many_classes", "on_error", "encoding",
+    "multilabel", "label_separator", "many_classes", "on_error", "encoding",
 )  # fmt: skip
 RULE = (
     "combine", "window", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from perceptrons.cli.files import AnyModel
+    from perceptrons.data import Table
 
 SHAPES = {
     "--cost": '{"true class": {"answer": cost}}', "--class-weight": 'balanced, {"class": weight}',
@@ -152,6 +153,17 @@ def name_classes(model: "AnyModel", labels: Any) -> None:
     with refusing(ValueError, RecursionError, about="--class-weight"):
         model.class_weight = by_class(model.class_weight, known)
         check_weights(None, model.class_weight, classes, codes, stream=False)
+
+
+def name_labels(model: "AnyModel", table: "Table", about: str, asked: Any) -> None:
+    """Let costs and class weights speak of the labels of a table, and refuse what is for one label per example."""
+    if table.classes is None:
+        name_classes(model, table.y)
+        return
+    for name, value in (("--kernel", asked.kernel), ("--folds", asked.folds), ("--threshold", asked.threshold)):
+        if value is not None:
+            raise BadInputError(f"{name} is for one label per example, and {about} has several: leave it out.")
+    model.class_weight = by_class(model.class_weight, {str(label): label for label in table.classes.tolist()})
 
 
 def by_class(content: Any, known: dict[str, Any]) -> Any:

@@ -14,14 +14,18 @@ from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import label_word
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from perceptrons.cli.files import AnyModel
     from perceptrons.data.reader import Reader
     from perceptrons.data.table import Skipped
 
 
-@takes("model", "data", "scores", "output:answers", *READING, "json:lines")
+@takes("model", "data", "scores", "probabilities:shown", "top:labels", "output:answers", *READING, "json:lines")
 def predict(asked: Any) -> None:
     """Print the class of every example in DATA, one per line; several labels with commas. DATA needs no labels.
+
+    Several labels are separated as they were in the cells that the model learned from; with --json they are a list.
 
     Lines are answered as they come, in constant memory. There is one output line for each record; one that --on-error
     skip leaves out has an empty label. For a folder of texts, the name of the file follows each label.
@@ -29,6 +33,11 @@ def predict(asked: Any) -> None:
     data = asked.data or []
     check_output(asked.output, asked.model, *data)
     model = load_model(asked.model, instead="predict")
+    if asked.probabilities and model._learner.calibration is None:
+        raise BadInputError(
+            f"{asked.model}: the model is not calibrated, so its scores are not probabilities. Train it with "
+            "--probabilities sigmoid, or use perceptrons.selection.calibrate in Python."
+        )
     if not data:
         if sys.stdin is None or sys.stdin.isatty():
             raise BadInputError("perceptrons predict: DATA is missing: give a file, or pipe something into it.")
@@ -37,7 +46,8 @@ def predict(asked: Any) -> None:
         data = [STDIN]
     reader = opened(data, asked, like=model, need_labels=False, prompt=STDIN in data)
     with _written(asked.output) as out:
-        write_answers(model, records_of(reader), out, asked.scores, asked.json, _names_files(reader))
+        columns = Columns(model, asked.scores, asked.probabilities)
+        write_answers(model, records_of(reader), out, columns, asked.json, _names_files(reader), asked.top)
     say_skipped(reader)
 
 
@@ -82,69 +92,116 @@ def _names_files(reader: "Reader") -> bool:
     return any(isinstance(path, HasPlaces) for path in reader.files)
 
 
+class Columns:
+    """What is written beside each label: the scores, the probabilities, both or nothing."""
+
+    def __init__(self, model: "AnyModel", scores: bool, probabilities: bool):
+        from perceptrons.inspection.evaluation import several_labels
+
+        self.model, self.scores, self.probabilities = model, scores, probabilities
+        classes = model.classes_.tolist()
+        self._all = [str(label) for label in classes]
+        self._scored = self._all if len(classes) > 2 or several_labels(model) else self._all[-1:]
+        words = [label_word(label) for label in classes]
+        scored = words[-len(self._scored) :] if scores else []
+        self.heading = [f"score of {word}" for word in scored]
+        self.heading += [f"probability of {word}" for word in words] if probabilities else []
+
+    def of(self, points: "np.ndarray") -> tuple[list[Any], list[Any], list[list[float]]]:
+        """For every row of scores: the scores and the probabilities by class (None: not asked for), and both listed."""
+        from perceptrons.inspection import evaluation
+
+        scored: list[Any] = [None] * len(points)
+        probable, listed = scored, list[list[float]]([] for _ in scored)
+        if self.scores:
+            rows = points.reshape(len(points), -1).tolist()
+            scored = [dict(zip(self._scored, row, strict=True)) for row in rows]
+            listed = rows
+        shares = evaluation.probabilities(self.model, points) if self.probabilities else None
+        if shares is not None:
+            probable = [dict(zip(self._all, row, strict=True)) for row in shares.tolist()]
+            listed = [[*row, *more] for row, more in zip(listed, shares.tolist(), strict=True)]
+        return scored, probable, listed
+
+
 def write_answers(
-    model: "AnyModel", records: Iterable[Any], out: IO[str], scores: bool, as_json: bool, files: bool = False
-) -> None:
+    model: "AnyModel", records: Iterable[Any], out: IO[str], columns: Columns, as_json: bool, files: bool = False,
+    top: int | None = None,
+) -> None:  # fmt: skip
     """A line for every record, in order; what is there is written out before more is waited for.
 
-    A record that was skipped has an empty label. In JSON all lines have the same keys: label, scores (null unless asked
-    for), line and file (null where there are none) and error (null unless the record was skipped). files: has each
-    record the name of a file?
+    A record that was skipped has an empty label. In JSON all lines have the same keys: label, scores and probabilities
+    (null unless asked for), line and file (null where there are none) and error (null unless the record was skipped).
+    files: has each record the name of a file? top: this many labels with the highest scores, not those predicted.
     """
     from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
 
     classes = model.classes_.tolist()
     words = [label_word(label) for label in classes]
-    several = several_labels(model)
-    with_score = classes if len(classes) > 2 or several else classes[-1:]
-    if scores and not as_json:
-        heading = ["label", *(f"score of {label_word(label)}" for label in with_score), *["file"] * files]
-        out.write("\t".join(heading) + "\n")
+    several, between = several_labels(model), _separator(model)
+    if top is not None and len(classes) < 3 and not several:
+        raise BadInputError(f"--top {top}: the model has two classes and one score: give --scores.")
+    if columns.heading and not as_json:
+        out.write("\t".join(["label", *columns.heading, *["file"] * files]) + "\n")
         out.flush()
     for X, places, skipped, names in records:
         lines: list[str] = []
         if X is not None:
             with columns_matched(), refusing(ValueError):
                 points = model.decision_function(X)
-            won = winners(model, points)
-            labels = [flags.nonzero()[0].tolist() for flags in won] if several else won.tolist()
-            rows = points.reshape(len(labels), -1).tolist() if scores else []
+            labels = _numbers(winners(model, points), several) if top is None else _best(points, top)
+            scored, probable, rows = columns.of(points)
             if as_json:
-                named = [[classes[k] for k in label] if several else classes[label] for label in labels]
+                listed = several or top is not None
+                named = [[classes[k] for k in label] if listed else classes[label] for label in labels]
                 none = [None] * len(named)
-                keys = [str(label) for label in with_score]
-                scored: list[Any] = [dict(zip(keys, row, strict=True)) for row in rows] or none
                 numbers = none if places is None else places.tolist()
-                lines = list(map(_json_line, named, scored, numbers, names or none))
-            elif several:
-                lines = [",".join(words[k] for k in label) for label in labels]
+                lines = list(map(_json_line, named, scored, probable, numbers, names or none))
+            elif several or top is not None:
+                lines = [between.join(words[k] for k in label) for label in labels]
             else:
                 lines = [words[k] for k in labels]
-            if scores and not as_json:
+            if columns.heading and not as_json:
                 pairs = zip(lines, rows, strict=True)
                 lines = ["\t".join([text, *(f"{point:.6g}" for point in row)]) for text, row in pairs]
             if names is not None and not as_json:
                 lines = [f"{line}\t{label_word(name)}" for line, name in zip(lines, names, strict=True)]
         written, done = list[str](), 0
         for before, one in skipped:
-            written += [*lines[done:before], _skipped(one, len(with_score) * scores, as_json)]
+            written += [*lines[done:before], _skipped(one, len(columns.heading), as_json)]
             done = before
         out.write("\n".join([*written, *lines[done:]]) + "\n")
         out.flush()
 
 
-def _skipped(one: "Skipped", n_scores: int, as_json: bool) -> str:
+def _separator(model: "AnyModel") -> str:
+    """What is printed between several labels: what was between them in the cells that the model learned from."""
+    return (getattr(model, "source_", None) or {}).get("label_separator") or ","
+
+
+def _numbers(won: "np.ndarray", several: bool) -> list[Any]:
+    """The numbers of the labels predicted for each example."""
+    return [flags.nonzero()[0].tolist() for flags in won] if several else won.tolist()
+
+
+def _best(points: "np.ndarray", top: int) -> list[Any]:
+    """The numbers of the labels with the highest scores, the highest first."""
+    return (-points).argsort(axis=1, kind="stable")[:, :top].tolist()
+
+
+def _skipped(one: "Skipped", n_columns: int, as_json: bool) -> str:
     """The line for a record that was skipped: all that there is to say is empty, but the name of its file."""
     from perceptrons.data.table import HasPlaces
 
     name = one.path.place(one.line, 1) if isinstance(one.path, HasPlaces) else None
     if as_json:
-        return _json_line(None, None, None if name else one.line, name, one.why)
-    return "\t" * n_scores + ("" if name is None else f"\t{label_word(name)}")
+        return _json_line(None, None, None, None if name else one.line, name, one.why)
+    return "\t" * n_columns + ("" if name is None else f"\t{label_word(name)}")
 
 
 def _json_line(
-    label: Any, scores: dict[str, float] | None, line: int | None, file: str | None, error: str | None = None
+    label: Any, scores: Any, probabilities: Any, line: int | None, file: str | None, error: str | None = None
 ) -> str:
-    said = {"label": label, "scores": scores, "line": line, "file": file, "error": error}
+    said = {"label": label, "scores": scores, "probabilities": probabilities}
+    said |= {"line": line, "file": file, "error": error}
     return as_text.dumps(said, allow_nan=False)

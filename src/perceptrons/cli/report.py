@@ -22,15 +22,12 @@ def report(asked: Any) -> None:
 
     The page is one HTML file with everything inside. Best give data that the model has not learned from.
     """
-    from perceptrons.inspection.evaluation import several_labels
     from perceptrons.inspection.names import names_as_files
 
     model, data, output = asked.model, asked.files, asked.output
     check_seconds(asked.max_seconds)
     check_output(output, model, *data)
     fitted = load_model(model, instead="evaluate")
-    if several_labels(fitted):
-        raise BadInputError(f"{model}: gives an example any number of labels, and a report is about one for each.")
     if STDIN in data:
         raise BadInputError(
             "-: a report looks at its data twice, and standard input can be read only once: give a file."

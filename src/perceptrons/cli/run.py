@@ -18,12 +18,13 @@ from perceptrons.cli.threshold import in_words as threshold_in_words
 from perceptrons.data.bundled import SIDE
 from perceptrons.inspection.audit import hashing_audit, hashing_in_words
 from perceptrons.inspection.evaluation import Quality, beside, metrics_in_words, unranked
+from perceptrons.inspection.label_quality import BEST, SHOWN, LabelQuality, sets_in_words
 from perceptrons.inspection.metrics import METRICS
 from perceptrons.inspection.names import names_in_files
 from perceptrons.inspection.weights import rows_of
 from perceptrons.inspection.wording import apart, settings, shown_epochs, why_it_stopped
 from perceptrons.kernel.summary import kernel_in_words, support_in_words, support_names
-from perceptrons.modelfile.summary import most_important, training_facts
+from perceptrons.modelfile.summary import calibration_in_words, most_important, training_facts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,8 +65,8 @@ class Run:
     seconds: float
     reader: Any
     split: str = ""
-    train: Quality | None = None
-    test: Quality | None = None
+    train: Quality | LabelQuality | None = None
+    test: Quality | LabelQuality | None = None
     test_reader: Any = None
     lines: np.ndarray | None = None
     scaler: str | None = None
@@ -150,23 +151,40 @@ def show(run: Run, console: "Console") -> None:
     show_skipped(run.reader, console)
     if model.threshold_ is not None:
         console.print(threshold_in_words(model, run.threshold), markup=False)
+    if (told := calibration_in_words(model)) is not None:
+        console.print(f"Probabilities {told}", markup=False)
     if run.folds:
         console.print(folds_in_words(run.folds, run.metric, console.options.ascii_only), markup=False, style="bold")
-    if run.test is not None:
+    if isinstance(run.test, LabelQuality):
+        _show_sets("Test", run.test, console)
+    elif run.test is not None:
         console.print(f"Test accuracy {percent(run.test.accuracy)} ({beside(run.test)})", markup=False, style="bold")
         if told := metrics_in_words(run.test, "roc_auc", "average_precision", "balanced_accuracy"):
             console.print(f"Test {told}", markup=False)
+        if told := metrics_in_words(run.test, "log_loss", "brier_score", "calibration_error"):
+            console.print(f"Test {told}", markup=False)
         if run.test.too_many:
             console.print(unranked(run.test), markup=False)
-        if run.test_reader is not None:
-            show_skipped(run.test_reader, console)
-    if run.train is not None:
+    if run.test is not None and run.test_reader is not None:
+        show_skipped(run.test_reader, console)
+    if isinstance(run.train, LabelQuality):
+        _show_sets("Training", run.train, console)
+    elif run.train is not None:
         compared = beside(run.train) if run.test is None else f"{run.train.right:,} of {run.train.total:,}"
         console.print(f"Training accuracy {percent(run.train.accuracy)} ({compared})", markup=False)
     (_show_support if is_kernel(model) else _show_weights)(run, console)
     if run.output is not None:
         console.print(f"\nSaved as {run.output}", markup=False, soft_wrap=True)
     show_suggestions(suggestions(run), console)
+
+
+def _show_sets(of: str, quality: LabelQuality, console: "Console") -> None:
+    """How good the model is where examples may have several labels."""
+    labels = f"{count(quality.n_labels, 'label')} of {count(quality.total, 'example')}"
+    told = f"{of} {sets_in_words(quality, *SHOWN)} ({labels})"
+    console.print(told, markup=False, style="bold" if of == "Test" else None)
+    if of == "Test" and (best := sets_in_words(quality, *BEST)):
+        console.print(f"Test {best}", markup=False)
 
 
 def stopped(model: "AnyModel | SequencePerceptron", seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""What `--threshold` asks for: a number, or a threshold chosen by a metric or a cost on training data held out."""
+"""What is fitted on training data held out: a threshold by a metric or a cost, and probabilities."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +21,20 @@ def is_chosen(asked: Any) -> bool:
     return isinstance(asked.threshold, str)
 
 
+def wants_held(asked: Any) -> bool:
+    """Are training examples held out, for a threshold or for probabilities?"""
+    return is_chosen(asked) or asked.probabilities is not None
+
+
+def held_for(asked: Any) -> str:
+    """The option that examples are held out for."""
+    return f"--threshold {plain(asked.threshold)}" if is_chosen(asked) else f"--probabilities {asked.probabilities}"
+
+
 def check_threshold(asked: Any) -> None:
-    """Refuse what does not go with a threshold that is chosen, before any work is done."""
+    """Refuse what does not go with a threshold that is chosen or with probabilities, before any work is done."""
+    if asked.probabilities is not None and asked.folds is not None:
+        raise BadInputError("--probabilities does not go with --folds: leave one of them out.")
     if not is_chosen(asked):
         return
     if asked.folds is not None:
@@ -43,16 +55,16 @@ def cost_file(asked: Any) -> Any:
 
 
 def held_for_threshold(table: "Table", asked: Any) -> tuple["Table", "Table | None"]:
-    """What to learn from, and what to choose the threshold on; None: nothing is chosen."""
+    """What to learn from, and what to choose the threshold on and to calibrate on; None: neither is asked for."""
     from perceptrons.data.held_out import split_table
 
-    if not is_chosen(asked):
+    if not wants_held(asked):
         return table, None
     learned, held, _ = split_table(table, SHARE, _seed(asked))
     if held is None:
         raise BadInputError(
-            f"--threshold {plain(asked.threshold)}: there are too few training examples to hold some out for it: "
-            "give a number."
+            f"{held_for(asked)}: there are too few training examples to hold some out for it: "
+            f"{'give a number' if is_chosen(asked) else 'leave it out'}."
         )
     return learned, held
 
@@ -62,7 +74,7 @@ def stream_for_threshold(source: Any, asked: Any) -> Iterator[Any]:
     """The same of a stream."""
     from perceptrons.data.held_out import without_test
 
-    with without_test(source, SHARE if is_chosen(asked) else 0.0, _seed(asked), measured=True) as rest:
+    with without_test(source, SHARE if wants_held(asked) else 0.0, _seed(asked), measured=True) as rest:
         yield rest
 
 
@@ -76,7 +88,7 @@ def set_threshold(model: Any, held: "Table | None", asked: Any) -> "Threshold | 
     if asked.threshold is None:
         return None
     with refusing(ValueError, TypeError, about=f"--threshold {plain(asked.threshold)}"):
-        if held is None:
+        if held is None or not is_chosen(asked):
             model.threshold_ = asked.threshold
             return None
         from perceptrons.selection import choose_threshold
@@ -92,6 +104,29 @@ def set_threshold_on_stream(model: Any, rest: Any, asked: Any) -> "Threshold | N
 
     with refusing(ValueError, TypeError, about=f"--threshold {plain(asked.threshold)}"):
         return choose_on_blocks(model, rest.test(model.n_features_in_), by_labels(model, asked))
+
+
+def set_probabilities(model: Any, held: "Table | None", asked: Any) -> None:
+    """Calibrate the model on the examples held out, if that was asked for; it says so in its parameters, too."""
+    if asked.probabilities is None:
+        return
+    from perceptrons.selection import calibrate
+
+    assert held is not None
+    with refusing(ValueError, TypeError, about=held_for(asked)):
+        calibrate(model, held.X, held.y, str(asked.probabilities), held.weight)
+    model.probability = str(asked.probabilities)
+
+
+def set_probabilities_on_stream(model: Any, rest: Any, asked: Any) -> None:
+    """The same after a stream."""
+    if asked.probabilities is None:
+        return
+    from perceptrons.selection.calibrating import calibrate_on_blocks
+
+    with refusing(ValueError, TypeError, about=held_for(asked)):
+        calibrate_on_blocks(model, rest.test(model.n_features_in_), str(asked.probabilities))
+    model.probability = str(asked.probabilities)
 
 
 def by_labels(model: Any, asked: Any) -> Any:

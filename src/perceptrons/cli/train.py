@@ -22,13 +22,22 @@ from perceptrons.cli.inputs import (
     read_within,
 )
 from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
-from perceptrons.cli.parameters import check_kernel, file_of, name_classes, named_classes, need_classes, new_model
+from perceptrons.cli.parameters import (
+    check_kernel,
+    file_of,
+    name_labels,
+    named_classes,
+    need_classes,
+    new_model,
+)
 from perceptrons.cli.screen import Waiting, as_json, screen
 from perceptrons.cli.threshold import (
     check_threshold,
     cost_file,
     held_for_threshold,
     is_chosen,
+    set_probabilities,
+    set_probabilities_on_stream,
     set_threshold,
     set_threshold_on_stream,
     stream_for_threshold,
@@ -43,14 +52,14 @@ if TYPE_CHECKING:
     from perceptrons.inspection.evaluation import Quality
 
 AGAIN = ("from_model", "example", "format", "test", "test_share", "folds:train", "metric:folds", *READING, *RULE,
-         "threshold", *OF_KERNELS, *STOPPING, "classes", *CLUSTERS, "in_memory", "no_shuffle", "no_intercept",
-         "seed")  # fmt: skip
+         "threshold", "probabilities", *OF_KERNELS, *STOPPING, "classes", *CLUSTERS, "in_memory", "no_shuffle",
+         "no_intercept", "seed")  # fmt: skip
 
 
 @takes(
     "data", "output", "from_model", "example", *READING, "in_memory", "test", "test_share", "folds:train",
-    "metric:folds", "seed", *RULE, "threshold", "classes", "no_shuffle", "no_intercept", *OF_KERNELS, *STOPPING,
-    *LONG_RUNS, *CLUSTERS, "quiet", "verbose", "json",
+    "metric:folds", "seed", *RULE, "threshold", "probabilities", "classes", "no_shuffle", "no_intercept", *OF_KERNELS,
+    *STOPPING, *LONG_RUNS, *CLUSTERS, "quiet", "verbose", "json",
 )  # fmt: skip
 def train(asked: Any) -> None:
     """Train a perceptron, test it on examples it has not seen, and say how it went.
@@ -124,6 +133,9 @@ def _loaded(asked: Any) -> "AnyModel":
     if "max_iter" not in told and "tol" not in told:
         told |= {"max_iter": asked.epochs or 1, "tol": None}
     told |= {"early_stopping": asked.early_stopping, "shuffle": not asked.no_shuffle, "warm_start": True}
+    if model.probability is not None:  # settings stay: it is calibrated again, on new examples
+        asked.probabilities = asked.probabilities or model.probability
+        told["probability"] = None
     asked.before = {name: getattr(model, name) for name in told}
     with refusing(ValueError):
         return model.set_params(**told)
@@ -223,7 +235,7 @@ def _on_table(
         parts = Split(table, test_reader, said)
     elif parts is None:
         parts = split_table(table, _share(asked), asked.seed)
-    name_classes(model, parts.train.y)
+    name_labels(model, parts.train, name_of(table), asked)
     folds = over_folds(model, parts.train, asked)
     learned, held = held_for_threshold(parts.train, asked)
     checkpoint = None
@@ -237,6 +249,7 @@ def _on_table(
         table.teach(model)
     model.set_params(**getattr(asked, "before", {}))  # what was said of this run is not the model's
     chosen = set_threshold(model, held, asked)
+    set_probabilities(model, held, asked)
     if asked.output is not None:
         save_model(model, asked.output)
     slow = model.combine == "vote" and parts.test is not None
@@ -261,7 +274,7 @@ def _fit(model: "AnyModel", table: "Table", asked: Any) -> None:
     model.set_params(verbose=int(asked.verbose and not asked.quiet))
     waiting = Waiting("Learning ...", shown=not (asked.quiet or asked.json or asked.verbose))
     with waiting, refusing(ValueError, TypeError, about=about):
-        model.fit(table.X, table.y, sample_weight=table.weight)
+        model.fit(table.X, table.target, sample_weight=table.weight)
     model.set_params(verbose=0)  # a saved model should not draw bars wherever it is loaded
 
 
@@ -274,6 +287,7 @@ def _fit_resumably(model: "AnyModel", table: "Table", asked: Any, reader: "Reade
     watching = Watching(model, None, [], lines=False, live=False, needed=True)
     checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching)
     more = [asked.threshold] if is_chosen(asked) else []
+    more += [] if asked.probabilities is None else [f"--probabilities {asked.probabilities}"]
     source: Any = InMemory(table, reader, str(asked.test), _share(asked), asked.seed, *more)
     with watched(watching, checkpoint, asked.checkpoint):
         model.fit_stream(
@@ -287,11 +301,15 @@ def _fit_resumably(model: "AnyModel", table: "Table", asked: Any, reader: "Reade
 def _measured(model: "AnyModel", table: "Table | None", ranked: bool = True) -> "Quality | None":
     if table is None:
         return None
-    from perceptrons.inspection.evaluation import answered, measure
+    from perceptrons.inspection.evaluation import answered, measure, probabilities
+    from perceptrons.inspection.label_quality import measure_sets
 
     with refusing(ValueError):
+        if table.classes is not None:
+            return measure_sets(model, table.X, table.y, table.classes)
         answers, scores = answered(model, table.X)
-        return measure(model.classes_, table.y, answers, scores if ranked else None)
+        more = (scores, probabilities(model, scores)) if ranked else ()
+        return measure(model.classes_, table.y, answers, *more)
 
 
 # ---- data that do not fit
@@ -329,6 +347,7 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
         seconds = time.perf_counter() - began
         model.set_params(**getattr(asked, "before", {}))
         chosen = set_threshold_on_stream(model, learned, asked)
+        set_probabilities_on_stream(model, learned, asked)
         if asked.output is not None:
             save_model(model, asked.output)
         if watching.unread is not None:

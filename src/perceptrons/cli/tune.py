@@ -44,7 +44,7 @@ SPLITTING = ("dev_share", "test_share", "test", "group_column", "time_order", "s
 
 @takes(
     "files", "output", *READING, "dev", *SPLITTING, "folds", "grid", "combine", "kernel", "max_iter", "threshold",
-    "no_retrain", "jobs", "quiet", "json",
+    "probabilities", "no_retrain", "jobs", "quiet", "json",
 )  # fmt: skip
 def tune(asked: Any) -> None:
     """Find good settings on a validation set, learn with them, and test the model once.
@@ -63,6 +63,8 @@ def tune(asked: Any) -> None:
     check_folder(asked.output)
     where = ledger_file(asked.ledger, asked.quiet)
     model = model_to_tune(asked)
+    if asked.probabilities is not None:
+        model.set_params(probability=str(asked.probabilities))
     settings = grid_of(asked.grid, model)
     waiting = Waiting("Trying settings ...", shown=not (asked.quiet or asked.json))
     table, groups = read_examples(asked)
@@ -73,7 +75,7 @@ def tune(asked: Any) -> None:
     threshold = _threshold(table, asked)
     with waiting, refusing_what_is_wrong(name_of(table)):
         found = recipe(
-            model, table.X, table.y, settings, **parts, retrain=not asked.no_retrain, random_state=asked.seed,
+            model, table.X, labels_of(table), settings, **parts, retrain=not asked.no_retrain, random_state=asked.seed,
             split="time" if asked.time_order else None, groups=groups, metric=asked.metric.value, force=asked.force,
             ledger=where, n_jobs=asked.jobs, folds=asked.folds, threshold=threshold,
             tell=lambda setting: waiting.say(f"Tried {named(setting)}: {setting.score:.4f} ..."),
@@ -132,6 +134,10 @@ def show(
     console.print(f"\nLearned with it from {again}.", markup=False)
     if getattr(found.model, "threshold_", None) is not None:
         console.print(threshold_in_words(found.model, found.threshold), markup=False)
+    if found.calibrated is not None:
+        from perceptrons.modelfile.summary import calibration_in_words
+
+        console.print(f"Probabilities {calibration_in_words(found.model)}", markup=False)
     for line, style in _outcome(found, thing):
         console.print(line, markup=False, style=style)
     if advice is not None:
@@ -204,6 +210,8 @@ def _check_folds(asked: Any) -> None:
 def _threshold(table: "Table", asked: Any) -> Any:
     """As `recipe` takes it: costs by the classes of the data."""
     assert table.y is not None
+    if table.classes is not None and asked.threshold is not None:
+        raise BadInputError(f"--threshold is for two classes, and {name_of(table)} has several labels: leave it out.")
     known = {str(label): label for label in table.y.tolist()} if is_chosen(asked) else {}
     return by_class(wanted_by(asked), known) if is_chosen(asked) else asked.threshold
 
@@ -256,7 +264,8 @@ def _not_tested(blocks: list[Any], groups: Any, asked: Any) -> list["np.ndarray"
 
     from perceptrons.selection.splitting import parts_of
 
-    y = np.concatenate([block.y for block in blocks])
+    several = blocks[0].sets is not None  # examples are then split whatever their labels are
+    y = np.concatenate([np.zeros(block.X.shape[0]) if several else block.y for block in blocks])
     kept = np.ones(len(y), bool)
     shares = {name: getattr(asked, f"{name}_share", None) for name in ("dev", "test")}
     shares = {name: SHARE if share is None else share for name, share in shares.items()}
@@ -275,13 +284,21 @@ def part_of(path: Path | None, share: float | None, table: "Table", asked: Any) 
     if path is None:
         return SHARE if share is None else share
     more = like_table(table, path, asked)
-    return more.X, more.y
+    return more.X, labels_of(more)
+
+
+def labels_of(table: "Table") -> Any:
+    """The labels as `recipe` and `compare` take them: where examples may have several, sets of them."""
+    return table.y if table.classes is None else table.label_sets
 
 
 def in_words(table: "Table") -> str:
     assert table.y is not None
     n, d = table.X.shape
-    classes = count(len(set(table.y.tolist())), "class", "classes")
+    if table.classes is not None:
+        classes = count(len(table.classes), "label")
+    else:
+        classes = count(len(set(table.y.tolist())), "class", "classes")
     return f"{name_of(table)}: {count(n, 'example')}, {count(d, 'feature')}, {classes}"
 
 

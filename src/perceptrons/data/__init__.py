@@ -53,6 +53,8 @@ OPTIONS = {  # that only some formats know
     ),
     **dict.fromkeys(("names", "header"), BY_DELIMITER),
     "encoding": (*BY_DELIMITER, "arff", "jsonl", *SPARSE, "vw", "text"),
+    "multilabel": (*FORMATS, *MEMORY),
+    "label_separator": ("text", *NAMED),
 }  # fmt: skip
 
 
@@ -153,7 +155,9 @@ def stream(
         (a name, or a number from 1), text_column, categories (columns that are categories though they look like
         numbers), ignore (columns to leave out). Texts: text, a `HashedText` that says how words become features, or
         its parameters. Of all with named features: columns, the `Columns` of a model that is to predict. Of all
-        formats of text: encoding, such as "latin-1" (default: UTF-8).
+        formats of text: encoding, such as "latin-1" (default: UTF-8). Of all formats: multilabel, True if examples may
+        have several labels or none (default: as the first block shows); of tables and texts: label_separator, what is
+        between the labels of a cell, such as ";", which implies multilabel.
 
     Returns
     -------
@@ -202,7 +206,7 @@ def stream(
         chosen |= {"format": format, "prepare": prepare}
     shared = {
         "on_error": on_error, "text_labels": text_labels, "need_labels": need_labels, "prompt": prompt,
-        "many_classes": many_classes or (like is not None and not grow) or not need_labels,
+        "many_classes": many_classes or (like is not None and not grow) or not need_labels, "of_model": like is not None
     }  # fmt: skip
     try:
         if isinstance(chosen.get("text"), dict):
@@ -285,7 +289,16 @@ def like_model(
         if format == "vw" and name in told and told[name] != known.get(name):
             learned_with = f"with {', '.join(known[name])}" if name in known else "without"
             raise ValueError(f"{name} is the model's own choice, which learned {learned_with}: leave it out.")
-    return format, paths, hash_bits, known | told
+    return format, paths, hash_bits, known | told | _label_options(model, known | told)
+
+
+def _label_options(model: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """How the labels of files are read for a model: one each, or several, as it was trained."""
+    form = getattr(getattr(model, "_learner", None), "form", None)
+    if form is None:
+        return {}
+    found: dict[str, Any] = {"multilabel": form != "single"}
+    return found if found["multilabel"] or not options.get("label_separator") else found | {"label_separator": None}
 
 
 def _has_text_classes(model: Any) -> bool:

@@ -7,6 +7,7 @@ is asked which columns to read.
 import io
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,9 @@ class ArrowTable(TableFormat):
             else:
                 categories[layout.names[place]] = coded(columns[place])
         texts = [strings(columns[place]) for place in layout.texts]
-        labels = None if layout.label is None else coded(columns[layout.label])
+        labels = None
+        if layout.label is not None:
+            labels = (coded_lists if is_label_list(columns[layout.label].type) else coded)(columns[layout.label])
         return Cells(n, np.arange(n), Contents(numbers, categories, further, texts), labels, faults, [])
 
 
@@ -111,7 +114,7 @@ def _check_types(origin: Origin, schema: Any, layout: Layout, asked: Asked) -> N
             fits, wanted = is_text(kind) or single, "text is wanted: mend it, or leave it out"
         elif place == layout.label:
             fits, wanted = (
-                single or is_number(kind) or pa.types.is_temporal(kind),
+                single or is_number(kind) or pa.types.is_temporal(kind) or is_label_list(kind),
                 "a label is wanted: name another column",
             )
         else:
@@ -154,6 +157,13 @@ def is_list(kind: Any) -> bool:
     return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and is_text(kind.value_type)
 
 
+def is_label_list(kind: Any) -> bool:
+    """A list of strings, whole numbers or truth values, as labels may be."""
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        return False
+    return is_text(kind.value_type) or pa.types.is_integer(kind.value_type) or pa.types.is_boolean(kind.value_type)
+
+
 def values_of(array: Any) -> np.ndarray:
     """The numbers of a column, float32 if they are, else float64; where there is none, NaN."""
     if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type):
@@ -194,6 +204,20 @@ def coded(array: Any, strip: bool = False, absent: bool = False) -> Coded:
         codes.to_numpy(zero_copy_only=False).astype(np.int32, copy=False),
         [text.strip() for text in distinct] if strip else distinct,
     )
+
+
+def coded_lists(array: Any, absent: bool = False) -> Coded:
+    """A column of lists by its distinct lists, as tuples of strings; what is null as in `coded`."""
+    codes, names = coded(pc.list_flatten(array))
+    ends = np.concatenate([[0], np.cumsum(pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False))])
+    there, numbers = array.is_valid().to_numpy(zero_copy_only=False), codes.tolist()
+    number_of: dict[Any, int] = {}
+    found = np.full(len(array), -1, np.int32)
+    for row, (begin, end) in enumerate(pairwise(ends.astype(np.int64).tolist())):
+        if there[row] or not absent:
+            one = tuple(numbers[begin:end]) if there[row] else ""
+            found[row] = number_of.setdefault(one, len(number_of))
+    return Coded(found, [one if isinstance(one, str) else tuple(names[k] for k in one) for one in number_of])
 
 
 def listed_features(array: Any, name: str) -> Further:

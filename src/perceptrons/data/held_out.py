@@ -5,12 +5,14 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
+from perceptrons.data.label_sets import target_of
 from perceptrons.data.table import Block, Table
 from perceptrons.inspection.wording import in_percent
 from perceptrons.streaming.blocks import TrainingBlock, held_out_rows
 from perceptrons.streaming.cache import ArrayFile, Cache
-from perceptrons.training.labels import read_target
+from perceptrons.training.labels import Target, read_target
 from perceptrons.training.matrices import widened
 
 if TYPE_CHECKING:
@@ -33,12 +35,15 @@ class ByHash(NamedTuple):
 
     def held_out(self, examples: "Table | Block") -> np.ndarray:
         """Which examples are for the test."""
-        target = read_target(examples.y, examples.X.shape[0])
+        target = _target(examples)
         return held_out_rows(examples.X, target, self.share, self.seed, examples.keys)
 
     def learned_from(self, blocks: list[Block]) -> list[np.ndarray]:
         """Which rows of each block are learned from: all if too few would be."""
         kept = [~self.held_out(block) for block in blocks]
+        if any(block.sets is not None for block in blocks):
+            divided = any(keep.any() for keep in kept) and not all(keep.all() for keep in kept)
+            return kept if divided else [np.ones(len(keep), bool) for keep in kept]
         labels = [label for block in blocks for label in block.labels()]
         y = np.concatenate([np.asarray(block.y)[keep] for block, keep in zip(blocks, kept, strict=True)])
         too_few = {*labels} - {*y.tolist()} or all(keep.all() for keep in kept)
@@ -55,8 +60,11 @@ def split_table(table: Table, share: float, seed: int) -> Split:
     if share == 0:
         return Split(table, None, f"All {n:,} to learn from, none held out")
     aside = ByHash(share, seed).held_out(table)
-    classes, codes = np.unique(np.asarray(table.y), return_inverse=True)
-    learned = np.bincount(codes[~aside], minlength=len(classes))
+    if table.several:
+        learned = np.array([(~aside).any()])
+    else:
+        classes, codes = np.unique(np.asarray(table.y), return_inverse=True)
+        learned = np.bincount(codes[~aside], minlength=len(classes))
     of_all = in_percent(share, 0)
     if not aside.any() or not learned.all():
         return Split(table, None, f"All {n:,} to learn from: too few to hold {of_all} out as a test")
@@ -87,7 +95,7 @@ class WithoutTest:
             aside = self._by.held_out(block)
             if aside.any():
                 part = _part_of(block, aside)
-                self._aside.append(TrainingBlock(part.X, read_target(part.y, part.X.shape[0]), None))
+                self._aside.append(TrainingBlock(part.X, _target(part), part.weight))
             if not aside.all():
                 yield _part_of(block, ~aside) if aside.any() else block
 
@@ -107,7 +115,13 @@ class WithoutTest:
         assert self._aside is not None
         for kept in self._aside.reading(np.arange(self._aside.n_blocks)):
             X = widened(kept.X, n_features)
-            yield Block(X, kept.target.codes, kept.target.classes, None, self.files[0], None)
+            codes, sets = kept.target.codes, None
+            if kept.target.indicator is not None:
+                codes, sets = (
+                    np.arange(len(codes), dtype=np.int32),
+                    sp.csr_matrix(kept.target.indicator, dtype=np.int64),
+                )
+            yield Block(X, codes, kept.target.classes, kept.weight, self.files[0], None, sets=sets)
 
 
 @contextmanager
@@ -121,6 +135,12 @@ def without_test(reader: "Reader", share: float, seed: int, measured: bool = Fal
         return
     with closing(WithoutTest(reader, share, seed, measured)) as rest:
         yield rest
+
+
+def _target(examples: "Table | Block") -> Target:
+    if examples.classes is not None and sp.issparse(examples.y):
+        return target_of(examples.y, examples.classes)
+    return read_target(examples.y, examples.X.shape[0])
 
 
 def _part_of(block: Block, rows: np.ndarray) -> Block:
@@ -137,7 +157,7 @@ class InMemory:
         self._table, self._reader, self._about = table, reader, about
 
     def __iter__(self) -> Iterator[Any]:
-        yield self._table.X, self._table.y, self._table.weight
+        yield self._table.X, self._table.target, self._table.weight
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._reader, name)

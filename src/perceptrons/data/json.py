@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from perceptrons.data.arrow import coded, is_list, listed_features, one_chunk, strings, values_of
+from perceptrons.data.arrow import coded, coded_lists, is_list, listed_features, one_chunk, strings, values_of
 from perceptrons.data.records import FULL, Form, Key, Record, RecordFormat
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import Bad, no_text
@@ -78,7 +78,7 @@ def _shape(keys: dict[str, Key], n: int, known: Known) -> Shape | None:
         kind = pa.float64() if as_numbers else _type(key.kinds)
         if name in others and name not in known.ignore:  # always null, up to now
             kind = pa.null()
-        if key.kinds["list"] and name in (roles.label, *roles.texts):
+        if key.kinds["list"] and name in roles.texts:
             return None
         if kind is None or len(key.paths) > 1 or (name not in keys and "." in name):
             return None
@@ -180,9 +180,14 @@ def _cells(columns: dict[str, Any], known: Known, lines: np.ndarray, n_lines: in
         further.append(listed_features(column, name))
     labels = None
     if roles.label is not None:
-        labels = coded(columns[roles.label], absent=True)
+        column = columns[roles.label]
+        if is_list(column.type) and pc.list_flatten(column).null_count:
+            return None
+        labels = coded_lists(column, absent=True) if is_list(column.type) else coded(column, absent=True)
+        texts_only = [text.strip() for text in labels.distinct if isinstance(text, str)]
+        absent = labels.codes.min() < 0 and not known.several
         if known.need_labels and (
-            labels.codes.min() < 0 or not all(is_label(text.strip()) for text in labels.distinct)
+            absent or not all(is_label(text) or (known.several and not text) for text in texts_only)
         ):
             return None
     texts = [strings(columns[name]) for name in roles.texts]

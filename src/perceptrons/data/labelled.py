@@ -1,4 +1,4 @@
-"""Texts with labels, a line each: fastText's "__label__x some text", or a label, a tab and a text.
+"""Texts with labels, a line each: fastText's "__label__x __label__y some text", or a label, a tab and a text.
 
 Compiled: `scan/labelled.py` finds label and text, `scan/words.py` cuts the text into words.
 """
@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from perceptrons.data.label_sets import COMMA, Label, split_all
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
 from perceptrons.data.table import Bad, Parsed, Texts, no_text, texts_of
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.named_rows import Workspaces, assemble, cut_text, local_names
-from perceptrons.features.values import shown
 from perceptrons.scan.labelled import PREFIX, Found, scan_labelled
 
 SPACES = b" \t\n\v\f\r\0"
 LABEL = re.compile(rb"(?<![^ \t-\r\0])__label__([^ \t-\r\0]*)")
+MARK = "__label__"
+BETWEEN = re.compile(r"[ \t-\r\0]+__label__")
 IN_WORDS, BEFORE_TAB, IN_FILES = FORMS = ("fasttext", "tab", "files")
 
 
@@ -28,7 +30,7 @@ class LabelledTextReader(PieceReader):
 
     text: how words become features, or its parameters. hash_bits: instead of the bits of `text`, 0 for a column for
     every word. columns: those of a model that is to predict. form: "fasttext" if labels are words that begin with
-    __label__, anywhere in the line, one a line; "tab" if they stand before a tab; None for what the first line says.
+    __label__, anywhere in the line, one or several; "tab" if they stand before a tab; None: by the first line.
     ("files", where each file is a text, is for `TextFilesReader`.)
     Without need_labels a line may be a text and no more; a block has labels if all its lines have.
     """
@@ -70,7 +72,7 @@ class LabelledTextReader(PieceReader):
     def recipe(self) -> dict[str, Any]:
         text = {name: _plain(value) for name, value in self.text.get_params().items()}
         recipe = {"format": self.format, "form": self.form, "text": text, "text_labels": self.text_labels}
-        return recipe | self._encoded()
+        return recipe | self._shared()
 
     def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         facts, arrays = super().known()
@@ -85,27 +87,21 @@ class LabelledTextReader(PieceReader):
             if self.form is None:
                 begins = piece.content[: piece.size].tobytes().lstrip(SPACES)
                 if begins:
-                    self.form = IN_WORDS if begins.startswith(PREFIX.tobytes()) else BEFORE_TAB
+                    self.form = IN_WORDS if _has_label(begins) else BEFORE_TAB
             yield piece
 
     def _parse(self, piece: Piece) -> Parsed:
         n_lines = int(np.count_nonzero(piece.content[: piece.size] == 10))
-        found = Found(*(np.empty((n_lines, k) if k > 1 else n_lines, np.int64) for k in (2, 2, 1, 3, 2)))
+        found = Found(*(np.empty((n_lines, k) if k > 1 else n_lines, np.int64) for k in (2, 2, 1, 3, 4)))
         in_words = self.form == IN_WORDS
         with np.errstate(over="ignore"):  # NumPy would warn where nothing is compiled
-            _, n_rows, n_bad, n_unlabelled, n_inside = scan_labelled(
-                piece.content, piece.size, in_words, self.need_labels, found
-            )
-        labels = None
-        if not n_unlabelled:
-            begin, end = np.ascontiguousarray(found.labels[:n_rows].T)
-            numbers, names = local_names(piece.content, begin, end, self._rooms.labels)
-            labels = Texts(numbers, texts_of(names))
-        content = piece.content
+            _, n_rows, n_bad, n_inside = scan_labelled(piece.content, piece.size, in_words, self.need_labels, found)
+        content, named = piece.content, piece.content
         if n_inside:
-            content = content.copy()
-            for first, last in found.inside[:n_inside].tolist():
-                content[first:last] = SPACES[0]
+            content, named = _taken_out(content, found.inside[:n_inside], found.labels)
+        begin, end = np.ascontiguousarray(found.labels[:n_rows].T)
+        numbers, names = local_names(named, begin, end, self._rooms.labels)
+        labels = Texts(numbers, self._split(texts_of(names), in_words))
         begin, end = np.ascontiguousarray(found.texts[:n_rows].T)
         local = cut_text(content, begin, end, self._rule, self._rooms.words)
         bad = [
@@ -114,11 +110,45 @@ class LabelledTextReader(PieceReader):
         ]
         return Parsed(n_lines, found.lines[:n_rows], labels, local, None, bad)
 
+    def _split(self, texts: list[str], in_words: bool) -> list[Label]:
+        """Texts that hold several labels as sets."""
+        if in_words:
+            return [tuple(BETWEEN.split(text)) if MARK in text and BETWEEN.search(text) else text for text in texts]
+        return split_all(texts, self._several.separator or COMMA) if self._several.asked else list(texts)
+
+    def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
+        lines = piece.content[: piece.size].tobytes().split(b"\n")
+        return {row: _wrong(lines[parsed.lines[row]], self.form == IN_WORDS) for row in rows}
+
     def _matrix(self, parsed: Parsed) -> Any:
         assert self.columns is not None
         found = self.columns.find(parsed.rows.names)
         self.n_features = self.columns.n_columns
         return assemble(parsed.rows, found, self.n_features, self.text.values, self.text.norm)
+
+
+def _has_label(text: bytes) -> bool:
+    """Does it begin with a label, or is its first line a text without one, where others have them?"""
+    return text.startswith(PREFIX.tobytes()) or (b"\t" not in text.partition(b"\n")[0] and bool(LABEL.search(text)))
+
+
+def _taken_out(content: np.ndarray, inside: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Texts without the labels among their words, and where the labels are: those with words between are written anew.
+
+    labels: where those of each row are, which is changed.
+    """
+    texts, more, size = content.copy(), list[bytes](), len(content)
+    for first, last, row, scattered in inside.tolist():
+        if not scattered:
+            texts[first:last] = SPACES[0]
+            continue
+        found = list(LABEL.finditer(content[first:last].tobytes()))
+        for one in found:
+            texts[first + one.start() : first + one.end()] = SPACES[0]
+        more.append(b" ".join(one[0] for one in found)[len(PREFIX) :])
+        labels[row] = size, size + len(more[-1])
+        size += len(more[-1])
+    return texts, np.concatenate([content, np.frombuffer(b"".join(more), np.uint8)]) if more else content
 
 
 def _plain(value: Any) -> Any:
@@ -137,15 +167,12 @@ def _wrong(line: bytes, in_words: bool) -> tuple[str, int]:
         return f"{no_text(error)}, or remove the line", place
     labels = list(LABEL.finditer(line))
     if in_words:
-        if len(labels) > 1:
-            names = f"{shown(labels[0][0].decode())} and {shown(labels[1][0].decode())}"
-            what = f"{len(labels)} labels, {names}: several labels an example are not read here, give one"
-            return what, _column(line, labels[1].start())
-        if labels:
-            return "__label__ without a name: write the label behind it, or remove the line", _column(
-                line, labels[0].start()
-            )
-        return "there is no label, a word that begins with __label__: give one, or remove the line", 1
+        for label in labels:
+            if not label[1]:
+                what = "__label__ without a name: write the label behind it, or remove the line"
+                return what, _column(line, label.start())
+        what = "there is no label, a word that begins with __label__: give one, or remove the line"
+        return f"{what}, or, if examples may have no label or several, give --multilabel", 1
     if b"\t" in line:
         return "there is no label before the tab: give one, or remove the line", 1
     hint = "fasttext form, give form='fasttext'" if labels else "write the label, a tab and the text"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.data.label_sets import joined as joined_sets
 from perceptrons.data.preparing import Unprepared
 from perceptrons.data.table import Block, as_labels, joined_rows
 from perceptrons.data.table_reader import TableReader
@@ -65,9 +66,12 @@ class Looked(NamedTuple):
     X: Any = None
     leaks: Sequence[Leak] = ()
     strange: Sequence[Strange] = ()  # cells that do not fit what the first rows decided
+    by_label: list[int] | None = None  # where rows have several labels, how many have each; labels are then label sets
 
     def class_counts(self) -> list[tuple[Any, int]]:
         """The classes and how many rows each has, the most frequent first."""
+        if self.by_label is not None:
+            return sorted(zip(self.classes, self.by_label, strict=True), key=lambda one: -one[1])
         counts = np.bincount(self.labels, minlength=len(self.classes)).tolist()
         return sorted(zip(self.classes, counts, strict=True), key=lambda one: -one[1])
 
@@ -105,6 +109,8 @@ def look(reader: "Reader", at_most: int, text_labels: bool = False) -> Looked | 
             break
     if not blocks:
         return None
+    if blocks[0].sets is not None:
+        return _with_sets(reader, blocks, text_labels, n > at_most)
     y = np.concatenate([np.asarray(block.y) for block in blocks])
     written, codes = np.unique(y, return_inverse=True)
     values = as_labels(written.tolist(), text_labels) if written.dtype.kind == "U" else written
@@ -119,6 +125,25 @@ def look(reader: "Reader", at_most: int, text_labels: bool = False) -> Looked | 
     X = joined_rows([block.X for block in blocks], reader.n_features)
     equal = np.unique(row_hashes(X), return_inverse=True)[1]
     return Looked(X.shape[0], more, labels.codes, classes.tolist(), equal, X=X)
+
+
+def _with_sets(reader: "Reader", blocks: list[Block], text_labels: bool, more: bool) -> Looked:
+    """The same where rows have several labels: every label set is a label, but for the counts."""
+    y, written = joined_sets(blocks)
+    classes = as_labels(written.tolist(), text_labels) if written.dtype.kind == "U" else written
+    _, first, codes = np.unique(row_hashes(y), return_index=True, return_inverse=True)
+    names = [", ".join(str(one) for one in classes[y[row].indices].tolist()) for row in first.tolist()]
+    labels = Coded(codes.astype(np.int32), names)
+    if isinstance(blocks[0].X, Unprepared):
+        assert isinstance(reader, TableReader)
+        assert reader.decided is not None
+        found = _of_table([block.X.contents for block in blocks], reader.decided, labels, more)
+    else:
+        X = joined_rows([block.X for block in blocks], reader.n_features)
+        equal = np.unique(row_hashes(X), return_inverse=True)[1]
+        found = Looked(X.shape[0], more, labels.codes, [], equal, X=X)
+    counts = np.bincount(y.indices, minlength=len(classes)).tolist()
+    return found._replace(classes=classes.tolist(), by_label=counts, leaks=())
 
 
 def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool) -> Looked:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.data.label_sets import sorted_sets
 from perceptrons.data.reader import Reader
 from perceptrons.data.source import InMemory
 from perceptrons.data.table import Block, DataFileError, Outcome
@@ -40,7 +41,7 @@ class ArrayReader(Reader):
         self._part, self._fixed = part, n_features
 
     def recipe(self) -> dict[str, Any]:
-        return {"format": self.format, "text_labels": self.text_labels}
+        return {"format": self.format, "text_labels": self.text_labels} | self._several.recipe()
 
     def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return {"n_features": self.n_features}, {}
@@ -54,7 +55,7 @@ class ArrayReader(Reader):
         for path in self.files:
             self._begin_file(path)
             block = self._block(path)
-            if not (self.many_classes or self._labels.wait) and block.codes is not None:
+            if not (self.many_classes or self._labels.wait or self._several.now) and block.codes is not None:
                 self._check_classes(path, block.labels(), len(block.codes))
             yield block, []
 
@@ -78,8 +79,27 @@ class ArrayReader(Reader):
             raise DataFileError(path, what)
         self.n_features = X.shape[1]
         _check_values(path, X)
+        if y is not None and y.ndim == 2 and y.shape[1] > 1:
+            return self._with_indicator(path, X, y)
         codes, classes = (None, None) if y is None else self._coded(path, y, X.shape[0])
-        return Block(X, codes, classes, None, path, None)
+        return self._as_several(Block(X, codes, classes, None, path, None))
+
+    def _with_indicator(self, path: Path, X: Any, y: Any) -> Block:
+        """A block whose examples may have several labels: their numbers are those of the columns of y."""
+        n = X.shape[0]
+        flags = sp.csr_matrix(y) if y.dtype.kind in "biuf" else sp.csr_matrix((0, 0))
+        if flags.shape[0] != n or not np.isin(flags.data, (0, 1)).all():
+            what = f"the labels have shape {y.shape} and are not all 0 or 1, or not of {n} examples"
+            raise DataFileError(path, f"{what}: a matrix of labels has one column per label, 1 where an example has it")
+        if self._several.asked is False:
+            raise DataFileError(path, self._several.why_not(("0", "1")))
+        self._several.now = True
+        sets = flags.astype(np.int64)
+        sets.eliminate_zeros()
+        classes = np.arange(y.shape[1])
+        if self.text_labels:
+            classes, sets = sorted_sets(classes.astype(str), sets)
+        return Block(X, np.arange(n, dtype=np.int32), classes, None, path, None, sets=sets)
 
     def _coded(self, path: Path, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         """The labels as numbers of the distinct ones."""
@@ -97,7 +117,7 @@ def _given(path: InMemory) -> tuple[Any, np.ndarray | None]:
     """A pair of arrays in memory."""
     X, y = path.examples
     X = sound_csr(X) if sp.issparse(X) else np.asarray(X)
-    y = None if y is None else np.asarray(y)
+    y = y if y is None or sp.issparse(y) else np.asarray(y)
     return X, y.astype(str) if y is not None and y.dtype.kind == "O" else y
 
 

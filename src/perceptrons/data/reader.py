@@ -8,25 +8,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from perceptrons.compiling import warn_if_slow
 from perceptrons.data.compression import STDIN
 from perceptrons.data.decoding import decoded_from
+from perceptrons.data.label_sets import Label, Several, sorted_sets
+from perceptrons.data.label_sets import joined as joined_sets
 from perceptrons.data.source import Identity, NotAFile, Piece, Share, find_files, identity, only_once, pieces
 from perceptrons.data.table import (
     Bad,
     Block,
     DataFileError,
-    Labels,
     Outcome,
     Parsed,
     Skipped,
     Table,
+    Texts,
     joined,
     joined_rows,
     n_bytes,
     not_classes,
 )
+from perceptrons.data.written_labels import Labels
 from perceptrons.features import Columns
 from perceptrons.features.from_memory import check_recipe
 from perceptrons.streaming.threads import ahead, in_order
@@ -55,7 +59,8 @@ class Reader(ABC):
 
     def __init__(
         self, paths: tuple[Any, ...], *, on_error: str, text_labels: bool, need_labels: bool, prompt: bool = False,
-        many_classes: bool = True, encoding: str | None = None,
+        many_classes: bool = True, encoding: str | None = None, multilabel: bool | None = None,
+        label_separator: str | None = None, of_model: bool = False,
     ):  # fmt: skip
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error={on_error!r}: choose 'raise' or 'skip'.")
@@ -64,7 +69,7 @@ class Reader(ABC):
         self.many_classes = many_classes  # may nearly every example have a label of its own?
         self.skipped, self.complaints = 0, list[str]()
         self._seen: dict[Path, Identity | None] = {}
-        self._labels = Labels(text_labels)
+        self._labels, self._several = Labels(text_labels), Several(multilabel, label_separator, of_model)
         self._held: deque[Outcome] = deque()  # what `read` has read, and where it stopped
         self._rest: Generator[Outcome, None, None] | None = None
 
@@ -180,22 +185,35 @@ class Reader(ABC):
     def _settle_labels(self, blocks: list[Block]) -> None:
         """Decide by all labels of these blocks what the others are read as."""
         self._labels.settle(blocks)
-        if not self.many_classes and (labels := {label for block in blocks for label in block.labels()}):
+        self._several.settle()
+        if (
+            not self._several.now
+            and not self.many_classes
+            and (labels := {label for block in blocks for label in block.labels()})
+        ):
             self._check_classes(blocks[0].path, labels, sum(block.X.shape[0] for block in blocks))
 
     def _finished(self, block: Block) -> Block:
         """A block that was read before it was known what others are."""
-        return self._labels.settled(block)
+        return self._labels.settled(self._as_several(block))
 
     def _finished_all(self, blocks: list[Block]) -> list[Block]:
         """The same for all there are."""
-        return [self._labels.settled(block) for block in blocks]
+        return [self._labels.settled(self._as_several(block)) for block in blocks]
+
+    def _as_several(self, block: Block) -> Block:
+        """A block in which every example has one label, read before one had several."""
+        if not self._several.now or block.sets is not None or block.codes is None or block.classes is None:
+            return block
+        classes, sets = sorted_sets(block.classes, sp.identity(len(block.classes), np.int64, "csr"))
+        return block._replace(classes=classes, sets=sets)
 
     def _joined(self, blocks: list[Block]) -> Table:
         """One table of blocks. The list is emptied meanwhile, so that no example is in memory twice for long."""
         blocks[:] = self._finished_all(blocks)
         sizes = [block.X.shape[0] for block in blocks]
-        y, lines, keys = (joined([getattr(block, name) for block in blocks]) for name in ("y", "lines", "keys"))
+        lines, keys = (joined([getattr(block, name) for block in blocks]) for name in ("lines", "keys"))
+        y, classes = self._joined_labels(blocks)
         weight = None
         if any(block.weight is not None and (block.weight != 1).any() for block in blocks):
             weights = [block.weight for block in blocks]
@@ -212,8 +230,18 @@ class Reader(ABC):
         return Table(
             X=X, y=y, feature_names=self._feature_names(), label_name=recipe.get("label_column"), path=self.files[0],
             lines=lines, weight=weight, files=list(self.files), of_file=of_file, source=recipe, columns=self.columns,
-            skipped=self.skipped, complaints=list(self.complaints), notices=self.notices, keys=keys,
+            skipped=self.skipped, complaints=list(self.complaints), notices=self.notices, keys=keys, classes=classes,
         )  # fmt: skip
+
+    def _joined_labels(self, blocks: list[Block]) -> tuple[Any, np.ndarray | None]:
+        """The labels of all blocks, and those of the columns where examples may have several."""
+        if any(block.sets is None for block in blocks):
+            return joined([block.y for block in blocks]), None
+        y, classes = joined_sets(blocks)
+        if y.shape[0] * y.shape[1] > TABLE_SHARE * memory():
+            what = f"{y.shape[0]:,} examples by {y.shape[1]:,} labels are too many for the memory of this machine"
+            raise DataFileError(self.files[0], f"{what}: use perceptrons.data.stream (--in-memory 0)")
+        return y, classes
 
     def fingerprint(self) -> list[Any]:
         """What tells whether other files, or changed ones, are read now, or the same in another way."""
@@ -232,9 +260,10 @@ class Reader(ABC):
             raise DataFileError(path, "it was read already, and can be read only once: keep a cache")
         self._identity(path)
 
-    def _encoded(self) -> dict[str, str]:
-        """The encoding as part of a recipe, unless it is UTF-8."""
-        return {} if self.encoding is None else {"encoding": self.encoding}
+    def _shared(self) -> dict[str, Any]:
+        """What recipes of all formats say: encoding, unless it is UTF-8, and whether examples have several labels."""
+        encoding = {} if self.encoding is None else {"encoding": self.encoding}
+        return encoding | self._several.recipe()
 
     def _state(self, path: Path) -> Identity | None:
         return identity(path)
@@ -269,6 +298,7 @@ class PieceReader(Reader):
         warn_if_slow("reading files")
         self.skipped, self.complaints = 0, []
         self._labels.begin()
+        self._several.begin()
         self._begin()
         line = 1
         # who waits for a line must not wait for the next ones to fill the threads
@@ -292,13 +322,18 @@ class PieceReader(Reader):
     ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
         """The block, records that were skipped, and the error that ends it if bad records are not to be skipped."""
         unfit = self._unfit(parsed, piece)
-        classes = codes = None
-        if parsed.labels is not None:
-            codes = parsed.labels.numbers
-            classes, wrong = self._labels.read(parsed.labels.distinct)
+        classes = codes = sets = None
+        if (labels := self._labels_of(parsed)) is not None:
+            codes = labels.numbers
+            if self._several.decide(labels.distinct, self._labels.wait):
+                classes, sets, wrong = self._labels.read_sets(labels.distinct)
+            else:
+                classes, wrong = self._one_each(labels.distinct)
             if wrong:
                 rows = np.flatnonzero(np.isin(codes, list(wrong))).tolist()
-                unfit = {row: (wrong[int(codes[row])], parsed.labels.column) for row in rows} | unfit
+                unlabelled = [row for row in rows if not labels.distinct[codes[row]]]
+                unfit = {row: (wrong[int(codes[row])], labels.column) for row in rows} | unfit
+                unfit |= self._unlabelled(parsed, piece, unlabelled) if unlabelled else {}
         bad = [*parsed.bad, *(Bad(int(parsed.lines[row]), *why) for row, why in unfit.items())]
         skipped, error = self._complain(piece, sorted(bad, key=lambda one: one.line), line)
         X, weight, keys = self._matrix(parsed), parsed.weight, parsed.keys
@@ -309,10 +344,31 @@ class PieceReader(Reader):
                 keep = keep[lines[keep] < (error.line or 0) - self._lines_before(piece.path)]
             parts = X, lines, weight, codes, keys
             X, lines, weight, codes, keys = (None if part is None else part[keep] for part in parts)
-        block = Block(X, codes, classes, weight, piece.path, lines, keys) if X.shape[0] else None
-        if not (self.many_classes or self._labels.wait) and block is not None and codes is not None:
+        block = Block(X, codes, classes, weight, piece.path, lines, keys, sets) if X.shape[0] else None
+        if (
+            not (self.many_classes or self._labels.wait or self._several.now)
+            and block is not None
+            and codes is not None
+        ):
             self._check_classes(piece.path, block.labels(), len(codes))
         return block, skipped, error
+
+    def _labels_of(self, parsed: Parsed) -> Texts | None:
+        """The labels; None if there are none, or if nobody needs them and not every example has one."""
+        labels = parsed.labels
+        if labels is None or self.need_labels or self._several.now:
+            return labels
+        return None if any(not text or isinstance(text, tuple) for text in labels.distinct) else labels
+
+    def _one_each(self, labels: list[Label]) -> tuple[np.ndarray, dict[int, str]]:
+        """The labels where every example has one, and what is wrong with those that are not."""
+        sets = {number: self._several.why_not(one) for number, one in enumerate(labels) if isinstance(one, tuple)}
+        classes, wrong = self._labels.read(["" if isinstance(one, tuple) else one for one in labels])
+        return classes, wrong | sets
+
+    def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
+        """What is wrong with rows that have no label, where the format has more to say of it, and the column."""
+        return {}
 
     def _lines_before(self, path: Path) -> int:
         """Lines of the file that others read. Known only where something is wrong, as counting takes a reading."""

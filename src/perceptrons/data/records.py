@@ -89,7 +89,15 @@ class RecordFormat(TableFormat):
         sparse = not asked.prepared and _is_sparse(keys, len(records), roles) and not roles.only_numbers
         self._report_unknown(keys, roles, asked, sparse)
         missing = NEVER if sparse else asked.missing
-        known = Known(roles, frozenset(asked.ignore), asked.closed, asked.need_labels, sparse, missing=missing)
+        known = Known(
+            roles,
+            frozenset(asked.ignore),
+            asked.closed,
+            asked.need_labels,
+            sparse,
+            missing=missing,
+            several=asked.several,
+        )
         label = None if roles.label is None else 0
         return roles, Layout([], label, [], [], [], self.form(keys, len(records), known), sparse)
 
@@ -214,6 +222,7 @@ class FrameTable(TableFormat):
     def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
         columns: Any = piece.content
         names, origin, self._need_labels = list(columns), Origin(piece.path), asked.need_labels
+        self._several = asked.several
         if roles is None:
             roles = settle(
                 origin, names, asked, lambda places: [self._is_number(names[place], columns) for place in places],
@@ -240,8 +249,9 @@ class FrameTable(TableFormat):
         columns: Any = piece.content
         n, faults = piece.size, Faults()
         known = Known(
-            roles, frozenset(), closed=True, need_labels=self._need_labels, sparse=False, missing=self.missing
-        )
+            roles, frozenset(), closed=True, need_labels=self._need_labels, sparse=False, missing=self.missing,
+            several=self._several,
+        )  # fmt: skip
         collector = Collector(n, known)
         for place in layout.used():
             _put_column(collector, layout.names[place], columns[layout.names[place]], place + 1, faults)

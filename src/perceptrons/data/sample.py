@@ -11,9 +11,12 @@ import numpy as np
 
 from perceptrons.data.compression import BOM
 from perceptrons.data.folder import Folder
+from perceptrons.data.label_sets import joined as joined_sets
+from perceptrons.data.label_sets import target_of
 from perceptrons.data.labelled import LABEL
 from perceptrons.data.source import opened
 from perceptrons.data.table import Block, HasPlaces, joined, joined_rows
+from perceptrons.training.labels import Target
 from perceptrons.training.matrices import widened
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ class Sample(NamedTuple):
     """The first examples of a reader. y, lines: None where there are none; of_file: the number of the file of each."""
 
     X: Any
-    y: np.ndarray | None
+    y: Any
     lines: np.ndarray | None
     of_file: np.ndarray
     seen: int  # examples that were read
@@ -65,10 +68,18 @@ def first_examples(reader: "Reader", n_features: int, at_most: int, number: int 
         return None
     files = {path: number for number, path in enumerate(reader.files)}
     of_file = np.repeat([files[block.path] for block in blocks], [block.X.shape[0] for block in blocks])
-    y, lines = (joined([getattr(block, name) for block in blocks]) for name in ("y", "lines"))
+    y, lines = labels_of(blocks), joined([block.lines for block in blocks])
     X = joined_rows([block.X for block in blocks], n_features)[:at_most]
-    y, lines = (None if part is None else part[:at_most] for part in (y, lines))
+    y = y.part(np.arange(min(at_most, len(y.codes)))) if isinstance(y, Target) else None if y is None else y[:at_most]
+    lines = None if lines is None else lines[:at_most]
     return Sample(X, y, lines, of_file[:at_most], seen, seen > at_most, one)
+
+
+def labels_of(blocks: list[Block]) -> Any:
+    """The labels of blocks; where examples may have several, with their names."""
+    if all(block.sets is not None for block in blocks):
+        return target_of(*joined_sets(blocks))
+    return joined([block.y for block in blocks])
 
 
 class Originals:

@@ -1,4 +1,7 @@
-"""svmlight (libsvm) text: a line per example, "label index:value index:value ... # comment". Compiled: `scan/`."""
+"""svmlight (libsvm) text: a line per example, "label index:value index:value ... # comment". Compiled: `scan/`.
+
+A label with commas, as 1,3, stands for several; a line that begins with a pair has none.
+"""
 
 import re
 import threading
@@ -8,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.data.label_sets import COMMA, split_all
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import PIECE, Piece, Spare
 from perceptrons.data.table import Bad, Parsed, Texts, is_text, no_text, texts_of
@@ -33,7 +37,7 @@ class SvmlightReader(PieceReader):
     """
 
     format = "svmlight"
-    no_features = "no line has a feature: write them as index:value behind the label"
+    no_features = "no line has a feature: write them as index:value behind the label, or give --format csv"
 
     def __init__(
         self,
@@ -68,7 +72,7 @@ class SvmlightReader(PieceReader):
             "hash_bits": self.hash_bits,
             "dtype": self.dtype,
             "text_labels": self.text_labels,
-        } | self._encoded()
+        } | self._shared()
 
     def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return {"zero_based": self.zero_based, "n_features": self.n_features}, {}
@@ -98,7 +102,8 @@ class SvmlightReader(PieceReader):
         bad = [
             Bad(line, *_wrong(piece.content[first:last].tobytes())) for line, first, last in found.bad[:n_bad].tolist()
         ]
-        return Parsed(n_lines, lines, Texts(numbers, texts_of(names)), (values, columns, starts, huge), None, bad)
+        labels = Texts(numbers, split_all(texts_of(names), COMMA))
+        return Parsed(n_lines, lines, labels, (values, columns, starts, huge), None, bad)
 
     def _room(self, size: int, index_type: Any) -> Found:
         """Room for what a piece may hold; for the values so that they need not be copied."""
@@ -144,7 +149,7 @@ class SvmlightReader(PieceReader):
 
     def _count_from_zero(self, parsed: Parsed) -> None:
         """An index is 0: do indices count from 0? While a whole table is read, the blocks before follow."""
-        if not _has_zero(parsed):
+        if not _has_zero(parsed, self._several.asked is not False):
             self.zero_based = bool(self.zero_based)
         elif self.zero_based is None:
             self.zero_based = True
@@ -165,6 +170,10 @@ class SvmlightReader(PieceReader):
                 block.X.indices += 1
                 self._held[place] = block._replace(X=widened(block.X, self.n_features)), skipped
 
+    def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
+        lines = piece.content[: piece.size].tobytes().split(b"\n")
+        return {row: _missing(_example(lines[parsed.lines[row]].decode("utf-8", "replace"))) for row in rows}
+
     def _feature_names(self) -> list[str] | None:
         """Names that say that indices count from 0."""
         counted = self.zero_based and not self.hash_bits
@@ -181,13 +190,13 @@ class SvmlightReader(PieceReader):
         return sp.csr_matrix((values, columns, starts), shape=(len(starts) - 1, self.n_features), copy=False)
 
 
-def _has_zero(parsed: Parsed) -> bool:
+def _has_zero(parsed: Parsed, several: bool) -> bool:
     """Does an index of 0 stand in an example that will not be skipped for its label?"""
     _, columns, starts, _ = parsed.rows
     rows = np.searchsorted(starts, np.flatnonzero(columns == 0), side="right") - 1
     assert parsed.labels is not None
     texts = [parsed.labels.distinct[number] for number in np.unique(parsed.labels.numbers[rows])]
-    return any(is_label(text) and is_text(text) for text in texts)
+    return any(several if isinstance(text, tuple) else is_label(text) and is_text(text) for text in texts)
 
 
 def _pair(parsed: Parsed, piece: Piece, place: int) -> tuple[int, re.Match[str]]:
@@ -211,14 +220,9 @@ def _wrong(content: bytes) -> tuple[str, int]:
     except UnicodeDecodeError as error:
         return f"{no_text(error)}, or give its real --format", error.start + 1
     words = list(re.finditer(r"\S+", text))
-    if not words or ":" in words[0][0]:
-        place = words[0].start() + 1 if words else len(text) + 1
-        return "the label is missing: start the line with it (0 will do if you only predict)", place
-    label, *pairs = words
-    if "," in label[0]:
-        what = f"{shown(label[0])} has a comma: give one label a line"
-        return f"{what}; are these comma-separated values (--format csv)?", label.start() + 1
-    for pair in pairs:
+    if not words or (":" in words[0][0] and not PAIR.match(text, words[0].start())):
+        return _missing(text)
+    for pair in words if ":" in words[0][0] else words[1:]:
         index, colon, value = pair[0].partition(":")
         if not colon or ":" in value:
             what = f"{shown(pair[0])} is not of the form index:value: mend or remove it"
@@ -232,3 +236,12 @@ def _wrong(content: bytes) -> tuple[str, int]:
             continue
         return what, pair.start() + 1
     return "not of the form label index:value index:value ...: mend or remove the line", 1
+
+
+def _missing(text: str) -> tuple[str, int]:
+    """What to say of a line without a label, and the place of its first word."""
+    word = re.search(r"\S", text)
+    what = (
+        "the label is missing: start the line with it, or, if examples may have no label or several, give --multilabel"
+    )
+    return what, (len(text) if word is None else word.start()) + 1

@@ -2,15 +2,17 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.data.label_sets import Label, target_of
 from perceptrons.features import Columns
 from perceptrons.features.named_rows import Names
-from perceptrons.features.values import is_label, no_label, shown
+from perceptrons.features.values import shown
 from perceptrons.inspection.evaluation import WHOLE
 from perceptrons.inspection.wording import short
 from perceptrons.training.matrices import widened
@@ -43,8 +45,9 @@ class Table:
     Attributes
     ----------
     X : array or CSR matrix of shape (n_examples, n_features)
-    y : array of shape (n_examples,) or None
-        The labels; None if there are none.
+    y : array of shape (n_examples,), CSR matrix of shape (n_examples, n_labels), or None
+        The labels; None if there are none. Where examples may have several labels: an indicator matrix, as
+        scikit-learn takes it, whose columns are `classes`.
     feature_names : list of str or None
         None if the features have no names, or if they are hashed.
     label_name : str or None
@@ -69,10 +72,12 @@ class Table:
         knowing about the files.
     keys : array of shape (n_examples,) or None
         A hash of each record as it is written, where features depend on other records, as scaled ones do.
+    classes : array of shape (n_labels,) or None
+        The labels, sorted, where examples may have several; otherwise None.
     """
 
     X: Any
-    y: np.ndarray | None
+    y: Any
     feature_names: list[str] | None
     label_name: str | None
     path: Path
@@ -86,12 +91,31 @@ class Table:
     complaints: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     keys: np.ndarray | None = None
+    classes: np.ndarray | None = None
 
     def part(self, rows: np.ndarray) -> "Table":
         """Only these examples."""
         of_each: dict[str, Any] = {name: getattr(self, name) for name in ("y", "lines", "weight", "of_file", "keys")}
         chosen = {name: values[rows] for name, values in of_each.items() if values is not None}
         return replace(self, X=self.X[rows], **chosen)
+
+    @property
+    def several(self) -> bool:
+        """May an example have several labels?"""
+        return self.classes is not None
+
+    @property
+    def label_sets(self) -> list[tuple[Any, ...]]:
+        """The labels of each example by name, where it may have several: as `Perceptron.fit` takes them."""
+        if self.classes is None:
+            raise ValueError("These examples have one label each: read y.")
+        names, ends = self.classes[self.y.indices].tolist(), self.y.indptr.tolist()
+        return [tuple(names[begin:end]) for begin, end in pairwise(ends)]
+
+    @property
+    def target(self) -> Any:
+        """The labels as `Perceptron.fit` takes them, those of several with their names."""
+        return self.y if self.classes is None else target_of(self.y, self.classes)
 
     @property
     def n_bytes(self) -> int:
@@ -128,6 +152,10 @@ def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> s
 
 def check_classes(table: Table, many_classes: bool) -> None:
     """Refuse labels that are not classes, such as prices or ids: nearly every row has its own."""
+    if table.classes is not None:
+        if not len(table.classes):
+            raise DataFileError(table.path, "no example has a label: there is nothing to learn from")
+        return
     labels = np.unique(np.asarray(table.y)).tolist()
     what = None if many_classes else not_classes(labels, table.X.shape[0], table.label_name)
     if what is None and len(labels) < 2:
@@ -216,7 +244,8 @@ class Block(NamedTuple):
     """Some examples that follow each other in a file.
 
     Labels are numbers of `classes`, the labels of this block as they came: some may be equal, as 1 and 1.0 are, and
-    some of no example. Both are None where there are no labels.
+    some of no example. Both are None where there are no labels. Where examples may have several labels, `codes` are
+    numbers of `sets`, whose columns are `classes`, each once and in order; y is then an indicator matrix.
     """
 
     X: Any  # CSR matrix or array; as many columns as features are known by now
@@ -226,21 +255,26 @@ class Block(NamedTuple):
     path: Path
     lines: np.ndarray | None  # where each example begins, from 1
     keys: np.ndarray | None = None  # uint64: a hash of each record, where the rows are scaled by the data
+    sets: sp.csr_matrix | None = None
 
     @property
-    def y(self) -> np.ndarray | None:
+    def y(self) -> Any:
+        if self.sets is not None and self.codes is not None:
+            return self.sets[self.codes]
         return None if self.codes is None or self.classes is None else self.classes[self.codes]
 
     def labels(self) -> list[Any]:
         """The distinct labels of the examples."""
+        if self.sets is not None and self.codes is not None and self.classes is not None:
+            return self.classes[np.unique(self.sets[np.unique(self.codes)].indices)].tolist()
         return [] if self.codes is None or self.classes is None else self.classes[np.unique(self.codes)].tolist()
 
 
 class Texts(NamedTuple):
-    """A column of strings: which distinct one each example has."""
+    """A column of strings: which distinct one each example has. A tuple stands for several labels, or none."""
 
     numbers: np.ndarray  # int32 (examples,)
-    distinct: list[str]
+    distinct: list[Label]
     column: int = 1  # where in a record they stand
 
 
@@ -281,65 +315,14 @@ def n_bytes(block: Block | None) -> int:
         return 0
     X = block.X
     parts = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
-    return sum(part.nbytes for part in (*parts, block.codes) if part is not None)
+    sets = [] if block.sets is None else [block.sets.data, block.sets.indices, block.sets.indptr]
+    return sum(part.nbytes for part in (*parts, *sets, block.codes) if part is not None)
 
 
 def texts_of(names: Names) -> list[str]:
     """Distinct names as strings; bytes that are not UTF-8 become surrogates, which no label may have."""
     arena, ends = names.arena.tobytes(), names.ends.tolist()
     return [arena[ends[k] : ends[k + 1]].decode("utf-8", "surrogateescape") for k in range(len(ends) - 1)]
-
-
-class Labels:
-    """Labels as they are written, and as they are learned: whole numbers if all of them look like it.
-
-    A stream decides by its first block. While `wait` is set, labels stay as they are written until `settle`, so that a
-    whole table decides by all of its labels.
-    """
-
-    def __init__(self, text: bool):
-        self.wait = False
-        self._text, self._settled = text, False  # by all labels that were read as a whole
-        self._whole: bool | None = None
-
-    def begin(self) -> None:
-        """Labels are read from the beginning."""
-        if not self._settled:
-            self._whole = False if self._text else None
-
-    def read(self, texts: list[str]) -> tuple[np.ndarray, dict[int, str]]:
-        """The labels, and what is wrong with those that are none."""
-        wrong = {
-            number: f"{no_label(text)}: give one, or remove the record"
-            for number, text in enumerate(texts)
-            if not is_label(text) or not is_text(text)
-        }
-        sound = [text for number, text in enumerate(texts) if number not in wrong]
-        if self._whole is None and sound and not self.wait:
-            self._whole = all(WHOLE.fullmatch(text) for text in sound)
-        if self.wait or not self._whole:
-            return np.array(["" if number in wrong else text for number, text in enumerate(texts)], str), wrong
-        for number, text in enumerate(texts):
-            if number not in wrong and not WHOLE.fullmatch(text):
-                what = "is no whole number, as all labels before it are"
-                wrong[number] = (
-                    f"label {shown(text)} {what}: if labels are words, give text_labels=True (--text-labels)"
-                )
-        return whole_numbers(texts), wrong
-
-    def settle(self, blocks: list[Block]) -> None:
-        """Decide by the labels of these blocks."""
-        if self._whole is None:
-            written = {text for block in blocks if is_written(block.classes) for text in block.labels()}
-            self._whole = all(map(WHOLE.fullmatch, written)) if written else None
-        self.wait, self._settled = False, self._whole is not None
-
-    def settled(self, block: Block) -> Block:
-        """A block whose labels were read before that was decided."""
-        if not self._whole or not is_written(block.classes):
-            return block
-        assert block.classes is not None
-        return block._replace(classes=whole_numbers(block.classes.tolist()))
 
 
 def is_written(classes: np.ndarray | None) -> bool:

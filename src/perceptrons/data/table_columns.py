@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.data.label_sets import Label, as_set, split
 from perceptrons.data.source import Piece
 from perceptrons.data.table import Bad, DataFileError, Parsed, Texts
 from perceptrons.features.collector import NEVER, Roles
@@ -50,6 +51,7 @@ class Asked(NamedTuple):
     labelled: bool = True  # is one of the columns the label?
     look: bool = False  # is what columns are to be decided by what they look like?
     grow: bool = False  # are columns features, too, that are not named here?
+    several: bool = False  # may an example have several labels, or none?
 
 
 class Layout(NamedTuple):
@@ -278,13 +280,15 @@ class Shape(NamedTuple):
     dense: bool  # arrays
     narrow: bool  # of float32, in which features may share columns
     need_labels: bool
+    several: bool = False  # may an example have several labels, or none?
+    separator: str | None = None  # what is between them in a text
 
 
 def sound_cells(cells: Cells, layout: Layout, shape: Shape, preparation: Preparation) -> Parsed:
     """What a reader makes of the cells, as far as it does not depend on others; rows with a fault are left out."""
     column = (layout.label or 0) + 1
     if cells.labels is not None:
-        cells = cells._replace(labels=_checked(cells.labels, column, cells.faults, shape.need_labels))
+        cells = cells._replace(labels=_checked(cells.labels, column, cells.faults, shape))
     for part in cells.contents.further if shape.dense else ():
         for row, code in zip(part.rows.tolist(), part.codes.tolist(), strict=True):
             what = "comes here for the first time: name it under numbers or categories, or leave it out (ignore)"
@@ -324,23 +328,33 @@ def _occurring(labels: Coded, column: int) -> Texts:
     return Texts(number_of[labels.codes], [labels.distinct[code] for code in there.tolist()], column)
 
 
-def _checked(labels: Coded, column: int, faults: Faults, need_labels: bool) -> Coded | None:
+def _checked(labels: Coded, column: int, faults: Faults, shape: Shape) -> Coded | None:
     """The labels without spaces around them, each distinct one once.
 
-    Those that are none are faults, or, if labels are not needed, leave all rows without labels.
+    Those that are none are faults, or, if labels are not needed, leave all rows without labels; unless an example may
+    have none.
     """
-    number_of = {"": 0}
-    codes = np.array([*(number_of.setdefault(text.strip(), len(number_of)) for text in labels.distinct), 0], np.int32)
-    codes = codes[labels.codes]  # code -1, for none, is the last
+    number_of: dict[Label, int] = {() if shape.several else "": 0}
+    each = (number_of.setdefault(_clean(label, shape), len(number_of)) for label in labels.distinct)
+    codes = np.array([*each, 0], np.int32)[labels.codes]  # code -1, for none, is the last
     texts = list(number_of)
-    missing = [number for number, text in enumerate(texts) if not is_label(text)]
+    missing = [number for number, text in enumerate(texts) if isinstance(text, str) and not is_label(text)]
     for row in np.flatnonzero(np.isin(codes, missing)).tolist():
-        if not need_labels:
+        if not shape.need_labels:
             return None
         if row in faults.rows:
             continue
-        faults.add(row, column, f"{no_label(texts[codes[row]])}: give one, or remove the record")
+        faults.add(row, column, f"{no_label(str(texts[codes[row]]))}: give one, or remove the record")
     return Coded(codes, texts)
+
+
+def _clean(label: Label, shape: Shape) -> Label:
+    """A label, or the labels that a text holds, without spaces around them."""
+    if isinstance(label, tuple):
+        return tuple(one.strip() for one in label)
+    if not shape.several:
+        return label.strip()
+    return as_set(label.strip()) if shape.separator is None else split(label, shape.separator)
 
 
 def _without(cells: Cells, faults: Faults) -> Cells:

@@ -75,20 +75,10 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self,
-        *,
-        scale="auto",
-        on_missing="fill",
-        missing=None,
-        categories=None,
-        ignore=None,
-        keep=None,
-        text_column=None,
-        text=None,
-        interactions=None,
-        powers=1,
-        hash_bits=None,
-    ):
+        self, *, scale: str = "auto", on_missing: str = "fill", missing: Any = None, categories: Any = None,
+        ignore: Any = None, keep: Any = None, text_column: Any = None, text: Any = None, interactions: Any = None,
+        powers: int = 1, hash_bits: int | None = None,
+    ) -> None:  # fmt: skip
         self.scale = scale
         self.on_missing = on_missing
         self.missing = missing
@@ -187,7 +177,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 class ArrayColumns:
     """An array as a frame whose columns are called x0, x1, ..."""
 
-    def __init__(self, X: Any):
+    def __init__(self, X: Any) -> None:
         self._X, self.shape = X, X.shape
         self.columns = [f"x{place}" for place in range(X.shape[1])]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data.compression import STDIN
+from perceptrons.data.label_sets import COMMA
 from perceptrons.data.preparing import PreparingReader, Unprepared
 from perceptrons.data.source import OpenStream, Piece
 from perceptrons.data.table import Block, DataFileError, Parsed, Table
@@ -35,6 +36,7 @@ from perceptrons.features.table_rows import (
 )
 from perceptrons.features.values import listed as in_list
 
+WITH_LISTS = ("jsonl", "parquet", "arrow", "frame", "records")  # whose cells can be lists
 LOOKED_AT = 5000  # rows that say what a column looks like: as many of a file as of a frame
 
 
@@ -200,6 +202,7 @@ class TableReader(PreparingReader):
             (prepare and not grow and self._known is None and numbers is None and model is None)
             or (grow and self._known is not None and bool(self._known.words.texts)),
             grow,
+            bool(self._several.asked),
         )
         self._rooms = Workspaces()
         self._begin()
@@ -239,7 +242,7 @@ class TableReader(PreparingReader):
             "hash_bits": self.hash_bits,
             "text_labels": self.text_labels,
             **self._preparing(),
-            **self._encoded(),
+            **self._shared(),
         }
         if self.format in ("csv", "tsv", "whitespace"):
             recipe |= {"names": self._form.names or wanted.names, "header": wanted.header}
@@ -374,11 +377,16 @@ class TableReader(PreparingReader):
             return Parsed(cells.n_lines, cells.lines, None, None, None, cells.bad)
         assert self.columns is not None
         known, narrow = piece.preparation, self.columns.bits is not None or self._text is not None
-        shape = Shape(self._dense and known is not None, narrow, self.need_labels)
+        shape = Shape(self._dense and known is not None, narrow, self.need_labels, *self._of_labels())
         derived = Preparation(words=self._wanted.missing, derived=self._derived) if known is None else known
         parsed = sound_cells(cells, piece.layout, shape, derived)
         keys = record_keys(parsed.rows) if self.keyed else None
         return parsed._replace(rows=parsed.rows if known is None else self._rows(parsed.rows, known), keys=keys)
+
+    def _of_labels(self) -> tuple[bool, str | None]:
+        """May an example have several labels, and what is between them? None where cells can be lists."""
+        usual = None if self.format in WITH_LISTS else COMMA
+        return bool(self._several.asked), self._several.separator or usual
 
     def _rows(self, contents: Contents, preparation: Preparation, room: np.ndarray | None = None) -> Rows:
         assert self._roles is not None

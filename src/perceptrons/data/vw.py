@@ -1,5 +1,7 @@
 """Vowpal Wabbit's text, "[label [importance]] ['tag]|namespace feature:value ..." a line. Compiled: `scan/vw.py`.
 
+Several labels have commas between them, as VW has them with --multilabel_oaa: "1,3 | a b".
+
 What VW would read only in part, or take for 0, is refused; all else is read as VW reads it, to the same columns.
 """
 
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data.interactions import Interactions, Made
+from perceptrons.data.label_sets import COMMA, split_all
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
 from perceptrons.data.table import Bad, Parsed, Texts, texts_of
@@ -21,8 +24,11 @@ from perceptrons.scan.vw import LARGEST, LONGEST_NAMESPACE, Found, hash_features
 from perceptrons.training.example_weights import LARGEST_WEIGHT, SMALLEST_WEIGHT
 
 NUMBER = re.compile(r"[+-]?(\d++\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-LABEL = "the label is missing: start the line with it, and a space behind it"
-ONE_LABEL = "give one label a line, and behind it at most an importance"
+LABEL = (
+    "the label is missing: start the line with it, and a space behind it, or, if examples may have no label or "
+    "several, give --multilabel"
+)
+ONE_LABEL = "give the label, or several with commas between them, and behind it at most an importance"
 Fault = tuple[str, int]  # and its place, from 0
 BITS = 18  # as VW has it
 WEIGHTS = SMALLEST_WEIGHT, LARGEST_WEIGHT  # of an example, if it is not 0
@@ -67,7 +73,7 @@ class VwReader(PieceReader):
 
     def recipe(self) -> dict[str, Any]:
         told = {"format": self.format, "hash_bits": self.hash_bits, "text_labels": self.text_labels}
-        return told | self._interactions.recipe() | self._encoded()
+        return told | self._interactions.recipe() | self._shared()
 
     def _pieces(self) -> Iterator[Piece]:
         for piece in super()._pieces():
@@ -76,7 +82,7 @@ class VwReader(PieceReader):
     def _parse(self, piece: Piece) -> Parsed:
         with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
             found, counts = self._scanned(piece)
-            n_lines, n_rows, n_values, n_bad, n_unlabelled, n_weighted = counts
+            n_lines, n_rows, n_values, n_bad, n_weighted = counts
             ends = found.ends[: n_values + 1]
             numbers, names = local_names(found.names, ends[:-1], ends[1:], self._rooms.words)
             hashes = np.empty(len(names.counts), np.uint32)
@@ -85,14 +91,12 @@ class VwReader(PieceReader):
             if self._interactions:
                 assert self.columns is not None
                 rows = self._interactions.make(*rows[:-1], named=not (self.columns.frozen and self.columns.bits))
-        labels = None
-        if not n_unlabelled:
-            begin, end = np.ascontiguousarray(found.labels[:n_rows].T)
-            of_rows, distinct = local_names(piece.content, begin, end, self._rooms.labels)
-            labels = Texts(of_rows, texts_of(distinct))
+        begin, end = np.ascontiguousarray(found.labels[:n_rows].T)
+        of_rows, distinct = local_names(piece.content, begin, end, self._rooms.labels)
+        labels = Texts(of_rows, split_all(texts_of(distinct), COMMA))
         weight = found.weights[:n_rows] if n_weighted else None
         bad = [
-            Bad(line, *fault(piece.content[first:last].tobytes(), self.need_labels, *WEIGHTS))
+            Bad(line, *fault(piece.content[first:last].tobytes(), *WEIGHTS))
             for line, first, last in found.bad[:n_bad].tolist()
         ]
         return Parsed(n_lines, found.lines[:n_rows], labels, rows, weight, bad)
@@ -111,13 +115,17 @@ class VwReader(PieceReader):
                 lines=np.empty(n_lines, np.int64),
                 bad=np.empty((n_lines, 3), np.int64),
             )
-            counts = scan_vw(piece.content, piece.size, self.need_labels, *WEIGHTS, found)
+            counts = scan_vw(piece.content, piece.size, *WEIGHTS, found)
             if counts[2] >= 0:
                 return found, counts
             n_names *= 2  # short features in a namespace of a long name
 
     def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
         return {row: (what, 1) for row, what in parsed.rows.wrong.items()}
+
+    def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
+        lines = piece.content[: piece.size].tobytes().split(b"\n")
+        return {row: _missing(lines[parsed.lines[row]].decode("utf-8", "replace").partition("|")[0]) for row in rows}
 
     def _matrix(self, parsed: Parsed) -> Any:
         starts, numbers, values, names, hashes, _ = parsed.rows
@@ -127,34 +135,37 @@ class VwReader(PieceReader):
         return assemble_values(starts, numbers, values, found, self.n_features)
 
 
-def fault(content: bytes, need_labels: bool, least: float, most: float) -> Fault:
+def fault(content: bytes, least: float, most: float) -> Fault:
     """What is wrong with a line that is no example, and the column, counted from 1."""
     text = content.decode("utf-8", "surrogateescape").rstrip("\r")
     head, bar, body = text.partition("|")
     if not bar:
         return "there is no | in the line: write features behind one, as 1 |words good news:2", 1
-    for what, place in chain(_of_head(head, need_labels, least, most), _of_body(body, len(head) + 1)):
+    for what, place in chain(_of_head(head, least, most), _of_body(body, len(head) + 1)):
         return what, place + 1
     return "not of the form label |namespace feature:value ...: mend or remove the line", 1
 
 
-def _of_head(head: str, need_labels: bool, least: float, most: float) -> Iterator[Fault]:
+def _missing(head: str) -> Fault:
+    """What to say of a line without a label, and the column, counted from 1."""
+    words = list(re.finditer("[^ ]+", head))
+    if words and words[-1][0][0] != "'":
+        what = f"{shown(words[-1][0])} touches the | and so is a tag, and no label: put a space between them"
+        return what, words[-1].start() + 1
+    return LABEL, 1
+
+
+def _of_head(head: str, least: float, most: float) -> Iterator[Fault]:
     for bad in re.finditer("[\t\r]", head):
         yield f"{shown(bad[0])} before the |: separate label, importance and tag by spaces", bad.start()
     words = list(re.finditer("[^ ]+", head))
-    tag = words.pop() if words and (words[-1][0][0] == "'" or not head.endswith(" ")) else None
+    if words and (words[-1][0][0] == "'" or not head.endswith(" ")):
+        words.pop()  # a tag
     if not words:
-        if need_labels and tag is not None and tag[0][0] != "'":
-            what = f"{shown(tag[0])} touches the | and so is a tag, and no label: put a space between them"
-            yield what, tag.start()
-        elif need_labels:
-            yield LABEL, 0
         return
     label, *numbers = words
     if ":" in label[0]:
         yield f"{shown(label[0])}: labels with costs are not read here: {ONE_LABEL}", label.start()
-    if "," in label[0]:
-        yield f"{shown(label[0])}: several labels an example are not read here: {ONE_LABEL}", label.start()
     if re.search(r"[\x00-\x1f\x7f]", label[0]):
         yield f"{shown(label[0])} has a control character, so it is no label: remove it", label.start()
     for word, name in zip(numbers, ("importance", "base"), strict=False):

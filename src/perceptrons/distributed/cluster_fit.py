@@ -23,9 +23,10 @@ KINDS: dict[type, Any] = {Perceptron: linear_shards, SequencePerceptron: sequenc
 
 
 def fit(
-    estimator, X, y=None, client=None, mixing="mistakes", *, shards=None, epochs=None, sample_weight=None, classes=None,
-    lengths=None, checkpoint=None, watch=None, **reading,
-):  # fmt: skip
+    estimator: Any, X: Any, y: Any = None, client: Any = None, mixing: str = "mistakes", *, shards: int | None = None,
+    epochs: int | None = None, sample_weight: Any = None, classes: Any = None, lengths: Any = None,
+    checkpoint: Any = None, watch: Any = None, **reading: Any,
+) -> Any:  # fmt: skip
     """Train on a Dask cluster: every epoch each shard makes a pass from the common weights, and the results are mixed.
 
     When to use it: data that are on a cluster, or too many for one machine or one core. When not: data that one core
@@ -128,7 +129,7 @@ class Run:
     def __init__(
         self, estimator: Any, kind: Any, client: Any, mixing: str, epochs: int | None, checkpoint: Checkpoint | None,
         watch: Watch | None,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         self.estimator, self.kind, self.client, self.mixing = estimator, kind, client, mixing
         self.epochs, self.checkpoint, self.watch = epochs, checkpoint, watch
         self.outcome = Outcome()

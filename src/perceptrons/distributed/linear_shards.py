@@ -65,6 +65,12 @@ def check(estimator: Perceptron) -> None:
             "combine='recent' cannot be mixed: shards learn at the same time, so no example is more recent than those "
             "of the other shards. Use combine='average' or 'last'."
         )
+    if estimator.probability is not None:
+        raise ValueError(
+            f"probability={estimator.probability!r} does not go with a cluster, where every shard holds out examples "
+            "of its own: use probability=None, then perceptrons.selection.calibrate(model, X, y) with examples that no "
+            "shard has learned from."
+        )
     if estimator.step == "arow":
         raise ValueError("step='arow' cannot be mixed: its variances belong to one sequence of examples. Use 'pa1'.")
 

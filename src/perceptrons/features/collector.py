@@ -67,6 +67,7 @@ class Known(NamedTuple):
     sparse: bool  # do records lack most of the features that others have?
     strip: bool = False  # do spaces around a category not count?
     missing: Missing = NEVER  # what stands for a missing value; where there is any, strings may be numbers, too
+    several: bool = False  # may an example have several labels, or none?
 
 
 class Misfit(NamedTuple):
@@ -81,12 +82,12 @@ class MisfitError(Exception):
 
 
 class Distinct:
-    """Strings as codes, in order of coming."""
+    """Strings, or tuples of them, as codes, in order of coming."""
 
     def __init__(self, n: int):
-        self.codes, self.number_of = np.full(n, -1, np.int32), dict[str, int]()
+        self.codes, self.number_of = np.full(n, -1, np.int32), dict[Any, int]()
 
-    def add(self, row: int, text: str) -> None:
+    def add(self, row: int, text: str | tuple[str, ...]) -> None:
         self.codes[row] = self.number_of.setdefault(text, len(self.number_of))
 
     def coded(self) -> Coded:
@@ -154,7 +155,7 @@ class Collector:
             hint = did_you_mean(name, record.keys() - self.role_of.keys()) if name not in seen else ""
             return Misfit(path, f"key {shown(name)}{hint}: {error}")
         label = self.known.roles.label
-        if self.known.need_labels and label not in seen:
+        if self.known.need_labels and label not in seen and not self.known.several:
             return Misfit((), f"there is no label, key {shown(str(label))}: give one, or remove the record")
         return None
 
@@ -171,9 +172,11 @@ class Collector:
             self._categories[name].add(row, text.strip() if self.known.strip else text)
         elif role == TEXT:
             self._texts[place][row] = _text(value)
+        elif role == LABEL and isinstance(value, list):
+            self._labels.add(row, tuple(_one_label(one) for one in value))
         elif role == LABEL:
             text = _text(value).strip()
-            if self.known.need_labels and not is_label(text):
+            if self.known.need_labels and not is_label(text) and not (self.known.several and not text):
                 raise MisfitError(f"{no_label(text)}: give one, or remove the record")
             self._labels.add(row, text)
         elif role == NUMBER or (isinstance(value, int | float) and not isinstance(value, bool)):
@@ -214,6 +217,15 @@ def _text(value: Any) -> str:
     text = written(value)
     if text is None:
         raise MisfitError(f"{shown(str(value))} is no text: {ELSE}")
+    return text
+
+
+def _one_label(value: Any) -> str:
+    """One of several labels."""
+    text = "" if value is None or isinstance(value, list | dict) else _text(value).strip()
+    if not is_label(text):
+        what = "a list of labels holds null or something that is not a label" if not text else no_label(text)
+        raise MisfitError(f"{what}: write strings or whole numbers, not lists within lists, or remove the record")
     return text
 
 

@@ -32,7 +32,8 @@ NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of col
 KINDS: dict[str, tuple[type, ...]] = {
     "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int), "text_column": (str, list),
     "text": (dict,), "preparation": (dict,), "encoding": (str,), "zero_based": (bool,), "prefix": (bool,),
-    "text_labels": (bool,), "hash_bits": (int,), "quadratic": (list,), "cubic": (list,),
+    "text_labels": (bool,), "multilabel": (bool,), "label_separator": (str,),
+    "hash_bits": (int,), "quadratic": (list,), "cubic": (list,),
     **dict.fromkeys(NAMED, (list,)),
 }  # fmt: skip
 Source = Mapping[str, Any]  # how files were read: the arguments of `perceptrons.data.stream`

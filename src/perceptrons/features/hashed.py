@@ -194,7 +194,7 @@ class Valued(NamedTuple):
 class Rowed:
     """Rows of features, and where they are cut into pieces."""
 
-    def __init__(self, rows: list[Any]):
+    def __init__(self, rows: list[Any]) -> None:
         self.rows = rows
         self.cuts = [*range(0, len(rows), ROWS), len(rows)]
 
@@ -241,7 +241,7 @@ class HashedFeatures(Naming):
     ['city=Rome', 'rooms', 'city=Oslo']
     """
 
-    def __init__(self, *, bits=20, signed=True, seed=0, min_count=1):
+    def __init__(self, *, bits: int | None = 20, signed: bool = True, seed: int = 0, min_count: int = 1) -> None:
         self.bits = bits
         self.signed = signed
         self.seed = seed

@@ -5,7 +5,7 @@ Whoever reads a table, from a file or from memory, makes its rows here.
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,7 +32,7 @@ class Coded(NamedTuple):
     """A column of strings: which of the distinct ones each row has, -1 for none."""
 
     codes: np.ndarray  # int32 (rows,)
-    distinct: list[str]
+    distinct: list[Any]  # strings; labels may be tuples of them
 
 
 class Further(NamedTuple):

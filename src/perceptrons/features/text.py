@@ -89,18 +89,10 @@ class HashedText(Naming):
     _threaded = True
 
     def __init__(
-        self,
-        *,
-        bits=20,
-        words=(1, 1),
-        chars=None,
-        lowercase=True,
-        values="log",
-        norm="l2",
-        signed=True,
-        seed=0,
-        min_count=1,
-    ):
+        self, *, bits: int | None = 20, words: tuple[int, int] | None = (1, 1), chars: tuple[int, int] | None = None,
+        lowercase: bool = True, values: str = "log", norm: str | None = "l2", signed: bool = True, seed: int = 0,
+        min_count: int = 1,
+    ) -> None:  # fmt: skip
         self.bits = bits
         self.words = words
         self.chars = chars
@@ -169,7 +161,7 @@ class Piece(NamedTuple):
 class Listed:
     """A list of str or bytes, encoded piece by piece."""
 
-    def __init__(self, texts: list[Any]):
+    def __init__(self, texts: list[Any]) -> None:
         self.texts, kinds = texts, set(map(type, texts))
         if not kinds <= {str, bytes}:
             self.texts = [_plain(text, row) for row, text in enumerate(texts)]
@@ -192,7 +184,7 @@ class Listed:
 class Arrowed:
     """A string column of Arrow, read where it lies in memory."""
 
-    def __init__(self, chunks: list[Any]):
+    def __init__(self, chunks: list[Any]) -> None:
         self.parts: list[Piece] = []
         self.rows = self.size = 0
         for chunk in chunks:

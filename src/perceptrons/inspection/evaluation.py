@@ -11,6 +11,7 @@ import numpy as np
 
 from perceptrons.inspection.metrics import METRICS, all_metrics, shown
 from perceptrons.inspection.ranking import MOST_SCORES, KeptScores, Ranking
+from perceptrons.inspection.reliability import Reliability
 from perceptrons.inspection.wording import count, short
 
 BINS = 10  # of the histogram of shares
@@ -23,6 +24,7 @@ class Quality:
     """labels: the model's classes, then labels that it does not know. confusion: true class by predicted class.
 
     ranking: of the scores of examples whose labels the model knows; None: not measured. too_many: scores were to keep.
+    reliability: of their probabilities, if the model is calibrated.
     """
 
     labels: list[Any]
@@ -30,6 +32,7 @@ class Quality:
     confusion: np.ndarray
     ranking: Ranking | None = None
     too_many: bool = False
+    reliability: Reliability | None = None
 
     @property
     def total(self) -> int:
@@ -45,7 +48,7 @@ class Quality:
 
     def metrics(self) -> dict[str, float | None]:
         """Every metric of the table by name; None for those that cannot be told."""
-        return all_metrics(self.confusion, self.known, self.ranking)
+        return all_metrics(self.confusion, self.known, self.ranking, self.reliability)
 
     @property
     def commonest(self) -> tuple[Any, float]:
@@ -96,11 +99,14 @@ class Tally:
         self._places = {key: k for k, label in enumerate(self.labels) for key in (str(label), label)}
         self._rows: list[Any] = []
         self._scores: KeptScores | None = None
+        self._reliability: Reliability | None = None
 
-    def add(self, labels: np.ndarray, codes: np.ndarray, answers: np.ndarray, scores: Any = None) -> None:
+    def add(
+        self, labels: np.ndarray, codes: np.ndarray, answers: np.ndarray, scores: Any = None, probabilities: Any = None
+    ) -> None:
         """codes: the number of each example's label among the labels. answers: the number of the class answered.
 
-        scores: those of `decision_function`, to be ranked.
+        scores: those of `decision_function`, to be ranked. probabilities: those of `predict_proba`.
         """
         table = np.bincount(codes * self.known + answers, minlength=len(labels) * self.known)
         places = np.full(len(labels), -1)
@@ -113,6 +119,13 @@ class Tally:
             self._scores = self._scores or KeptScores()
             known = (places < self.known)[codes]
             self._scores.add(places[codes][known].astype(np.int32), np.asarray(scores, np.float64)[known])
+        if probabilities is not None:
+            self._reliability = self._reliability or Reliability()
+            known = (places < self.known)[codes]
+            self._reliability.add(places[codes][known], probabilities[known])
+        self._check_unknown()
+
+    def _check_unknown(self) -> None:
         if len(self.labels) > self.known + MOST_UNKNOWN:
             some = ", ".join(short(str(label)) for label in self.labels[-3:])
             raise ValueError(
@@ -137,7 +150,8 @@ class Tally:
             confusion[place, : self.known] = row
         kept = self._scores
         ranking = None if kept is None or kept.too_many else kept.ranking()
-        return Quality(self.labels, self.known, confusion, ranking, kept is not None and kept.too_many)
+        too_many = kept is not None and kept.too_many
+        return Quality(self.labels, self.known, confusion, ranking, too_many, self._reliability)
 
 
 def several_labels(model: Any) -> bool:
@@ -165,10 +179,19 @@ def answered(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     return winners(model, scores), scores
 
 
-def measure(classes: np.ndarray, y: Any, predicted: np.ndarray, scores: Any = None) -> Quality:
-    """Compare labels with the numbers of the predicted classes. scores: those of `decision_function`, to be ranked."""
+def probabilities(model: Any, scores: np.ndarray) -> np.ndarray | None:
+    """The probabilities of all classes by the scores of `decision_function`; None if the model is not calibrated."""
+    calibration = model._learner.calibration
+    return None if calibration is None else calibration.of(scores)
+
+
+def measure(classes: np.ndarray, y: Any, predicted: np.ndarray, scores: Any = None, probable: Any = None) -> Quality:
+    """Compare labels with the numbers of the predicted classes. scores: those of `decision_function`, to be ranked.
+
+    probable: the probabilities of `predict_proba`, if there are any.
+    """
     tally = Tally(classes)
-    tally.add(*np.unique(y, return_inverse=True), predicted, scores)
+    tally.add(*np.unique(y, return_inverse=True), predicted, scores, probable)
     return tally.quality()
 
 
@@ -176,7 +199,8 @@ def measure_blocks(model: Any, blocks: Iterable[Any]) -> Quality | None:
     """Compare a model's answers with the labels of blocks of examples; None if there is none."""
     tally = Tally(model.classes_)
     for block in blocks:
-        tally.add(block.classes, block.codes, *answered(model, block.X))
+        answers, scores = answered(model, block.X)
+        tally.add(block.classes, block.codes, answers, scores, probabilities(model, scores))
     quality = tally.quality()
     return quality if quality.total else None
 

@@ -1,7 +1,7 @@
 """`KernelPerceptron`. The rule: `passes/dual.py`; matrix products: `sweep.py`; training on a budget: `budgeted.py`."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -49,7 +49,7 @@ class KernelPerceptron(Classifier):
     When to use it: the classes are not linearly separable, and examples are thousands to hundreds of thousands; streams
     on a budget; on a GPU (give X as an array of PyTorch or CuPy, and the work is done there). When not: millions of
     examples with many mistakes, as every support example costs time whenever it predicts (use scikit-learn's `Nystroem`
-    or `RBFSampler` in front of a `Perceptron`: docs/kernels.md); you need probabilities.
+    or `RBFSampler` in front of a `Perceptron`: docs/kernels.md).
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class KernelPerceptron(Classifier):
     cache_size : float, default=200
         Megabytes for kernel values that may be needed again. They save time only.
     max_iter, tol, shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change, max_seconds, \
-class_weight, warm_start, verbose
+class_weight, warm_start, verbose, probability
         As in `Perceptron`; random_state also chooses who is removed.
 
     Attributes
@@ -115,11 +115,13 @@ history_, converged_, stop_reason_
     """
 
     def __init__(
-        self, *, kernel="rbf", gamma="scale", degree=3, coef0=1.0, combine="average", multiclass="joint", eta0=1.0,
-        budget=None, on_full="project", cache_size=200, max_iter=1000, tol=5e-3, shuffle=True, random_state=0,
-        early_stopping=False, validation_fraction=0.1, n_iter_no_change=5, max_seconds=None, class_weight=None,
-        warm_start=False, verbose=0,
-    ):  # fmt: skip
+        self, *, kernel: Any = "rbf", gamma: float | str = "scale", degree: int = 3, coef0: float = 1.0,
+        combine: str = "average", multiclass: str = "joint", eta0: float = 1.0, budget: int | None = None,
+        on_full: str = "project", cache_size: float = 200, max_iter: int = 1000, tol: float | None = 5e-3,
+        shuffle: bool = True, random_state: Any = 0, early_stopping: bool = False, validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5, max_seconds: float | None = None, class_weight: Any = None, warm_start: bool = False,
+        verbose: bool | int = 0, probability: Any = None,
+    ) -> None:  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -141,10 +143,11 @@ history_, converged_, stop_reason_
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.verbose = verbose
+        self.probability = probability
 
     # ---- learning
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from all examples, epoch after epoch, until a stopping rule says so.
 
         Parameters
@@ -180,19 +183,24 @@ history_, converged_, stop_reason_
                 self._forget_files()
                 self._begin(target.classes, X)
             learner, train, held_out = self._learner, None, None
-            if self.early_stopping:
+            if self.early_stopping or self.probability is not None:
                 train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
         with unchanged_on_error(self, unless=lambda: warm or learner.t > 0, before=before):
             fit = training_set(
-                learner, X, target, weight, float(self.eta0), combine=self.combine, held_out=held_out,
-                cache_bytes=self.cache_size * MEGABYTE, averages=self.tol is not None or held_out is not None,
+                learner, X, target, weight, float(self.eta0), combine=self.combine,
+                held_out=held_out if self.early_stopping else None,
+                cache_bytes=self.cache_size * MEGABYTE, averages=self.tol is not None or self.early_stopping,
             )  # fmt: skip
-            self._run(fit, len(target.codes), train, held_out is not None)
+            self._run(fit, len(target.codes), train, bool(self.early_stopping))
+        if self.probability is not None:
+            weight, _ = target.weights(to_host(sample_weight), None, stream=False)
+            scores = to_host(learner.decision(learner.kernel.points(X).take(held_out), self.combine))
+            self._calibrate(scores, target.codes[held_out], None if weight is None else weight[held_out])
         self._warn_unless_finished()
         return self
 
     @available_if(learns_by_blocks)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a block of examples: one pass in the given order, from where the model is.
 
         The coefficients are those that `fit` reaches on the same examples in the same order. Classes never seen before
@@ -228,7 +236,7 @@ history_, converged_, stop_reason_
         return self
 
     @available_if(learns_by_blocks)
-    def learn_one(self, x, y):
+    def learn_one(self, x: Any, y: Any) -> Self:
         """Learn from one example.
 
         Parameters
@@ -271,20 +279,20 @@ history_, converged_, stop_reason_
 
     # ---- predicting
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Any:
         """Scores: for two classes one a row, positive for `classes_[1]`; for more, one a class.
 
         They are not probabilities. Under combine="vote" they are shares of the votes.
         """
         return self._answers(X, "decision_function")[0]
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """The class of the highest score for every row of X; of two classes, by `threshold_` if it is set."""
         scores, X = self._answers(X, "predict")
         labels = self._labels(to_host(scores))
         return place_of(X).put(labels) if labels.dtype.kind in "biuf" else labels
 
-    def predict_one(self, x):
+    def predict_one(self, x: Any) -> Any:
         """The class of one example, given as a dict of features or a row of numbers; unknown features count 0."""
         check_is_fitted(self)
         self._check_again()
@@ -294,7 +302,7 @@ history_, converged_, stop_reason_
         scores = learner.decision(learner.kernel.points(self._placed_row(known_part(rows, new))), self.combine)
         return self._labels(to_host(scores)).tolist()[0]
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of examples answered right."""
         labels = self._labels(to_host(self._answers(X, "score")[0]))
         from sklearn.metrics import accuracy_score  # slow to import, and no command needs it
@@ -308,6 +316,17 @@ history_, converged_, stop_reason_
         check_namespace(self, X, method)
         X = self._read(X)
         return self._learner.decision(self._learner.kernel.points(X), self.combine), X
+
+    def _probabilities(self, X: Any) -> Any:
+        """As in `Perceptron`."""
+        scores, X = self._answers(X, "predict_proba")
+        return place_of(X).put(self._learner.calibration.of(to_host(scores)))
+
+    def _log_probabilities(self, X: Any) -> Any:
+        """The logarithms of `predict_proba(X)`."""
+        scores, X = self._answers(X, "predict_log_proba")
+        with np.errstate(divide="ignore"):
+            return place_of(X).put(np.log(self._learner.calibration.of(to_host(scores))))
 
     def _labels(self, scores: np.ndarray) -> np.ndarray:
         return self._learner.classes[self._winners(scores)]
@@ -329,7 +348,7 @@ history_, converged_, stop_reason_
     update_support_ = property(lambda self: self._placed(self._fitted().log[:, 1].astype(np.int64)))
 
     @property
-    def support_vectors_(self):
+    def support_vectors_(self) -> Any:
         points = self._fitted().support.points()
         if self._learner.kernel.name == "precomputed":
             raise AttributeError(
@@ -338,13 +357,13 @@ history_, converged_, stop_reason_
         return points.take(np.arange(len(points))).rows
 
     @property
-    def dual_coef_(self):
+    def dual_coef_(self) -> Any:
         self._fitted()
         if self.combine == "vote":
             raise AttributeError("Voting predicts with many functions: read dual_coef_average_ or dual_coef_last_.")
         return self.dual_coef_last_ if self.combine == "last" else self.dual_coef_average_
 
-    def explain(self, x) -> Explanation:
+    def explain(self, x: Any) -> Explanation:
         """What each support example adds to the score of each class: coefficient times kernel value.
 
         Parameters
@@ -374,7 +393,7 @@ history_, converged_, stop_reason_
             X = self._placed_row(rows)
         return learner.explanation(learner.kernel.points(X), self.combine, unknown)
 
-    def vote_shares(self, X):
+    def vote_shares(self, X: Any) -> np.ndarray:
         """For every row of X and class the share of the votes that it gets: (n, n_classes), rows sum up to 1.
 
         All functions that ever were vote, each as often as examples it survived. A model with combine="vote" only.
@@ -398,7 +417,7 @@ history_, converged_, stop_reason_
 
     # ---- what scikit-learn asks
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"

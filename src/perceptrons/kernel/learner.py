@@ -28,6 +28,7 @@ class KernelLearner:
 
     form = "single"
     threshold: float | None = None  # of two classes: the score from which on the second is answered, see winners
+    calibration: Any = None  # how scores become probabilities: training/calibration.py
 
     def __init__(
         self,
@@ -221,7 +222,7 @@ class KernelLearner:
                 log[:, 2] = 1
             self.classes = pair
         if len(classes) > len(self.classes):
-            self.threshold = None
+            self.threshold = self.calibration = None
             places, split = np.searchsorted(classes, self.classes), len(self.classes) == 2
             for name in ("coefs", "lates"):
                 now = getattr(self, name).now

@@ -23,6 +23,7 @@ from perceptrons.modelfile.contents import (
     support_arrays,
     support_in,
 )
+from perceptrons.modelfile.probabilities import calibration_parts, read_calibration
 from perceptrons.passes.budget_policies import BUDGET_OF_FORGETTING, ENTERED, FORGOTTEN, NUMBERS, REMOVED, UPDATES
 
 ESTIMATOR = KernelPerceptron
@@ -63,7 +64,8 @@ def contents(model: KernelPerceptron) -> tuple[dict[str, Any], dict[str, np.ndar
         "far": bool(points.far),
     }
     of_columns, named = columns_of(model)
-    return header | of_columns, arrays | named
+    calibrated, curves = calibration_parts(model)
+    return header | of_columns | calibrated, arrays | named | curves
 
 
 def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPerceptron:
@@ -94,6 +96,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPercept
         _read_budget(learner, arrays)
     resume(model, learner, header)
     read_columns(model, header, arrays)
+    read_calibration(model, header, arrays)
     model._check_can_go_on()
     return model
 

@@ -21,6 +21,7 @@ from perceptrons.modelfile.contents import (
     support_in,
     timeless,
 )
+from perceptrons.modelfile.probabilities import calibration_parts, read_calibration
 from perceptrons.passes.average import (
     ANCHOR,
     CLOCK,
@@ -89,7 +90,8 @@ def contents(model: Perceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "memory": "C" if weights.arrays["w"].flags.c_contiguous else "F",  # sums round by the order of memory
     }
     of_columns, named = columns_of(model)
-    return header | of_columns, arrays | named
+    calibrated, curves = calibration_parts(model)
+    return header | of_columns | calibrated, arrays | named | curves
 
 
 def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
@@ -118,6 +120,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     demand(0 <= learner.spread < np.inf, "a spread that is not negative")
     resume(model, learner, header)
     read_columns(model, header, arrays)
+    read_calibration(model, header, arrays)
     return model
 
 

@@ -40,6 +40,7 @@ def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
         **(kernel_facts(model) if isinstance(model, KernelPerceptron) else {}),
         "classes": model.classes_.tolist(),
         "threshold": model.threshold_,
+        "calibration": calibration_facts(model),
         "n_features": model.n_features_in_,
         "epochs": model.n_iter_,
         "updates": model.n_updates_,
@@ -76,6 +77,7 @@ def facts_in_words(
         *([] if isinstance(model, KernelPerceptron) else [("margin", margin_in_words(model))]),
         ("classes", f"{len(labels)}: {listed(labels, 12)}"),
         *([] if model.threshold_ is None else [("threshold", threshold_in_words(model))]),
+        *([] if (told := calibration_in_words(model)) is None else [("probabilities", told)]),
         ("features", features),
     ]
     never = never_updated(model)
@@ -95,6 +97,24 @@ def facts_in_words(
 def threshold_in_words(model: "Perceptron | KernelPerceptron") -> str:
     """0.25: spam at scores at or above it."""
     return f"{model.threshold_:.4g}: {short(str(model.classes_.tolist()[1]), 28)} at scores at or above it"
+
+
+def calibration_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any] | None:
+    """By which method and on how many examples the scores were calibrated, and how many were learned from since."""
+    found = model._learner.calibration
+    if found is None:
+        return None
+    return {"method": found.method, "examples": found.n, "learned_since": max(0.0, model.t_ - found.t)}
+
+
+def calibration_in_words(model: "Perceptron | KernelPerceptron") -> str | None:
+    """By sigmoid, calibrated on 1,115 examples; None if the model is not calibrated."""
+    told = calibration_facts(model)
+    if told is None:
+        return None
+    said = f"by {told['method']}, calibrated on {count(told['examples'], 'held-out example')}"
+    since = count(round(told["learned_since"]), "example")
+    return f"{said}; {since} learned since: calibrate again" if told["learned_since"] else said
 
 
 def margin_in_words(model: "Perceptron") -> str:

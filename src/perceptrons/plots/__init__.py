@@ -16,7 +16,7 @@ from perceptrons.plots.history import HistoryDisplay
 from perceptrons.plots.loss_curves import LossesDisplay
 from perceptrons.plots.margins import MarginsDisplay
 from perceptrons.plots.path import PathDisplay
-from perceptrons.plots.sklearn_displays import calibration, confusion, confusion_of
+from perceptrons.plots.sklearn_displays import calibration, calibration_of, confusion, confusion_of
 from perceptrons.plots.style import picture
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "PathDisplay",
     "WeightsDisplay",
     "calibration",
+    "calibration_of",
     "confusion",
     "confusion_of",
     "picture",

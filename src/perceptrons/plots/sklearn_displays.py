@@ -129,7 +129,7 @@ def calibration(
     Parameters
     ----------
     estimator : fitted classifier with `predict_proba`
-        A perceptron has none: calibrate it with `sklearn.calibration.CalibratedClassifierCV`.
+        A perceptron has it if it was calibrated: `Perceptron(probability="sigmoid")`.
     X, y : as in `fit`
     ax : matplotlib Axes, optional
         A new figure is made unless given.
@@ -145,12 +145,11 @@ def calibration(
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.calibration import CalibratedClassifierCV
     >>> from perceptrons import Perceptron
     >>> from perceptrons.plots import calibration
     >>> X = np.linspace(-1, 1, 100)[:, None]
     >>> y = np.where(X[:, 0] + 0.3 * np.sin(40 * X[:, 0]) > 0, "yes", "no")
-    >>> model = CalibratedClassifierCV(Perceptron()).fit(X, y)
+    >>> model = Perceptron(probability="sigmoid").fit(X, y)
     >>> [display.estimator_name for display in calibration(model, X, y, n_bins=4)]
     ['yes']
     """
@@ -160,12 +159,32 @@ def calibration(
     except AttributeError as error:
         raise ValueError(
             f"{type(estimator).__name__} has scores, not probabilities (no predict_proba). Calibrate it: "
-            "CalibratedClassifierCV(model).fit(X, y) of sklearn.calibration, and draw that."
+            "fit it with probability='sigmoid', or use perceptrons.selection.calibrate(model, X, y)."
         ) from error
     probability = np.asarray(answer(X), np.float64)
     if not len(probability):
         raise ValueError("X has no rows: there is nothing to draw.")
     codes = codes_among(y, len(probability), classes)
+    return calibration_of(codes, probability, classes.tolist(), ax, n_bins=n_bins, strategy=strategy)
+
+
+def calibration_of(
+    codes: np.ndarray, probability: np.ndarray, classes: list[Any], ax: Any = None, *, n_bins: int = 10,
+    strategy: str = "quantile",
+) -> list[Any]:  # fmt: skip
+    """The calibration curves of probabilities that are there already; the others as in `calibration`.
+
+    When to use it: probabilities come from elsewhere, or took long. When not: the estimator is at hand (`calibration`).
+
+    Parameters
+    ----------
+    codes : array of shape (n,)
+        The number of each example's class.
+    probability : array of shape (n, n_classes)
+    classes : list
+        Their names.
+    ax, n_bins, strategy : as in `calibration`
+    """
     drawn = [1] if len(classes) == 2 else np.flatnonzero(np.bincount(codes, minlength=len(classes))).tolist()
     if len(drawn) > MOST_CURVES:  # the most frequent ones; more lines cannot be told apart
         drawn = sorted(np.argsort(-np.bincount(codes), kind="stable")[:MOST_CURVES].tolist())
@@ -175,7 +194,7 @@ def calibration(
         ax.set_aspect("equal")
         for k in drawn:
             look = {"color": style.colour(k), "marker": style.marker(k), "ms": 5, "lw": 1.3}
-            name = style.shorten(classes.tolist()[k])
+            name = style.shorten(classes[k])
             displays.append(
                 CalibrationDisplay.from_predictions(
                     codes == k, probability[:, k], n_bins=n_bins, strategy=strategy, name=name, ax=ax, **look

@@ -16,7 +16,8 @@ from perceptrons.report.mistakes_section import accuracy, worst_mistakes
 from perceptrons.report.model_section import headline, how_trained
 from perceptrons.report.page import whole_page
 from perceptrons.report.reproduce_section import how_to_reproduce
-from perceptrons.report.subject import Origin, subject_of
+from perceptrons.report.several_labels import by_label, headline_of_sets
+from perceptrons.report.subject import Origin, SeveralSubject, subject_of
 
 
 class Report:
@@ -66,8 +67,8 @@ def report(
     examples give the same page, as long as the searches for a proof end in the time given.
 
     When to use it: to show somebody what a model does and where it fails, or to look for wrong labels. When not: to get
-    figures for programs (scikit-learn's metrics, `perceptrons evaluate --json`); for taggers and models of several
-    labels an example.
+    figures for programs (scikit-learn's metrics, `perceptrons evaluate --json`); for taggers. Where an example may have
+    several labels, the page has a table of every label, and no confusions, curves, single mistakes or margins.
 
     Parameters
     ----------
@@ -111,6 +112,12 @@ def report(
         origin=origin or Origin(), max_seconds=float(max_seconds),
     )  # fmt: skip
     title = f"Report on a {type(subject.model).__name__}" if title is None else str(title)
+    if isinstance(subject, SeveralSubject):
+        parts = [
+            data_summary(subject), how_trained(subject), by_label(subject), important_features(subject),
+            how_to_reproduce(subject),
+        ]  # fmt: skip
+        return Report(whole_page(title, headline_of_sets(subject, title), parts), title)
     sections = [
         data_summary(subject),
         how_trained(subject),

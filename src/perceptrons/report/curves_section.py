@@ -1,16 +1,22 @@
 """The ROC and precision-recall curves of the model's scores, with the areas below them as a table."""
 
+from typing import Any
+
 import numpy as np
 
 from perceptrons.inspection.html import Html, visible
 from perceptrons.inspection.metrics import METRICS, shown
 from perceptrons.inspection.ranking import average_precision, cuts_by_class, roc_auc
-from perceptrons.plots import CurvesDisplay
+from perceptrons.modelfile.summary import calibration_in_words
+from perceptrons.plots import CurvesDisplay, calibration_of
 from perceptrons.plots.style import drawn
 from perceptrons.report.page import WIDTH, Section, details, element, figure, paragraph, section, soft, table, user
 from perceptrons.report.subject import Subject
 
-SHOWN = ("balanced_accuracy", "f1", "f1_macro", "matthews", "roc_auc", "average_precision")
+SHOWN = (
+    "balanced_accuracy", "f1", "f1_macro", "matthews", "roc_auc", "average_precision", "log_loss", "brier_score",
+    "calibration_error",
+)  # fmt: skip
 LISTED = 1000  # classes of the table
 
 
@@ -48,11 +54,44 @@ def curves(subject: Subject) -> Section:
         class_="side-by-side",
     )  # fmt: skip
     parts += [paragraph(about, _threshold_words(subject)), pictures]
+    if subject.probabilities is not None:
+        parts += [_reliability(subject, codes, subject.probabilities[keep])]
     if subject.left_out():
         parts.append(soft(subject.left_out()))
     if subject.known > 2:
         parts.append(_by_class(subject, codes, scores))
     return section("curves", title, *parts)
+
+
+class _Drawn:
+    """The reliability curves, as a display that `drawn` takes."""
+
+    def __init__(self, codes: np.ndarray, probabilities: np.ndarray, classes: list[str]):
+        self.of = codes, probabilities, classes
+
+    def plot(self) -> Any:
+        return calibration_of(*self.of)[0]
+
+
+def _reliability(subject: Subject, codes: np.ndarray, probabilities: np.ndarray) -> Html:
+    """How often classes are true that are given some probability."""
+    found = subject.reliability
+    assert found is not None
+    classes = [visible(str(label)) for label in subject.classes]
+    of = f"class {classes[1]}" if subject.known == 2 else "every class"
+    return element(
+        "div",
+        paragraph(
+            f"Probabilities {calibration_in_words(subject.model)}. Their calibration error on these data is "
+            f"{found.calibration_error:.3f}."
+        ),
+        figure(
+            drawn(_Drawn(codes, probabilities, classes), width=WIDTH),
+            f"Reliability curve of {of}: calibration error {found.calibration_error:.3f}.",
+            "Reliability: how often a class is true, against the probability that the model gives it. On the dotted "
+            "line both are the same.",
+        ),
+    )
 
 
 def _threshold_words(subject: Subject) -> str:

@@ -36,12 +36,12 @@ def data_summary(subject: Subject) -> Section:
     if subject.image_shape is not None:
         high, wide = subject.image_shape
         rows.append(("Taken for", f"images of {high} × {wide} pixels"))
-    rows.append(("Classes", _occurring(subject)))
+    rows.append(("Labels" if subject.several else "Classes", _occurring(subject)))
     rows.append(("Missing values", _missing(subject)))
-    parts = [facts(rows), element("h3", "Examples by class"), _classes(subject)]
+    parts = [facts(rows), element("h3", f"Examples by {'label' if subject.several else 'class'}"), _classes(subject)]
     if not subject.precomputed:
         parts += [element("h3", "Scales"), *_scales(subject)]
-        parts += _contradictions(subject, contradictions(X, subject.codes))
+        parts += [] if subject.several else _contradictions(subject, contradictions(X, subject.codes))
     return section("data", "The data", *parts)
 
 
@@ -153,8 +153,8 @@ def _in_units(subject: Subject, step: str) -> list[Html]:
         sizes = (f"{size:.6g}".replace("-", "\N{MINUS SIGN}") for size in unit)
         rows.append((user(name), *sizes, *(subject.value(name, end) for end in ends)))
     header = ("number", "centre", "scale", "lowest here", "highest here")
-    unit = unit_in_words(step)
-    said = f"The model gets numbers scaled as in training: (value − centre) / scale. Their unit is {unit}."
+    its_unit = unit_in_words(step)
+    said = f"The model gets numbers scaled as in training: (value − centre) / scale. Their unit is {its_unit}."
     parts = [paragraph(said), table(header, rows[:SCALED], "numbers and their scales", numbers=(1, 2, 3, 4))]
     if len(rows) > SCALED:
         parts.append(paragraph(f"and {count(len(rows) - SCALED, 'number')} more"))

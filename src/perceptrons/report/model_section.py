@@ -31,7 +31,16 @@ COMBINED = {
     "vote": "votes of all weights that ever were", "pocket": "the weights with the fewest mistakes",
 }  # fmt: skip
 
-NOT_SAID = ("format", "text", "text_labels", "names", "numbers", "preparation", "prefix")  # of how files were read
+NOT_SAID = (
+    "format",
+    "multilabel",
+    "text",
+    "text_labels",
+    "names",
+    "numbers",
+    "preparation",
+    "prefix",
+)  # of how files were read
 
 
 def headline(subject: Subject, title: str) -> Html:
@@ -52,7 +61,7 @@ def headline(subject: Subject, title: str) -> Html:
             element("h1", title),
             paragraph(in_words(subject)),
             element("div", *cards, class_="cards"),
-            *_notes(subject, counts),
+            *notes_about(subject, counts),
             *_tested(subject.model, getattr(subject.model, "recipe_", None)),
         ]
     )
@@ -77,7 +86,8 @@ def _card(name: str, figure: str, *below: Any) -> Html:
     return element("div", name, element("b", figure), element("span", *below, class_="soft"), class_="card")
 
 
-def _notes(subject: Subject, counts: Any) -> list[Html]:
+def notes_about(subject: Subject, counts: Any) -> list[Html]:
+    """What the reader should know about the numbers of the page."""
     notes = []
     if subject.origin.more:
         notes.append(

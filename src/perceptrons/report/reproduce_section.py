@@ -123,6 +123,8 @@ def as_command(model: Any) -> tuple[str, set[str]]:
             words += ["--seed", str(value)]
         elif name == "tol":
             words += ["--tol", "0" if value is None else f"{value!r}"]
+        elif name == "probability":
+            words += ["--probabilities", str(value)]
         elif name in ("class_weight", "cost") and isinstance(value, dict):
             words += [f"--{name.replace('_', '-')}", json.dumps(value)]
         elif name == "class_weight" and value == "balanced":
@@ -150,11 +152,11 @@ def _of_stream(source: dict[str, Any]) -> list[str]:
     asked: dict[str, Any] = {"encoding": source.get("encoding"), "categories": categories_of(source)}
     asked |= _prepared(source)
     asked["missing"] = ",".join(asked.get("missing", ())) or None
-    asked |= {name: source.get(name) for name in ("ignore", "quadratic", "cubic")}
+    asked |= {name: source.get(name) for name in ("ignore", "quadratic", "cubic", "label_separator")}
     for name, values in asked.items():
         for value in _listed(values):
             words += [f"--{name.replace('_', '-')}", value]
-    flags = [f"--{name.replace('_', '-')}" for name in ("zero_based", "text_labels") if source.get(name)]
+    flags = [f"--{name.replace('_', '-')}" for name in ("zero_based", "text_labels", "multilabel") if source.get(name)]
     bits = text["bits"] or 0 if "bits" in text else source.get("hash_bits")
     return [*words, *flags, *([] if bits is None else ["--hash-bits", str(bits)])]
 

@@ -6,14 +6,17 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.inspection.evaluation import WHOLE, Quality, columns_matched
+from perceptrons.inspection.evaluation import WHOLE, Quality, columns_matched, probabilities
+from perceptrons.inspection.label_quality import LabelQuality, LabelTally
 from perceptrons.inspection.names import names_of
 from perceptrons.inspection.ranking import ranking_of
+from perceptrons.inspection.reliability import Reliability
 from perceptrons.inspection.units import Units, units_of
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
@@ -94,6 +97,8 @@ class Subject:
     origin: Origin
     max_seconds: float
 
+    several = False  # may an example have several labels?
+
     @property
     def n(self) -> int:
         return len(self.codes)
@@ -138,9 +143,22 @@ class Subject:
         """The answers, counted and ranked as `perceptrons evaluate` does."""
         K = len(self.labels)
         confusion = np.bincount(self.codes * K + self.predicted, minlength=K * K).reshape(K, K)
-        return Quality(
-            self.labels, self.known, confusion, ranking_of(self.codes[self.is_known], self.scores[self.is_known])
-        )
+        ranking = ranking_of(self.codes[self.is_known], self.scores[self.is_known])
+        return Quality(self.labels, self.known, confusion, ranking, reliability=self.reliability)
+
+    @property
+    def reliability(self) -> Reliability | None:
+        """How good the probabilities are, if the model is calibrated."""
+        if (shares := self.probabilities) is None:
+            return None
+        found = Reliability()
+        found.add(self.codes[self.is_known], shares[self.is_known])
+        return found
+
+    @property
+    def probabilities(self) -> np.ndarray | None:
+        """Of every class, if the model is calibrated."""
+        return probabilities(self.model, self.scores)
 
     def counts(self) -> np.ndarray:
         """How many examples each label has."""
@@ -195,6 +213,37 @@ class Subject:
         return [str(self.examples[row]) for row in rows]
 
 
+@dataclass
+class SeveralSubject(Subject):
+    """A model of several labels and its answers: the numbers of labels are those of columns, not of examples."""
+
+    labelled: LabelQuality | None = None
+    several = True
+
+    @property
+    def sets(self) -> LabelQuality:
+        assert self.labelled is not None
+        return self.labelled
+
+    def counts(self) -> np.ndarray:
+        """How many examples have each label."""
+        return self.sets.counts.true
+
+
+def judged(model: Any, y: Any, n: int, flags: np.ndarray, scores: np.ndarray) -> LabelQuality:
+    """The answers, counted as `perceptrons evaluate` does."""
+    target = read_target(y, n, model._learner.form)
+    if target.indicator is None:
+        raise ValueError("y has one label per example, and this model gives several: give label sets, or an indicator.")
+    tally = LabelTally(model.classes_)
+    tally.add_sets(target.classes, sp.csr_matrix(target.indicator), flags, scores)
+    quality = tally.label_quality()
+    if quality.n_unknown and quality.n_unknown == quality.n_labels:
+        shown_labels, known = (", ".join(map(repr, part[:3])) for part in (quality.unknown, model.classes_.tolist()))
+        raise ValueError(f"None of the labels ({shown_labels}) is a label of the model ({known}).")
+    return quality
+
+
 def subject_of(
     estimator: Any, X: Any, y: Any, *, examples: Any, feature_names: Any, image_shape: Any, lines: Any, origin: Origin,
     max_seconds: float,
@@ -220,7 +269,8 @@ def subject_of(
         scores = np.asarray(model.decision_function(inside), np.float64)
         won = model._winners(scores)
     classes = model.classes_.tolist()
-    labels, codes = read_labels(y, n, classes)
+    labelled = judged(model, y, n, won, scores) if model._learner.form != "single" else None
+    labels, codes = read_labels(y, n, classes) if labelled is None else (labelled.labels, np.zeros(n, np.intp))
     if (codes >= len(classes)).all():
         shown = ", ".join(map(repr, labels[len(classes) :][:3]))
         raise ValueError(f"None of the labels ({shown}) is a class of the model ({', '.join(map(repr, classes[:3]))}).")
@@ -228,14 +278,15 @@ def subject_of(
     shape = None
     if not isinstance(model, KernelPerceptron) or model.kernel != "precomputed":
         shape = find_shape(image_shape, inside, names) if examples is None else None
-    return Subject(
+    subject = Subject(
         estimator, before, model, X, inside, labels, len(classes), codes, won, scores, names, shape, examples, lines,
         origin, max_seconds,
     )  # fmt: skip
+    return subject if labelled is None else SeveralSubject(**vars(subject), labelled=labelled)
 
 
 def check_model(model: Any) -> None:
-    """Refuse what has no single label an example."""
+    """Refuse what a page cannot be about."""
     kind = type(model).__name__
     if not isinstance(model, Perceptron | KernelPerceptron):
         raise TypeError(
@@ -245,12 +296,7 @@ def check_model(model: Any) -> None:
             * (kind in ("SequencePerceptron", "StructuredPerceptron"))
         )
     check_is_fitted(model)
-    if model._learner.form != "single":
-        raise ValueError(
-            f"This {kind} gives an example any number of labels, and a report is about one: report on a model of each "
-            "label, or use scikit-learn's metrics for several."
-        )
-    if len(model.classes_) < 2:
+    if len(model.classes_) < 2 and model._learner.form == "single":
         raise ValueError(
             f"This {kind} knows only the class {model.classes_.tolist()[0]!r}: there is nothing to report."
         )
@@ -263,7 +309,7 @@ def read_labels(y: Any, n: int, classes: list[Any]) -> tuple[list[Any], np.ndarr
     """
     target = read_target(y, n)
     if target.several:
-        raise ValueError("y has several labels an example, and a report is about one.")
+        raise ValueError("y has several labels per example, and this model gives one: give one label for each.")
     labels = list(classes)
     places: dict[Any, int] = {}
     for place, label in enumerate(classes):

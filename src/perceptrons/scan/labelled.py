@@ -1,4 +1,4 @@
-"""Lines of text with a label each: fastText's "__label__x some text", or a label, a tab and a text.
+"""Lines of text with their labels: fastText's "__label__x __label__y some text", or a label, a tab and a text.
 
 `data/labelled.py` calls it, and says there what is wrong with a line.
 """
@@ -24,7 +24,7 @@ class Found(NamedTuple):
     texts: np.ndarray  # int64 (rows, 2)
     lines: np.ndarray  # int64 (rows,): from 0
     bad: np.ndarray  # int64 (lines, 3): number, begin and end of lines that are no examples
-    inside: np.ndarray  # int64 (rows, 2): labels with words of the text on both sides
+    inside: np.ndarray  # int64 (rows, 4): begin and end of labels among words, their row, and is there a word between?
 
 
 @inlined
@@ -58,8 +58,11 @@ def is_label(content, p, begin):
 
 @inner
 def find_labels(content, begin, end):
-    """Words that begin as a label does: how many, and where the first one has its name."""
-    count, first, first_end = 0, begin, begin
+    """Words that begin as a label does: how many, where the first has its name, where the last ends.
+
+    Also whether each has a name, and whether nothing but spaces is between them.
+    """
+    count, first, last, named, together = 0, begin, begin, True, True
     p = next_of(content, begin, end, UNDERSCORE)
     while p < end:
         if is_label(content, p, begin):
@@ -67,11 +70,17 @@ def find_labels(content, begin, end):
             name = p
             while not is_space(content[p]):
                 p += U1
+            named = named and p > name
             if count == 0:
-                first, first_end = name, p
+                first = name
+            elif together:
+                while is_space(content[last]) and last < name - WIDTH:
+                    last += U1
+                together = last == name - WIDTH
+            last = p
             count += 1
         p = next_of(content, p + U1, end, UNDERSCORE)
-    return count, first, first_end
+    return count, first, last, named, together
 
 
 @inner
@@ -84,14 +93,15 @@ def trimmed(content, begin, end):
 
 
 @compiled
-def scan_labelled(content, n_bytes, in_words, need_labels, found):
-    """Find label and text of all lines. The text is content[:n_bytes], ends with a newline, and has ROOM bytes behind.
+def scan_labelled(content, n_bytes, in_words, need_tab, found):
+    """Find labels and text of all lines. The text is content[:n_bytes], ends with a newline, and has ROOM bytes behind.
 
-    in_words: labels are words that begin with __label__, else what stands before the first tab. Changes found; returns
-    the numbers of lines, rows, bad lines, rows without a label, and labels inside.
+    in_words: labels are words that begin with __label__, else what stands before the first tab, which need_tab
+    demands. Changes found, where labels are all that is from the first to the last, and empty if there is none; returns
+    the numbers of lines, rows, bad lines, and labels inside.
     """
     limit, p = np.uint64(n_bytes), U0
-    n_lines, rows, n_bad, n_unlabelled, n_inside = 0, U0, 0, 0, 0
+    n_lines, rows, n_bad, n_inside = 0, U0, 0, 0
     labels, texts, lines, bad, inside = found
     while p < limit:
         line, newline = p, next_of(content, p, limit, NEWLINE)
@@ -101,27 +111,26 @@ def scan_labelled(content, n_bytes, in_words, need_labels, found):
         if begin == end:
             continue
         sound = not_utf8(content, begin, end) == end
-        label, label_end, unlabelled = begin, begin, False
+        label, label_end = begin, begin
         if in_words:
-            count, label, label_end = find_labels(content, begin, end)
-            unlabelled = count == 0
-            sound = sound and count <= 1 and (unlabelled or label_end > label)
-            if not unlabelled:
-                if label - WIDTH == begin:
+            count, label, label_end, named, together = find_labels(content, begin, end)
+            sound = sound and named
+            if count > 0:
+                if together and label - WIDTH == begin:
                     begin = label_end
-                elif label_end == end:
+                elif together and label_end == end:
                     end = label - WIDTH
                 elif sound:
                     inside[n_inside, 0], inside[n_inside, 1] = label - WIDTH, label_end
+                    inside[n_inside, 2], inside[n_inside, 3] = rows, not together
                     n_inside += 1
         else:
             tab = next_of(content, line, newline, TAB)
             if tab < newline:
                 label, label_end = trimmed(content, line, tab)
                 begin, end = tab + U1, max(end, tab + U1)
-            unlabelled = label == label_end
-        if sound and not (unlabelled and need_labels):
-            n_unlabelled += unlabelled
+            sound = sound and (tab < newline or not need_tab)
+        if sound:
             labels[rows, 0], labels[rows, 1] = label, label_end
             texts[rows, 0], texts[rows, 1] = begin, end
             lines[rows] = n_lines - 1
@@ -129,4 +138,4 @@ def scan_labelled(content, n_bytes, in_words, need_labels, found):
         else:
             bad[n_bad, 0], bad[n_bad, 1], bad[n_bad, 2] = n_lines - 1, line, newline
             n_bad += 1
-    return n_lines, np.int64(rows), n_bad, n_unlabelled, n_inside
+    return n_lines, np.int64(rows), n_bad, n_inside

@@ -1,4 +1,7 @@
-"""svmlight text as rows: "label index:value index:value ... # comment" on every line. `data/svmlight.py` calls it."""
+"""svmlight text as rows: "label index:value index:value ... # comment" on every line. `data/svmlight.py` calls it.
+
+A line may begin with its first pair: its label is then empty. Several labels, with commas between them, are one word.
+"""
 
 from typing import NamedTuple
 
@@ -8,7 +11,7 @@ from perceptrons.rows import compiled, inlined
 from perceptrons.scan.bytes import leading_digits, load, value_of_digits
 from perceptrons.scan.numbers import BAD, OPEN, is_digit, number
 
-NEWLINE, COLON, COMMA, HASH, ZERO = 10, 58, 44, 35, 48
+NEWLINE, COLON, HASH, ZERO = 10, 58, 35, 48
 INDEX_DIGITS = 19
 LARGEST_NUMBER = 2**63 - 1
 LARGEST = 1e100  # as data/table.py has it
@@ -59,10 +62,12 @@ def scan_svmlight(content, n_bytes, found):
         begin, sound, was, was_open = p, True, n, n_open
         while KINDS[content[p]] == SPACE:
             p += one
-        label = p
+        label, labelled = p, True
         while KINDS[content[p]] == WORD:
-            sound = sound and content[p] != COLON and content[p] != COMMA
+            labelled = labelled and content[p] != COLON
             p += one
+        if not labelled:
+            p = label
         label_end = p
         while sound:
             while KINDS[content[p]] == SPACE:
@@ -105,7 +110,7 @@ def scan_svmlight(content, n_bytes, found):
             n, n_open = was, was_open
             bad[n_bad, 0], bad[n_bad, 1], bad[n_bad, 2] = n_lines, begin, p
             n_bad += 1
-        elif label_end > label:
+        elif label_end > label or not labelled:
             labels[rows, 0], labels[rows, 1], lines[rows] = label, label_end, n_lines
             rows += one
             starts[rows] = n

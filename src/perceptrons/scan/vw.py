@@ -31,7 +31,7 @@ from perceptrons.scan.numbers import (
 
 U0, U1, U10 = np.uint64(0), np.uint64(1), np.uint64(10)
 COLON, CARET, BAR = 58, 94, 124
-NEWLINE, RETURN, TAB, COMMA, APOSTROPHE, UNDERSCORE, DELETE = 10, 13, 9, 44, 39, 95, 127
+NEWLINE, RETURN, TAB, APOSTROPHE, UNDERSCORE, DELETE = 10, 13, 9, 39, 95, 127
 LETTER_A, LETTER_F, LETTER_I, LETTER_N, LETTER_Z = (ord(letter) for letter in "afinz")
 LARGEST = 1e13  # of float32, as data/npz.py has it
 LONGEST_NAMESPACE = 255  # bytes: names of features have it before them, so that long ones would fill the memory
@@ -157,9 +157,7 @@ def scan_head(content, p, row, labels, weights, least_weight, most_weight):
             break
         begin, plain = p, True
         while not ends_word(content[p]):
-            plain = (
-                plain and content[p] > SPACE and content[p] != COLON and content[p] != COMMA and content[p] != DELETE
-            )
+            plain = plain and content[p] > SPACE and content[p] != COLON and content[p] != DELETE
             p += U1
         end = p
         if content[end] == BAR:
@@ -279,14 +277,14 @@ def scan_features(content, p, width, scale, n, found):
 
 
 @compiled
-def scan_vw(content, n_bytes, need_labels, least_weight, most_weight, found):
+def scan_vw(content, n_bytes, least_weight, most_weight, found):
     """Read all lines. The text is content[:n_bytes], ends with a newline, and has ROOM bytes behind it.
 
-    Changes found; returns the numbers of lines, rows, values, bad lines, rows without a label and rows with an
-    importance. The number of values is -1 if there is no room for the names.
+    Changes found, where a label that is missing is empty; returns the numbers of lines, rows, values, bad lines and
+    rows with an importance. The number of values is -1 if there is no room for the names.
     """
     limit, p = np.uint64(n_bytes), U0
-    n_lines, rows, n, n_bad, n_unlabelled, n_weighted = 0, U0, U0, 0, 0, 0
+    n_lines, rows, n, n_bad, n_weighted = 0, U0, U0, 0, 0
     starts, labels, weights, lines, bad = found.starts, found.labels, found.weights, found.lines, found.bad
     starts[0] = found.ends[0] = 0
     while p < limit:
@@ -299,20 +297,18 @@ def scan_vw(content, n_bytes, need_labels, least_weight, most_weight, found):
             n_lines += 1
             continue
         p, sound, words = scan_head(content, line, rows, labels, weights, least_weight, most_weight)
-        sound = sound and (words > 0 or not need_labels)
         while sound and content[p] == BAR:
             p, width, scale, sound = scan_namespace(content, p + U1, found.prefix)
             if sound:
                 p, n, how = scan_features(content, p, width, scale, n, found)
                 if how == FULL:
-                    return n_lines, 0, -1, 0, 0, 0
+                    return n_lines, 0, -1, 0, 0
                 sound = how == READ
         p = behind_returns(content, p)
         sound = sound and content[p] == NEWLINE
         while content[p] != NEWLINE:
             p += U1
         if sound:
-            n_unlabelled += words == 0
             n_weighted += words > 1
             lines[rows] = n_lines
             rows += U1
@@ -323,7 +319,7 @@ def scan_vw(content, n_bytes, need_labels, least_weight, most_weight, found):
             n_bad += 1
         p += U1
         n_lines += 1
-    return n_lines, np.int64(rows), np.int64(n), n_bad, n_unlabelled, n_weighted
+    return n_lines, np.int64(rows), np.int64(n), n_bad, n_weighted
 
 
 @inner

@@ -1,5 +1,6 @@
 """The recipe and the comparison: split, tune on development data, test once. Start with `recipe`."""
 
+from perceptrons.selection.calibrating import calibrate
 from perceptrons.selection.compare import compare
 from perceptrons.selection.comparison import Compared, Contender
 from perceptrons.selection.demonstrations import Demonstration, Moved, copied_features, too_correct
@@ -25,6 +26,7 @@ __all__ = [
     "Setting",
     "Threshold",
     "bootstrap",
+    "calibrate",
     "choose_threshold",
     "compare",
     "copied_features",

@@ -7,12 +7,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.utils import get_tags
 
 from perceptrons.inspection import html
 from perceptrons.inspection.html import sparkline
 from perceptrons.inspection.wording import shown_epochs
+from perceptrons.selection.calibrating import calibrate
 from perceptrons.selection.cross_validation import folds_of, try_on_folds
 from perceptrons.selection.seal import RERUN, seal
 from perceptrons.selection.search import Setting, Watchable, best_of, last_step, named, plain, try_settings
@@ -52,6 +53,8 @@ class Recipe:
         Did the model learn from train and development examples together?
     threshold : Threshold or None
         How the model's `threshold_` was chosen, if that was asked for.
+    calibrated : str or None
+        By which method the model was calibrated on development examples, if its `probability` asked for it.
     """
 
     model: Any
@@ -67,6 +70,7 @@ class Recipe:
     sizes: dict[str, int] = field(repr=False)
     rerun: bool = False
     threshold: Threshold | None = None
+    calibrated: str | None = None
 
     @property
     def dev_score(self) -> float:
@@ -95,6 +99,8 @@ class Recipe:
             lines.append(
                 f"Threshold {value:.4g}, by {by_metric} on development data: {score:.4f}, {before:.4f} without it."
             )
+        if self.calibrated is not None:
+            lines.append(f"Probabilities by {self.calibrated}, calibrated on development data.")
         if self.test_score is None:
             lines.append("There was no test.")
         else:
@@ -151,6 +157,7 @@ class Recipe:
             "folds": list(self.best.folds),
             "threshold": getattr(last_step(self.model)[0], "threshold_", None),
             "threshold_by": None if self.threshold is None else self.threshold._asdict(),
+            "calibrated": self.calibrated,
             "looks": self.looks,
             "rerun": self.rerun,
             "twice": self.twice,
@@ -215,7 +222,8 @@ def recipe(
     threshold : str, dict or float, optional
         Of two classes: choose the model's `threshold_` on the development examples by a metric or a cost, as
         `choose_threshold` does, or set it to a number. A model whose threshold is chosen learns from the train examples
-        only, since the threshold is that of exactly these weights.
+        only, since the threshold is that of exactly these weights. So does one with `probability`: settings are tried
+        without it, and the best model is calibrated on the development examples.
     metric : str or function of true and predicted labels, default="accuracy"
         What to choose and test by: "accuracy", "balanced_accuracy", "f1" (of the second of two classes), "f1_macro",
         "f1_micro", "f1_weighted", "matthews", "youden" (two classes), "roc_auc", "average_precision" (one-vs-rest mean
@@ -250,10 +258,10 @@ def recipe(
     The model learned from train and development examples.
     Test accuracy 0.9912 (95% interval 0.9520 to 0.9984, Wilson).
     """
-    watchable = Watchable(estimator)
+    watchable, probability = _without_probability(Watchable(estimator))
     check(watchable)
     figure = Metric(metric, outputs_of(watchable.last))
-    chosen = is_chosen(threshold)
+    chosen = is_chosen(threshold) or probability is not None
     _check_together(split, dev, folds, retrain, chosen)
     X, y = as_given(X, y)
     dev, test = part_as_given(dev, X, "dev"), part_as_given(test, X, "test")
@@ -277,17 +285,36 @@ def recipe(
     model = watchable.final(best.params, best.epochs)
     retrain = bool(retrain) and not chosen
     model.fit(*(parts.learnable() if retrain else parts.train).taken())
-    by = set_threshold(model, threshold, *parts.dev.taken())
+    by = _by_dev(model, threshold, probability, parts.dev)
     score, interval = None, None
     if sealed is not None:
         X_test, y_test = sealed.open()
         score, interval = measured(figure, *figure.asked(model, X_test, y_test))
     sizes = {"train": len(parts.train), "dev": len(parts.dev), "test": 0 if sealed is None else sealed.n}
     looks, rerun = (0, False) if sealed is None else (sealed.looks, sealed.rerun)
-    result = Recipe(model, settings, best, score, interval, looks, twice, parts, figure.name, retrain, sizes, rerun, by)
+    result = Recipe(
+        model, settings, best, score, interval, looks, twice, parts, figure.name, retrain, sizes, rerun, by, probability
+    )
     if watchable.watched:
         mark(model, result)
     return result
+
+
+def _without_probability(watchable: Watchable) -> tuple[Watchable, str | None]:
+    """The estimator without its calibration, which would hold examples out a second time; and how it is to be done."""
+    probability = getattr(watchable.last, "probability", None) if watchable.watched else None
+    if probability is None:
+        return watchable, None
+    return Watchable(clone(watchable.estimator).set_params(**{watchable.prefix + "probability": None})), probability
+
+
+def _by_dev(model: Any, threshold: Any, probability: str | None, dev: Part) -> Threshold | None:
+    """Choose the threshold of the model and calibrate it on development examples, if that is asked for."""
+    chosen = set_threshold(model, threshold, *dev.taken())
+    if probability is not None:
+        calibrate(model, *dev.taken(), method=probability)
+        last_step(model)[0].probability = probability
+    return chosen
 
 
 def _check_together(split: str | None, dev: Any, folds: int | None, retrain: bool, chosen: bool) -> None:
@@ -301,7 +328,9 @@ def _check_together(split: str | None, dev: Any, folds: int | None, retrain: boo
     if not retrain:
         raise ValueError("folds and retrain=False exclude each other: there is no single train part to learn from.")
     if chosen:
-        raise ValueError("folds and a threshold to be chosen exclude each other: it needs one development part.")
+        raise ValueError(
+            "folds exclude a threshold to be chosen, and a calibration (probability): they need one development part."
+        )
 
 
 def _cut(part: Part, k: int, groups: Any, random_state: Any) -> list[tuple[np.ndarray, np.ndarray]]:

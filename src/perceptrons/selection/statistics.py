@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.stats import binomtest, norm, rankdata
 from sklearn.metrics import f1_score, log_loss
+from sklearn.preprocessing import MultiLabelBinarizer
 
 from perceptrons.inspection.metrics import ANSWERS, METRICS, PROBABILITIES, SCORES
 from perceptrons.inspection.ranking import ranking_of
@@ -241,6 +242,9 @@ class Metric:
         """Of several labels per example; only F1 is defined for them."""
         if not self.name.startswith("f1_"):
             raise ValueError(f"metric={self.name!r} is for one label per example: choose accuracy or an F1.")
+        if not _is_array(predicted):  # label sets
+            columns = MultiLabelBinarizer(sparse_output=True).fit([*y, *predicted])
+            y, predicted = columns.transform(y), columns.transform(predicted)
         return float(f1_score(y, predicted, average=self.name.removeprefix("f1_"), zero_division=0))
 
     def right(self, y: Any, predicted: Any) -> np.ndarray | None:

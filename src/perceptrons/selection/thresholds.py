@@ -81,7 +81,7 @@ def choose_threshold(model: Any, X: Any, y: Any, metric: Any = "balanced_accurac
     target = read_target(y, len_of(X))
     if target.several:
         raise ValueError("y has several labels per example, and a threshold is for two classes.")
-    return _choose(last, [_judged(model, last, X, target.codes, target.classes)], metric)
+    return _choose(last, [judged(model, last, X, target.codes, target.classes)], metric)
 
 
 def choose_on_blocks(model: Any, blocks: Iterable[Any], metric: Any) -> Threshold:
@@ -89,7 +89,7 @@ def choose_on_blocks(model: Any, blocks: Iterable[Any], metric: Any) -> Threshol
     check_has_threshold(model)
     pairs: list[tuple[np.ndarray, np.ndarray]] = []
     for block in blocks:
-        pairs.append(_judged(model, model, block.X, block.codes, block.classes))
+        pairs.append(judged(model, model, block.X, block.codes, block.classes))
         if sum(len(codes) for codes, _ in pairs) >= MOST_SCORES:
             break
     return _choose(model, pairs, metric)
@@ -103,10 +103,13 @@ def check_has_threshold(model: Any) -> None:
             "TunedThresholdClassifierCV."
         )
     if len(model.classes_) != 2 or model._learner.form != "single":
-        raise ValueError(f"A threshold is for models of two classes, and this one has {len(model.classes_):,}.")
+        several = ", several per example" * (model._learner.form != "single")
+        raise ValueError(
+            f"A threshold is for models of two classes, and this one has {len(model.classes_):,}{several}."
+        )
 
 
-def _judged(model: Any, last: Any, X: Any, codes: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def judged(model: Any, last: Any, X: Any, codes: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The numbers of the classes of examples, and their scores. codes: their numbers among these labels."""
     places = {key: k for k, label in enumerate(last.classes_.tolist()) for key in (str(label), label)}
     known = np.array([places.get(label, places.get(str(label), -1)) for label in labels.tolist()])

@@ -1,6 +1,6 @@
 """`SequencePerceptron`, the tagger. The rule: `passes/chain.py`; features: `token_features.py`, `templates.py`."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -96,11 +96,13 @@ stop_average_ : arrays
     """
 
     def __init__(
-        self, *, templates=None, transitions=True, start_stop=True, allowed=None, combine="average", step="constant",
-        eta0=1.0, C=1.0, margin=None, cost=None, order=1, min_count=1, hash_bits=None, max_iter=10, tol=None,
-        shuffle=True, random_state=0, early_stopping=False, validation_fraction=0.1, n_iter_no_change=5,
-        max_seconds=None, warm_start=False, verbose=0,
-    ):  # fmt: skip
+        self, *, templates: Any = None, transitions: bool = True, start_stop: bool = True, allowed: Any = None,
+        combine: str = "average", step: str = "constant", eta0: float = 1.0, C: float = 1.0,
+        margin: float | None = None, cost: Any = None, order: int = 1, min_count: int = 1, hash_bits: int | None = None,
+        max_iter: int = 10, tol: float | None = None, shuffle: bool = True, random_state: Any = 0,
+        early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
+        max_seconds: float | None = None, warm_start: bool = False, verbose: bool | int = 0,
+    ) -> None:  # fmt: skip
         self.templates = templates
         self.transitions = transitions
         self.start_stop = start_stop
@@ -127,7 +129,7 @@ stop_average_ : arrays
 
     # ---- learning
 
-    def fit(self, X, y, lengths=None, on_bad_label="raise"):
+    def fit(self, X: Any, y: Any, lengths: Any = None, on_bad_label: str = "raise") -> Self:
         """Learn from all sequences, epoch after epoch, until a stopping rule says so.
 
         Parameters
@@ -178,7 +180,9 @@ stop_average_ : arrays
         self._warn_unless_finished()
         return self
 
-    def partial_fit(self, X, y, classes=None, lengths=None, on_bad_label="raise"):
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, lengths: Any = None, on_bad_label: str = "raise",
+    ) -> Self:  # fmt: skip
         """Learn from a block of sequences: one pass in the given order, from where the model is.
 
         The weights are those that `fit` reaches on the same sequences in the same order. Labels and features never seen
@@ -220,7 +224,7 @@ stop_average_ : arrays
                     hold.let()
         return self
 
-    def learn_one(self, x, y):
+    def learn_one(self, x: Any, y: Any) -> Self:
         """Learn from one sequence: its tokens as in `fit`, and their labels.
 
         Examples
@@ -236,18 +240,18 @@ stop_average_ : arrays
 
     # ---- predicting
 
-    def predict(self, X, lengths=None):
+    def predict(self, X: Any, lengths: Any = None) -> Any:
         """The best labelling of every sequence: lists of labels; for a matrix one array with a label a row."""
         y_hat, starts, flat = self._labels(X, lengths)
         if flat:
             return self._learner.classes[y_hat]
         return cut(self._learner.classes.astype(object)[y_hat].tolist(), starts)
 
-    def predict_one(self, x):
+    def predict_one(self, x: Any) -> Any:
         """The labels of one sequence, a list."""
         return self.predict(x, lengths=[np.shape(x)[0]]).tolist() if is_matrix(x) else self.predict([x])[0]
 
-    def decision_function(self, X, lengths=None):
+    def decision_function(self, X: Any, lengths: Any = None) -> Any:
         """For every token and label the score of the best labelling of the sequence that gives the token this label.
 
         The highest is that of the prediction, and its lead says how sure that is; they are not probabilities. An
@@ -259,7 +263,7 @@ stop_average_ : arrays
         s = learner.best_through(tokens, self.combine, learner.limits(self, stream=True).barrier)
         return s if flat else np.split(s, tokens.starts[1:-1]) if len(tokens.starts) > 1 else []
 
-    def score(self, X, y, lengths=None):
+    def score(self, X: Any, y: Any, lengths: Any = None) -> float:
         """The share of tokens that are labelled right."""
         y_hat, starts, flat = self._labels(X, lengths)
         target = read_labels(y, starts, by_sequence=not flat)
@@ -287,16 +291,16 @@ stop_average_ : arrays
     stop_average_ = property(lambda self: self._arcs("average")[:-1, -1])
 
     @property
-    def never_updated_(self):
+    def never_updated_(self) -> np.ndarray:
         """For every feature: has no update ever changed one of its weights?"""
         return ~self._fitted().weights.fired()
 
-    def known_words(self):
+    def known_words(self) -> Any:
         """The words that training has met, of the first column of tokens; None where words are not remembered."""
         features = self._fitted().features
         return set(features.values[0]) if features.kind == "templates" and features.hash_bits is None else None
 
-    def explain(self, x) -> SequenceExplanation:
+    def explain(self, x: Any) -> SequenceExplanation:
         """What the features of each token, and each transition, add to the score of the labels of one sequence.
 
         Parameters
@@ -328,7 +332,7 @@ stop_average_ : arrays
 
     # ---- what scikit-learn asks
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False  # a list of sequences; a matrix only together with `lengths`
         tags.input_tags.string, tags.input_tags.dict = self.templates is not None, self.templates is None

@@ -5,7 +5,7 @@ The language of templates is in `template_grammar.py`, the compiled part in `pas
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -67,7 +67,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
     [['DET', 'NOUN', 'VERB']]
     """
 
-    def __init__(self, templates=None, columns=("word",)):
+    def __init__(self, templates: Any = None, columns: Sequence[str] = ("word",)) -> None:
         self.templates = templates
         self.columns = columns
 
@@ -77,14 +77,14 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
             return self.templates or "a rich set"
         return f"{len(self.templates)} templates"
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Get to know the features of these sentences: lists of tokens, each a string or a tuple of strings."""
         features = self._features(1, None)
         features.tokens(features.read(X), np.float32, learn=True)
         self._known = features
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """The features that `fit` has seen, of these sentences."""
         known = self._fitted()
         tokens = known.tokens(known.read(X), np.float32, learn=False)
@@ -93,20 +93,20 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
         matrix = sp.csr_matrix((values, tokens.rows.columns, tokens.rows.starts), shape=shape)
         return TokenFeatures(matrix, np.diff(tokens.starts))
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the features, as "word[-1]|word[0]=in|the"."""
         return np.array(self._fitted().names(), dtype=object)
 
     @property
-    def n_features_(self):
+    def n_features_(self) -> int:
         return self._fitted().n_features
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array, tags.input_tags.string = False, True
         return tags
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_known")
 
     def _fitted(self) -> TemplateFeatures:

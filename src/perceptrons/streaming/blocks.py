@@ -9,6 +9,9 @@ import scipy.sparse as sp
 
 from perceptrons.training.labels import Target, read_target
 
+FILES = "list"  # the form in which a model that learned several labels from files answers
+CELLS = 2**28  # bytes of an indicator matrix that is made at once
+
 
 class TrainingBlock(NamedTuple):
     """Examples with their labels and weights, as the learner takes them."""
@@ -30,11 +33,16 @@ def blocks_of(source: Iterable[Any], form: str) -> Generator[TrainingBlock, None
 
     form: that of the labels that the model knows, "" if it knows none.
     """
+    labels = set[Any]()
     for item in source:
         if hasattr(item, "codes"):
             if item.codes is None:
                 raise ValueError(f"{item.path}: there are no labels to learn from.")
-            yield TrainingBlock(item.X, _numbered(item.codes, item.classes), item.weight)
+            if getattr(item, "sets", None) is None:
+                yield TrainingBlock(item.X, _numbered(item.codes, item.classes), item.weight)
+            else:
+                labels.update(item.classes.tolist())
+                yield from _with_sets(item, len(labels))
         elif isinstance(item, tuple) and len(item) in (2, 3):
             X = item[0] if hasattr(item[0], "shape") else np.asarray(item[0])
             if len(X.shape) != 2:
@@ -46,6 +54,19 @@ def blocks_of(source: Iterable[Any], form: str) -> Generator[TrainingBlock, None
             yield TrainingBlock(X, target, item[2] if len(item) == 3 else None)
         else:
             raise TypeError(f"A stream is made of (X, y) or (X, y, weight), not of {type(item).__name__}.")
+
+
+def _with_sets(item: Any, n_labels: int) -> Generator[TrainingBlock, None, None]:
+    """A block of label sets, in parts whose indicator matrix of all labels up to now takes at most CELLS bytes."""
+    n = len(item.codes)
+    size = max(1, min(n, CELLS // max(1, n_labels)))
+    for begin in range(0, n, size):
+        part = slice(begin, begin + size)
+        y = item.sets[item.codes[part]].astype(bool).toarray()
+        target = Target(FILES, item.classes, np.zeros(len(y), np.int32), y)
+        yield TrainingBlock(
+            item.X if size == n else item.X[part], target, None if item.weight is None else item.weight[part]
+        )
 
 
 def _numbered(codes: np.ndarray, classes: np.ndarray) -> Target:
@@ -104,12 +125,17 @@ def held_out_rows(X: Any, target: Target, share: float, seed: int, keys: np.ndar
     """
     labels = np.zeros(len(target.codes), np.uint64)
     if target.indicator is not None:
-        labels = row_hashes(target.indicator.astype(np.float64))
+        rows, columns = np.nonzero(target.indicator)
+        np.add.at(labels, rows, mixed(_of_labels(target.classes))[columns])
     elif len(target.classes):
-        labels = np.array([_of_text(str(label)) for label in target.classes.tolist()], np.uint64)[target.codes]
+        labels = _of_labels(target.classes)[target.codes]
     with np.errstate(over="ignore"):
         hashes = mixed((row_hashes(X) if keys is None else keys) + mixed(labels + np.uint64(seed) * ODD))
     return hashes < np.uint64(min(int(share * 2**64), 2**64 - 1))
+
+
+def _of_labels(classes: np.ndarray) -> np.ndarray:
+    return np.array([_of_text(str(label)) for label in classes.tolist()], np.uint64)
 
 
 def _of_text(text: str) -> int:

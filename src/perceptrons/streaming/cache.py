@@ -273,9 +273,11 @@ class Cache:
     def _check_alike(self, block: TrainingBlock) -> None:
         """Raise ValueError for a block that is not of one stream with the others."""
         textual = block.target.classes.dtype.kind == "U"
+        if not len(block.target.classes):  # no example of the block has a label
+            textual = bool(self._textual)
         if block.X.shape[1] not in self.widths or textual is not (textual if self._textual is None else self._textual):
             raise ValueError("expected rows as wide as the reader knows, with labels that are all strings or numbers")
-        self._textual = textual
+        self._textual = textual if len(block.target.classes) else self._textual
 
     def keep(self, about: Any, learned: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """All blocks are written. about: what they were read from, and how."""
@@ -324,9 +326,10 @@ def _check(block: TrainingBlock) -> None:
     """Raise ValueError for a block that would lead the learner astray."""
     X, target, weight = block.X, block.target, block.weight
     n, k = X.shape[0], len(target.classes)
-    fit = X.ndim == 2 and X.dtype in (np.float32, np.float64) and target.codes.shape == (n,) and k > 0
+    fit = X.ndim == 2 and X.dtype in (np.float32, np.float64) and target.codes.shape == (n,)
+    fit = fit and (k > 0 or target.indicator is not None)
     fit = fit and target.codes.dtype == np.int32 and target.codes.min(initial=0) >= 0
-    fit = fit and target.codes.max(initial=0) < k and target.form in FORMS
+    fit = fit and target.codes.max(initial=0) < max(k, 1) and target.form in FORMS
     fit = fit and (target.indicator is None or (target.indicator.shape, target.indicator.dtype) == ((n, k), bool))
     fit = fit and (weight is None or (weight.shape == (n,) and weight.dtype == np.float64))
     if not fit:

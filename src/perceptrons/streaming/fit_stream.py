@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.inspection.ranking import MOST_SCORES
 from perceptrons.passes.order import shuffled
 from perceptrons.streaming.blocks import TrainingBlock, blocks_of, held_out_rows
 from perceptrons.streaming.cache import ArrayFile, Cache, sound
@@ -41,6 +42,11 @@ def fit_stream(
         raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1, or None for `max_iter` and `tol`.")
     if model.early_stopping and checkpoint is not None:
         raise ValueError("early_stopping does not go with a checkpoint: it would have to hold the best epoch too.")
+    if model.probability is not None and checkpoint is not None:
+        raise ValueError(
+            "probability does not go with a checkpoint: it would have to hold the examples held out too. Calibrate "
+            "afterwards, with perceptrons.selection.calibrate."
+        )
     if checkpoint is not None and not hasattr(checkpoint, "begin"):
         raise TypeError(f"checkpoint={checkpoint!r}: give a perceptrons.Checkpoint(path).")
     StreamFit(model, reader, None if epochs is None else int(epochs), classes, cache, checkpoint, watch).run()
@@ -132,6 +138,8 @@ class StreamFit(LinearTrainee):
             if row["epoch"] > self.outcome.returned_to:
                 self.learner.mistakes -= row["mistakes"]
                 self.learner.updates -= row["updates"]
+        if self.model.probability is not None:
+            self._calibrate()
 
     def _end(self) -> None:
         for cache in (self.cache, self.held_out):
@@ -197,7 +205,7 @@ class StreamFit(LinearTrainee):
 
     def _rows_to_learn(self, block: TrainingBlock, n: int) -> np.ndarray:
         """All rows of a block but those that are held out, which are set aside when they are met first."""
-        if not self.model.early_stopping:
+        if not self.model.early_stopping and self.model.probability is None:
             return np.arange(n)
         aside = held_out_rows(block.X, block.target, self.model.validation_fraction, self.learner.seed)
         if self.place["epoch"] == 1 and aside.any():
@@ -220,7 +228,7 @@ class StreamFit(LinearTrainee):
     def accuracy(self) -> float:
         """Of the rows that were set aside."""
         if self.held_out is None:
-            raise ValueError("No example was held out: give more, or early_stopping=False.")
+            raise ValueError("No example was held out: give more, or early_stopping=False and probability=None.")
         wrong = total = 0.0
         learner = self.learner
         for block in self.held_out.reading(np.arange(self.held_out.n_blocks)):
@@ -236,6 +244,21 @@ class StreamFit(LinearTrainee):
                 examples, method = self.model._meet_block(X, part.target.used(), None, part.weight, "checked")
                 wrong += learner.wrong(examples, np.arange(len(rows)), self.model.combine, method.zero_score)
         return 1.0 - wrong / total
+
+    def _calibrate(self) -> None:
+        """Make probabilities of the scores, by the rows that were set aside; at most MOST_SCORES of them."""
+        if self.held_out is None:
+            raise ValueError("No example was held out to calibrate by: give more, or probability=None.")
+        model, learner, size, parts = self.model, self.learner, 0, list[Any]()
+        for block in self.held_out.reading(np.arange(self.held_out.n_blocks)):
+            X = widened(block.X, learner.n_features).astype(learner.dtype, copy=False)
+            scores = learner.scores(X, model.combine, model.zero_score)
+            weight = np.ones(len(scores)) if block.weight is None else np.asarray(block.weight, np.float64)
+            parts.append((scores, block.target.among(learner.classes).truth, weight))
+            size += scores.size
+            if size >= MOST_SCORES:
+                break
+        model._calibrate(*(np.concatenate(one) for one in zip(*parts, strict=True)))
 
     def settled(self, row: dict[str, Any]) -> str:
         method = method_of(self.model, self.learner, self.learner.classes, stream=True)

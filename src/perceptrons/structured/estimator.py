@@ -4,7 +4,7 @@ import copy
 import sys
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -127,10 +127,11 @@ class StructuredPerceptron(Estimator):
     """
 
     def __init__(
-        self, model, *, combine="average", eta0=1.0, margin=None, step="constant", C=1.0, max_iter=10, tol=None,
-        shuffle=True, random_state=0, early_stopping=False, validation_fraction=0.1, n_iter_no_change=5,
-        max_seconds=None, warm_start=False, verbose=0,
-    ):  # fmt: skip
+        self, model: Any, *, combine: str = "average", eta0: float = 1.0, margin: float | None = None,
+        step: str = "constant", C: float = 1.0, max_iter: int = 10, tol: float | None = None, shuffle: bool = True,
+        random_state: Any = 0, early_stopping: bool = False, validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5, max_seconds: float | None = None, warm_start: bool = False, verbose: bool | int = 0,
+    ) -> None:  # fmt: skip
         self.model = model
         self.combine = combine
         self.eta0 = eta0
@@ -150,7 +151,7 @@ class StructuredPerceptron(Estimator):
 
     # ---- learning
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn from all examples, epoch after epoch, until a stopping rule says so.
 
         Parameters
@@ -176,7 +177,7 @@ class StructuredPerceptron(Estimator):
         self._warn_unless_finished()
         return self
 
-    def partial_fit(self, X, y):
+    def partial_fit(self, X: Any, y: Any) -> Self:
         """Learn from a block of examples: one pass in the given order, from where the model is.
 
         The weights are those that `fit` reaches on the same examples in the same order.
@@ -201,7 +202,7 @@ class StructuredPerceptron(Estimator):
                     hold.let()
         return self
 
-    def learn_one(self, x, y):
+    def learn_one(self, x: Any, y: Any) -> Self:
         """Learn from one example.
 
         Parameters
@@ -224,7 +225,7 @@ class StructuredPerceptron(Estimator):
 
     # ---- predicting
 
-    def predict(self, X):
+    def predict(self, X: Any) -> list[Any]:
         """The best output for every input, as a list."""
         learner = self._fitted()
         self._check_choices()
@@ -236,7 +237,7 @@ class StructuredPerceptron(Estimator):
             answers.append(ask.decode(X[i], w))
         return answers
 
-    def predict_one(self, x):
+    def predict_one(self, x: Any) -> Any:
         """The best output for one input. Averaged weights are put together anew after each example learned, which
         takes time in proportion to all of them: combine="last" is faster where learning and predicting take turns."""
         learner = self._fitted()
@@ -244,7 +245,7 @@ class StructuredPerceptron(Estimator):
         ask = Questions(self.model)
         return ask.decode(x, learner.predicting(self.combine, ask.size()))
 
-    def score(self, X, y):
+    def score(self, X: Any, y: Any) -> float:
         """The share of examples whose best output has the loss 0."""
         learner = self._fitted()
         self._check_choices()
@@ -254,20 +255,20 @@ class StructuredPerceptron(Estimator):
     # ---- what was learned
 
     @property
-    def coef_(self):
+    def coef_(self) -> np.ndarray:
         return self.coef_last_ if self.combine == "last" else self.coef_average_
 
     @property
-    def coef_last_(self):
+    def coef_last_(self) -> np.ndarray:
         return read_only(self._fitted().w.copy())
 
     @property
-    def coef_average_(self):
+    def coef_average_(self) -> np.ndarray:
         return read_only(self._fitted().average.copy())
 
     # ---- what scikit-learn asks
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False  # whatever the model understands
         tags.target_tags.required, tags.target_tags.single_output = True, False
@@ -286,7 +287,7 @@ class StructuredPerceptron(Estimator):
         else:
             self._learner = copy.deepcopy(self._learner)
 
-    def _unchanged_on_error(self):
+    def _unchanged_on_error(self) -> Any:
         """An error changes nothing; Ctrl-C keeps what was learned."""
 
         def unless() -> bool:

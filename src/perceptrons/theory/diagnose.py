@@ -283,7 +283,7 @@ def _effort(X: Any, found: Diagnosis, max_seconds: float | None, known: Certific
     limits: dict[str, Any] = {"max_iter": 1}
     if found.certificate.separable:
         limits = {"max_iter": 10**9, "max_seconds": RUN if max_seconds is None else min(RUN, max_seconds / 4)}
-    rule = {"margin": 0, "intercept_scaling": 1, "combine": "last", "tol": None}  # the lecture's: the bound is about it
+    rule: dict[str, Any] = {"margin": 0, "intercept_scaling": 1, "combine": "last", "tol": None}  # the bound's
     model = Perceptron(**rule, random_state=0, fit_intercept=found.fit_intercept, **limits).fit(X, found.codes)
     left = None if max_seconds is None else max_seconds * 3 / 4
     bound = mistake_bound(X, found.codes, fit_intercept=found.fit_intercept, max_seconds=left)

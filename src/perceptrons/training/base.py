@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from perceptrons.inspection.html import how_it_went
 from perceptrons.rows import Rows
+from perceptrons.training.calibration import WithProbabilities
 from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs, why_unfinished
 from perceptrons.training.inputs import (
     Growth,
@@ -52,6 +53,7 @@ class Estimator(BaseEstimator, ABC):
     verbose: bool | int
     random_state: Any
     history_: list[dict[str, Any]]
+    n_features_in_: int
     _learner: Any
     _checked: Any = None  # the parameters that were checked last
     _watch: Callable[[dict[str, Any]], None] | None = None  # is told the row of every epoch
@@ -186,30 +188,30 @@ class Estimator(BaseEstimator, ABC):
     # ---- what a fitted model shows
 
     @property
-    def n_updates_(self):
+    def n_updates_(self) -> int:
         return self._fitted().updates
 
     @property
-    def n_mistakes_(self):
+    def n_mistakes_(self) -> int:
         return self._fitted().mistakes
 
     @property
-    def t_(self):
+    def t_(self) -> float:
         return self._fitted().t
 
     @property
-    def mistakes_(self):
+    def mistakes_(self) -> np.ndarray:
         self._fitted()
         return np.array([row["mistakes"] for row in self.history_], dtype=np.int64)
 
-    def _fitted(self):
+    def _fitted(self) -> Any:
         if not hasattr(self, "_learner"):
             raise NotFittedError(
                 f"This {type(self).__name__} is not fitted yet: call fit, partial_fit or learn_one first."
             )
         return self._learner
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learner")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -227,7 +229,7 @@ class Estimator(BaseEstimator, ABC):
         return bundle
 
 
-class Classifier(ClassifierMixin, Estimator):
+class Classifier(ClassifierMixin, WithProbabilities, Estimator):
     """The steps of fit, partial_fit and learn_one of an estimator for labelled rows, and what it shows."""
 
     class_weight: Any
@@ -309,43 +311,31 @@ class Classifier(ClassifierMixin, Estimator):
     # ---- what a fitted model shows
 
     @property
-    def classes_(self):
+    def classes_(self) -> np.ndarray:
         return self._fitted().classes.copy()
 
     @property
-    def threshold_(self):
+    def threshold_(self) -> float | None:
         return self._fitted().threshold
 
     @threshold_.setter
-    def threshold_(self, threshold):
+    def threshold_(self, threshold: float | None) -> None:
         learner = self._fitted()
         learner.threshold = check_threshold(threshold, learner.classes, learner.form)
 
     @property
-    def feature_names_in_(self):
+    def feature_names_in_(self) -> np.ndarray:
         if not hasattr(self, "_columns"):
             raise AttributeError("The model was trained on columns without names.")
         return np.array(list(self._columns), dtype=object)
 
     @feature_names_in_.setter
-    def feature_names_in_(self, names):
+    def feature_names_in_(self, names: Any) -> None:
         self._columns = {name: place for place, name in enumerate(names)}
 
     @feature_names_in_.deleter
-    def feature_names_in_(self):
+    def feature_names_in_(self) -> None:
         del self._columns
-
-    @property
-    def predict_proba(self):
-        """Not there: scores are no probabilities, and calibration makes some of them."""
-        name = type(self).__name__
-        raise AttributeError(
-            f"{name} has no predict_proba: its scores say which class wins and how clearly, but are not probabilities. "
-            f"Calibrate them: sklearn.calibration.CalibratedClassifierCV({name}()).fit(X, y).predict_proba(X). "
-            "Shares of votes, which are no probabilities either: combine='vote' and vote_shares(X)."
-        )
-
-    predict_log_proba = predict_proba
 
     def _example(self, x: Any) -> tuple[Any, list[str]]:
         """One example as rows, and the names in it that the model does not know."""
@@ -374,7 +364,7 @@ class Classifier(ClassifierMixin, Estimator):
         if self.combine != "vote":
             raise ValueError(
                 f"Shares of votes are there where votes are counted: fit the model with combine='vote', not "
-                f"{self.combine!r}. For probabilities calibrate it with scikit-learn's CalibratedClassifierCV."
+                f"{self.combine!r}. For probabilities, use probability='sigmoid'."
             )
         return self.decision_function(X)
 

@@ -237,7 +237,8 @@ def hold_out(
     spare = np.maximum(counts - 1, 0)
     if not spare.any():
         raise ValueError(
-            "No example can be held out: every class has a single one. Give more, or early_stopping=False."
+            "No example can be held out: every class has a single one. Give more, or early_stopping=False and "
+            "probability=None."
         )
     if not any(where):
         _check_parts(counts[counts > 0], fraction)

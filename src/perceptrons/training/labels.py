@@ -149,6 +149,11 @@ class Target(NamedTuple):
         places, codes = np.unique(self.codes, return_inverse=True)
         return Target(self.form, self.classes[places], codes.astype(np.int32))
 
+    @property
+    def truth(self) -> np.ndarray:
+        """The number of each example's class; for several labels a matrix of flags."""
+        return self.codes if self.indicator is None else self.indicator
+
     def among(self, classes: np.ndarray) -> "Target":
         """The same, numbered within more classes."""
         places = np.searchsorted(classes, self.classes)
@@ -179,7 +184,9 @@ def read_target(y: Any, n: int, form: str = "") -> Target:
     """
     if hasattr(y, "to_list") and (np.dtype(object) == y.dtype or "List" in str(y.dtype)):
         y = y.to_list()  # a Series of lists
-    if form in SETS and _are_sets(y):
+    if isinstance(y, Target):  # as readers of files give several labels
+        target = y
+    elif form in SETS and _are_sets(y):
         target = _label_sets(y)
     else:
         target = _indicator(y) if _is_matrix(y) else _label_sets(y) if _are_sets(y) and not _column(y) else _single(y)

@@ -47,6 +47,7 @@ class Learner:
     ready_to_predict: Any = None
     sparse_coef = False  # are weights shown as a sparse matrix?
     threshold: float | None = None  # of two classes: the score from which on the second is answered, see winners
+    calibration: Any = None  # how scores become probabilities: calibration.py
 
     def __init__(
         self, weights: Weights, votes: Votes | None, classes: np.ndarray, scheme: str, form: str, init: str, seed: int
@@ -191,7 +192,7 @@ class Learner:
                     self.votes.rename_classes(np.array([1, 0]))
             self.classes = pair
         if len(classes) > len(self.classes):
-            self.threshold = None
+            self.threshold = self.calibration = None
             places = np.searchsorted(classes, self.classes)
             if len(places) == 2 and self.scheme in ("joint", "ovr"):
                 self.weights.split()

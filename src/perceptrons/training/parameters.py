@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.training.calibration import METHODS
 from perceptrons.training.labels import Target
 from perceptrons.training.rule import LARGEST_DEMAND, Method, cost_matrix
 from perceptrons.training.units import FIRST_MARGIN, MARGIN
@@ -123,6 +124,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "early_stopping": (Flag(),),
     "validation_fraction": (Number(0, 1, open=True),),
     "n_iter_no_change": (Number(1, LIMITLESS, whole=True),),
+    "probability": (Words(METHODS), NONE),
     "max_seconds": (Number(0, LIMITLESS, open=True), NONE),
     "class_weight": (Words(("balanced",)), MAPPING, NONE),
     "warm_start": (Flag(),),

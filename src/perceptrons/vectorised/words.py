@@ -1,6 +1,5 @@
 """Texts cut into words and n-grams as `scan/words.py` does it, by Python's strings and dictionaries."""
 
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,17 +19,16 @@ class Cut(NamedTuple):
 
 def cut_rows(content: np.ndarray, begin: np.ndarray, end: np.ndarray, rule: Any) -> Cut:
     """The features of the texts content[begin[i]:end[i]] by a `Rule`."""
-    ends, known, grams = [0], dict[str, int](), dict[str, list[str]]()
+    ends, known, grams = [0], dict[str, int](), dict[str, list[int]]()  # grams: those of a word, by their numbers
     entries: list[int] = []
     for row in _clean(content, begin, end, rule.folded):
         words = row.split()
-        names = _word_grams(words, rule.word_low, rule.word_high)
-        if rule.char_high:
-            for word in words:
-                if word not in grams:
-                    grams[word] = _char_grams(f" {word} ", rule.char_low, rule.char_high)
-            names = [*names, *chain.from_iterable(map(grams.__getitem__, words))]
-        entries += [known.setdefault(name, len(known)) for name in names]
+        entries += [known.setdefault(name, len(known)) for name in _word_grams(words, rule.word_low, rule.word_high)]
+        for word in words if rule.char_high else ():
+            if word not in grams:
+                names = _char_grams(f" {word} ", rule.char_low, rule.char_high)
+                grams[word] = [known.setdefault(name, len(known)) for name in names]
+            entries += grams[word]
         ends.append(len(entries))
     starts, numbers, counts = _once_each(np.array(ends), np.array(entries, np.int64), len(known))
     return Cut(starts, numbers.astype(np.int32), counts.astype(np.int32), [name.encode() for name in known])

@@ -2,14 +2,15 @@
 
 import typer
 
+from perceptrons.cli.help import Command, Group
 from perceptrons.cli.tag.evaluate import evaluate
 from perceptrons.cli.tag.predict import predict
 from perceptrons.cli.tag.train import train
 from perceptrons.cli.tag.tune import tune
 
-group = typer.Typer(name="tag", add_completion=False)
+group = typer.Typer(name="tag", cls=Group, add_completion=False)
 for command in (train, tune, predict, evaluate):
-    group.command()(command)
+    group.command(cls=Command)(command)
 
 
 @group.callback(invoke_without_command=True)

@@ -1,0 +1,40 @@
+"""`perceptrons export`: a model for other programs, as an ONNX graph, JSON or one C file."""
+
+from typing import Any
+
+from perceptrons.cli.errors import BadInputError, refusing
+from perceptrons.cli.files import check_output, load_any, save_bytes
+from perceptrons.cli.options import takes
+from perceptrons.cli.screen import as_json, visible
+
+WHAT = {
+    ".onnx": "an ONNX graph, for onnxruntime and others",
+    ".json": "JSON, weights by feature name",
+    ".c": "C99 without dependencies; compile with -DPERCEPTRONS_MAIN -lm for a program",
+}
+
+
+@takes("model", "exported", "inputs", "json", "quiet")
+def export(asked: Any) -> None:
+    """Write MODEL for other programs: FILE.onnx (an ONNX graph), FILE.json (weights by name) or FILE.c (C99)."""
+    ending = asked.exported.suffix.lower()
+    if ending not in WHAT:
+        raise BadInputError(f"{asked.exported}: the ending says the format, and must be one of {', '.join(WHAT)}.")
+    check_output(asked.exported, asked.model)
+    model = load_any(asked.model, pipelines=True)
+    from perceptrons.export import ExportError, as_bytes
+    from perceptrons.export.parts import subject_of
+
+    inputs = str(asked.inputs)
+    with refusing(ExportError, about=asked.model), refusing(ModuleNotFoundError):
+        content = as_bytes(model, ending, inputs)
+        subject = subject_of(model, inputs)
+    save_bytes(content, asked.exported)
+    if asked.json:
+        kind = subject.scores.kind if hasattr(subject, "scores") else "tagger"
+        takes_in = subject.inputs.kind if hasattr(subject, "inputs") else "columns"
+        classes = subject.answer.classes if hasattr(subject, "answer") else subject.classes
+        facts = {"model": str(asked.model), "file": str(asked.exported), "format": ending[1:], "bytes": len(content)}
+        print(as_json(facts | {"kind": kind, "inputs": takes_in, "classes": classes.tolist()}), end="")
+    elif not asked.quiet:
+        print(f"{visible(str(asked.exported))}: {WHAT[ending]} ({len(content):,} bytes).")

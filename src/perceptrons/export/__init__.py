@@ -1,0 +1,71 @@
+"""Models for other programs: ONNX graphs, one C file, or JSON with the weights by feature name.
+
+`perceptrons export` writes them; in Python call `export.write`, and for ONNX `perceptrons.onnx`.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from perceptrons.export.parts import ExportError, subject_of
+
+__all__ = ["FORMATS", "ExportError", "as_bytes", "write"]
+FORMATS = (".onnx", ".json", ".c")
+
+
+def ending_of(path: str | os.PathLike[str]) -> str:
+    """The format of a file by its name. Raises ExportError for another ending."""
+    ending = Path(os.fsdecode(path)).suffix.lower()
+    if ending not in FORMATS:
+        raise ExportError(f"{os.fsdecode(path)}: the ending says the format, and must be one of {', '.join(FORMATS)}.")
+    return ending
+
+
+def as_bytes(model: Any, ending: str, inputs: str = "raw") -> bytes:
+    """The content of the file. ending: one of FORMATS."""
+    subject = subject_of(model, inputs)
+    if ending == ".onnx":
+        from perceptrons.export.onnx_graph import graph_of
+
+        return graph_of(subject).SerializeToString()
+    if ending == ".json":
+        from perceptrons.export.json_weights import as_json
+
+        return as_json(subject).encode()
+    from perceptrons.export.c_code import as_c
+
+    return as_c(subject).encode()
+
+
+def write(model: Any, path: str | os.PathLike[str], inputs: str = "raw") -> None:
+    """Write a fitted model to a file that other programs can use: .onnx, .c or .json.
+
+    Parameters
+    ----------
+    model : Perceptron, KernelPerceptron, SequencePerceptron or Pipeline
+        A fitted model. A pipeline may have scalers, `HashedText` or `TableFeatures` before the model.
+    path : path
+        The file to write. Its ending says the format.
+    inputs : {"raw", "columns"}, default="raw"
+        What the exported model takes: what the model takes, such as texts or the cells of a table, or the columns of
+        rows that were prepared elsewhere.
+
+    Raises
+    ------
+    ExportError
+        The model, or a part of it, cannot be written in this format. The message says what to do instead.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from perceptrons import Perceptron, export
+    >>> model = Perceptron().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.c"
+    >>> export.write(model, path)
+    >>> path.read_text().splitlines()[0]
+    '/* A perceptron, written by perceptrons. C99, without dependencies. */'
+    """
+    content = as_bytes(model, ending_of(path), inputs)
+    from perceptrons.modelfile.whole_files import write_whole
+
+    write_whole(Path(os.path.realpath(os.fsdecode(path))), content)

@@ -1,0 +1,104 @@
+"""Probabilities of a model that is trained already: its scores are calibrated on examples that it has not seen."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from perceptrons.inspection.evaluation import columns_matched
+from perceptrons.inspection.ranking import MOST_SCORES
+from perceptrons.selection.search import last_step
+from perceptrons.selection.splitting import len_of
+from perceptrons.selection.thresholds import judged
+from perceptrons.training.base import Classifier
+from perceptrons.training.calibration import calibration_of, check_method
+from perceptrons.training.labels import Target, merge, read_target
+
+
+def calibrate(model: Any, X: Any, y: Any, method: str = "sigmoid", sample_weight: Any = None) -> Any:
+    """Calibrate the scores of a trained model, so that it has `predict_proba`. Weights and answers stay as they are.
+
+    `Perceptron(probability=...)` does the same in `fit`, on examples that it holds out itself.
+
+    When to use it: there is a validation set; the model learned from a stream, on a cluster or by `partial_fit`; it
+    kept training since it was calibrated. When not: on the examples that the model learned from, whose scores are too
+    good; there are too few examples to hold some out (use scikit-learn's `CalibratedClassifierCV`, which
+    cross-validates).
+
+    Parameters
+    ----------
+    model : fitted Perceptron or KernelPerceptron, or a Pipeline that ends in one
+    X, y : the examples to calibrate by, a validation set
+    method : {"sigmoid", "temperature", "isotonic"}, default="sigmoid"
+        As the parameter `probability` of `Perceptron`.
+    sample_weight : array, optional
+
+    Returns
+    -------
+    model
+        The same object, calibrated.
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.selection import calibrate
+    >>> from sklearn.datasets import make_classification
+    >>> X, y = make_classification(2000, flip_y=0.2, random_state=0)
+    >>> model = calibrate(Perceptron().fit(X[:1000], y[:1000]), X[1000:], y[1000:])
+    >>> model.predict_proba(X[:2]).round(2).tolist()
+    [[0.12, 0.88], [0.86, 0.14]]
+    """
+    last = _checked(model, method)
+    target = read_target(y, len_of(X), last._learner.form)
+    if target.several != (last._learner.form != "single"):
+        raise ValueError("y has another form than the labels that the model learned from: one label, or several.")
+    weight, _ = target.weights(sample_weight, None, stream=False)
+    if target.several:
+        scores, truth = _scores(model, X), _flags(target, last.classes_)
+    else:
+        truth, scores = judged(model, last, X, target.codes, target.classes)
+    last._learner.calibration = calibration_of(method, scores, truth, weight, last)
+    return model
+
+
+def calibrate_on_blocks(model: Any, blocks: Iterable[Any], method: str) -> None:
+    """`calibrate` by blocks of examples as they are read: by the first 10 million scores, if there are more."""
+    _checked(model, method)
+    parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    for block in blocks:
+        weight = np.ones(len(block.codes)) if block.weight is None else np.asarray(block.weight, np.float64)
+        parts.append((*judged(model, model, block.X, block.codes, block.classes), weight))
+        if sum(scores.size for _, scores, _ in parts) >= MOST_SCORES:
+            break
+    if not parts:
+        raise ValueError("There are no examples to calibrate by: give some of every class.")
+    truth, scores, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+    model._learner.calibration = calibration_of(method, scores, truth, weights, model)
+
+
+def _checked(model: Any, method: Any) -> Any:
+    """The estimator to calibrate; refused if it is another one, or has one class only."""
+    check_method(method)
+    last = last_step(model)[0]
+    if not isinstance(last, Classifier):
+        raise TypeError(
+            f"{type(last).__name__} cannot be calibrated so: give a Perceptron or a KernelPerceptron, or use "
+            "scikit-learn's CalibratedClassifierCV."
+        )
+    if len(last.classes_) < 2 and last._learner.form == "single":
+        raise ValueError("The model knows one class only: there is nothing to calibrate.")
+    return last
+
+
+def _scores(model: Any, X: Any) -> np.ndarray:
+    with columns_matched():
+        return np.asarray(model.decision_function(X), np.float64)
+
+
+def _flags(target: Target, classes: np.ndarray) -> np.ndarray:
+    """Which of the model's labels each example has."""
+    known = merge(classes, target.classes)
+    if len(known) > len(classes):
+        strange = np.setdiff1d(target.classes, classes).tolist()
+        raise ValueError(f"y has labels that the model does not know, such as {strange[:3]}: leave these examples out.")
+    return target.among(known).truth

@@ -1,0 +1,221 @@
+"""Scores into probabilities: sigmoid (Platt), temperature or isotonic, fitted on examples that were held out.
+
+Platt, "Probabilistic outputs for support vector machines", 1999, with the targets and the Newton method of Lin, Lin and
+Weng, 2007. Temperature: Guo and others, 2017. Isotonic: Zadrozny and Elkan, 2002, by scikit-learn. As in scikit-learn's
+`CalibratedClassifierCV`, sigmoid and isotonic treat every class against the rest and then divide by the sum.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_expit, softmax
+
+METHODS = ("sigmoid", "temperature", "isotonic")
+STEPS = 100  # of Newton's method, which needs about ten
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How the scores of a model become probabilities. The arrays are all that there is of it in a model file.
+
+    columns: of the scores: 1 for two classes, otherwise one for every class or label. several: any number of labels per
+    example, whose probabilities do not sum up to 1. n: how many examples it was fitted on. t: how many the model had
+    seen then. combine: which weights the scores were of. arrays: slope and offset by column (temperature: a slope, for
+    several labels by column); isotonic: the corners of all curves, and how many each column has.
+    """
+
+    method: str
+    several: bool
+    columns: int
+    n: int
+    t: float
+    combine: str
+    arrays: dict[str, np.ndarray]
+
+    def of(self, scores: np.ndarray) -> np.ndarray:
+        """The probability of every class, (n, classes), by scores as `decision_function` gives them."""
+        s = np.asarray(scores, np.float64).reshape(len(scores), self.columns)
+        if self.method == "temperature" and self.columns > 1 and not self.several:
+            return np.asarray(softmax(self.arrays["slope"] * s, axis=1))
+        p = self._by_column(s)
+        if self.several:
+            return p
+        if self.columns == 1:
+            return np.hstack([1 - p, p])
+        total = p.sum(axis=1, keepdims=True)
+        return np.divide(p, total, out=np.full_like(p, 1 / self.columns), where=total > 0)
+
+    def _by_column(self, s: np.ndarray) -> np.ndarray:
+        if self.method != "isotonic":
+            return np.asarray(expit(s * self.arrays["slope"] + self.arrays.get("offset", 0.0)))
+        ends = np.cumsum(self.arrays["corners"])
+        xs, ps = (np.split(self.arrays[name], ends[:-1]) for name in ("scores", "shares"))
+        return np.column_stack([np.interp(s[:, k], xs[k], ps[k]) for k in range(self.columns)])
+
+
+def calibration_of(method: str, scores: np.ndarray, truth: np.ndarray, weight: Any, model: Any) -> Calibration:
+    """Fit a calibration. truth: the number of each example's class, or for several labels a matrix of flags.
+
+    weight: of the examples; those of 0 say nothing. model: the one that gave the scores.
+    """
+    if not len(scores):
+        raise ValueError("There are no examples to calibrate by: give some of every class.")
+    several = truth.ndim == 2
+    s = np.asarray(scores, np.float64).reshape(len(scores), -1)
+    w = np.ones(len(s)) if weight is None else np.asarray(weight, np.float64)
+    s, truth, w = s[w > 0], truth[w > 0], w[w > 0]
+    columns = s.shape[1]
+    flags = truth.astype(bool) if several else truth[:, None] == (np.arange(columns) if columns > 1 else 1)
+    if method == "temperature" and columns > 1 and not several:
+        arrays = {"slope": np.array([_inverse_temperature(s, truth, w)])}
+    elif method == "temperature":  # of two classes the scores are s and -s
+        pairs = [_inverse_temperature(np.column_stack([-s[:, k], s[:, k]]), flags[:, k], w) for k in range(columns)]
+        arrays = {"slope": 2 * np.array(pairs)}
+    elif method == "sigmoid":
+        found = [_sigmoid(s[:, k], flags[:, k], w) for k in range(columns)]
+        arrays = {"slope": np.array([a for a, _ in found]), "offset": np.array([b for _, b in found])}
+    else:
+        arrays = _isotonic(s, flags, w)
+    return Calibration(method, several, columns, len(s), float(model.t_), model.combine, arrays)
+
+
+def check_method(method: Any) -> None:
+    if method not in METHODS:
+        raise ValueError(f"method={method!r}: give one of {', '.join(map(repr, METHODS))}.")
+
+
+def check_calibrated(model: Any, what: str) -> Calibration:
+    """The calibration of a model, or an AttributeError that says how to get one."""
+    found = getattr(getattr(model, "_learner", None), "calibration", None)
+    if isinstance(found, Calibration):
+        if found.combine != model.combine:
+            raise AttributeError(
+                f"The scores of combine={found.combine!r} were calibrated, and combine is now {model.combine!r}: set "
+                "it back, or calibrate again with perceptrons.selection.calibrate(model, X, y)."
+            )
+        return found
+    name, fitted = type(model).__name__, hasattr(model, "_learner")
+    how = f"{name}(probability='sigmoid').fit(X, y)"
+    if model.probability is not None:
+        how = "partial_fit and learn_one hold no examples out for it: use fit" if fitted else "call fit"
+    raise AttributeError(
+        f"{name} has no {what}: its scores say which class wins and how clearly, but are not probabilities. "
+        f"Calibrate them: {how}; or perceptrons.selection.calibrate(model, X, y) with examples that it has not "
+        f"learned from; or sklearn.calibration.CalibratedClassifierCV({name}()). "
+        "Shares of votes, which are not probabilities either: combine='vote' and vote_shares(X)."
+    )
+
+
+class WithProbabilities:
+    """The part of a classifier that is there once it is calibrated."""
+
+    probability: str | None
+    _learner: Any
+    decision_function: Any
+
+    @property
+    def predict_proba(self):
+        """Calibrated probabilities, `predict_proba(X)`: an array of shape (n, n_classes). Only there if calibrated."""
+        check_calibrated(self, "predict_proba")
+        return self._probabilities
+
+    @property
+    def predict_log_proba(self):
+        """The logarithms of `predict_proba(X)`."""
+        check_calibrated(self, "predict_log_proba")
+        return self._log_probabilities
+
+    def _probabilities(self, X):
+        """The probability of every class for every row of X, by the calibration of the scores.
+
+        `predict` answers by scores. The most probable class may be another: of two classes where the calibration
+        crosses one half elsewhere than at the threshold, of more where every class has a curve of its own. With
+        probability="temperature" they agree, unless there is a `threshold_`.
+        """
+        return self._learner.calibration.of(self.decision_function(X))
+
+    def _log_probabilities(self, X):
+        with np.errstate(divide="ignore"):
+            return np.log(self._probabilities(X))
+
+    def _calibrate(self, scores: np.ndarray, truth: np.ndarray, weight: Any) -> None:
+        """Calibrate on examples that were held out: their scores, classes or flags, and weights."""
+        self._learner.calibration = calibration_of(str(self.probability), scores, truth, weight, self)
+
+
+def _sigmoid(s: np.ndarray, positive: np.ndarray, w: np.ndarray) -> tuple[float, float]:
+    """Slope and offset of the sigmoid of least log loss, for targets drawn a little towards the middle.
+
+    The loss is convex: Newton's method, with steps halved until the loss falls.
+    """
+    unit = float(np.abs(s).max()) or 1.0
+    n_positive, n_negative = float(w[positive].sum()), float(w[~positive].sum())
+    target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+    x = s / unit
+
+    def loss(at: np.ndarray) -> float:
+        z = at[0] * x + at[1]
+        return float(-(w * (target * log_expit(z) + (1 - target) * log_expit(-z))).sum())
+
+    at = np.array([0.0, np.log((n_positive + 1) / (n_negative + 1))])
+    now = loss(at)
+    for _ in range(STEPS):
+        p = expit(at[0] * x + at[1])
+        off, curve = w * (p - target), w * p * (1 - p)
+        gradient = np.array([off @ x, off.sum()])
+        hessian = np.array([[curve @ (x * x), curve @ x], [curve @ x, curve.sum()]])
+        step = np.linalg.solve(hessian + 1e-12 * w.sum() * np.eye(2), gradient)
+        size = 1.0
+        while size > 1e-10 and loss(at - size * step) > now:
+            size /= 2
+        if size <= 1e-10 or np.abs(size * step).max() <= 1e-14 * (1 + np.abs(at).max()):
+            break
+        at = at - size * step
+        now = loss(at)
+    return float(at[0] / unit), float(at[1])
+
+
+def _inverse_temperature(s: np.ndarray, codes: np.ndarray, w: np.ndarray) -> float:
+    """The factor of the scores by which their softmax has the least log loss; 0 if they say nothing.
+
+    If every example is right, the larger the factor the better, without end. Then it is the one by which the mean
+    probability of the answers is (n + 1) / (n + 2), the most that n right answers are evidence of (Laplace).
+    """
+    from scipy.optimize import brentq
+
+    own = s[np.arange(len(s)), codes.astype(np.intp)]
+    unit = float(np.abs(s - own[:, None]).max())
+    if not unit:
+        return 0.0
+    x, own, total = s / unit, own / unit, w.sum()
+
+    def slope(factor: float) -> float:
+        return float((w * ((softmax(factor * x, axis=1) * x).sum(axis=1) - own)).sum() / total)
+
+    def doubt(factor: float) -> float:
+        return float((w * softmax(factor * x, axis=1).max(axis=1)).sum() / total - (total + 1) / (total + 2))
+
+    rising = doubt if bool((own >= x.max(axis=1)).all()) else slope
+    if rising(0.0) >= 0:
+        return 0.0
+    high = 1.0
+    while rising(high) < 0:
+        if high > 1e12:  # ties, which no factor makes sure of
+            break
+        high *= 4
+    else:
+        return float(brentq(rising, 0.0, high, xtol=1e-15, rtol=1e-14)) / unit
+    return high / unit
+
+
+def _isotonic(s: np.ndarray, flags: np.ndarray, w: np.ndarray) -> dict[str, np.ndarray]:
+    from sklearn.isotonic import IsotonicRegression
+
+    xs, ps = [], []
+    for k in range(s.shape[1]):
+        fitted = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(s[:, k], flags[:, k], w)
+        xs.append(np.asarray(fitted.X_thresholds_, np.float64))
+        ps.append(np.asarray(fitted.y_thresholds_, np.float64))
+    sizes = np.array([len(x) for x in xs], np.int64)
+    return {"scores": np.concatenate(xs), "shares": np.concatenate(ps), "corners": sizes}
