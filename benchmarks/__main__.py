@@ -8,9 +8,10 @@ NAMES = (
     "linear", "online", "drift", "defaults", "margins", "imbalance", "calibration", "raw_tables", "single_pass",
     "wrappers", "shrink", "multilabel", "options", "separability",
     "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "reasons", "tuning",
-    "without_numba", "against", "exports",
+    "without_numba", "against", "exports", "startup",
 )  # fmt: skip
 ON_DEVICES = ("freund_schapire",)
+WITH_COMMIT = ("against", "startup")
 
 
 def main() -> None:
@@ -18,12 +19,14 @@ def main() -> None:
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("--quick", action="store_true", help="small data, to see that it runs")
     parser.add_argument("--device", choices=("cpu", "cuda", "cupy"), default="cpu", help="cuda: by PyTorch; cupy: CuPy")
-    parser.add_argument("--commit", default="HEAD~1", help="for against: the commit to compare with (default: HEAD~1)")
+    parser.add_argument(
+        "--commit", default="HEAD~1", help="for against and startup: the commit to compare with (default: HEAD~1)"
+    )
     options = parser.parse_args()
     if options.device != "cpu" and options.name not in ON_DEVICES:
         parser.error(f"--device is for {', '.join(ON_DEVICES)}")
     where = {"device": options.device} if options.name in ON_DEVICES else {}
-    where |= {"commit": options.commit} if options.name == "against" else {}
+    where |= {"commit": options.commit} if options.name in WITH_COMMIT else {}
     warnings.simplefilter("ignore")  # peers warn that they did not converge: they are asked not to
     importlib.import_module(f"benchmarks.{options.name}").run(quick=options.quick, **where)
 

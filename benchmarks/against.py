@@ -106,19 +106,24 @@ def run(quick: bool, commit: str) -> None:
         bigfiles.as_vw(rows)
         bigfiles.newsgroups(folder, (2 if quick else 40) * 10**6)
         bigfiles.tables(folder, 2000 if quick else 50_000)
-        before = folder / "before"
-        with tempfile.TemporaryFile() as archive:
-            subprocess.run(["git", "archive", commit, "src"], cwd=ROOT, stdout=archive, check=True)
-            archive.seek(0)
-            before.mkdir()
-            subprocess.run(["tar", "-x", "-C", str(before)], stdin=archive, check=True)
-        shutil.copytree(ROOT / "src", folder / "now" / "src", ignore=shutil.ignore_patterns("__pycache__"))
+        sources(folder, commit)
         workers = {side: Worker(side, folder) for side in ("before", "now")}
         found = compared(workers, 3 if quick else REPEATS)
         for worker in workers.values():
             worker.end()
     head = ["", f"{commit}, ms", "this commit, ms", "ratio", "ratio of processor time"]
     print(results.table(head, found))
+
+
+def sources(folder: Path, commit: str) -> None:
+    """The package as it was at a commit, in before/src, and as it is, in now/src."""
+    before = folder / "before"
+    with tempfile.TemporaryFile() as archive:
+        subprocess.run(["git", "archive", commit, "src"], cwd=ROOT, stdout=archive, check=True)
+        archive.seek(0)
+        before.mkdir()
+        subprocess.run(["tar", "-x", "-C", str(before)], stdin=archive, check=True)
+    shutil.copytree(ROOT / "src", folder / "now" / "src", ignore=shutil.ignore_patterns("__pycache__"))
 
 
 class Worker:

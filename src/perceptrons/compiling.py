@@ -3,6 +3,7 @@
 The only place that knows numba, and whether it is installed: without it models still predict, with NumPy.
 """
 
+import gc
 import os
 import warnings
 from collections.abc import Callable
@@ -11,8 +12,9 @@ from typing import Any
 try:
     from llvmlite import ir
     from numba import config, njit, types
-    from numba.core import cgutils
+    from numba.core import cgutils, event
     from numba.core.caching import FunctionCache, NullCache
+    from numba.core.runtime import rtsys
     from numba.extending import intrinsic, overload
 except ModuleNotFoundError as missing:
     if missing.name not in ("numba", "llvmlite"):
@@ -22,10 +24,12 @@ except ModuleNotFoundError as missing:
         NullCache,
         cgutils,
         config,
+        event,
         intrinsic,
         ir,
         njit,
         overload,
+        rtsys,
         types,
     )
 
@@ -54,20 +58,30 @@ CHECKED = os.environ.get("PERCEPTRONS_BOUNDSCHECK", "0") not in ("", "0")
 BOUNDS: dict[str, bool] = {"boundscheck": True} if CHECKED else {}  # among the options of everything compiled
 _warned: set[str] = set()  # see warn_if_slow
 lost = False  # was anything compiled in this process that could not be kept?
+folders: set[str] = set()  # where this process found machine code, or kept it
 
 
 class Kept(FunctionCache):
     """numba's cache of a function. What cannot be read is compiled again; what cannot be written is not kept."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """As numba's, but without loading all that numba can compile: machine code needs none of it, and that is 0.2 s.
+
+        Where nothing is found and something has to be compiled, numba loads it then.
+        """
         try:
-            return super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)
+            found = self._load_overload(sig, target_context)
         except OSError:  # such as files that only another user may read
             return None
+        if found is not None:
+            folders.add(self.cache_path)
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
+            folders.add(self.cache_path)
         except OSError:  # such as a full disk: the function is compiled and can be called
             _note_loss()
 
@@ -83,17 +97,61 @@ class NotKept(NullCache):
         _note_loss()
 
 
-def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator: `njit` with these options and a cache, or without one where no folder for it can be written."""
-    compiled = njit(**options | BOUNDS)
+class Compiling(event.Listener):
+    """Counts the functions of this package that are compiled, with what they call. No garbage is collected meanwhile:
+
+    numba makes many objects that stay. Each collection would visit them all, for a seventh of the time of compiling.
+    """
+
+    def __init__(self) -> None:
+        self.functions, self._within, self._resume = 0, 0, False
+
+    def on_start(self, event: Any) -> None:
+        if self._within or event.data["dispatcher"].py_func.__module__.startswith(__package__):
+            if not self._within:
+                self._resume = gc.isenabled()
+                gc.disable()
+            self._within += 1
+            self.functions += 1
+
+    def on_end(self, event: Any) -> None:
+        if self._within:
+            self._within -= 1
+            if not self._within and self._resume:
+                gc.enable()
+
+
+compiling = Compiling()
+event.register("numba:compile", compiling)  # within numba's lock: one thread compiles at a time
+
+
+def kept(inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator: `njit` with these options and a cache, or without one where no folder for it can be written.
+
+    inner: compiled only as a part of other functions. What Python would call it through is left out, which takes
+    longer to compile than a small function itself. Called from Python, it is the plain function.
+    """
+    compiled = njit(**options | BOUNDS | {"no_cfunc_wrapper": True, "no_cpython_wrapper": inner})
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = compiled(function)
         if not CONFIG.DISABLE_JIT:  # else it is the function itself
             dispatcher._cache = _cache_of(function)  # as its enable_caching does
+            if inner:
+                _leave_to_python(dispatcher, function)
         return dispatcher
 
     return decorate
+
+
+def _leave_to_python(dispatcher: Any, function: Callable[..., Any]) -> None:
+    """Calls from Python are of the plain function, as there is no machine code that Python could enter."""
+
+    def add_overload(result: Any) -> None:  # as the dispatcher's, without telling Python
+        dispatcher.overloads[tuple(result.signature.args)] = result
+
+    dispatcher.add_overload = add_overload
+    dispatcher._compile_for_args = lambda *args, **named: function  # which is then called
 
 
 def without_numba(numpy_version: Callable[..., Any]) -> Callable[[Any], Any]:

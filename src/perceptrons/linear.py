@@ -3,7 +3,6 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from perceptrons.inspection.explanation import Explanation, explain_weights
@@ -447,6 +446,8 @@ class Perceptron(Classifier):
         truth = target.among(known).indicator
         predicted = np.zeros_like(truth)
         predicted[:, np.searchsorted(known, self.classes_)] = self._winners(self.decision_function(X))
+        from sklearn.metrics import accuracy_score  # slow to import, and no command needs it
+
         return accuracy_score(truth, predicted, sample_weight=sample_weight)
 
     # ---- what was learned

@@ -17,7 +17,8 @@ LINES = 4  # cache lines fetched of it; the hardware streams the rest of a longe
 INLINED: Any = {"fastmath": SUMS, "error_model": "numpy", "forceinline": True, **BOUNDS}
 
 compiled = kept(nogil=True, fastmath=SUMS, error_model="numpy")
-inlined = kept(nogil=True, **INLINED)  # small steps of a pass: a call would count references to its arrays
+inner = kept(inner=True, nogil=True, fastmath=SUMS, error_model="numpy")  # called by compiled functions only
+inlined = kept(inner=True, nogil=True, **INLINED)  # small steps of a pass: a call would count references to its arrays
 
 
 class Dense(NamedTuple):

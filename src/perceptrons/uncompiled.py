@@ -9,7 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 config = SimpleNamespace(DISABLE_JIT=True, CACHE_DIR="")
-cgutils = ir = types = None  # named only in code that numba compiles
+event = SimpleNamespace(Listener=object, register=lambda kind, listener: None)  # nothing is ever compiled
+cgutils = ir = rtsys = types = None  # named only in code that numba compiles
 
 
 class FunctionCache:

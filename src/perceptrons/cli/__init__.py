@@ -2,28 +2,33 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 import perceptrons
-from perceptrons.cli.compare import compare
-from perceptrons.cli.diagnose import diagnose
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.evaluate import evaluate
-from perceptrons.cli.export import export
 from perceptrons.cli.help import Command, Group
-from perceptrons.cli.inspect import inspect
-from perceptrons.cli.look import look
-from perceptrons.cli.predict import predict
-from perceptrons.cli.report import report
 from perceptrons.cli.screen import say, saying_warnings
-from perceptrons.cli.tag import group as tag
-from perceptrons.cli.train import train
-from perceptrons.cli.tune import tune
 
+COMMANDS = (
+    "look",
+    "train",
+    "predict",
+    "evaluate",
+    "inspect",
+    "diagnose",
+    "tune",
+    "compare",
+    "report",
+    "export",
+    "warmup",
+    "tag",
+)
 BAD_INPUT, INTERRUPTED = 2, 130
 COMPILED_AGAIN = (
     "Compiled code could not be saved, so each run compiles it again, for some seconds. "
@@ -32,8 +37,41 @@ COMPILED_AGAIN = (
 UsageError = typer.BadParameter.__base__  # typer's own copy of click, or the installed click: it depends on the version
 
 
+class Commands(Mapping[str, Any]):
+    """The commands by name, each made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        if name not in self._made:
+            self._made[name] = made(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
 class Program(Group):
-    """Ends every expected failure with one line on stderr and an exit code. Only bugs show a traceback."""
+    """Ends every expected failure with one line on stderr and an exit code. Only bugs show a traceback.
+
+    A command is imported and gets its options when it is called for.
+    """
+
+    def __init__(self, **extra: Any) -> None:
+        super().__init__(**{**extra, "commands": None})
+        self.commands = Commands()  # type: ignore[assignment]
+
+    def format_help(self, *arguments: Any) -> None:
+        """The commands and what each is for, without their options, of which there are hundreds."""
+        shown = Program(name=self.name, callback=self.callback, params=self.params, help=self.help)
+        shown.commands = {name: made(name, options=False) for name in COMMANDS}
+        Group.format_help(shown, *arguments)
 
     def main(self, *arguments: Any, **extra: Any) -> Any:
         standalone = extra.pop("standalone_mode", True)
@@ -106,9 +144,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (look, train, predict, evaluate, inspect, diagnose, tune, compare, report, export):
-    app.command(cls=Command)(command)
-app.add_typer(tag)
+
+
+def made(name: str, options: bool = True) -> Any:
+    """A command, of the module that is called like it. options: with its options, or only with what it is for."""
+    module = import_module(f"perceptrons.cli.{name}")
+    if isinstance(group := getattr(module, "group", None), typer.Typer):
+        return get_command(group)
+
+    def bare() -> None:
+        pass
+
+    bare.__doc__ = vars(module)[name].__doc__
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone.command(name, cls=Command)(vars(module)[name] if options else bare)
+    return get_command(alone)
 
 
 def _version(asked: bool) -> None:

@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -306,6 +305,8 @@ history_, converged_, stop_reason_
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of examples answered right."""
         labels = self._labels(to_host(self._answers(X, "score")[0]))
+        from sklearn.metrics import accuracy_score  # slow to import, and no command needs it
+
         return float(accuracy_score(to_host(y), labels, sample_weight=to_host(sample_weight)))
 
     def _answers(self, X: Any, method: str) -> tuple[Any, Any]:

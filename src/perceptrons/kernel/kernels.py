@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from perceptrons.kernel.arrays import HOST, Place, dtype_name, library, place_of, to_host
@@ -130,6 +129,8 @@ class Kernel:
 
     def _laplacian(self, A: Points, B: Points) -> Any:
         if A.place.is_host:
+            from sklearn.metrics.pairwise import manhattan_distances  # slow to import
+
             K = manhattan_distances(_short(A.rows), _short(B.rows))
             K *= -self.gamma
             return np.exp(K, out=K).astype(A.rows.dtype, copy=False)

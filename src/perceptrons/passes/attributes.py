@@ -12,7 +12,7 @@ import numpy as np
 
 from perceptrons.compiling import without_numba
 from perceptrons.hashing import mixed, stirred
-from perceptrons.rows import compiled, inlined, touch
+from perceptrons.rows import compiled, inlined, inner, touch
 from perceptrons.vectorised import attributes as by_numpy
 
 PARTS = 4  # values that a template may combine
@@ -92,7 +92,7 @@ def attributes(views, templates, starts, begin, table, lookup, columns, ends):
     return len(starts) - 1
 
 
-@compiled
+@inner
 def look_up(views, first, n, value):
     """value[t, v]: what view v sees in token t of the sequence."""
     for v in range(len(views.first)):
@@ -101,7 +101,7 @@ def look_up(views, first, n, value):
             value[t, v] = views.values[offset + codes[first + t]]
 
 
-@compiled
+@inner
 def want(value, t, n, templates, mode, table, wanted):
     """The key of every template at token t, 0 where it has no value; for HASH the hash itself."""
     bits, keys, numbers, secret = np.uint64(VALUE_BITS), table.keys, table.numbers, table.secret
@@ -130,7 +130,7 @@ def want(value, t, n, templates, mode, table, wanted):
             touch(numbers, wanted[k, 2])
 
 
-@compiled
+@inner
 def take(wanted, table, lookup, columns, place):
     """Write the features that one token wants, from place on; returns where they end."""
     (keys, numbers, counts, _), (mode, min_count, mask) = table, lookup

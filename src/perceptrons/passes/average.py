@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.rows import compiled, inlined
+from perceptrons.rows import compiled, inlined, inner
 
 
 class Linear(NamedTuple):
@@ -76,16 +76,18 @@ def tick(rule, clock, share):
     return False
 
 
-@compiled
+@inner
 def renew(clock, model, k):
     """Divide the sums of row k (of all if k < 0) by the weight of the newest example.  Changes model, clock.
 
     The mean is a ratio of these sums and stays what it is. The divisor is a power of two, so that no bit changes.
     """
     part = math.ldexp(1.0, 2 - math.frexp(clock[GAIN])[1])  # a gain of 2 to 4 remains: 1 stands for plain averages
-    rows = slice(None) if k < 0 else slice(k, k + 1)
-    model.late_w[rows] *= part
-    model.late_b[rows] *= part
+    first, last = (0, len(model.late_b)) if k < 0 else (k, k + 1)
+    for r in range(first, last):
+        model.late_b[r] *= part
+        for j in range(model.late_w.shape[1]):
+            model.late_w[r, j] *= part
     clock[MASS] *= part
     clock[TOTAL] *= part
     clock[GAIN] *= part
@@ -102,7 +104,7 @@ def fade(rule, clock, share):
     return clock[SCALE] < LOST
 
 
-@compiled
+@inner
 def settle(rule, clock, share, model, k):
     """w *= scale for row k (for all if k < 0), so that scale can start from 1 anew, before the visit is counted.
 
@@ -121,7 +123,7 @@ def settle(rule, clock, share, model, k):
     clock[MASS], clock[SCALE], clock[ANCHOR], clock[OFFSET] = fresh, 1.0, rule.anchor, 0.0
 
 
-@compiled
+@inner
 def multiply_out(w, late, scale, mass, fresh, known):
     factor = w.dtype.type(scale)
     for k in range(w.shape[0]):

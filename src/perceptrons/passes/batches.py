@@ -8,7 +8,7 @@ from perceptrons.passes.log import LOG_COLUMNS, note
 from perceptrons.passes.multiclass import joint_loss, leader, multiclass_mistakes
 from perceptrons.passes.pocket import RUN, broke, due, judge
 from perceptrons.passes.steps import demand, exchange, shift
-from perceptrons.rows import compiled, dot, prefetch, scores
+from perceptrons.rows import compiled, dot, inner, prefetch, scores
 
 
 @compiled
@@ -83,7 +83,7 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
     return mistakes, updates + asked, total, out
 
 
-@compiled
+@inner
 def wait(rule, waiting, model, k, share):
     """Count the visit before this one with the weights as they are; this one may be the batch's last."""
     if waiting[k, 1] > 0.0 and tick(rule, model.clock[k], waiting[k, 1]):
@@ -92,7 +92,7 @@ def wait(rule, waiting, model, k, share):
     waiting[k, 1] = share
 
 
-@compiled
+@inner
 def close(rows, joint, todo, waiting, model, rule, log, kept):
     """End a batch: shrink, add what was asked for, count the last visit. Changes model, waiting. Returns the log."""
     out = log
@@ -118,7 +118,7 @@ def close(rows, joint, todo, waiting, model, rule, log, kept):
     return out
 
 
-@compiled
+@inner
 def count_mistakes(rows, y, joint, weight, examples, model, zero):
     if joint:
         return multiclass_mistakes(rows, y, weight, examples, model.w, model.b)

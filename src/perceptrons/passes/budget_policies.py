@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.hashing import mixed
-from perceptrons.rows import compiled, inlined
+from perceptrons.rows import inlined, inner
 
 REMOVE_RANDOM, FORGET_OLDEST, PROJECT = range(3)
 SEEN, TAKEN, ENTERED, REMOVED, FORGOTTEN, UPDATES, RADIUS = range(7)  # of numbers, below
@@ -82,7 +82,7 @@ def enter(held, j, example, slot_of, delta, t):
     change(held, j, delta, t)
 
 
-@compiled
+@inner
 def forget(held, n, near, delta, eta, t):
     """Shrink everything, so that forgetting the oldest does not cost too much. Changes held, delta (shrunk too).
 
@@ -111,7 +111,7 @@ def forget(held, n, near, delta, eta, t):
     return oldest
 
 
-@compiled
+@inner
 def onto(factor, n, near, d):
     """d = K_SS^-1 k  by the Cholesky factor of K_SS;  near: k. Returns k·d, what of K(x, x) lies in their span.
 
@@ -134,7 +134,7 @@ def onto(factor, n, near, d):
     return inside
 
 
-@compiled
+@inner
 def admit(held, budget, places, a, near, own, delta, d):
     """Let example a of the block in, whoever has to go; or project it onto what is held. Changes held, places, delta.
 

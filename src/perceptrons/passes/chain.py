@@ -7,7 +7,7 @@ import numpy as np
 from perceptrons.passes.shortlists import Table, emit, make_room, place_of, shift
 from perceptrons.passes.steps import CONSTANT
 from perceptrons.passes.viterbi import add_cost, follow, lead, precedes, reach, reach_others
-from perceptrons.rows import compiled
+from perceptrons.rows import compiled, inner
 
 
 class Chain(NamedTuple):
@@ -95,7 +95,7 @@ def chain_pass(rows, starts, y, order, begin, model, bridge, taught, rule, desk,
     return len(order)
 
 
-@compiled
+@inner
 def differ(y, a, n, y_hat):
     wrong = 0
     for t in range(n):
@@ -103,7 +103,7 @@ def differ(y, a, n, y_hat):
     return wrong > 0
 
 
-@compiled
+@inner
 def make_room_for(rows, y, a, n, y_hat, model):
     """Give weights to all features and labels that y and y_hat differ in. Returns False where the pool is too small."""
     K = model.arcs.shape[0] - 1
@@ -117,7 +117,7 @@ def make_room_for(rows, y, a, n, y_hat, model):
     return True
 
 
-@compiled
+@inner
 def learn_chain(rows, y, a, n, y_hat, step, taught, model, bridge):
     """w += step (f(x, y) - f(x, y_hat)), and as much times t into the late sums.  Changes model and bridge."""
     K, late = model.arcs.shape[0] - 1, model.t[0] * step
@@ -134,7 +134,7 @@ def learn_chain(rows, y, a, n, y_hat, step, taught, model, bridge):
                 bridge[j, i] += sign * step * taught[i, j]
 
 
-@compiled
+@inner
 def sqdistance(rows, y, a, n, y_hat, taught, table, spare):
     """|f(x, y) - f(x, y_hat)|²: a feature may stand in several tokens, so it is summed up in the spare room first."""
     K, w, arcs, total = taught.shape[0] - 1, spare.w, spare.arcs, 0.0
@@ -157,7 +157,7 @@ def sqdistance(rows, y, a, n, y_hat, taught, table, spare):
     return total
 
 
-@compiled
+@inner
 def take(rows, i, table, w, k, K):
     """The sum of squares of the weights of label k for the features of x_i, which are set to 0."""
     total = 0.0

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.rows import compiled
+from perceptrons.rows import compiled, inner
 
 DEPENDENT = 1e-12  # a point so close to the span of the corral, relative to its norm, adds rounding and nothing else
 
@@ -65,7 +65,7 @@ def enter(V, i, n_demands, corral):
     return True
 
 
-@compiled
+@inner
 def leave(k, corral):
     """Take the k-th point out of the corral; rotations make L triangular again."""
     S, a, Q, L, Y = corral.members, corral.a, corral.Q, corral.L, corral.Y
@@ -87,7 +87,7 @@ def leave(k, corral):
     corral.size[0] = m
 
 
-@compiled
+@inner
 def multipliers(Y, m, e):
     """nu with (YᵀY) nu = e, by a Cholesky factor that passes over demands which follow from others."""
     q = len(e)
@@ -117,7 +117,7 @@ def multipliers(Y, m, e):
     return nu
 
 
-@compiled
+@inner
 def step_to_nearest(V, e, corral):
     """The step of the weights to the nearest point of the corral's affine hull, and the multipliers there.
 

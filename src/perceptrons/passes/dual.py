@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.passes.log import note
-from perceptrons.rows import compiled, inlined
+from perceptrons.rows import compiled, inlined, inner
 
 
 class Gram(NamedTuple):
@@ -38,7 +38,7 @@ def first(s, a):
     return best
 
 
-@compiled
+@inner
 def correct(s, k, a, step, G, row, base):
     """s[k, a:] += step K(x_a, x_a:), row `row` of G, which begins at example `base`."""
     mine, g = s[k, a:], G[row, a - base :]

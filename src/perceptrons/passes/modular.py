@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from perceptrons.rows import compiled
+from perceptrons.rows import compiled, inner
 
 PRIME = 67108859  # the largest below 2^26: sums of 2,047 products of two remainders fit in 64 bits
 
 
-@compiled
+@inner
 def inverse_of(a):
     """1 / a modulo PRIME, by Euclid."""
     old, new, before, after = PRIME, a, 0, 1

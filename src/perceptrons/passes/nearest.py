@@ -1,18 +1,23 @@
 """The point of a convex hull nearest to the origin, by Wolfe's active sets: what the largest margin comes from."""
 
+from typing import Any
+
 import numpy as np
 
 from perceptrons.passes.corral import enter, leave, step_to_nearest
-from perceptrons.rows import compiled
+from perceptrons.rows import compiled, inner
 
 NOISE = 1e-15  # relative error of a score; nothing below it is worth another step
 ZERO = 1e-14  # a weight so small is 0: its point stays for the multipliers' sake, where others will follow it
 SETTLED = 1e-11  # a step of the weights that is rounding: nothing is left to mend;
 MENDING = 1  # steps to mend what rounding did to the first; more do not help, as the weights themselves are rounded
+NONE: Any = np.int64(
+    -1
+)  # a plain -1 is a type of its own to numba, for which it would compile what is called once more
 PATIENCE = 20  # steps in a row, for every demand, that may bring nothing before the search ends
 
 
-@compiled
+@inner
 def settle_corral(V, e, corral):
     """Move to the nearest point of the corral's affine hull, dropping points whose weight falls to 0 on the way.
 
@@ -22,7 +27,7 @@ def settle_corral(V, e, corral):
     while True:
         m = corral.size[0]
         move, mult = step_to_nearest(V, e, corral)
-        first, reach = -1, 1.0
+        first, reach = NONE, 1.0
         for i in range(m):
             b = a[i] + move[i]
             if abs(b) <= ZERO:
@@ -81,7 +86,7 @@ def nearest_point(V, e, corral, tol, at_most):
             square += v[c] * v[c]
         for k in range(q):
             v[d + k] = -mult[k]
-        lowest, furthest = 0.0, -1
+        lowest, furthest = 0.0, NONE
         for i in range(n):
             score = 0.0
             for c in range(D):

@@ -7,7 +7,7 @@ import numpy as np
 from perceptrons.passes.average import SCALE, SEEN, Linear, fade, renew, settle, tick
 from perceptrons.passes.binary import binary_loss, binary_pass, wrong
 from perceptrons.passes.steps import AROW, CONSTANT, answer_to, confident_shift, shift
-from perceptrons.rows import compiled, packed, prefetch, scores
+from perceptrons.rows import compiled, inner, packed, prefetch, scores
 
 PACKED = 2**22  # numbers of a block that is copied, class by class; measured, see docs/decisions.md
 
@@ -115,7 +115,7 @@ def duels_pass(rows, y, n_classes, weight, order, model, rule, general):
     return mistakes, updates, total
 
 
-@compiled
+@inner
 def problem_pass(rows, sign, weight, order, model, rule, general, k):
     """`binary_pass` for problem k, which has row k of the weights and clock k."""
     t = np.zeros(1)
@@ -133,7 +133,7 @@ def problem_pass(rows, sign, weight, order, model, rule, general, k):
     return mistakes, updates, loss
 
 
-@compiled
+@inner
 def by_class(y, block, n_classes):
     """The places of a block class by class, in their order within each; class c is at starts[c]:starts[c + 1]."""
     starts = np.zeros(n_classes + 1, np.intp)
@@ -148,7 +148,7 @@ def by_class(y, block, n_classes):
     return grouped, starts
 
 
-@compiled
+@inner
 def merged(grouped, a, end_a, b, end_b, mine):
     """Two classes of a block in the order of the block, as places in the copy. Returns how many they are."""
     n = 0

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.rows import compiled, inlined, touch
+from perceptrons.rows import inlined, inner, touch
 
 FEW = 64  # labels: up to so many, full rows are quicker than lists, and small enough
 FIRST = 2  # labels in a new list: the true one and the wrong one
@@ -68,7 +68,7 @@ def place_of(table, f, k, K):
     return np.int64(0)
 
 
-@compiled
+@inner
 def emit(rows, a, n, table, w, row, e):
     """e[t] = theta x_t for n tokens from a on: sums in the order of the features, whatever their layout.
 
@@ -131,7 +131,7 @@ def add_listed(rows, i, table, w, s):
                 s[np.uint64(table.labels[at])] += v * w[at]
 
 
-@compiled
+@inner
 def shift(rows, i, step, table, w, y, y_hat, K):
     """theta_y += step x_i,  theta_y_hat -= step x_i.  There must be room for both."""
     for p in range(rows.starts[i], rows.starts[i + 1]):
@@ -145,7 +145,7 @@ def shift(rows, i, step, table, w, y, y_hat, K):
             w[np.uint64(place_of(table, f, y_hat, K))] -= change
 
 
-@compiled
+@inner
 def make_room(rows, i, table, w, late_w, k, K):
     """Give every feature of x_i a weight for label k, 0 if it is new. Returns False where the pool is too small."""
     for p in range(rows.starts[i], rows.starts[i + 1]):
@@ -155,7 +155,7 @@ def make_room(rows, i, table, w, late_w, k, K):
     return True
 
 
-@compiled
+@inner
 def add_label(table, w, late_w, f, k, K):
     """Give feature f a weight of 0 for a label that it has not. Returns False, and changes nothing, without room."""
     n, begin = np.int64(table.size[f]), begin_of(table, f, K)

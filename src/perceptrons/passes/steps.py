@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.passes.average import MASS, SCALE
-from perceptrons.rows import add, add_spread, compiled, inlined, move, narrow, spread, sqnorm
+from perceptrons.rows import add, add_spread, inlined, inner, move, narrow, spread, sqnorm
 
 CONSTANT, PASSIVE, AROW = range(3)
 
@@ -34,7 +34,7 @@ def demand(rule, cost, y, k):
     return rule.margin + cost[y, k] if len(cost) else rule.margin
 
 
-@compiled
+@inner
 def answer_to(rule, rows, i, loss, clock, model, y, y_hat):
     """The step on x_i (for AROW on Sigma x_i) that answers a loss; 0 where none can, infinite where it would overflow.
 
@@ -80,7 +80,7 @@ def exchange(rows, i, y, y_hat, step, clock, model):
     model.late_b[y_hat] -= late_bias
 
 
-@compiled
+@inner
 def confident_shift(rows, i, k, step, loss, clock, model):
     """w_k += step Sigma_k x_i, then Sigma_k -= beta (Sigma_k x_i)²; AROW's beta is |step| / loss.  Changes model."""
     beta = abs(step) / loss

@@ -11,7 +11,7 @@ import numpy as np
 
 from perceptrons.compiling import without_numba
 from perceptrons.passes.shortlists import emit, width_of
-from perceptrons.rows import compiled
+from perceptrons.rows import compiled, inner
 from perceptrons.vectorised import chains as by_numpy
 
 HIGH = 1024.0  # scores beyond are brought down, see reach
@@ -89,7 +89,7 @@ def bridges(arcs, barrier):
     return np.ascontiguousarray((arcs + barrier).T)
 
 
-@compiled
+@inner
 def add_cost(e, y, a, n, cost, costly):
     for t in range(n):
         for k in range(e.shape[1]):
@@ -97,7 +97,7 @@ def add_cost(e, y, a, n, cost, costly):
         costly[t, y[a + t]] = e[t, y[a + t]]
 
 
-@compiled
+@inner
 def reach(e, bridge, n, v, level):
     """v[t, k]: the best score of the tokens from t on if token t has label k, less a constant for every t.
 
@@ -141,7 +141,7 @@ def reach(e, bridge, n, v, level):
                     now[k] -= top
 
 
-@compiled
+@inner
 def reach_others(e, bridge, n, y, a, v, level, other):
     """other[t]: as v[t, y_t], but of labellings of the tokens from t on that are not y all along."""
     other[n - 1] = -np.inf
@@ -154,7 +154,7 @@ def reach_others(e, bridge, n, y, a, v, level, other):
         other[t] = e[t, here] + best - level[t]
 
 
-@compiled
+@inner
 def follow(v, bridge, n, y, a, other, apart, y_hat):
     """Write the best labelling into y_hat; apart: the best of those that are not y. Returns whether there is one."""
     previous, apart_yet = v.shape[1], not apart
@@ -172,7 +172,7 @@ def follow(v, bridge, n, y, a, other, apart, y_hat):
     return True
 
 
-@compiled
+@inner
 def precedes(y_hat, n, y, a):
     """Is y_hat before y in the order of the dictionary?"""
     for t in range(n):
@@ -181,7 +181,7 @@ def precedes(y_hat, n, y, a):
     return False
 
 
-@compiled
+@inner
 def lead(e, bridge, y, a, n, y_hat):
     """The score of y_hat less that of y."""
     K, total = e.shape[1], 0.0

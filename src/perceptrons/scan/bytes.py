@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.compiling import intrinsic, ir, overload, types
-from perceptrons.rows import INLINED, compiled, inlined
+from perceptrons.rows import INLINED, inlined, inner
 
 ROOM = 8  # bytes behind a text that must be there to be loaded with it
 U1, U2, U3, U4, U8 = (np.uint64(n) for n in (1, 2, 3, 4, 8))
@@ -100,7 +100,7 @@ def follows(byte):
     return byte & 0xC0 == 0x80
 
 
-@compiled
+@inner
 def not_utf8(content, p, end):
     """The place of the first byte of content[p:end] that is not UTF-8, as Python decides; the end if all are.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.rows import compiled, inlined
+from perceptrons.rows import compiled, inlined, inner
 from perceptrons.scan.numbers import BAD, OPEN, number
 
 NEWLINE, RETURN, QUOTE, SPACE, TAB = 10, 13, 34, 32, 9
@@ -84,7 +84,7 @@ def missing_until(content, first, quoted, delimiter, words):
     return last if is_word(content, first, last, words) else np.uint64(0)
 
 
-@compiled
+@inner
 def unquote(content, p, end):
     """Read the cell whose first quote is at p, and make one quote of every two in it.
 

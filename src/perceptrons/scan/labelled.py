@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.rows import compiled, inlined
+from perceptrons.rows import compiled, inlined, inner
 from perceptrons.scan.bytes import load, not_utf8, trailing_zeros
 
 U0, U1, U3, U8 = (np.uint64(n) for n in (0, 1, 3, 8))
@@ -56,7 +56,7 @@ def is_label(content, p, begin):
     return same
 
 
-@compiled
+@inner
 def find_labels(content, begin, end):
     """Words that begin as a label does: how many, where the first has its name, where the last ends.
 
@@ -83,7 +83,7 @@ def find_labels(content, begin, end):
     return count, first, last, named, together
 
 
-@compiled
+@inner
 def trimmed(content, begin, end):
     while begin < end and is_space(content[begin]):
         begin += U1

@@ -6,7 +6,7 @@ bits (Lemire 2021, "Number parsing at a gigabyte per second"); the few that even
 
 import numpy as np
 
-from perceptrons.rows import compiled, inlined
+from perceptrons.rows import inlined, inner
 from perceptrons.scan.bytes import as_float, leading_digits, load, others, trailing_zeros, value_of_digits
 
 READ, BAD, OPEN = range(3)  # a number; none; a number that is left to `float`
@@ -53,7 +53,7 @@ def product(a, b):
     return a1 * b1 + (middle >> half) + (other >> half), (other << half) | (low & mask)
 
 
-@compiled
+@inner
 def nearest(digits, q):
     """The float nearest to digits * 10^q, as bits, and whether that is certain. digits is not 0."""
     one = np.uint64(1)
@@ -88,7 +88,7 @@ def nearest(digits, q):
     return (m & np.uint64((1 << 52) - 1)) | (np.uint64(exponent) << np.uint64(52)), True
 
 
-@compiled
+@inner
 def long_number(content, p):
     """`number` behind its sign, with an exponent, or with more digits than a float holds exactly."""
     digits, count = np.uint64(0), 0  # leading zeros do not count

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.hashing import murmur3_32
-from perceptrons.rows import compiled, inlined
+from perceptrons.rows import compiled, inlined, inner
 from perceptrons.scan.numbers import (
     BAD,
     CASE,
@@ -69,14 +69,14 @@ def ends_word(byte):
     return KINDS[byte] == ENDS and byte != COLON
 
 
-@compiled
+@inner
 def behind_returns(content, p):
     while content[p] == RETURN:
         p += U1
     return p
 
 
-@compiled
+@inner
 def rough(content, p, end):
     """The number written in content[p:end], which `number` leaves open; its last bits do not matter to float32."""
     negative, digits, count, power, point = content[p] == MINUS, 0.0, np.int64(0), np.int64(0), False
@@ -107,7 +107,7 @@ def rough(content, p, end):
     return -value if negative else value
 
 
-@compiled
+@inner
 def plain_number(content, p, end):
     """The number that content[p:end] is; NaN if it is none."""
     value, behind, how = number(content, p)
@@ -116,7 +116,7 @@ def plain_number(content, p, end):
     return rough(content, p, end) if how == OPEN else value
 
 
-@compiled
+@inner
 def word_end(content, p):
     """The place behind a value that is a word, p itself if it is none, or not for VW: it reads "nano" as NaN and
     something behind it, "e5" as 0, and takes a "|" for a part of the word."""
@@ -143,7 +143,7 @@ def word_end(content, p):
     return p
 
 
-@compiled
+@inner
 def scan_head(content, p, row, labels, weights, least_weight, most_weight):
     """Read what stands before the first "|". Returns its place, whether it is sound, and the number of words that are
     no tag: label, importance, base."""
@@ -180,7 +180,7 @@ def scan_head(content, p, row, labels, weights, least_weight, most_weight):
     return p, sound and content[p] == BAR, words
 
 
-@compiled
+@inner
 def scan_namespace(content, p, prefix):
     """Read a namespace and its scale from p, behind the "|", on. Changes prefix; returns the place behind them, the
     bytes of the prefix, the scale, and whether they are sound."""
@@ -204,7 +204,7 @@ def scan_namespace(content, p, prefix):
     return p, width, scale, sound
 
 
-@compiled
+@inner
 def write_number(names, at, k):
     """The name of a feature that has none: a colon and its number."""
     names[at] = COLON
@@ -220,7 +220,7 @@ def write_number(names, at, k):
     return at + size
 
 
-@compiled
+@inner
 def scan_features(content, p, width, scale, n, found):
     """Read features from p on, up to the next "|" or the end of the line; the n-th and so on that are found.
 
@@ -322,7 +322,7 @@ def scan_vw(content, n_bytes, least_weight, most_weight, found):
     return n_lines, np.int64(rows), np.int64(n), n_bad, n_weighted
 
 
-@compiled
+@inner
 def vw_hash(content, a, b, seed):
     """Digits are a number, added to the seed; all else is hashed. Spaces and control characters at the ends go."""
     while a < b and content[a] <= SPACE:

@@ -1,0 +1,58 @@
+"""Loads scikit-learn without what it imports and no command needs: the larger part of what a warm start would take."""
+
+import gc
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+# Imported by scikit-learn when it is, and used by few of its functions.
+SPARED = ("scipy.stats", "scipy.special", "pandas")
+
+
+class Spared(ModuleType):
+    """Stands for a module that is imported when something in it is first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        put_away(self)
+        return getattr(import_module(self.__name__), name)
+
+
+def load_sklearn() -> None:
+    """Import what estimators are made of, unless it is there already. Nothing changes but when modules are loaded.
+
+    scikit-learn holds stand-ins for the spared modules. Whoever imports one of these later gets the module itself.
+    """
+    if "sklearn" in sys.modules:
+        return
+    collects = gc.isenabled()
+    gc.disable()  # all that is imported stays: each collection would visit it in vain
+    spared = [stand_in(name) for name in SPARED if name not in sys.modules and find_spec(name) is not None]
+    try:
+        import_module("sklearn.base")
+    finally:
+        for module in spared:
+            put_away(module)
+        gc.freeze()
+        if collects:
+            gc.enable()
+
+
+def stand_in(name: str) -> Spared:
+    module = Spared(name)
+    sys.modules[name] = module
+    package, _, last = name.rpartition(".")
+    if package:
+        setattr(sys.modules[package], last, module)
+    return module
+
+
+def put_away(module: Spared) -> None:
+    """Let the next import find the module itself."""
+    name = module.__name__
+    if sys.modules.get(name) is module:
+        del sys.modules[name]
+    package, _, last = name.rpartition(".")
+    if package and vars(sys.modules[package]).get(last) is module:
+        delattr(sys.modules[package], last)

@@ -1,0 +1,101 @@
+"""`perceptrons warmup`: have what the usual commands need compiled beforehand, as when a container image is built."""
+
+import gzip
+import io
+import os
+import re
+import tempfile
+import time
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from perceptrons.cli.errors import BadInputError
+from perceptrons.cli.options import takes
+from perceptrons.cli.screen import as_json, count
+
+MESSAGES = 300  # of those that come with the package, in the files that the commands are given
+PIXELS = 12  # columns of the table
+RUNS = (
+    "look {folder}/table.csv",
+    "train {folder}/table.csv -o {folder}/table.perceptron",
+    "train {folder}/table.csv --in-memory 0 -o {folder}/stream.perceptron",
+    "predict {folder}/table.perceptron {folder}/table.csv",
+    "predict {folder}/table.perceptron {folder}/table.csv --scores --json",
+    "evaluate {folder}/table.perceptron {folder}/table.csv",
+    "inspect {folder}/table.perceptron",
+    "diagnose {folder}/table.csv",
+    "train {folder}/digits.csv -o {folder}/digits.perceptron",
+    "predict {folder}/digits.perceptron {folder}/digits.csv",
+    "train {folder}/messages.txt --format text -o {folder}/text.perceptron",
+    "train {folder}/messages.txt --format text --in-memory 0 -o {folder}/stream.perceptron",
+    "predict {folder}/text.perceptron {folder}/messages.txt",
+    "evaluate {folder}/text.perceptron {folder}/messages.txt",
+    "train {folder}/messages.csv -o {folder}/mixed.perceptron",
+    "predict {folder}/mixed.perceptron {folder}/messages.csv",
+    "tag train {folder}/tokens.txt -o {folder}/tagger.perceptron",
+    "tag predict {folder}/tagger.perceptron {folder}/tokens.txt",
+    "tag evaluate {folder}/tagger.perceptron {folder}/tokens.txt",
+)
+
+
+@takes("json")
+def warmup(asked: Any) -> None:
+    """Compile what the usual commands need, so that the first run takes no longer than later ones.
+
+    It runs train, predict, evaluate, diagnose and tag on small files made of the examples that come with the package.
+    The compiled code is saved where later runs look for it: in NUMBA_CACHE_DIR if it is set.
+    """
+    from perceptrons import compiling
+
+    began, before = time.perf_counter(), compiling.compiling.functions
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(Path(folder))
+        for run in RUNS:
+            _run(run.format(folder=folder).split())
+    if compiling.lost or not compiling.folders:
+        raise BadInputError(
+            "Compiled code could not be saved: set NUMBA_CACHE_DIR to a folder that you can write to, here and later."
+        )
+    seconds, functions = time.perf_counter() - began, compiling.compiling.functions - before
+    folders = sorted(compiling.folders)
+    place = os.path.commonpath(folders)
+    if asked.json:
+        print(as_json({"functions": functions, "seconds": seconds, "folder": place}), end="")
+    elif functions:
+        print(f"{count(functions, 'function')} compiled in {seconds:.0f} s and saved in {place}.")
+    else:
+        print(f"Nothing had to be compiled: it is all in {place}.")
+
+
+def _run(arguments: list[str]) -> None:
+    from perceptrons.cli import main
+
+    said = io.StringIO()
+    with redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")), redirect_stderr(said):
+        code = main(arguments)
+    if code:
+        raise BadInputError(f"perceptrons {' '.join(arguments)} ended with code {code}: {said.getvalue().strip()}")
+
+
+def write_files(folder: Path) -> None:
+    """Digits as tables with two and with ten classes; messages as text, in a table, and as tokens with labels."""
+    import numpy as np
+
+    from perceptrons.data.bundled import SMS, digits
+
+    table = digits()
+    pixels, labels = table.X[:, 20 : 20 + PIXELS].astype(str), np.asarray(table.y)
+    rows = [[*row, f"digit {label}"] for row, label in zip(pixels, labels, strict=True)]
+    head = [f"pixel{number}" for number in range(PIXELS)] + ["label"]
+    for name, few in (("digits", rows), ("table", [row for row in rows if row[-1] in ("digit 0", "digit 1")])):
+        (folder / f"{name}.csv").write_text("\n".join(map(",".join, [head, *few])) + "\n")
+    with gzip.open(SMS, "rt", encoding="utf-8") as file:
+        messages = [line.rstrip("\n").split("\t", 1) for line in file][:MESSAGES]
+    (folder / "messages.txt").write_text("".join(f"{label}\t{text}\n" for label, text in messages))
+    quoted = (f'{len(text)},"{text.replace(chr(34), "")}",{label}\n' for label, text in messages)
+    (folder / "messages.csv").write_text("length,text,label\n" + "".join(quoted))
+    kinds = {True: "NUMBER", False: "WORD"}
+    sentences = (re.findall(r"\w+", text) for _, text in messages)
+    lines = ("".join(f"{token} {kinds[token.isdigit()]}\n" for token in tokens) for tokens in sentences if tokens)
+    (folder / "tokens.txt").write_text("\n".join(lines))

@@ -1,0 +1,127 @@
+"""What commands load and compile before they do anything."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+
+RUN = """
+import json, sys
+from perceptrons.cli import main
+code = main(sys.argv[1:])
+compiling = sys.modules.get("perceptrons.compiling")
+done = {"modules": list(sys.modules), "compiled": compiling and compiling.compiling.functions}
+print("====" + json.dumps(done), file=sys.stderr)
+sys.exit(code)
+"""
+UNUSED = ("scipy.stats", "scipy.special", "scipy.optimize", "pandas", "sklearn.metrics", "sklearn.linear_model",
+          "matplotlib", "dask")  # fmt: skip
+MOST_COMPILED = 60  # functions, with those of numba that they call; it was 93 before slices were avoided
+
+
+def command(*arguments, folder, cache=None):
+    """Run a command in a process of its own; gives what it printed, and what it loaded and compiled."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")} | (
+        {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, json.loads(done.stderr.partition("====")[2])
+
+
+@pytest.fixture
+def table(rng, tmp_path):
+    lines = [f"{x:.4f},{y:.4f},{'yes' if x + y > 0 else 'no'}" for x, y in rng.standard_normal((200, 2))]
+    (tmp_path / "n.csv").write_text("\n".join(["a,b,label", *lines]) + "\n")
+    return tmp_path
+
+
+def test_help_loads_neither_numpy_nor_scikit_learn_nor_numba(tmp_path):
+    for arguments in (["--help"], ["train", "--help"]):
+        _, did = command(*arguments, folder=tmp_path)
+        assert {"numpy", "sklearn", "numba", "scipy"} & set(did["modules"]) == set()
+
+
+def test_a_command_is_the_only_one_that_is_loaded(tmp_path):
+    _, did = command("predict", "--help", folder=tmp_path)
+    commands = ("look", "train", "evaluate", "inspect", "diagnose", "tune", "compare", "report", "warmup", "tag")
+    assert [name for name in commands if f"perceptrons.cli.{name}" in did["modules"]] == []
+
+
+def test_train_and_predict_load_no_library_that_they_do_not_use(table):
+    command("train", "n.csv", "-o", "n.perceptron", folder=table)
+    command("predict", "n.perceptron", "n.csv", folder=table)
+    out, did = command("predict", "n.perceptron", "n.csv", folder=table)
+    assert out.count("\n") == 200
+    assert [name for name in UNUSED if name in did["modules"]] == []
+    assert did["compiled"] == 0, "the run before kept it"
+
+
+def test_spared_modules_are_whole_when_something_needs_them():
+    code = """
+        import sys
+        from perceptrons.cli.sparing import SPARED, load_sklearn
+        load_sklearn()
+        import sklearn.utils.fixes, sklearn.utils._array_api
+        assert not set(SPARED) & set(sys.modules), "loaded"
+        import scipy
+        held = sklearn.utils._array_api.special
+        assert scipy.stats.norm.cdf(0.0) == 0.5
+        assert held.expit(0.0) == 0.5
+        import scipy.special
+        assert sys.modules["scipy.special"].expit is scipy.special.expit is held.expit
+        from sklearn.linear_model import LogisticRegression
+        print(LogisticRegression().fit([[0.0], [1.0]], [0, 1]).predict([[2.0]]))
+    """
+    lines = "\n".join(line.strip() for line in code.splitlines())
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, env=environment, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "[1]\n"), done.stderr
+
+
+@pytest.mark.slow
+def test_the_first_training_compiles_few_functions(table, tmp_path):
+    _, did = command("train", "n.csv", folder=table, cache=tmp_path / "cache")
+    assert 0 < did["compiled"] <= MOST_COMPILED
+
+
+@pytest.mark.slow
+def test_after_warmup_the_usual_commands_compile_nothing(table, tmp_path):
+    cache = tmp_path / "cache"
+    said, did = command("warmup", "--json", folder=table, cache=cache)
+    told = json.loads(said)
+    assert told["functions"] == did["compiled"] > 0
+    assert told["folder"] == str(cache)
+    for arguments in (
+        ["train", "n.csv", "-o", "n.perceptron"],
+        ["predict", "n.perceptron", "n.csv"],
+        ["diagnose", "n.csv"],
+    ):
+        assert command(*arguments, folder=table, cache=cache)[1]["compiled"] == 0, arguments
+    assert command("warmup", folder=table, cache=cache)[0].startswith("Nothing had to be compiled")
+
+
+@pytest.mark.slow
+def test_warmup_refuses_where_nothing_can_be_saved(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NUMBA_CACHE_DIR": "/dev/null/nowhere"}
+    code = "import sys; from perceptrons.cli import main; sys.exit(main(['warmup']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=600)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "NUMBA_CACHE_DIR" in done.stderr
+
+
+def test_an_inner_function_called_from_python_is_the_plain_one():
+    from perceptrons.passes.shortlists import width_of
+
+    assert width_of(3) == getattr(width_of, "py_func", width_of)(3)
