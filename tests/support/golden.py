@@ -37,6 +37,9 @@ VOLATILE = {
 }  # fmt: skip
 
 
+SINCE = {"probability": None, "penalty": None, "alpha": 0.0001, "l1_ratio": 0.15, "validation_metric": "accuracy"}
+
+
 def processor():
     """What decides about the order of sums in compiled code."""
     import llvmlite.binding as llvm
@@ -62,7 +65,8 @@ def as_recorded(header):
         assert (header.pop("spread"), header["parameters"].pop("intercept_scaling")) == (1.0, 1)
         assert header["parameters"].pop("window") == 500
         header["intercept"] = header["intercept"] > 0
-    assert header.get("parameters", {}).pop("probability", None) is None
+    for name, usual in SINCE.items():
+        assert header.get("parameters", {}).pop(name, usual) == usual
     return header
 
 
@@ -225,12 +229,12 @@ def outcome(arguments):
 
 
 def rounded(tree):
-    """Numbers to nine digits, and to 0 what is only rounding: the last digits may depend on the processor."""
+    """Numbers to six digits, and to 0 what is only rounding: the last digits may depend on the processor."""
     if isinstance(tree, dict):
         return {key: rounded(value) for key, value in tree.items()}
     if isinstance(tree, list):
         return [rounded(value) for value in tree]
-    return float(f"{tree if abs(tree) > 1e-12 else 0.0:.9g}") if isinstance(tree, float) else tree
+    return float(f"{tree if abs(tree) > 1e-12 else 0.0:.6g}") if isinstance(tree, float) else tree
 
 
 # ---- names

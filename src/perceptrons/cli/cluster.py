@@ -8,12 +8,14 @@ from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data
 from perceptrons.cli.inputs import STDIN, opened
-from perceptrons.cli.progress import MixingWatch, SpokenCheckpoint, watched
 from perceptrons.cli.screen import count, plain, say
+
+if TYPE_CHECKING:
+    from perceptrons.cli.progress import MixingWatch, SpokenCheckpoint
 
 SECONDS = 10  # to wait for a scheduler
 QUIET = "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED"
@@ -130,10 +132,11 @@ def _found(data: list[Path]) -> list[Path]:
 
 
 def learn_on_cluster(
-    model: Any, data: Any, how: dict[str, Any], asked: Any, classes: Any, watching: MixingWatch,
-    checkpoint: SpokenCheckpoint | None,
+    model: Any, data: Any, how: dict[str, Any], asked: Any, classes: Any, watching: "MixingWatch",
+    checkpoint: "SpokenCheckpoint | None",
 ) -> dict[str, Any]:  # fmt: skip
     """Learn on the workers; what there is to say of them. data: files and how to read them, or sequences and y."""
+    from perceptrons.cli.progress import watched
     from perceptrons.distributed import fit
     from perceptrons.distributed.clients import Workers
 
@@ -162,7 +165,7 @@ def learn_on_cluster(
 
 
 @contextmanager
-def _refusing_lost(asked: Any, checkpoint: SpokenCheckpoint | None) -> Iterator[None]:
+def _refusing_lost(asked: Any, checkpoint: "SpokenCheckpoint | None") -> Iterator[None]:
     """Turn the loss of the scheduler, of data or of too many workers into refusals that say what is left."""
     from distributed import KilledWorker
     from distributed.comm import CommClosedError

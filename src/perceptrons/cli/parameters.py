@@ -155,14 +155,14 @@ def name_classes(model: "AnyModel", labels: Any) -> None:
         check_weights(None, model.class_weight, classes, codes, stream=False)
 
 
-def name_labels(model: "AnyModel", table: "Table", about: str, asked: Any) -> None:
+def name_labels(model: "AnyModel", table: "Table", asked: Any) -> None:
     """Let costs and class weights speak of the labels of a table, and refuse what is for one label per example."""
     if table.classes is None:
         name_classes(model, table.y)
         return
     for name, value in (("--kernel", asked.kernel), ("--folds", asked.folds), ("--threshold", asked.threshold)):
         if value is not None:
-            raise BadInputError(f"{name} is for one label per example, and {about} has several: leave it out.")
+            raise BadInputError(f"{name} is for one label per example, and the data have several: leave it out.")
     model.class_weight = by_class(model.class_weight, {str(label): label for label in table.classes.tolist()})
 
 

@@ -234,7 +234,7 @@ def _on_table(
         parts = Split(table, test_reader, said)
     elif parts is None:
         parts = split_table(table, _share(asked), asked.seed)
-    name_labels(model, parts.train, name_of(table), asked)
+    name_labels(model, parts.train, asked)
     folds = over_folds(model, parts.train, asked)
     learned, held = held_for_threshold(parts.train, asked)
     checkpoint = None

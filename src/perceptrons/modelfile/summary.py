@@ -35,7 +35,7 @@ def facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
 def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
     """What a model learned from, with which settings, and why it stopped."""
     return {
-        "source": getattr(model, "source_", None),
+        "source": shown_source(getattr(model, "source_", None)),
         "parameters": model.get_params(),
         **(kernel_facts(model) if isinstance(model, KernelPerceptron) else {}),
         "classes": model.classes_.tolist(),
@@ -49,6 +49,15 @@ def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
         "stop_reason": model.stop_reason_ or None,
         "why": why_it_stopped(model),
     }
+
+
+def shown_source(source: dict[str, Any] | None) -> dict[str, Any] | None:
+    """How files were read, without the packed weights of words: nobody can read those."""
+    preparation = (source or {}).get("preparation") or {}
+    if source is None or "term_weights" not in preparation:
+        return source
+    weights = {name: value for name, value in preparation["term_weights"].items() if name != "levels"}
+    return {**source, "preparation": {**preparation, "term_weights": weights}}
 
 
 def most_important(
