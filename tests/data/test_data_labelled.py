@@ -37,12 +37,18 @@ def reader(folder, content, name="a.ft", **options):
 
 
 def joined(blocks):
-    """All rows as one matrix, labels and lines."""
+    """All rows as one matrix, labels (a sorted tuple for each where there may be several), and lines."""
     width = blocks[-1].X.shape[1]
     parts = [sp.csr_matrix((b.X.data, b.X.indices, b.X.indptr), (b.X.shape[0], width)) for b in blocks]
     labelled = all(block.y is not None for block in blocks)
-    y = np.concatenate([block.y for block in blocks]).tolist() if labelled else None
+    y = [label for block in blocks for label in labels_of(block)] if labelled else None
     return sp.vstack(parts), y, np.concatenate([block.lines for block in blocks]).tolist()
+
+
+def labels_of(block):
+    if block.sets is None:
+        return block.y.tolist()
+    return [tuple(block.classes[row.indices].tolist()) for row in block.y]
 
 
 def same(X, Y):
@@ -184,8 +190,16 @@ CONTENTS = st.one_of(st.lists(st.sampled_from(PARTS), max_size=25).map(b"".join)
 PACKED = (b"\x1f\x8b", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
 
 
+def is_sound(label):
+    """Is it a label, and no number that is none? NumPy forgets NUL at the end of strings."""
+    return label.lower().lstrip("+-") not in ("nan", "inf", "infinity") and "\0" not in label
+
+
 @settings(max_examples=300, deadline=None)
 @given(CONTENTS, st.sampled_from([None, "fasttext", "tab"]), st.booleans())
+@example(b"__label__a __label____label__", None, False)
+@example(b"__label__b x __label__a y __label__b\nz\n__label__nan __label__a\n__label__a __label__\n", None, True)
+@example(b"no label here\n__label__a x\n", None, True)
 @example(b"__label__a x\n__label__b\xf4\x8f\xbf\xbf \xee\x80\x80\xed\x9f\xbf\n", None, True)
 def test_any_bytes_are_read_as_by_the_reference_or_refused(folder, content, form, need_labels):
     if content.startswith(PACKED):
@@ -200,16 +214,17 @@ def test_any_bytes_are_read_as_by_the_reference_or_refused(folder, content, form
         except ValueError:
             n_bad += 1
             continue
-        if one is not None and one[0] is None and need_labels:
-            n_bad += 1
-        elif one is not None:
+        if one is not None:
             examples.append((number, *one))
-    if all(label is not None for _, label, _ in examples):
-        numbers = ("nan", "inf", "infinity")  # and NumPy forgets NUL at the end of strings
-        sound = [one for one in examples if one[1].lower().lstrip("+-") not in numbers and "\0" not in one[1]]
-        examples, n_bad, labelled = sound, n_bad + len(examples) - len(sound), True
-    else:
-        labelled = False
+    several = need_labels and any(len(labels) > 1 for _, labels, _ in examples)  # of one label each, if nobody asks
+    if need_labels and not several:
+        n_bad += sum(not labels for _, labels, _ in examples)
+        examples = [one for one in examples if one[1]]
+    labelled = several or all(len(labels) == 1 for _, labels, _ in examples)
+    if labelled:
+        sound = [one for one in examples if all(map(is_sound, one[1]))]
+        examples, n_bad = sound, n_bad + len(examples) - len(sound)
+    answers = [tuple(sorted(set(labels))) if several else labels[0] for _, labels, _ in examples if labelled]
     assert reading.skipped == n_bad
     for complaint in reading.complaints:
         assert re.fullmatch(r".*a\.ft:\d+:\d+: .+", complaint), complaint
@@ -217,7 +232,7 @@ def test_any_bytes_are_read_as_by_the_reference_or_refused(folder, content, form
     if blocks:
         X, y, lines = joined(blocks)
         assert lines == [number for number, _, _ in examples]
-        assert y == ([label for _, label, _ in examples] if labelled else None)
+        assert y == (answers if labelled else None)
         same(X, HashedText().transform([text for _, _, text in examples]))
 
 

@@ -1,4 +1,4 @@
-"""Lines of text with a label each, slow and plain: fastText's "__label__x some text", or a label, a tab and a text."""
+"""Lines of text with labels, slow and plain: fastText's "__label__x __label__y some text", or a label, a tab and a text."""
 
 SPACES = " \t\n\v\f\r\0"  # what separates words in fastText
 
@@ -10,22 +10,29 @@ def words(text):
 
 
 def read_line(line, form):
-    """Label and text of a line without its newline; None for a blank one. What is refused raises ValueError."""
+    """The labels, as a tuple, and the text of a line without its newline; None for a blank one.
+
+    What is refused raises ValueError.
+    """
     text = line.decode("utf-8")
     if not text.strip(SPACES):
         return None
     if form == "fasttext":
-        labels = [word.removeprefix("__label__") for word in words(text) if word.startswith("__label__")]
-        if len(labels) > 1 or labels == [""]:
+        labels = tuple(word.removeprefix("__label__") for word in words(text) if word.startswith("__label__"))
+        if "" in labels:
             raise ValueError(line)
         rest = " ".join(word for word in words(text) if not word.startswith("__label__"))
-        return (labels[0] if labels else None), rest
+        return labels, rest
     label, tab, rest = text.partition("\t")
     if not tab:
-        return None, text
-    return label.strip(SPACES) or None, rest
+        return (), text
+    label = label.strip(SPACES)
+    return ((label,) if label else ()), rest
 
 
 def form_of(content):
-    """What the first line that is not blank says."""
-    return "fasttext" if content.lstrip(SPACES.encode()).startswith(b"__label__") else "tab"
+    """What the first line that is not blank says; if it has neither a label nor a tab, whether others have labels."""
+    text = content.lstrip(SPACES.encode()).decode("latin-1")
+    first = text.partition("\n")[0]
+    labelled = any(word.startswith("__label__") for word in words(text))
+    return "fasttext" if text.startswith("__label__") or (labelled and "\t" not in first) else "tab"
