@@ -34,8 +34,9 @@ def random_answers(rng, n, k):
 
 def test_the_names_here_are_those_of_the_table():
     assert set(ANSWERED) | set(OF_TWO) == set(BY_ANSWERS)
-    assert set(BY_ANSWERS) | {"roc_auc", "average_precision", "log_loss"} == set(METRICS)
-    assert set(NAMES) == set(METRICS) - {"log_loss"} | {"neg_log_loss"}
+    of_probabilities = {"log_loss", "brier_score", "calibration_error"}
+    assert set(BY_ANSWERS) | {"roc_auc", "average_precision"} | of_probabilities == set(METRICS)
+    assert set(NAMES) == set(METRICS) - of_probabilities | {"neg_log_loss"}
 
 
 @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
