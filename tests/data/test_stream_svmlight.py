@@ -909,6 +909,8 @@ def edited(content, changes):
 @given(contents, edits, st.sampled_from([1, 30, 2**20]))
 @settings(often, max_examples=250)
 @example(b"1 1:1\n", [(3, "insert", 0x0B)], 2**20)
+@example(b"1 1:2.220446049250313e16\nx 1:1\n", [(22, "insert", ord("3"))], 1)  # too large: decides nothing
+@example(b"2 1:1\n1 0:2.220446049250313e16\n", [(28, "insert", ord("3"))], 2**20)
 def test_the_reader_agrees_with_the_slow_one_on_changed_bytes(tmp_path_factory, content, changes, size):
     content = edited(content, changes)
     assume(not DOUBTFUL.search(content))

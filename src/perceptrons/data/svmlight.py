@@ -24,7 +24,6 @@ QUERY = re.compile(r"(?<!\S)qid:\S*")
 PAIR = re.compile(r"(?<!\S)(\d+):(\S+)", re.ASCII)
 LARGEST_INDEX = 2**26  # a weight for each: more would not fit in memory; hash the features to fewer columns
 COUNTED = "index {}, but the first lines count from 1: if this file counts from 0, give zero_based=True (--zero-based)"
-NONE = np.empty(0, np.intp)
 TOO_LARGE = f"index {{}} is too large (at most {LARGEST_INDEX}): number the features anew, or hash them (--hash-bits)"
 
 
@@ -93,17 +92,24 @@ class SvmlightReader(PieceReader):
                 counts = scan_svmlight(piece.content, piece.size, found)
         n_lines, n_rows, n_values, n_bad, n_open = counts
         values, columns, starts = found.values[:n_values], found.columns[:n_values], found.starts[: n_rows + 1].copy()
-        lines = found.lines[:n_rows].copy()
-        begin, end = np.ascontiguousarray(found.labels[:n_rows].T)
-        numbers, names = local_names(piece.content, begin, end, self._rooms.words)
-        for place, first, last in found.opened[:n_open].tolist():
-            values[place] = float(piece.content[first:last].tobytes())
-        huge = np.flatnonzero(~(np.abs(values) <= LARGEST)) if n_open else NONE
+        lines, written = found.lines[:n_rows].copy(), found.labels[:n_rows]
         bad = [
             Bad(line, *_wrong(piece.content[first:last].tobytes())) for line, first, last in found.bad[:n_bad].tolist()
         ]
+        for place, first, last in found.opened[:n_open].tolist():
+            values[place] = float(piece.content[first:last].tobytes())
+        if n_open and len(huge := np.flatnonzero(~(np.abs(values) <= LARGEST))):
+            pairs = dict(_pair(starts, lines, piece, place) for place in huge[::-1].tolist())  # the first of each row
+            bad += [Bad(int(lines[row]), what_is_wrong(pair[2]), pair.start() + 1) for row, pair in pairs.items()]
+            keep, sizes = np.ones(n_rows, bool), np.diff(starts)  # what is no example has no say in how others are read
+            keep[list(pairs)] = False
+            values, columns = (part[np.repeat(keep, sizes)] for part in (values, columns))
+            starts = np.append(0, np.cumsum(sizes[keep])).astype(starts.dtype)
+            lines, written = lines[keep], written[keep]
+        begin, end = np.ascontiguousarray(written.T)
+        numbers, names = local_names(piece.content, begin, end, self._rooms.words)
         labels = Texts(numbers, split_all(texts_of(names), COMMA))
-        return Parsed(n_lines, lines, labels, (values, columns, starts, huge), None, bad)
+        return Parsed(n_lines, lines, labels, (values, columns, starts), None, bad)
 
     def _room(self, size: int, index_type: Any) -> Found:
         """Room for what a piece may hold; for the values so that they need not be copied."""
@@ -122,7 +128,7 @@ class SvmlightReader(PieceReader):
         return Found(spare.take(room, np.dtype(self.dtype)), spare.take(room, index_type), *kept)
 
     def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
-        _, columns, _, huge = parsed.rows
+        columns = parsed.rows[1]
         if not self.zero_based and self._asked is None and len(columns) and int(columns.min()) == 0:
             self._count_from_zero(parsed)
         elif self.zero_based is None and len(columns):
@@ -134,17 +140,13 @@ class SvmlightReader(PieceReader):
             beyond = (
                 f"index {{}}, but the model has features {least} to {most}: remove it, or train on data that have it"
             )
-        outside = NONE
-        if len(columns) and not self.hash_bits and not least <= int(columns.min()) <= int(columns.max()) <= most:
-            outside = np.flatnonzero((columns < least) | (columns > most))
+        if self.hash_bits or not len(columns) or least <= int(columns.min()) <= int(columns.max()) <= most:
+            return {}
         unfit = {}
-        for place in np.union1d(huge, outside)[::-1].tolist():  # backwards, so that the first of a row stays
-            row, pair = _pair(parsed, piece, place)
-            if columns[place] > most or columns[place] < least:
-                what = (beyond if columns[place] > most else COUNTED).format(pair[1])
-            else:
-                what = what_is_wrong(pair[2])
-            unfit[row] = what, pair.start() + 1
+        outside = np.flatnonzero((columns < least) | (columns > most))
+        for place in outside[::-1].tolist():  # backwards, so that the first of a row stays
+            row, pair = _pair(parsed.rows[2], parsed.lines, piece, place)
+            unfit[row] = (beyond if columns[place] > most else COUNTED).format(pair[1]), pair.start() + 1
         return unfit
 
     def _count_from_zero(self, parsed: Parsed) -> None:
@@ -180,7 +182,7 @@ class SvmlightReader(PieceReader):
         return [str(index) for index in range(self.n_features)] if counted else None
 
     def _matrix(self, parsed: Parsed) -> Any:
-        values, columns, starts, _ = parsed.rows
+        values, columns, starts = parsed.rows
         if self.hash_bits:
             columns = (columns & (self.n_features - 1)).astype(np.int32, copy=False)
         elif not self.zero_based:
@@ -192,18 +194,17 @@ class SvmlightReader(PieceReader):
 
 def _has_zero(parsed: Parsed, several: bool) -> bool:
     """Does an index of 0 stand in an example that will not be skipped for its label?"""
-    _, columns, starts, _ = parsed.rows
+    _, columns, starts = parsed.rows
     rows = np.searchsorted(starts, np.flatnonzero(columns == 0), side="right") - 1
     assert parsed.labels is not None
     texts = [parsed.labels.distinct[number] for number in np.unique(parsed.labels.numbers[rows])]
     return any(several if isinstance(text, tuple) else is_label(text) and is_text(text) for text in texts)
 
 
-def _pair(parsed: Parsed, piece: Piece, place: int) -> tuple[int, re.Match[str]]:
+def _pair(starts: np.ndarray, lines: np.ndarray, piece: Piece, place: int) -> tuple[int, re.Match[str]]:
     """The row of a value, and the pair of index and value as it is written in its line."""
-    starts = parsed.rows[2]
     row = int(np.searchsorted(starts, place, side="right")) - 1
-    line = piece.content[: piece.size].tobytes().split(b"\n")[parsed.lines[row]].decode("utf-8", "replace")
+    line = piece.content[: piece.size].tobytes().split(b"\n")[lines[row]].decode("utf-8", "replace")
     return row, list(PAIR.finditer(_example(line)))[place - starts[row]]
 
 
