@@ -367,11 +367,21 @@ def test_every_class_is_learned_and_validated_or_the_error_says_why_not(model):
     model = clone(model).set_params(early_stopping=True, validation_fraction=0.99)
     with pytest.raises(ValueError, match=r"validation_fraction=0.99 of 7 examples leaves 0.*classes"):
         model.fit(rows, y)
-    with pytest.raises(ValueError, match="least populated class has only 1"):
-        model.set_params(validation_fraction=0.2).fit(rows, [0, 0, 0, 1, 1, 1, 2])
     model.set_params(validation_fraction=0.1, max_iter=3, tol=None).fit(rows, y)  # a row of every class
     assert model.history_[0]["examples"] == 4
     assert {row["validation_accuracy"] * 3 % 1 for row in model.history_} == {0.0}
+
+
+@pytest.mark.parametrize("given", [{"early_stopping": True}, {"probability": "sigmoid"}, {"probability": "isotonic"}])
+@pytest.mark.parametrize("model", [Perceptron(), KernelPerceptron()])
+def test_the_only_example_of_a_class_is_learned_and_never_held_out(model, given):
+    rows, y = np.vstack([X[:100], [[20, 20, 20, 20]]]), np.append(Y[:100], 2)
+    model = clone(model).set_params(**given, validation_fraction=0.2, tol=None, max_iter=30).fit(rows, y)
+    assert model.history_[0]["examples"] == 81
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert model.predict(rows[-1:]).tolist() == [2]
+    if "probability" in given:
+        assert np.isfinite(model.predict_proba(rows)).all()
 
 
 def test_rare_classes_are_validated_too():

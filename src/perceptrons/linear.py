@@ -9,7 +9,7 @@ from perceptrons.inspection.explanation import Explanation, explain_weights
 from perceptrons.rows import Sparse
 from perceptrons.streaming.fit_stream import fit_stream
 from perceptrons.training.base import Classifier, unchanged_on_error
-from perceptrons.training.epochs import hold_out
+from perceptrons.training.epochs import validation_split
 from perceptrons.training.inputs import Growth, as_rows, check_block, check_matrix, known_part, once_each
 from perceptrons.training.labels import Target, answer, merge, read_target, warn_if_sorted
 from perceptrons.training.learner import Learner
@@ -279,7 +279,7 @@ class Perceptron(Classifier):
             learner, train, held_out = self._learner, None, None
             method = method_of(self, learner, target.classes, stream=False)
             if self.early_stopping or self.probability is not None:
-                train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
+                train, held_out = validation_split(target.codes, weight, self.validation_fraction, learner.seed)
         learner.meet_classes(target.classes)
         learner.weights.forget_judgement()
         examples = learner.examples(self._once(as_rows(X)), target, weight, by_label)

@@ -214,7 +214,9 @@ def test_held_out_examples_come_from_every_class_in_the_same_share():
     assert not np.array_equal(held_out, epochs.hold_out(codes, None, 0.2, 6)[1])
     assert [len(part) for part in epochs.hold_out(codes[:3], None, 0.01, 0)] == [2, 1]
     with pytest.raises(ValueError, match="leaves 0 to learn from"):
-        epochs.hold_out(codes[:3], None, 0.99, 0)
+        epochs.validation_split(codes[:3], None, 0.99, 0)
+    with pytest.raises(ValueError, match=r"of 4 examples leaves 1 .*fewer than the number of classes \(2\)"):
+        epochs.validation_split(np.array([0, 0, 0, 1, 1, 1]), np.array([1.0, 1, 0, 0, 1, 1]), 0.75, 0)
 
 
 def test_held_out_examples_are_never_learned_from(rng):

@@ -31,7 +31,7 @@ from perceptrons.kernel.choices import (
 from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, scale_gamma
 from perceptrons.kernel.learner import KernelLearner
 from perceptrons.training.base import Classifier, unchanged_on_error
-from perceptrons.training.epochs import hold_out
+from perceptrons.training.epochs import validation_split
 from perceptrons.training.inputs import known_part
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import Target, merge, read_target, warn_if_sorted
@@ -184,7 +184,7 @@ history_, converged_, stop_reason_
                 self._begin(target.classes, X)
             learner, train, held_out = self._learner, None, None
             if self.early_stopping or self.probability is not None:
-                train, held_out = hold_out(target.codes, weight, self.validation_fraction, learner.seed)
+                train, held_out = validation_split(target.codes, weight, self.validation_fraction, learner.seed)
         with unchanged_on_error(self, unless=lambda: warm or learner.t > 0, before=before):
             fit = training_set(
                 learner, X, target, weight, float(self.eta0), combine=self.combine,

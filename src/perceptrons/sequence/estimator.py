@@ -20,7 +20,7 @@ from perceptrons.sequence.tag_explanation import SequenceExplanation, explained
 from perceptrons.sequence.token_features import features_for, is_matrix, read_tokens
 from perceptrons.sequence.tokens import TokenFeatures, Tokens, cut, read_labels
 from perceptrons.training.base import Estimator, unchanged_on_error
-from perceptrons.training.epochs import hold_out
+from perceptrons.training.epochs import validation_split
 from perceptrons.training.inputs import read_only
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import Target, merge, numbered
@@ -197,7 +197,7 @@ stop_average_ : arrays
                 self._begin(features, target.classes, read.dtype)
             learner = self._learner
             if self.early_stopping and not given:
-                train, which = hold_out(np.zeros(n, np.intp), None, self.validation_fraction, learner.seed)
+                train, which = validation_split(np.zeros(n, np.intp), None, self.validation_fraction, learner.seed)
             tokens = learner.meet(read, target.classes, anew=True)
             self.n_features_in_ = learner.n_features
             bounds = learner.limits(self, stream=False)

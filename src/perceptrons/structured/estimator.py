@@ -10,7 +10,7 @@ import numpy as np
 
 from perceptrons.structured.learner import OutputFit, OutputLearner, Questions, Rule
 from perceptrons.training.base import Estimator, unchanged_on_error
-from perceptrons.training.epochs import hold_out
+from perceptrons.training.epochs import validation_split
 from perceptrons.training.inputs import read_only
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.parameters import DOMAINS as LINEAR
@@ -171,7 +171,7 @@ class StructuredPerceptron(Estimator):
             train, held_out = None, None
             if self.early_stopping:
                 alike = np.zeros(n, np.intp)
-                train, held_out = hold_out(alike, None, self.validation_fraction, self._learner.seed)
+                train, held_out = validation_split(alike, None, self.validation_fraction, self._learner.seed)
             fit = OutputFit(self._learner, examples, ask, self._rule(), self.combine, held_out)
             self._run(fit, n, train, held_out is not None)
         self._warn_unless_finished()

@@ -230,12 +230,28 @@ def visiting_order(
     return order if train is None else train[order]
 
 
+def validation_split(
+    codes: np.ndarray, weight: np.ndarray | None, fraction: float, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """`hold_out` of an estimator's `validation_fraction`, refused if it leaves fewer to learn from than classes."""
+    used = codes if weight is None else codes[np.flatnonzero(weight)]
+    classes, left = len(np.unique(used)), len(used) - round(fraction * len(used))
+    parts = hold_out(codes, weight, fraction, seed)
+    if left < classes:
+        fewer = f", fewer than the number of classes ({classes})" if classes > 1 else ""
+        raise ValueError(
+            f"validation_fraction={fraction:g} of {len(used)} examples leaves {left} to learn from{fewer}: give more "
+            "examples, or a smaller validation_fraction."
+        )
+    return parts
+
+
 def hold_out(
     codes: np.ndarray, weight: np.ndarray | None, fraction: float, seed: int, *where: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Two sorted sets of examples, to train on and to score on: of every class about the same share, never all of it.
 
-    Examples of weight 0 are in neither. where: which part of the data this is, if it is one of several.
+    The only example of a class is trained on. Examples of weight 0 are in neither. where: which part of the data this is, if it is one of several.
     """
     order = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
     counts = np.bincount(codes[order])
@@ -245,8 +261,6 @@ def hold_out(
             "No example can be held out: every class has a single one. Give more, or early_stopping=False and "
             "probability=None."
         )
-    if not any(where):
-        _check_parts(counts[counts > 0], fraction)
     total = min(max(np.count_nonzero(spare), round(fraction * len(order))), spare.sum())
     share = total * counts / len(order)
     quota = np.clip(share.astype(int), np.minimum(spare, 1), spare)
@@ -260,26 +274,6 @@ def hold_out(
         held_out[order[codes[order] == code][:size]] = True
     order.sort()
     return order[~held_out[order]], order[held_out[order]]
-
-
-def _check_parts(counts: np.ndarray, fraction: float) -> None:
-    """Raise ValueError unless every class can be both learned and validated, as scikit-learn demands.
-
-    counts: the examples of each class.
-    """
-    n, classes = int(counts.sum()), len(counts)
-    left = n - round(fraction * n)
-    if left < classes:
-        fewer = f", fewer than the number of classes ({classes})" if classes > 1 else ""
-        raise ValueError(
-            f"validation_fraction={fraction:g} of {n} examples leaves {left} to learn from{fewer}: give more examples, "
-            "or a smaller validation_fraction."
-        )
-    if counts.min() < 2:
-        raise ValueError(
-            "early_stopping needs every class in both the training and the validation set, and the least populated "
-            "class has only 1 example: give more, leave that class out, or use early_stopping=False."
-        )
 
 
 class _Best:
