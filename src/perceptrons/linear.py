@@ -309,7 +309,6 @@ class Perceptron(Classifier):
         -------
         self
         """
-        self._refuse_early_stopping()
         examples, method = self._meet_block(X, y, classes, sample_weight)
         warn_if_sorted(examples.y)
         self._learner.learn_block(examples, method.in_epoch(self._learner.epoch))
@@ -614,6 +613,7 @@ class Perceptron(Classifier):
             first = not hasattr(self, "_learner")
             dtype = None if first else self._learner.weights.dtype
             if block == "given":
+                self._refuse_early_stopping()
                 X = check_matrix(self, X, reset=first, dtype=dtype, growth=self._growth(), learning=True)
             elif first or X.shape[1] >= self._learner.n_features:
                 X = X if block == "checked" and X.dtype == dtype else check_block(self, X, dtype, self._growth())

@@ -227,10 +227,10 @@ stop_average_ : arrays
         -------
         self
         """
-        self._refuse_early_stopping()
         first = not hasattr(self, "_learner")
         with unchanged_on_error(self, unless=learned_since(self)):
             check_choices(self)
+            self._refuse_early_stopping()
             features = features_for(self, X) if first else self._learner.features
             read = read_tokens(self, features, X, lengths, reset=first)
             read, target = self._read_labels(read, y, features, on_bad_label)

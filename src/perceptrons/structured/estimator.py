@@ -190,9 +190,9 @@ class StructuredPerceptron(Estimator):
         -------
         self
         """
-        self._refuse_early_stopping()
         with self._unchanged_on_error():
             self._check_choices()
+            self._refuse_early_stopping()
             n, examples = read_examples(X, y)
             ask = Questions(self.model)
             self._begin_copy(ask, anew=False)
@@ -213,8 +213,8 @@ class StructuredPerceptron(Estimator):
         -------
         self
         """
-        self._refuse_early_stopping()
         self._check_again()
+        self._refuse_early_stopping()
         with self._unchanged_on_error():
             ask = Questions(self.model)
             if not hasattr(self, "_learner"):
