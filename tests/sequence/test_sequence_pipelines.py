@@ -17,6 +17,7 @@ PARAMETERS = {
     "step": "constant", "eta0": 1.0, "C": 1.0, "margin": None, "cost": None, "order": 1, "min_count": 1,
     "hash_bits": None, "max_iter": 10, "tol": None, "shuffle": True, "random_state": 0, "early_stopping": False,
     "validation_fraction": 0.1, "n_iter_no_change": 5, "max_seconds": None, "warm_start": False, "verbose": 0,
+    "validation_metric": "accuracy",
 }  # fmt: skip
 
 

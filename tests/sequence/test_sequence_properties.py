@@ -258,9 +258,11 @@ def test_inputs_are_never_modified(form):
     model = SequencePerceptron(max_iter=3, allowed={"a": ["a", "b", "c"]}).fit(S, labels)
     model.partial_fit(S, labels).learn_one(S[2], labels[2]).predict(S)
     assert (S, labels, model.allowed) == (as_dicts(X), Y, {"a": ["a", "b", "c"]})
-    w = model.coef_last_
-    w[:] = 7  # what was read is the reader's
-    assert not np.any(model.coef_last_ == 7)
+    held = model.coef_last_.copy()
+    for w in (model.coef_, model.coef_last_, model.coef_average_):
+        with pytest.raises(ValueError, match="read-only"):  # what was learned cannot be written by its readers
+            w[:] = 7
+    np.testing.assert_array_equal(model.coef_last_, held)
 
 
 # ---- seeds, going on

@@ -112,8 +112,9 @@ def test_epochs_end_at_the_same_one_with_lists(given):
     models = []
     for labels in (USED + EXTRA, USED):
         known = dict.fromkeys((None, *labels), USED)
-        model = SequencePerceptron(allowed=known, warm_start=True, max_iter=30, **given)
-        models.append(model.partial_fit([[]], [[]], classes=labels).fit(X, y))
+        model = SequencePerceptron(allowed=known, warm_start=True, max_iter=30)
+        model.partial_fit([[]], [[]], classes=labels)
+        models.append(model.set_params(**given).fit(X, y))
     assert_same(*models)
     rows = [[{name: row[name] for name in ("mistakes", "updates", "norm")} for row in m.history_] for m in models]
     assert rows[0] == rows[1]
