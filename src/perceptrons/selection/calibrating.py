@@ -46,7 +46,7 @@ def calibrate(model: Any, X: Any, y: Any, method: str = "sigmoid", sample_weight
     >>> X, y = make_classification(2000, flip_y=0.2, random_state=0)
     >>> model = calibrate(Perceptron().fit(X[:1000], y[:1000]), X[1000:], y[1000:])
     >>> model.predict_proba(X[:2]).round(2).tolist()
-    [[0.12, 0.88], [0.86, 0.14]]
+    [[0.89, 0.11], [0.03, 0.97]]
     """
     last = _checked(model, method)
     target = read_target(y, len_of(X), last._learner.form)
