@@ -251,7 +251,8 @@ def hold_out(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Two sorted sets of examples, to train on and to score on: of every class about the same share, never all of it.
 
-    The only example of a class is trained on. Examples of weight 0 are in neither. where: which part of the data this is, if it is one of several.
+    The only example of a class is trained on. Examples of weight 0 are in neither. where: which part of the data this
+    is, if it is one of several.
     """
     order = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
     counts = np.bincount(codes[order])
