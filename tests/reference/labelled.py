@@ -1,4 +1,4 @@
-"""Lines of text with labels, slow and plain: fastText's "__label__x __label__y a text", or a label, a tab and a text."""
+"""Lines of text with labels, slow and plain: fastText's "__label__x __label__y a text", or a label, a tab, a text."""
 
 SPACES = " \t\n\v\f\r\0"  # what separates words in fastText
 
