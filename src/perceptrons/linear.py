@@ -1,5 +1,6 @@
 """`Perceptron`, the estimator for two or more classes, or several labels. The rule: `passes/perceptron.py` first."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from perceptrons.inspection.explanation import Explanation, explain_weights
 from perceptrons.rows import Sparse
 from perceptrons.streaming.fit_stream import fit_stream
 from perceptrons.training.base import Classifier, unchanged_on_error
+from perceptrons.training.calibration import calibrate_held_out
 from perceptrons.training.epochs import validation_split
 from perceptrons.training.inputs import Growth, as_rows, check_block, check_matrix, known_part, once_each
 from perceptrons.training.labels import Target, answer, merge, read_target, warn_if_sorted
@@ -288,7 +290,7 @@ class Perceptron(Classifier):
         if self.probability is not None:
             weight, _ = target.weights(sample_weight, None, stream=False)
             scores = learner.scores(X[held_out], self.combine, self.zero_score)
-            self._calibrate(scores, target.truth[held_out], None if weight is None else weight[held_out])
+            calibrate_held_out(self, scores, target.truth[held_out], None if weight is None else weight[held_out])
         self._warn_unless_finished()
         return self
 
@@ -434,6 +436,9 @@ class Perceptron(Classifier):
 
     def _winners(self, scores: Any) -> Any:
         return self._learner.winners(scores, self.zero_score)
+
+    def _by_scores(self, X: Any, method: str, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        return function(self.decision_function(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of examples answered right; with several labels, all of them right."""

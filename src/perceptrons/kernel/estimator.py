@@ -1,6 +1,6 @@
 """`KernelPerceptron`. The rule: `passes/dual.py`; matrix products: `sweep.py`; training on a budget: `budgeted.py`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +31,7 @@ from perceptrons.kernel.choices import (
 from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, scale_gamma
 from perceptrons.kernel.learner import KernelLearner
 from perceptrons.training.base import Classifier, unchanged_on_error
+from perceptrons.training.calibration import calibrate_held_out
 from perceptrons.training.epochs import validation_split
 from perceptrons.training.inputs import known_part
 from perceptrons.training.interrupts import Uninterrupted
@@ -195,7 +196,7 @@ history_, converged_, stop_reason_
         if self.probability is not None:
             weight, _ = target.weights(to_host(sample_weight), None, stream=False)
             scores = to_host(learner.decision(learner.kernel.points(X).take(held_out), self.combine))
-            self._calibrate(scores, target.codes[held_out], None if weight is None else weight[held_out])
+            calibrate_held_out(self, scores, target.codes[held_out], None if weight is None else weight[held_out])
         self._warn_unless_finished()
         return self
 
@@ -317,16 +318,9 @@ history_, converged_, stop_reason_
         X = self._read(X)
         return self._learner.decision(self._learner.kernel.points(X), self.combine), X
 
-    def _probabilities(self, X: Any) -> Any:
-        """As in `Perceptron`."""
-        scores, X = self._answers(X, "predict_proba")
-        return place_of(X).put(self._learner.calibration.of(to_host(scores)))
-
-    def _log_probabilities(self, X: Any) -> Any:
-        """The logarithms of `predict_proba(X)`."""
-        scores, X = self._answers(X, "predict_log_proba")
-        with np.errstate(divide="ignore"):
-            return place_of(X).put(np.log(self._learner.calibration.of(to_host(scores))))
+    def _by_scores(self, X: Any, method: str, function: Callable[[np.ndarray], np.ndarray]) -> Any:
+        scores, X = self._answers(X, method)
+        return place_of(X).put(function(to_host(scores)))
 
     def _labels(self, scores: np.ndarray) -> np.ndarray:
         return self._learner.classes[self._winners(scores)]

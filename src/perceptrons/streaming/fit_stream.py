@@ -17,6 +17,7 @@ from perceptrons.streaming.cache import ArrayFile, Cache, sound
 from perceptrons.streaming.resuming import Keeper, check_place, difference
 from perceptrons.streaming.threads import ahead
 from perceptrons.training.base import put_back
+from perceptrons.training.calibration import calibrate_held_out
 from perceptrons.training.epochs import AT_REST, Counts, Outcome
 from perceptrons.training.interrupts import Uninterrupted, interruptible
 from perceptrons.training.linear_fit import LinearTrainee
@@ -255,10 +256,9 @@ class StreamFit(LinearTrainee):
             scores = learner.scores(X, model.combine, model.zero_score)
             weight = np.ones(len(scores)) if block.weight is None else np.asarray(block.weight, np.float64)
             parts.append((scores, block.target.among(learner.classes).truth, weight))
-            size += scores.size
-            if size >= MOST_SCORES:
+            if (size := size + scores.size) >= MOST_SCORES:
                 break
-        model._calibrate(*(np.concatenate(one) for one in zip(*parts, strict=True)))
+        calibrate_held_out(model, *(np.concatenate(one) for one in zip(*parts, strict=True)))
 
     def settled(self, row: dict[str, Any]) -> str:
         method = method_of(self.model, self.learner, self.learner.classes, stream=True)

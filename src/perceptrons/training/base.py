@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from perceptrons.inspection.html import how_it_went
 from perceptrons.rows import Rows
-from perceptrons.training.calibration import WithProbabilities
+from perceptrons.training.calibration import if_calibrated, predict_log_proba, predict_proba
 from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs, why_unfinished
 from perceptrons.training.inputs import (
     Growth,
@@ -229,11 +229,12 @@ class Estimator(BaseEstimator, ABC):
         return bundle
 
 
-class Classifier(ClassifierMixin, WithProbabilities, Estimator):
+class Classifier(ClassifierMixin, Estimator):
     """The steps of fit, partial_fit and learn_one of an estimator for labelled rows, and what it shows."""
 
     class_weight: Any
     decision_function: Any
+    _by_scores: Any  # (X, method, function): what the function makes of the scores of X, which the method asks for
     _columns: dict[str, int]  # of a model that knows the names of its features
     columns_: Any  # of a model that learned from files
 
@@ -309,6 +310,16 @@ class Classifier(ClassifierMixin, WithProbabilities, Estimator):
             self._columns, self.n_features_in_ = names, n_features
 
     # ---- what a fitted model shows
+
+    @property
+    def predict_proba(self) -> Callable[[Any], Any]:
+        """Calibrated probabilities, `predict_proba(X)`: an array of shape (n, n_classes). Only there if calibrated."""
+        return if_calibrated(self, predict_proba)
+
+    @property
+    def predict_log_proba(self) -> Callable[[Any], Any]:
+        """The logarithms of `predict_proba(X)`."""
+        return if_calibrated(self, predict_log_proba)
 
     @property
     def classes_(self) -> np.ndarray:

@@ -5,7 +5,9 @@ Weng, 2007. Temperature: Guo and others, 2017. Isotonic: Zadrozny and Elkan, 200
 `CalibratedClassifierCV`, sigmoid and isotonic treat every class against the rest and then divide by the sum.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -107,41 +109,31 @@ def check_calibrated(model: Any, what: str) -> Calibration:
     )
 
 
-class WithProbabilities:
-    """The part of a classifier that is there once it is calibrated."""
+def if_calibrated(model: Any, method: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of this module as a method of the model; an AttributeError if the model is not calibrated."""
+    check_calibrated(model, method.__name__)
+    return MethodType(method, model)
 
-    probability: str | None
-    _learner: Any
-    decision_function: Any
 
-    @property
-    def predict_proba(self):
-        """Calibrated probabilities, `predict_proba(X)`: an array of shape (n, n_classes). Only there if calibrated."""
-        check_calibrated(self, "predict_proba")
-        return self._probabilities
+def predict_proba(self: Any, X: Any) -> Any:
+    """The probability of every class for every row of X, by the calibration of the scores.
 
-    @property
-    def predict_log_proba(self):
-        """The logarithms of `predict_proba(X)`."""
-        check_calibrated(self, "predict_log_proba")
-        return self._log_probabilities
+    `predict` answers by scores. The most probable class may be another: of two classes where the calibration crosses
+    one half elsewhere than at the threshold, of more where every class has a curve of its own. With
+    probability="temperature" they agree, unless there is a `threshold_`.
+    """
+    return self._by_scores(X, "predict_proba", self._learner.calibration.of)
 
-    def _probabilities(self, X):
-        """The probability of every class for every row of X, by the calibration of the scores.
 
-        `predict` answers by scores. The most probable class may be another: of two classes where the calibration
-        crosses one half elsewhere than at the threshold, of more where every class has a curve of its own. With
-        probability="temperature" they agree, unless there is a `threshold_`.
-        """
-        return self._learner.calibration.of(self.decision_function(X))
+def predict_log_proba(self: Any, X: Any) -> Any:
+    """The logarithms of `predict_proba(X)`."""
+    with np.errstate(divide="ignore"):
+        return self._by_scores(X, "predict_log_proba", lambda scores: np.log(self._learner.calibration.of(scores)))
 
-    def _log_probabilities(self, X):
-        with np.errstate(divide="ignore"):
-            return np.log(self._probabilities(X))
 
-    def _calibrate(self, scores: np.ndarray, truth: np.ndarray, weight: Any) -> None:
-        """Calibrate on examples that were held out: their scores, classes or flags, and weights."""
-        self._learner.calibration = calibration_of(str(self.probability), scores, truth, weight, self)
+def calibrate_held_out(model: Any, scores: np.ndarray, truth: np.ndarray, weight: Any) -> None:
+    """Calibrate on examples that were held out: their scores, classes or flags, and weights."""
+    model._learner.calibration = calibration_of(str(model.probability), scores, truth, weight, model)
 
 
 def _sigmoid(s: np.ndarray, positive: np.ndarray, w: np.ndarray) -> tuple[float, float]:
