@@ -26,6 +26,7 @@ LARGEST_INDEX = 2**26  # a weight for each: more would not fit in memory; hash t
 COUNTED = "index {}, but the first lines count from 1: if this file counts from 0, give zero_based=True (--zero-based)"
 NONE = np.empty(0, np.intp)
 TOO_LARGE = f"index {{}} is too large (at most {LARGEST_INDEX}): number the features anew, or hash them (--hash-bits)"
+OR_COMMAS = "or are these comma-separated values (--format csv)?"
 
 
 class SvmlightReader(PieceReader):
@@ -37,7 +38,7 @@ class SvmlightReader(PieceReader):
     """
 
     format = "svmlight"
-    no_features = "no line has a feature: write them as index:value behind the label, or give --format csv"
+    no_features = f"no line has a feature: write them as index:value behind the label; {OR_COMMAS}"
 
     def __init__(
         self,
@@ -226,6 +227,8 @@ def _wrong(content: bytes) -> tuple[str, int]:
         index, colon, value = pair[0].partition(":")
         if not colon or ":" in value:
             what = f"{shown(pair[0])} is not of the form index:value: mend or remove it"
+            if not colon and "," in words[0][0]:
+                what = f"{what}; {OR_COMMAS}"
         elif not (index.isascii() and index.isdecimal()):
             what = f"{shown(index)} is not an index: use whole numbers from 1 (or 0)"
         elif len(index) > INDEX_DIGITS or int(index) > LARGEST_NUMBER:
