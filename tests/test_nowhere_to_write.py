@@ -166,7 +166,7 @@ def test_a_user_without_any_home_loads_no_code_from_the_working_folder(installed
         from perceptrons import Perceptron
 
         assert os.path.expanduser("~") == "~", "this user has no home folder"
-        print(Perceptron(max_iter=3).fit([[0.0], [1.0]], ["a", "b"]).predict([[2.0]])[0])
+        print(Perceptron(max_iter=3, tol=None).fit([[0.0], [1.0]], ["a", "b"]).predict([[2.0]])[0])
     """
     told = python(program, before=another_user(UNKNOWN), folder=out, PYTHONPATH=str(installed))
     assert told == (0, "b\n", "")
@@ -184,7 +184,7 @@ FIT = """
             os.chmod(os.path.join(os.environ["NUMBA_CACHE_DIR"], name), 0o555)
     if sys.argv[2] == "full":
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    model = Perceptron(max_iter=3).fit(data["X"], data["y"])
+    model = Perceptron(max_iter=3, tol=None).fit(data["X"], data["y"])
     print(json.dumps({"weights": model.coef_.tolist(), "lost": compiling.lost}))
 """
 
@@ -193,7 +193,7 @@ FIT = """
 def numbers(rng, tmp_path):
     X, y = whole_numbers(rng, 60, 3, 3)
     np.savez(tmp_path / "data.npz", X=X, y=y)
-    return tmp_path / "data.npz", f"{Perceptron(max_iter=3).fit(X, y).coef_.tolist()}"
+    return tmp_path / "data.npz", f"{Perceptron(max_iter=3, tol=None).fit(X, y).coef_.tolist()}"
 
 
 def cached(folder):
