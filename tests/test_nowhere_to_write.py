@@ -152,6 +152,15 @@ def test_every_command_works_as_in_a_container_by_itself_for_a_user_who_is_not_i
     assert not [path for path in installed.rglob("*") if path.suffix in (".pyc", ".nbi", ".nbc")]
 
 
+@pytest.mark.slow
+def test_warmup_is_refused_for_a_user_whose_compiled_code_can_be_kept_nowhere(installed, out):
+    program = "import runpy\nrunpy.run_module('perceptrons', run_name='__main__', alter_sys=True)"
+    environment = {"PYTHONPATH": str(installed), "HOME": NOWHERE}
+    code, told, err = python(program, "warmup", before=nobody(), folder=out, **environment)
+    assert (code, told) == (2, "")
+    assert "Compiled code could not be saved: set NUMBA_CACHE_DIR" in err
+
+
 def table_lines(path):
     with open(path) as file:
         return file.read().splitlines()
