@@ -82,7 +82,9 @@ def _check_place() -> None:
         with tempfile.TemporaryFile(dir=chosen):
             pass
     except OSError as error:
-        raise BadInputError(f"{chosen}: compiled code cannot be saved there ({error.strerror}): {WHAT_TO_SET}") from error
+        raise BadInputError(
+            f"{chosen}: compiled code cannot be saved there ({error.strerror}): {WHAT_TO_SET}"
+        ) from error
 
 
 def _run(arguments: list[str]) -> None:
