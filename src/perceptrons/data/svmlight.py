@@ -124,6 +124,8 @@ class SvmlightReader(PieceReader):
 
     def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
         _, columns, _, huge = parsed.rows
+        if not len(columns) and self._several.model_gives_one:
+            return _separated_by_commas(parsed)
         if not self.zero_based and self._asked is None and len(columns) and int(columns.min()) == 0:
             self._count_from_zero(parsed)
         elif self.zero_based is None and len(columns):
@@ -198,6 +200,14 @@ def _has_zero(parsed: Parsed, several: bool) -> bool:
     assert parsed.labels is not None
     texts = [parsed.labels.distinct[number] for number in np.unique(parsed.labels.numbers[rows])]
     return any(several if isinstance(text, tuple) else is_label(text) and is_text(text) for text in texts)
+
+
+def _separated_by_commas(parsed: Parsed) -> dict[int, tuple[str, int]]:
+    """What is wrong with rows whose label has commas, where none has features and the model gives one label."""
+    assert parsed.labels is not None
+    what = f"no line has a feature, and labels have commas: give one label and features as index:value; {OR_COMMAS}"
+    commas = [number for number, one in enumerate(parsed.labels.distinct) if isinstance(one, tuple) and len(one) > 1]
+    return dict.fromkeys(np.flatnonzero(np.isin(parsed.labels.numbers, commas)).tolist(), (what, 1))
 
 
 def _pair(parsed: Parsed, piece: Piece, place: int) -> tuple[int, re.Match[str]]:
