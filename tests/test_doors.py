@@ -595,9 +595,12 @@ def test_all_commands_take_the_same_options_of_reading_and_agree_on_the_columns(
     assert capsys.readouterr().err.startswith("--categories names 'size', which is none of the model's")
 
 
+MEASURED = ("fills", "centres", "scales", "term_weights")
+
+
 def unmeasured(source):
     """How files are read, without the numbers that were measured on the examples learned from."""
-    kept = {name: value for name, value in source["preparation"].items() if name not in ("fills", "centres", "scales")}
+    kept = {name: value for name, value in source["preparation"].items() if name not in MEASURED}
     return {**source, "preparation": kept}
 
 

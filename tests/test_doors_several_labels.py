@@ -42,7 +42,8 @@ def said_by(capsys, *arguments):
 
 
 @pytest.mark.parametrize(
-    "form", ["svmlight", "fasttext", "csv", "jsonl", *slow(*(set(FORMATS) - {"svmlight", "fasttext", "csv", "jsonl"}))]
+    "form",
+    ["svmlight", "fasttext", "csv", "jsonl", *slow(*sorted(set(FORMATS) - {"svmlight", "fasttext", "csv", "jsonl"}))],
 )
 def test_every_door_gives_the_same_answers(capsys, tmp_path, form):
     X, sets = made()

@@ -152,6 +152,15 @@ def test_every_command_works_as_in_a_container_by_itself_for_a_user_who_is_not_i
     assert not [path for path in installed.rglob("*") if path.suffix in (".pyc", ".nbi", ".nbc")]
 
 
+@pytest.mark.slow
+def test_warmup_is_refused_for_a_user_whose_compiled_code_can_be_kept_nowhere(installed, out):
+    program = "import runpy\nrunpy.run_module('perceptrons', run_name='__main__', alter_sys=True)"
+    environment = {"PYTHONPATH": str(installed), "HOME": NOWHERE}
+    code, told, err = python(program, "warmup", before=nobody(), folder=out, **environment)
+    assert (code, told) == (2, "")
+    assert "Compiled code could not be saved: set NUMBA_CACHE_DIR" in err
+
+
 def table_lines(path):
     with open(path) as file:
         return file.read().splitlines()
@@ -166,7 +175,7 @@ def test_a_user_without_any_home_loads_no_code_from_the_working_folder(installed
         from perceptrons import Perceptron
 
         assert os.path.expanduser("~") == "~", "this user has no home folder"
-        print(Perceptron(max_iter=3).fit([[0.0], [1.0]], ["a", "b"]).predict([[2.0]])[0])
+        print(Perceptron(max_iter=3, tol=None).fit([[0.0], [1.0]], ["a", "b"]).predict([[2.0]])[0])
     """
     told = python(program, before=another_user(UNKNOWN), folder=out, PYTHONPATH=str(installed))
     assert told == (0, "b\n", "")
@@ -184,7 +193,7 @@ FIT = """
             os.chmod(os.path.join(os.environ["NUMBA_CACHE_DIR"], name), 0o555)
     if sys.argv[2] == "full":
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    model = Perceptron(max_iter=3).fit(data["X"], data["y"])
+    model = Perceptron(max_iter=3, tol=None).fit(data["X"], data["y"])
     print(json.dumps({"weights": model.coef_.tolist(), "lost": compiling.lost}))
 """
 
@@ -193,7 +202,7 @@ FIT = """
 def numbers(rng, tmp_path):
     X, y = whole_numbers(rng, 60, 3, 3)
     np.savez(tmp_path / "data.npz", X=X, y=y)
-    return tmp_path / "data.npz", f"{Perceptron(max_iter=3).fit(X, y).coef_.tolist()}"
+    return tmp_path / "data.npz", f"{Perceptron(max_iter=3, tol=None).fit(X, y).coef_.tolist()}"
 
 
 def cached(folder):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from perceptrons.inspection.explanation import Explanation, explain_weights
@@ -35,6 +36,13 @@ from perceptrons.training.settable import settable
 from perceptrons.training.units import Units, moments
 from perceptrons.training.votes import class_shares
 from perceptrons.training.weights import untouched
+
+
+def _has_one_weight_vector(model: "Perceptron") -> bool:
+    """Is there a `coef_` to show? Raises AttributeError if not: voting has many weight vectors."""
+    if model.combine == "vote":
+        raise AttributeError("Voting predicts with many weight vectors: there is no coef_ to make sparse.")
+    return True
 
 
 class Perceptron(Classifier):
@@ -484,6 +492,7 @@ class Perceptron(Classifier):
     coef_recent_ = property(lambda self: self._fitted().shown("recent").weights)
     intercept_recent_ = property(lambda self: self._fitted().shown("recent").intercept)
 
+    @available_if(_has_one_weight_vector)
     def sparsify(self) -> Any:
         """Show `coef_` as a sparse matrix, until `densify` or the next `fit`.
 
@@ -498,6 +507,7 @@ class Perceptron(Classifier):
         self._fitted().show_sparse(True)
         return self
 
+    @available_if(_has_one_weight_vector)
     def densify(self) -> Any:
         """Show `coef_` as an array again.
 

@@ -271,7 +271,9 @@ def test_inspect_reads_models_that_vote_that_learned_in_blocks_and_that_learned_
     X, y = animals
     perceptrons.save(KernelPerceptron(combine="vote", max_iter=3).fit(X, y), tmp_path / "vote")
     assert "stand for the votes" in " ".join(run("inspect", tmp_path / "vote")[1].split())
-    perceptrons.save(KernelPerceptron(multiclass="ovr", budget=7).partial_fit(X, y), tmp_path / "blocks")
+    mixed = np.random.default_rng(0).permutation(len(y))
+    blocks = KernelPerceptron(multiclass="ovr", budget=7).partial_fit(X[mixed], y[mixed])
+    perceptrons.save(blocks, tmp_path / "blocks")
     out = run("inspect", tmp_path / "blocks")[1]
     assert "from blocks of examples" in out
     assert "in 3 problems together" in " ".join(out.split())

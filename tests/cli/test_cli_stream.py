@@ -637,9 +637,14 @@ def test_models_that_learned_from_arrays_read_what_has_numbers_for_columns(run, 
         (["predict", "points.model", "part-0.svm", "--label-column", "x"], "^--label-column says nothing about"),
         (["evaluate", "points.model", "mail.tsv", "--format", "svmlight"], "^mail.tsv:1:"),
         (["evaluate", "mail.model", "-"], "closed|no example"),
+        *(
+            ([command, "points.model", "commas.csv", "--format", "svmlight"], r"^commas.csv:1:1: .*\(--format csv\)\?")
+            for command in ("predict", "evaluate")
+        ),
     ],
 )
 def test_what_cannot_be_read_for_a_model_is_refused(refused, folder, monkeypatch, arguments, message):
+    (folder / "commas.csv").write_text("0,0,no\n0,1,yes\n")
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "stdin", None)
     line = refused(*arguments)

@@ -421,7 +421,12 @@ def test_output_goes_into_a_pipe_that_ends_early(tmp_path):
         (XOR, ["--certificate", "data.csv"], "would be overwritten"),
         (XOR, ["--certificate", "nowhere/proof.json"], "no folder nowhere"),
         (XOR, ["--label-column", "7"], "data.csv:1:1: .*'7'"),
-        (XOR, ["--format", "svmlight"], "comma"),
+        (
+            XOR,
+            ["--format", "svmlight"],
+            r"data.csv:1:1: no line has a feature: .*comma-separated values \(--format csv",
+        ),
+        (XOR.replace(",", ", "), ["--format", "svmlight"], r"data.csv:1:4: .*comma-separated values \(--format csv"),
     ],
 )
 def test_bad_input_is_refused_with_one_line(refused, content, arguments, about):

@@ -6,8 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.frozen import FrozenEstimator
 
 import perceptrons
 from perceptrons.cli import main
@@ -160,11 +158,33 @@ def test_a_missing_number_is_inspected_as_the_mean(run, folder, tmp_path):
     assert one["prediction"] == other["prediction"]
 
 
-def test_a_loaded_model_is_calibrated_as_inspect_says(run, folder):
-    out = run("inspect", folder / "people.model")[1]
-    assert "CalibratedClassifierCV(FrozenEstimator(perceptrons.load(MODEL))).fit(X, y)" in out
-    X = table(folder)
-    y = perceptrons.load(folder / "people.model").predict(X)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("people", []),
+        ("votes", ["--combine", "vote"]),
+        ("uneven", ["--scale", "none", "--on-missing", "raise"]),
+        ("kernel", ["--kernel", "rbf"]),
+    ],
+)
+def test_a_model_is_calibrated_as_inspect_says(run, folder, tmp_path, name, options):
+    """By the option that it names, and by the line of Python, run as it is printed."""
+    path = folder / f"{name}.model"
+    out = run("inspect", path)[1]
+    assert "For probabilities, train with --probabilities sigmoid, or in Python" in out
+    (line,) = (line.strip() for line in out.splitlines() if "perceptrons.selection.calibrate" in line)
+    X, model = table(folder), perceptrons.load(path)
+    y = model.predict(X)
     y[:4] = ["no", "yes", "no", "yes"]
-    calibrated = CalibratedClassifierCV(FrozenEstimator(perceptrons.load(folder / "people.model")), cv=2).fit(X, y)
-    np.testing.assert_allclose(calibrated.predict_proba(X).sum(axis=1), 1)
+    assert line == "perceptrons.selection.calibrate(perceptrons.load(MODEL), X, y)"
+    calibrated = perceptrons.selection.calibrate(perceptrons.load(path), X, y)
+    likely = calibrated.predict_proba(X)
+    np.testing.assert_allclose(likely.sum(axis=1), 1)
+    scores = model.decision_function(X)
+    np.testing.assert_array_equal(scores, calibrated.decision_function(X))
+    assert (np.diff(likely[np.argsort(scores, kind="stable"), 1]) >= 0).all()
+    assert -np.log(likely[np.arange(len(y)), (y == "yes").astype(int)]).mean() < np.log(2)  # better than one half each
+    trained = [folder / "people.csv", *options, "--probabilities", "sigmoid", "-o", tmp_path / "sure.model", "--quiet"]
+    assert run("train", *trained) == (0, "", "")
+    assert hasattr(perceptrons.load(tmp_path / "sure.model"), "predict_proba")
+    assert "For probabilities, train" not in run("inspect", tmp_path / "sure.model")[1]

@@ -112,13 +112,17 @@ def test_after_warmup_the_usual_commands_compile_nothing(table, tmp_path):
     assert command("warmup", folder=table, cache=cache)[0].startswith("Nothing had to be compiled")
 
 
-@pytest.mark.slow
-def test_warmup_refuses_where_nothing_can_be_saved(tmp_path):
+def test_warmup_refuses_where_nothing_can_be_saved():
+    """At once, and leaves nothing beside the package either, where numba would look next."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NUMBA_CACHE_DIR": "/dev/null/nowhere"}
+    beside = sorted((ROOT / "src").rglob("*.nb?"))
     code = "import sys; from perceptrons.cli import main; sys.exit(main(['warmup']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=600)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "NUMBA_CACHE_DIR" in done.stderr
+    assert done.stderr.startswith("/dev/null/nowhere: compiled code cannot be saved there (Not a directory)")
+    assert "set NUMBA_CACHE_DIR" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted((ROOT / "src").rglob("*.nb?")) == beside
 
 
 def test_an_inner_function_called_from_python_is_the_plain_one():

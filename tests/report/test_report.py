@@ -1,6 +1,7 @@
 """`perceptrons.report` and `perceptrons report`: what is on the page, for all kinds of models, data and names."""
 
 import gzip
+import json
 import re
 import shlex
 from xml.etree import ElementTree
@@ -330,7 +331,12 @@ def test_what_no_page_can_be_about_is_refused(blobs):
     tagger = SequencePerceptron(max_iter=1).fit([[["a"], ["b"]]], [["X", "Y"]])
     model = Perceptron().fit(X, y)
     for call, kind, words in (
-        (lambda: report(several, X, y), ValueError, "any number of labels"),
+        (lambda: report(several, X, y), ValueError, "one label per example, and this model gives several: give label"),
+        (
+            lambda: report(several, X, [[7], [8, 9]] * 60),
+            ValueError,
+            "None of the labels \\(7, 8, 9\\) is a label of the",
+        ),
         (lambda: report(tagger, X, y), TypeError, "not about a SequencePerceptron.*tag evaluate"),
         (lambda: report(StandardScaler().fit(X), X, y), TypeError, "not about a StandardScaler"),
         (lambda: report(Perceptron(), X, y), ValueError, "not fitted"),
@@ -469,12 +475,13 @@ def test_the_command_refuses_in_one_line_and_leaves_the_old_page(run, blobs, tmp
     data, model, page = tmp_path / "t.npz", tmp_path / "m.model", tmp_path / "r.html"
     np.savez(data, X=X, y=y)
     perceptrons.save(Perceptron().fit(X, y), model)
-    several, tagger = tmp_path / "s.model", tmp_path / "t.model"
+    several, tagger, strange = tmp_path / "s.model", tmp_path / "t.model", tmp_path / "strange.npz"
+    np.savez(strange, X=X, y=y + 7)
     perceptrons.save(Perceptron().fit(X, np.c_[y == 0, y == 1].astype(int)), several)
     perceptrons.save(SequencePerceptron(max_iter=1).fit([[["a"], ["b"]]], [["X", "Y"]]), tagger)
     page.write_text("old")
     for arguments, words in (
-        ((several, data), "any number of labels"),
+        ((several, strange), "None of the labels (7, 8, 9) is a label of the model (0, 1)"),
         ((tagger, data), "use perceptrons tag evaluate"),
         ((model, "-"), "standard input"),
         ((model, tmp_path / "none.npz"), "no such file"),
@@ -492,6 +499,20 @@ def test_the_command_refuses_in_one_line_and_leaves_the_old_page(run, blobs, tmp
     assert page.read_text() == "old"
     code, _, err = run("report", model, data, "-o", data)
     assert (code, "would be overwritten" in err) == (2, True)
+
+
+def test_one_label_per_line_is_judged_as_a_set_of_one_where_the_model_gives_several(run, blobs, tmp_path):
+    X, y = blobs
+    data, model, page = tmp_path / "t.npz", tmp_path / "m.model", tmp_path / "r.html"
+    np.savez(data, X=X, y=y)
+    perceptrons.save(Perceptron().fit(X, np.c_[y == 0, y == 1].astype(int)), model)
+    assert run("report", model, data, "-o", page, "--quiet") == (0, "", "")
+    truth, found = np.c_[y == 0, y == 1, y == 2], perceptrons.load(model).predict(X)
+    right = int((truth == np.c_[found, np.zeros(len(y), int)]).all(axis=1).sum())
+    assert 0 < right < len(y)
+    assert f"{right} of {len(y)} label sets right" in page.read_text("utf-8")
+    told = json.loads(run("evaluate", model, data, "--json")[1])
+    assert (told["right"], told["accuracy"]) == (right, pytest.approx(right / len(y)))
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,8 @@ SHOWN_ROWS = 20
 SHARING = 5  # features of a shared column
 SAMPLE = 2**16  # examples of --data that are looked at
 MORE = " (--class, --json)"
-CALIBRATE = """For probabilities, train it with --probabilities sigmoid; or in Python, with examples held out:
+CALIBRATE = """For probabilities, train with --probabilities sigmoid, or in Python, where
+X and y are examples that it has not learned from:
     perceptrons.selection.calibrate(perceptrons.load(MODEL), X, y)"""
 
 

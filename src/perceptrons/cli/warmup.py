@@ -37,6 +37,7 @@ RUNS = (
     "tag predict {folder}/tagger.perceptron {folder}/tokens.txt",
     "tag evaluate {folder}/tagger.perceptron {folder}/tokens.txt",
 )
+WHAT_TO_SET = "set NUMBA_CACHE_DIR to a folder that you can write to, here and later."
 
 
 @takes("json")
@@ -48,15 +49,16 @@ def warmup(asked: Any) -> None:
     """
     from perceptrons import compiling
 
+    _check_place()
     began, before = time.perf_counter(), compiling.compiling.functions
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(folder))
         for run in RUNS:
             _run(run.format(folder=folder).split())
-    if compiling.lost or not compiling.folders:
-        raise BadInputError(
-            "Compiled code could not be saved: set NUMBA_CACHE_DIR to a folder that you can write to, here and later."
-        )
+            if compiling.lost:
+                raise BadInputError(f"Compiled code could not be saved: {WHAT_TO_SET}")
+    if not compiling.folders:
+        raise BadInputError(f"No compiled code was saved or found: {WHAT_TO_SET}")
     seconds, functions = time.perf_counter() - began, compiling.compiling.functions - before
     folders = sorted(compiling.folders)
     place = os.path.commonpath(folders)
@@ -66,6 +68,23 @@ def warmup(asked: Any) -> None:
         print(f"{count(functions, 'function')} compiled in {seconds:.0f} s and saved in {place}.")
     else:
         print(f"Nothing had to be compiled: it is all in {place}.")
+
+
+def _check_place() -> None:
+    """Refuse a NUMBA_CACHE_DIR that cannot be written.
+
+    numba would take another folder in its place, such as that of the package, where other users could not find it.
+    """
+    if not (chosen := os.environ.get("NUMBA_CACHE_DIR")):
+        return
+    try:
+        os.makedirs(chosen, exist_ok=True)
+        with tempfile.TemporaryFile(dir=chosen):
+            pass
+    except OSError as error:
+        raise BadInputError(
+            f"{chosen}: compiled code cannot be saved there ({error.strerror}): {WHAT_TO_SET}"
+        ) from error
 
 
 def _run(arguments: list[str]) -> None:

@@ -122,6 +122,11 @@ class Several:
         self.asked = True if separator is not None and asked is None else asked
         self.now, self.separator, self._of_model = self.asked, separator, of_model
 
+    @property
+    def model_gives_one(self) -> bool:
+        """Are the files read for a model that was trained on one label per example?"""
+        return self._of_model and self.asked is False
+
     def recipe(self) -> dict[str, Any]:
         """What a recipe of reading says of it."""
         if not self.now:

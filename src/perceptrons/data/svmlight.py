@@ -25,6 +25,7 @@ PAIR = re.compile(r"(?<!\S)(\d+):(\S+)", re.ASCII)
 LARGEST_INDEX = 2**26  # a weight for each: more would not fit in memory; hash the features to fewer columns
 COUNTED = "index {}, but the first lines count from 1: if this file counts from 0, give zero_based=True (--zero-based)"
 TOO_LARGE = f"index {{}} is too large (at most {LARGEST_INDEX}): number the features anew, or hash them (--hash-bits)"
+OR_COMMAS = "or are these comma-separated values (--format csv)?"
 
 
 class SvmlightReader(PieceReader):
@@ -36,7 +37,7 @@ class SvmlightReader(PieceReader):
     """
 
     format = "svmlight"
-    no_features = "no line has a feature: write them as index:value behind the label, or give --format csv"
+    no_features = f"no line has a feature: write them as index:value behind the label; {OR_COMMAS}"
 
     def __init__(
         self,
@@ -129,6 +130,8 @@ class SvmlightReader(PieceReader):
 
     def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
         columns = parsed.rows[1]
+        if not len(columns) and self._several.model_gives_one:
+            return _separated_by_commas(parsed)
         if not self.zero_based and self._asked is None and len(columns) and int(columns.min()) == 0:
             self._count_from_zero(parsed)
         elif self.zero_based is None and len(columns):
@@ -201,6 +204,14 @@ def _has_zero(parsed: Parsed, several: bool) -> bool:
     return any(several if isinstance(text, tuple) else is_label(text) and is_text(text) for text in texts)
 
 
+def _separated_by_commas(parsed: Parsed) -> dict[int, tuple[str, int]]:
+    """What is wrong with rows whose label has commas, where none has features and the model gives one label."""
+    assert parsed.labels is not None
+    what = f"no line has a feature, and labels have commas: give one label and features as index:value; {OR_COMMAS}"
+    commas = [number for number, one in enumerate(parsed.labels.distinct) if isinstance(one, tuple) and len(one) > 1]
+    return dict.fromkeys(np.flatnonzero(np.isin(parsed.labels.numbers, commas)).tolist(), (what, 1))
+
+
 def _pair(starts: np.ndarray, lines: np.ndarray, piece: Piece, place: int) -> tuple[int, re.Match[str]]:
     """The row of a value, and the pair of index and value as it is written in its line."""
     row = int(np.searchsorted(starts, place, side="right")) - 1
@@ -227,6 +238,8 @@ def _wrong(content: bytes) -> tuple[str, int]:
         index, colon, value = pair[0].partition(":")
         if not colon or ":" in value:
             what = f"{shown(pair[0])} is not of the form index:value: mend or remove it"
+            if not colon and "," in words[0][0]:
+                what = f"{what}; {OR_COMMAS}"
         elif not (index.isascii() and index.isdecimal()):
             what = f"{shown(index)} is not an index: use whole numbers from 1 (or 0)"
         elif len(index) > INDEX_DIGITS or int(index) > LARGEST_NUMBER:

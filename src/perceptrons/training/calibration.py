@@ -11,7 +11,6 @@ from types import MethodType
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit, softmax
 
 METHODS = ("sigmoid", "temperature", "isotonic")
 STEPS = 100  # of Newton's method, which needs about ten
@@ -37,6 +36,8 @@ class Calibration:
 
     def of(self, scores: np.ndarray) -> np.ndarray:
         """The probability of every class, (n, classes), by scores as `decision_function` gives them."""
+        from scipy.special import softmax  # here and below: it takes long to import, and most models need none of it
+
         s = np.asarray(scores, np.float64).reshape(len(scores), self.columns)
         if self.method == "temperature" and self.columns > 1 and not self.several:
             return np.asarray(softmax(self.arrays["slope"] * s, axis=1))
@@ -50,6 +51,8 @@ class Calibration:
 
     def _by_column(self, s: np.ndarray) -> np.ndarray:
         if self.method != "isotonic":
+            from scipy.special import expit
+
             return np.asarray(expit(s * self.arrays["slope"] + self.arrays.get("offset", 0.0)))
         ends = np.cumsum(self.arrays["corners"])
         xs, ps = (np.split(self.arrays[name], ends[:-1]) for name in ("scores", "shares"))
@@ -141,6 +144,8 @@ def _sigmoid(s: np.ndarray, positive: np.ndarray, w: np.ndarray) -> tuple[float,
 
     The loss is convex: Newton's method, with steps halved until the loss falls.
     """
+    from scipy.special import expit, log_expit
+
     unit = float(np.abs(s).max()) or 1.0
     n_positive, n_negative = float(w[positive].sum()), float(w[~positive].sum())
     target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
@@ -175,6 +180,7 @@ def _inverse_temperature(s: np.ndarray, codes: np.ndarray, w: np.ndarray) -> flo
     probability of the answers is (n + 1) / (n + 2), the most that n right answers are evidence of (Laplace).
     """
     from scipy.optimize import brentq
+    from scipy.special import softmax
 
     own = s[np.arange(len(s)), codes.astype(np.intp)]
     unit = float(np.abs(s - own[:, None]).max())
