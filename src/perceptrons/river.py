@@ -30,10 +30,11 @@ class _Online(base.Estimator):
     """What both share: the perceptron, made of the parameters, and names of features as it takes them."""
 
     def __init__(
-        self, *, combine="average", window=WINDOW, step="constant", eta0=1.0, C=1.0, margin="auto", cost=None,
-        shrink=0.0, multiclass="joint", fit_intercept=True, intercept_scaling="auto", zero_score="mistake",
-        class_weight=None,
-    ):  # fmt: skip
+        self, *, combine: str = "average", window: float = WINDOW, step: str = "constant", eta0: float = 1.0,
+        C: float = 1.0, margin: float | str | None = "auto", cost: Any = None, shrink: float = 0.0,
+        multiclass: str = "joint", fit_intercept: bool = True, intercept_scaling: float | str = "auto",
+        zero_score: str = "mistake", class_weight: Any = None,
+    ) -> None:  # fmt: skip
         self.combine = combine
         self.window = window
         self.step = step
