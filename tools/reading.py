@@ -68,7 +68,13 @@ def examined(blocks: list[Any]) -> list[Any]:
             X.check_format(full_check=True)
         if block.codes is not None:
             assert len(block.codes) == rows
-            assert 0 <= block.codes.min() <= block.codes.max() < len(block.classes)
+            known = len(block.classes)
+            if block.sets is not None:  # codes say which of the label sets an example has
+                block.sets.check_format(full_check=True)
+                assert block.sets.shape[1] == known
+                assert set(block.sets.data.tolist()) <= {1}
+                known = block.sets.shape[0]
+            assert 0 <= block.codes.min() <= block.codes.max() < known
         if block.weight is not None:
             assert block.weight.shape == (rows,)
             assert (np.isfinite(block.weight) & (block.weight >= 0)).all()
@@ -77,9 +83,14 @@ def examined(blocks: list[Any]) -> list[Any]:
             assert block.lines[0] > line
             assert (np.diff(block.lines) > 0).all()
             line = int(block.lines[-1])
-        parts = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
-        contents.append([X.shape, *(part.tolist() for part in parts), None if block.y is None else block.y.tolist()])
+        contents.append([X.shape, _listed(X), None if block.y is None else _listed(block.y)])
     return contents
+
+
+def _listed(values: Any) -> list[Any]:
+    """All that an array or a sparse matrix holds."""
+    parts = (values.data, values.indices, values.indptr) if sp.issparse(values) else (values,)
+    return [part.tolist() for part in parts]
 
 
 def try_bytes(file: Path, data: bytes) -> bool:
