@@ -496,7 +496,7 @@ class Perceptron(Classifier):
     def sparsify(self) -> Any:
         """Show `coef_` as a sparse matrix, until `densify` or the next `fit`.
 
-        As in scikit-learn, but predictions do not change and training goes on as before. The model keeps its dense
+        As in scikit-learn, but predictions and further training do not change. The model keeps its dense
         weights to learn with: to save memory on disk use `perceptrons.save`, to predict with sparse weights
         `model.to_sklearn().sparsify()`.
 

@@ -133,7 +133,7 @@ def _has_label(text: bytes) -> bool:
 
 
 def _taken_out(content: np.ndarray, inside: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Texts without the labels among their words, and where the labels are: those with words between are written anew.
+    """Texts without the labels among their words, and where the labels are: those with words between are written again.
 
     labels: where those of each row are, which is changed.
     """

@@ -102,7 +102,7 @@ class SvmlightReader(PieceReader):
         if n_open and len(huge := np.flatnonzero(~(np.abs(values) <= LARGEST))):
             pairs = dict(_pair(starts, lines, piece, place) for place in huge[::-1].tolist())  # the first of each row
             bad += [Bad(int(lines[row]), what_is_wrong(pair[2]), pair.start() + 1) for row, pair in pairs.items()]
-            keep, sizes = np.ones(n_rows, bool), np.diff(starts)  # what is no example has no say in how others are read
+            keep, sizes = np.ones(n_rows, bool), np.diff(starts)  # malformed records have no say in how others are read
             keep[list(pairs)] = False
             values, columns = (part[np.repeat(keep, sizes)] for part in (values, columns))
             starts = np.append(0, np.cumsum(sizes[keep])).astype(starts.dtype)

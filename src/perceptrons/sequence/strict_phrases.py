@@ -12,7 +12,7 @@ START, INSIDE, END = 1, 2, 4
 
 
 class Scheme(NamedTuple):
-    """tags: which there are; starts, inside: what a phrase starts with, and goes on with; ends: where it may end."""
+    """tags: which there are; starts, inside: what a phrase starts and continues with; ends: where it may end."""
 
     tags: str
     starts: str

@@ -6,7 +6,7 @@ from sklearn.exceptions import NotFittedError
 
 
 def settable(model: Any, name: str) -> Any:
-    """The learner of a model whose last weights predict and can be set; otherwise an error that says what to do."""
+    """The learner of a model whose last weights predict and can be set. Raises an error that says what to do if not."""
     start = f"fit(X, y, {'coef' if name == 'coef_' else 'intercept'}_init=...)"
     try:
         learner = model._fitted()
