@@ -431,7 +431,7 @@ def describe_quality(found: dict[str, Any]) -> str:
     return (
         f"{table}\n\nAfter {EPOCHS} epochs, averaged, nothing set but what is named. F1 is that of whole phrases, as "
         "conlleval counts. The rich templates for words with tags were chosen on the test set of CoNLL-2000, which "
-        "flatters them a little (docs/decisions.md). CRFsuite's averaged perceptron on the chunking templates: "
+        "flatters them a little (docs/decisions/taggers.md). CRFsuite's averaged perceptron on the chunking templates: "
         f"{percent(found['tagging'][CRF])}."
     )
 
