@@ -197,7 +197,7 @@ def line(
 
 
 def describe_short(found: dict[str, Any]) -> str:
-    """For the README: what was asked."""
+    """For the page about clusters: what was asked."""
     lines = []
     for name, speeds in found["speed"].items():
         rows = {how: row["best"] for how, row in speeds.items()}

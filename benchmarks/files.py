@@ -369,7 +369,7 @@ def pipe(rows: Pair, marks: tuple[int, ...], folder: Path) -> list[dict[str, Any
 
 
 def describe_short(found: dict[str, Any]) -> str:
-    """For the README."""
+    """For the page of benchmarks."""
     return results.table(["", "ours", "theirs", "", "asked"], [list(row) for row in asked(found)])
 
 

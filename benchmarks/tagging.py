@@ -343,7 +343,7 @@ def fit_alone(file: str, path: str, templates: str | None) -> None:
 
 
 def describe_short(found: dict[str, Any]) -> str:
-    """For the README."""
+    """For the page of benchmarks."""
     epoch, fit, whole, rates, memory, nltk = (found[k] for k in ("epoch", "fit", "whole", "tagging", "memory", "nltk"))
     lines = [
         ["an epoch of training, s", epoch[OURS]["best"], epoch[CRF]["best"],
