@@ -94,8 +94,7 @@ def describe(found: list[dict[str, Any]], n: int) -> str:
     return (
         f"{along}\n\n{n:,} examples with {FEATURES} features, float32, in blocks of {BLOCK:,}. The plane of the "
         f"examples turns once. The kernel is rbf with gamma=1, and budget={BUDGET}. First, middle and last are parts "
-        "of "
-        f'{n // PARTS:,} examples each. "Wrong" counts the predictions before learning, which the last function '
+        f'of {n // PARTS:,} examples each. "Wrong" counts the predictions before learning, which the last function '
         f"makes.\n\n{in_the_end}\n\nThe final error on new examples, of the last and of the averaged function: where "
         "nothing changed (still), and where the plane turned (turning)."
     )
