@@ -270,7 +270,8 @@ def describe_model(found: dict[str, Any]) -> str:
         "much.\n\n"
         f"{results.table(head, lines)}\n\nPredicted seconds per epoch, for rows like those of the table of speeds. "
         "There are as many shards as workers, the network is as fast as between processes here, and no worker is "
-        'slower than the others. "Half is mixing at" is the number of workers with which the pass takes as long as all the rest.'
+        'slower than the others. "Half is mixing at" is the number of workers with which the pass takes as long as all '
+        "the rest."
     )
 
 
