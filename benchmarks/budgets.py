@@ -92,9 +92,9 @@ def describe(found: list[dict[str, Any]], n: int) -> str:
     ]
     in_the_end = results.table(["", *[f"{what}: {way}, %" for what in ("still", "turning") for way in WAYS]], lines)
     return (
-        f"{along}\n\n{n:,} examples of {FEATURES} features, float32, in blocks of {BLOCK:,}; the plane turns once; "
-        f"rbf with gamma=1 and budget={BUDGET}. First, middle and last are of {n // PARTS:,} examples each, and wrong "
-        f"are the answers before learning, which are those of the last function.\n\n{in_the_end}\n\nThe error in the "
-        "end, on new examples, of the last and of the averaged function; where nothing changed, and where the plane "
-        "turned."
+        f"{along}\n\n{n:,} examples with {FEATURES} features, float32, in blocks of {BLOCK:,}. The plane of the "
+        f"examples turns once. The kernel is rbf with gamma=1, and budget={BUDGET}. First, middle and last are parts "
+        f'of {n // PARTS:,} examples each. "Wrong" counts the predictions before learning, which the last function '
+        f"makes.\n\n{in_the_end}\n\nThe final error on new examples, of the last and of the averaged function: where "
+        "nothing changed (still), and where the plane turned (turning)."
     )

@@ -52,10 +52,11 @@ def run(quick: bool) -> None:
     totals = {kind: sum(one[kind]["other"] for one in found if one[kind]) for kind in ("onnx", "c")}
     rows = sum(one["rows"] for one in found)
     said = (
-        f"{len(found)} models, {rows:,} rows compared. Other labels than the library's: {totals['onnx']} by ONNX, "
-        f"{totals['c']} by C. A dash: there is no such export (hashed texts enter ONNX as columns)."
+        f"{len(found)} models, {rows:,} rows compared. Labels that differ from those of the library: "
+        f"{totals['onnx']} with ONNX, {totals['c']} with C."
     )
-    results.write("exports", {"cases": found}, f"{said}\n\n{table}", {"exports": said}, quick)
+    dash = "A dash means that there is no such export. Hashed texts enter ONNX as columns."
+    results.write("exports", {"cases": found}, f"{said} {dash}\n\n{table}", {"exports": said}, quick)
 
 
 def line(one: dict[str, Any]) -> list[Any]:

@@ -415,14 +415,15 @@ def describe_svmlight(found: dict[str, Any]) -> str:
             ratio = "" if name == OURS else times(row["best"] / ours["best"])
             rate = found["size"]["svmlight"] / row["best"] / MILLION
             lines.append([epochs, name, row["best"], row["median"], ratio, f"{rate:.0f}", percent(row)])
-    head = ["passes", "", "s", "median", "times ours", "MB/s", "right"]
+    head = ["passes", "", "s", "median", "× our time", "MB/s", "accuracy"]
     return (
-        f"{results.table(head, lines)}\n\nFrom the text, {found['size']['rows']:,} examples of about "
-        f"{bigfiles.NONZEROS} features among {bigfiles.COLUMNS:,}, {megabytes(found['size']['svmlight'])} (in VW's "
-        f"form {megabytes(found['size']['vw'])}), to a saved model, on 2 cores, in turns; the best of {REPEATS} runs, "
-        "and their median. The files lie in the page cache. Right: of examples held out. VW by its Python package, "
-        f"`--loss_function hinge -b {readers.VW_BITS}`, several passes by `--cache_file`. MB/s: the size of the file "
-        "over the time, however many passes."
+        f"{results.table(head, lines)}\n\nThe data are {found['size']['rows']:,} examples with about "
+        f"{bigfiles.NONZEROS} of {bigfiles.COLUMNS:,} features each: {megabytes(found['size']['svmlight'])} "
+        f"({megabytes(found['size']['vw'])} in VW's format). Times are from the text to a saved model, on 2 cores, "
+        f"with the files in the page cache. The programs run in turns; the table has the best of {REPEATS} runs and "
+        "their median. Accuracy is on held-out examples. VW runs from its Python package with "
+        f"`--loss_function hinge -b {readers.VW_BITS}`, and with `--cache_file` for several passes. MB/s is the size "
+        "of the file divided by the time, whatever the number of passes."
     )
 
 
@@ -438,12 +439,13 @@ def describe_text(found: dict[str, Any]) -> str:
     ]  # fmt: skip
     told = TOLD.removeprefix("ours, ")
     return (
-        f"{results.table(['', 's', f'times ours, {told}', 'MB/s', 'right', 'model, MB'], lines)}\n\n20 newsgroups, "
-        "the earlier messages, headers and all, one a line, again and again up to "
-        f"{megabytes(theirs)} and shuffled each time; one pass, from the text to the saved model. Right: of the later "
-        f"messages. scikit-learn's with `n_jobs=2`, in blocks of {readers.TEXT_BLOCK:,} messages or all at once; "
-        "fastText with `epoch=1, thread=2`, and with the learning rate 1, which its tutorial advises; everything else "
-        "as it is by default. The others run once."
+        f"{results.table(['', 's', f'× our time, {told}', 'MB/s', 'accuracy', 'model, MB'], lines)}\n\nThe data are "
+        "the earlier messages of 20 newsgroups, with headers, one per line. They are repeated up to "
+        f"{megabytes(theirs)}, and shuffled each time. Times are for one pass, from the text to the saved model. "
+        "Accuracy is on the later messages. scikit-learn runs with `n_jobs=2`, in blocks of "
+        f"{readers.TEXT_BLOCK:,} messages or with all texts in memory. fastText runs with `epoch=1, thread=2`, and "
+        "once more with a learning rate of 1, which its tutorial recommends. Everything else has its default. The "
+        "programs other than ours run once."
     )
 
 
@@ -457,8 +459,8 @@ def describe_formats(found: dict[str, Any]) -> str:
     ]  # fmt: skip
     return (
         f"{results.table(['', 'file, MB', 's', 'MB/s', 'examples/s'], lines)}\n\nReading and learning, one pass, on 2 "
-        f"cores, in turns, the best of {REPEATS} runs. MB/s of packed svmlight is of the text in it. Tables have 30 "
-        "columns of numbers and a label."
+        f"cores, in turns; the best of {REPEATS} runs. For compressed svmlight, MB/s counts the uncompressed text. "
+        "Tables have 30 columns of numbers and a label."
     )
 
 
@@ -472,11 +474,11 @@ def describe_memory(found: dict[str, Any]) -> str:
         [megabytes(row["bytes"]), f"{row['resident'] / MILLION:.0f}", f"{row['seconds']:.1f}"] for row in found["pipe"]
     ]
     return (
-        f"{results.table(['', 'file', 'most memory, MB', 's', 'MB/s'], lines)}\n\nThe most that a process had resident "
-        "(VmHWM), Python and all libraries included, and its time from start to end; ours is `perceptrons train`. "
-        "Pages of the cache that are mapped count too.\n\n"
-        f"{results.table(['through the pipe', 'memory, MB', 's'], piped)}\n\n`perceptrons predict MODEL -`: what it "
-        "had resident when so much had gone in."
+        f"{results.table(['', 'file', 'peak memory, MB', 's', 'MB/s'], lines)}\n\nMemory is the peak resident memory "
+        "of the process (VmHWM), with Python and all libraries. Mapped pages of the cache count, too. The time is "
+        "that of the whole process. Ours is `perceptrons train`.\n\n"
+        f"{results.table(['data through the pipe', 'memory, MB', 's'], piped)}\n\nResident memory of "
+        "`perceptrons predict MODEL -` after it has read this much."
     )
 
 
@@ -486,9 +488,9 @@ def describe_start(found: dict[str, Any]) -> str:
              ["the second", row["second"]], ["the whole process", row["process"]]]  # fmt: skip
     whole = [["a dozen lines", few[OURS], few[VW]], [megabytes(found["size"]["svmlight"]), every[OURS], every[VW]]]
     return (
-        f"{results.table(['a fresh process, compiled before', 's'], lines)}\n\n"
+        f"{results.table(['a fresh process, code already compiled', 's'], lines)}\n\n"
         f"{results.table(['a whole command', 'perceptrons train, s', 'vw, s'], whole)}\n\nVW's command is that of its "
-        "Python package, `python -m vowpalwabbit`; the best of the runs."
+        "Python package, `python -m vowpalwabbit`. The table has the best of the runs."
     )
 
 

@@ -172,7 +172,7 @@ def describe(table: list[Row]) -> str:
             row["degree"], f"{row['epochs']:g}", *[f"{row[way]:.2f}" for way in WAYS],
             f"{row['support']:,}", f"{row['mistakes']:,}", ", ".join(_said(*figure) for figure in quoted.items()),
         ])  # fmt: skip
-    head = ["degree", "T", "last, %", "average, %", "vote, %", "support examples", "mistakes"]
+    head = ["degree", "T", "last, %", "average, %", "vote, %", "support vectors", "mistakes"]
     return results.table([*head, f"1999, {FROM_MEMORY}"], lines)
 
 
@@ -191,7 +191,7 @@ def verdict(table: list[Row]) -> str:
             name = f"degree {degree}, T = {T:g}: {what}{', % wrong' if what in WAYS else ''}"
             mine, theirs = (f"{v:.2f}" if what in WAYS else f"{v:,}" for v in (ours, figure))
             lines.append([name, theirs, mine, f"{off:+.2f} {unit}", f"± {within:g} {unit}", holds])
-    return results.table(["", f"1999, {FROM_MEMORY}", "ours", "off by", "asked", "within"], lines)
+    return results.table(["", f"1999, {FROM_MEMORY}", "ours", "difference", "tolerance", "within it"], lines)
 
 
 def times(found: dict[str, Any]) -> str:
@@ -204,15 +204,17 @@ def times(found: dict[str, Any]) -> str:
         lines.append([degree, training, testing])
     head = ["degree", "training, s", f"testing {len(WAYS) * len(mine)} times, s"]
     return (
-        f"{results.table(head, lines)}\n\n{found['device']}, float32, {found['rows']:,} examples: the whole table in "
-        f"{found['total_seconds']:.1f} s, of which {found['moving_seconds']:.2f} s went by moving the data there. "
-        "Compiling and the start of the device are not in it. Training is stopped at every T and goes on with "
-        "`warm_start=True`, which computes all scores anew each time; one call of `fit` is quicker.\n\n"
-        f"Degree 4, ten epochs, in one call: {one['seconds']:.2f} s (median of the runs {one['median_seconds']:.2f}), "
-        f"of which {one['moving_seconds']:.3f} s is the way there. The least there is to do: a column of kernel values "
-        f"for every support example, {one['operations'] / 1e12:.2f} · 10¹² operations, {one['floor_seconds']:.3f} s at "
-        f"the {one['rate'] / 1e12:.1f} · 10¹² a second of a matrix product here; {one['bytes'] / 1e6:.0f} MB of "
-        "data to be read. The rest: columns of examples that err again, values inside the blocks, and the walk."
+        f"{results.table(head, lines)}\n\n{found['device']}, float32, {found['rows']:,} examples. The whole table took "
+        f"{found['total_seconds']:.1f} s, of which {found['moving_seconds']:.2f} s moved the data to the device. "
+        "Compilation and the start of the device are not included. Training stops at every T and resumes with "
+        "`warm_start=True`, which computes all scores again each time; a single call of `fit` is faster.\n\n"
+        f"Degree 4, ten epochs, in a single call: {one['seconds']:.2f} s (median of the runs "
+        f"{one['median_seconds']:.2f}), of which {one['moving_seconds']:.3f} s moves the data. At the least, training "
+        "computes one column of kernel values for every support vector. These are "
+        f"{one['operations'] / 1e12:.2f} · 10¹² operations: {one['floor_seconds']:.3f} s at "
+        f"the {one['rate'] / 1e12:.1f} · 10¹² per second of a matrix product here. It also reads "
+        f"{one['bytes'] / 1e6:.0f} MB of data. The rest of the time goes into columns of examples that cause another "
+        "mistake, kernel values inside the blocks, and visiting the examples."
     )
 
 

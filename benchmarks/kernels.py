@@ -145,12 +145,12 @@ def describe_svc(found: list[dict[str, Any]], split: datasets.Split) -> str:
         ]
         for r in found
     ]
-    table = results.table(["", "training, s", "testing, s", "test error, %", "support examples"], lines)
+    table = results.table(["", "training, s", "testing, s", "test error, %", "support vectors"], lines)
     return (
-        f"{table}\n\nKernel (1 + x·z)⁴, {split.name}, {len(split.y_train):,} examples, in one run on "
-        f"{results.environment()['cores']} CPU cores: training takes SVC "
+        f"{table}\n\nKernel (1 + x·z)⁴, {split.name}, {len(split.y_train):,} examples, one run on "
+        f"{results.environment()['cores']} CPU cores. Training takes SVC "
         f"{svc['training_seconds'] / ours['training_seconds']:.1f} times as long. SVC is one-vs-one with C=1, the "
-        "perceptron one-vs-rest; everything else as it is by default."
+        "perceptron is one-vs-rest. Everything else has its default."
     )
 
 
@@ -165,9 +165,9 @@ def describe_features(found: list[dict[str, Any]]) -> str:
     head = [f"{name}, {unit}" for name in SETS for unit in ("%", "training s", "testing s")]
     exact = [f"{r['components']:,} on {r['set']}" for r in found if r["how"] == "exact"]
     return (
-        f'{results.table(["", *head], lines)}\n\nrbf with gamma="scale", {EPOCHS} epochs, averaged, data as they '
-        f"come; support examples of the exact kernel: {', '.join(exact)}. "
-        "Mapping is in the times; testing is of the whole test set."
+        f'{results.table(["", *head], lines)}\n\nThe kernel is rbf with gamma="scale"; {EPOCHS} epochs, averaged, on '
+        f"data without preprocessing. Support vectors of the exact kernel: {', '.join(exact)}. Times include the "
+        "feature map, and testing covers the whole test set."
     )
 
 
@@ -178,9 +178,9 @@ def describe_memory(found: list[dict[str, Any]], split: datasets.Split) -> str:
          *[f"{r[p] / MB:.0f}" for p in parts], r["seconds"]]
         for r in found
     ]  # fmt: skip
-    head = ["cache_size", "peak, MB", "stated at most", "model", "scores", "a block", "a chunk", "kept columns"]
+    head = ["cache_size", "peak, MB", "stated bound, MB", "model", "scores", "block", "chunk", "kept columns"]
     return (
         f"{results.table([*head, f'{CACHED_EPOCHS} epochs, s'], lines)}\n\n{split.name}, {len(split.y_train):,} "
-        f"examples, float32, one-vs-rest, degree 4: what `fit` added to the memory of a process of its own, which had "
-        f"the data already ({split.X_train.nbytes / MB:.0f} MB)."
+        f"examples, float32, one-vs-rest, degree 4. The peak is what `fit` added to the memory of a process of its "
+        f"own that already held the data ({split.X_train.nbytes / MB:.0f} MB)."
     )

@@ -60,11 +60,10 @@ def describe(found: dict[str, Any]) -> str:
         for what, row in found.items()
     ]
     about = f"{training['labels']} tags, {training['features']:,} features"
-    table = results.table([about, "added, MB", "peak of the process", "before it"], lines)
+    table = results.table([about, "added, MB", "peak of the process, MB", "before, MB"], lines)
     return (
-        f"{table}\n\nUD English-EWT, tags with "
-        f"all that they say of a word, by 26 templates, {EPOCHS} epochs; {training['fired']:,} features fired, and the "
-        f"model file has {training['file'] / MB:.1f} MB. Before it: Python, NumPy, SciPy, scikit-learn ({others} "
-        "pandas, which it imports where there is one), numba and the sentences. What is added has the compiled code "
-        "in it, about 45 MB."
+        f"{table}\n\nUD English-EWT, tags with all morphological features, 26 templates, {EPOCHS} epochs. "
+        f'{training["fired"]:,} features fired, and the model file has {training["file"] / MB:.1f} MB. "Before" counts '
+        f"Python, NumPy, SciPy, scikit-learn ({others} pandas, which it imports if it is installed), numba and the "
+        'sentences. "Added" includes about 45 MB of compiled code.'
     )

@@ -223,10 +223,13 @@ def describe_costs(found: dict[str, Any]) -> str:
     ]  # fmt: skip
     head = ["weights", "moved by a shard", "classes", "shards", "epoch, ms", "sending", "workers", "adding up"]
     return (
-        f"{results.table(head, lines)}\n\nOn 2 worker processes, every shard a row or a few, float32: the median of "
-        f"{EPOCHS - WARM} epochs after {WARM}. Sending: the common weights to the workers, and a task a shard. "
-        "Workers: until all moves are here, with the time to find out what moved and to add up where shards are more "
-        f"than {FAN}. Adding up: what came here, and the new common weights. A weight that moved is two numbers."
+        f"{results.table(head, lines)}\n\nOn 2 worker processes, with one or a few rows per shard, float32. Times are "
+        f"the median of {EPOCHS - WARM} epochs after {WARM} warm-up epoch.\n\n"
+        "- **Sending**: sending the common weights to the workers, and one task per shard.\n"
+        "- **Workers**: waiting until all moves have arrived. This includes the time to find out what moved, and to "
+        f"add up moves if there are more than {FAN} shards.\n"
+        "- **Adding up**: adding what arrived to the new common weights.\n\n"
+        "A weight that moved is two numbers."
     )
 
 
@@ -241,7 +244,7 @@ def describe_model(found: dict[str, Any]) -> str:
     ]  # fmt: skip
     lines = [
         [
-            row["classes"], f"{row['rows']:,}", seconds(row["pass"]),
+            per_row(row["classes"]), f"{row['rows']:,}", seconds(row["pass"]),
             *(seconds(row["epochs"][str(s)]) for s in PREDICTED[1:]),
             f"{row['even']:,}", f"{row['best']:,}", seconds(row["best_epoch"]),
         ]
@@ -255,19 +258,26 @@ def describe_model(found: dict[str, Any]) -> str:
         for here in (False, True)
     ]
     return (
-        f"a = {1000 * m['a']:.3g} ms, c = {1000 * m['c']:.3g} ms a shard, b = {1e9 * m['b']:.3g} ns a weight and move, "
-        f"e = {1e9 * m['e']:.3g} ns a weight; they miss the measured epochs by {100 * m['error']:.0f}% (median) and "
-        f"{100 * m['worst']:.0f}% (at most).\n\n"
-        f"{results.table(['shards', 'workers', 'measured, ms', 'on paper, ms'], checks)}\n\nEpochs that the fit has "
-        f"not seen, with {FEW} weights and nothing to do. {started['workers_in_process']} workers in one process took "
-        f"{started['start']:.1f} s to start; one thread of Python does for all of them what otherwise as many machines "
-        f"do, so this is likely more than a cluster takes. With 2 processes the measured epochs are {min(off[0]):.1f} "
-        f"to {max(off[0]):.1f} times those on paper, with workers in one process {min(off[1]):.1f} to "
-        f"{max(off[1]):.1f} times: the times below for many workers may be off by as much.\n\n"
-        f"{results.table(head, lines)}\n\nSeconds per epoch on paper, for rows like those of the table of speeds, as "
-        "many shards as workers, a network as quick as that between processes here, and no worker slower than others. "
-        "Half is mixing: with so many workers the pass takes as long as all the rest."
+        f"a = {1000 * m['a']:.3g} ms, c = {1000 * m['c']:.3g} ms per shard, b = {1e9 * m['b']:.3g} ns per weight and "
+        f"move, e = {1e9 * m['e']:.3g} ns per weight. These constants miss the measured epochs by "
+        f"{100 * m['error']:.0f}% (median) and {100 * m['worst']:.0f}% (at most).\n\n"
+        f"{results.table(['shards', 'workers', 'measured, ms', 'predicted, ms'], checks)}\n\nThese epochs were not "
+        f"used for the fit. They have {FEW} weights and nothing to do. {started['workers_in_process']} workers in one "
+        f"process took {started['start']:.1f} s to start. One thread of Python does the work of all of them, which "
+        "many machines would otherwise share, so a cluster likely takes less. With 2 processes, the measured epochs "
+        f"take {min(off[0]):.1f} to {max(off[0]):.1f} times as long as predicted; with workers in one process, "
+        f"{min(off[1]):.1f} to {max(off[1]):.1f} times. The predictions below for many workers may be off by as "
+        "much.\n\n"
+        f"{results.table(head, lines)}\n\nPredicted seconds per epoch, for rows like those of the table of speeds. "
+        "There are as many shards as workers, the network is as fast as between processes here, and no worker is "
+        'slower than the others. "Half is mixing at" is the number of workers with which the pass takes as long as all '
+        "the rest."
     )
+
+
+def per_row(shape: str) -> str:
+    """The name of a shape of data, for people: "60 a row" are features that are not 0."""
+    return shape.replace("a row", "non-zeros per row")
 
 
 def milliseconds(value: float) -> str:

@@ -391,15 +391,19 @@ def describe_speed(found: dict[str, Any]) -> str:
     ]
     seconds = epoch[OURS]["history"]
     return (
-        f"{results.table(['', *head], lines)}\n\nCoNLL-2000, {tokens['train']:,} tokens to learn from and "
-        f"{tokens['test']:,} to test on, on one core, in turns; the best of the runs, and their median. An epoch: the "
-        "same attributes for both, those of the 19 templates of CRFsuite's chunking example, given before; what "
-        f"{EPOCHS} epochs take longer than one, over {EPOCHS - 1}, of {FITS} runs (by `history_` ours take "
-        f"{seconds['best']:.3g} s, median {seconds['median']:.3g}). Attributes to model: {EPOCHS} epochs from lists of "
-        f"attribute strings, reading them included, of {FITS} runs. File to model: reading, features, {EPOCHS} epochs, "
-        f'saving, of {FILES} runs; ours by `templates="chunking"` and by the rich default. Tagging: from words and '
-        f"tags in memory to labels, features included, of {TAGGINGS} runs. CRFsuite's features are made by a Python "
-        "function that is one list of f-strings a token (`benchmarks/taggers.py`)."
+        f"{results.table(['', *head], lines)}\n\nCoNLL-2000: {tokens['train']:,} tokens in the training set and "
+        f"{tokens['test']:,} in the test set, on one core. The programs run in turns; the table has the best of the "
+        "runs and their median.\n\n"
+        "- **Epoch**: both get the same attributes, made beforehand by the 19 templates of CRFsuite's chunking "
+        f"example. The time is the difference between {EPOCHS} epochs and one, divided by {EPOCHS - 1}, from {FITS} "
+        f"runs. By `history_`, ours takes {seconds['best']:.3g} s (median {seconds['median']:.3g}).\n"
+        f"- **Attributes to model**: {EPOCHS} epochs from lists of attribute strings, including reading them, from "
+        f"{FITS} runs.\n"
+        f"- **File to model**: reading, features, {EPOCHS} epochs and saving, from {FILES} runs. Ours uses "
+        '`templates="chunking"` or the rich default.\n'
+        f"- **Tagging**: from words and tags in memory to labels, including features, from {TAGGINGS} runs.\n\n"
+        "CRFsuite's features are made by a Python function with one list of f-strings per token "
+        "(`benchmarks/taggers.py`)."
     )
 
 
@@ -411,10 +415,10 @@ def describe_nltk(found: dict[str, Any]) -> str:
     ]
     return (
         f"{results.table(['', 'training, s', 'tagging, tokens/s', 'median', 'tags right, %'], lines)}\n\n"
-        f'UD English-EWT, words to 17 tags, {NLTK_EPOCHS} epochs, one core; ours by `templates="words"`, NLTK by '
-        "its own features, greedily, with a dictionary of words that have one tag. NLTK is trained once, ours "
-        f"{FILES} times, the best stated; tagging, ours by the model loaded from its file, is the best of {TAGGINGS} "
-        "runs and their median."
+        f"UD English-EWT, from words to 17 tags, {NLTK_EPOCHS} epochs, one core. Ours uses "
+        '`templates="words"`. NLTK uses its own features, decodes greedily, and has a dictionary of words with a '
+        f"single tag. NLTK is trained once, ours {FILES} times; the table has the best time. Tagging is the best of "
+        f"{TAGGINGS} runs and their median; our model is loaded from its file."
     )
 
 
@@ -444,8 +448,9 @@ def describe_options(found: dict[str, Any]) -> str:
         lines.append([name, *quality, f"{1000 * row['seconds']:.0f}", f"{row['features']:,}"])
     head = ["", "CoNLL-2000, F1 in %", "WNUT-17, F1 in %", "epoch, ms", "features"]
     return (
-        f"{results.table(head, lines)}\n\nMean of {OPTION_SEEDS} seeds after {EPOCHS} epochs. Chunks by the chunking "
-        "templates, of which are the epoch's time and the number of features; entities by words alone."
+        f"{results.table(head, lines)}\n\nMean of {OPTION_SEEDS} seeds after {EPOCHS} epochs. CoNLL-2000 is "
+        "chunking with the chunking templates; the time of an epoch and the number of features belong to it. WNUT-17 "
+        "is named-entity recognition with words alone."
     )
 
 
@@ -454,12 +459,12 @@ def describe_memory(found: dict[str, Any]) -> str:
         [who, megabytes(row), f"{row['peak'] / MB:.0f}", f"{row['before'] / MB:.0f}", f"{row['file'] / MB:.1f}"]
         for who, row in found["memory"].items()
     ]
-    head = ["", "added by training, MB", "peak of the process", "before it", "model file, MB"]
+    head = ["", "added by training, MB", "peak of the process, MB", "before training, MB", "model file, MB"]
     return (
-        f"{results.table(head, lines)}\n\nCoNLL-2000, {EPOCHS} epochs, each in a process of its own, which has the raw "
-        "tokens in memory before it starts, ours also scikit-learn and numba. CRFsuite is given sentence after "
-        "sentence, so that its attributes are not all held as Python strings. From our file learning can go on, from "
-        f"CRFsuite's it cannot.\n\n{manytags.describe(found['many tags'])}"
+        f"{results.table(head, lines)}\n\nCoNLL-2000, {EPOCHS} epochs. Each training runs in a process of its own. "
+        "This process already holds the raw tokens, and ours also scikit-learn and numba. CRFsuite gets one sentence "
+        "after the other, so its attributes are not all held as Python strings. Our file can resume training; "
+        f"CRFsuite's cannot.\n\n{manytags.describe(found['many tags'])}"
     )
 
 
