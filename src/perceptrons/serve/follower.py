@@ -1,4 +1,4 @@
-"""A follower: it replays the log of a leader, over HTTP, and so has the same model, bit for bit, at the same version."""
+"""A follower replays the log of a leader, over HTTP, so that it has the same model at the same version, bit for bit."""
 
 import logging
 from threading import Event, Thread
