@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -30,6 +30,7 @@ from perceptrons.serve.security import Guard
 from perceptrons.serve.service import Service
 from perceptrons.serve.writer import FULL, BusyError, NotLoggedError
 
+Submitted = tuple[list[Any], list[Any] | None, str | None, bytes]  # examples, labels, key, digest of what was asked
 INLINE = 256  # examples that are predicted at once; more are given to a thread, so that others need not wait
 AFTER = {"Retry-After": "1"}
 FRAMES = 2**23  # bytes of the log for a follower in one answer
@@ -128,7 +129,7 @@ class Routes:
             raise Refusal(400, 'Send {"id": "...", "label": "..."}, or a list of such as {"feedback": [...]}.')
         if not 0 < len(given) <= self._limits.examples:
             raise Refusal(413, f"Send between 1 and {self._limits.examples:,} labels at a time.")
-        jobs = []
+        jobs = list[Submitted]()
         for one in given:
             key = f"feedback {one['id'][:60]}"
             try:
@@ -144,7 +145,7 @@ class Routes:
         version = max(one["version"] for one in learned)
         return answer({"version": version, **total, "predictions": said, "repeated": repeated})
 
-    async def _learned(self, jobs: list[tuple[list[Any], list[Any] | None, str | None, bytes]]) -> list[dict[str, Any]]:
+    async def _learned(self, jobs: Sequence[Submitted]) -> list[dict[str, Any]]:
         """The answers of the writer, in order."""
         try:
             waiting = [self._service.writer.submit(*job) for job in jobs]

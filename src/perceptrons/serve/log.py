@@ -167,7 +167,7 @@ class Log:
                     return
 
     def drop_before(self, position: int, keep_bytes: int) -> None:
-        """Remove segments that hold nothing from this position on, the oldest first, while there are over keep_bytes."""
+        """Remove segments that hold nothing from this position on, the oldest first, but keep at least keep_bytes."""
         for begin, following in zip(sorted(self.segments), sorted(self.segments)[1:], strict=False):
             if following > position or self.n_bytes <= keep_bytes:
                 return

@@ -1,3 +1,9 @@
 from starlette.responses import HTMLResponse
-def live(): return HTMLResponse("x")
-def docs(): return HTMLResponse("x")
+
+
+def live():
+    return HTMLResponse("x")
+
+
+def docs():
+    return HTMLResponse("x")

@@ -113,8 +113,10 @@ class Writer(Thread):
         for change in logged.changes:
             mistakes = self.progress.learned(change.examples, change.labels, change.predictions, version)
             version += len(change.examples)
-            answer = {"version": version, "learned": len(change.examples), "mistakes": mistakes}
-            answer |= {"predictions": change.predictions, "repeated": False}
+            answer = {
+                "version": version, "learned": len(change.examples), "mistakes": mistakes,
+                "predictions": change.predictions, "repeated": False,
+            }  # fmt: skip
             if change.key is not None:
                 self.keys.remember(change.key, change.digest, answer)
             answers.append(answer)
@@ -267,7 +269,7 @@ class Writer(Thread):
                 before = 0 if front.kind is None else _size(front.model, what)
             if number > max(most, before):
                 raise TooMuchError(
-                    f"The model would grow to {number:,} {what}, more than {most:,} (--max-{what}): nothing was learned."
+                    f"The model would grow to {number:,} {what}. At most {most:,} are allowed (--max-{what})."
                 )
 
     def _commit(self, jobs: list[Job], changes: list[Change]) -> list[dict[str, Any]] | None:
@@ -289,11 +291,14 @@ class Writer(Thread):
         self._since_snapshot += sum(len(change.examples) for change in changes)
         return answers
 
-    def apply(self, frame: Frame) -> None:
-        """Learn what a leader has logged: for followers. Called while nothing else is learned (`ask`)."""
+    def apply(self, frame: Frame) -> bool:
+        """Learn what a leader has logged: for followers. False if the leader went back to a snapshot.
+
+        Called while nothing else is learned (`ask`).
+        """
         logged = Logged.of(frame)
         if logged.rollback is not None:
-            raise LookupError("The leader went back to a snapshot.")
+            return False
         self.sides.back.learn_all(logged.changes)
         try:
             self.store.log.append(frame)
@@ -306,6 +311,7 @@ class Writer(Thread):
         self._since_snapshot += sum(len(change.examples) for change in logged.changes)
         if self._since_snapshot >= self._every:
             self._snapshot_in_passing()
+        return True
 
     # ---- snapshots
 
