@@ -16,7 +16,7 @@ def fastapi_application() -> Any:
     from fastapi import FastAPI
     from pydantic import BaseModel
     from sklearn.feature_extraction.text import HashingVectorizer
-    from sklearn.linear_model import SGDClassifier
+    from sklearn.linear_model import Perceptron
 
     class Texts(BaseModel):
         examples: list[str]
@@ -24,7 +24,7 @@ def fastapi_application() -> Any:
 
     app, lock = FastAPI(), Lock()
     vectorizer = HashingVectorizer(n_features=2**BITS)
-    model = SGDClassifier(loss="perceptron", average=True)
+    model = Perceptron()
     model.partial_fit(vectorizer.transform(["free cash", "see you"]), ["spam", "ham"], classes=["ham", "spam"])
 
     @app.post("/predict")
