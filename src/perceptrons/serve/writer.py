@@ -274,7 +274,7 @@ class Writer(Thread):
         if back.kind is None and len(jobs) > 1:
             raise UnfitError("The first request alone says what an example is.")
         read = [back.read(job.examples, job.labels) for job in jobs]
-        said = iter(back.predict([example for examples, _ in read for example in examples]))
+        said = iter(back.predict([example for examples, _ in read for example in examples], new_columns=True))
         changes = [
             Change(job.key, examples, labels, [next(said)["label"] for _ in examples], job.asked)
             for job, (examples, labels) in zip(jobs, read, strict=True)
