@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import perceptrons
 from perceptrons.cli import main
@@ -109,7 +110,7 @@ def test_sparse_rows_with_new_columns_are_learned_as_if_the_columns_had_been_the
         for x, row in zip(X, cells, strict=True):
             for column, value in row:
                 x[int(column) - 1] = float(value)
-        offline.partial_fit(X, labels[k : k + 5])
+        offline.partial_fit(sp.csr_matrix(X), labels[k : k + 5])
     assert as_bytes(offline) == (tmp_path / "now").read_bytes()
 
 
