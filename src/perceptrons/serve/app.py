@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from perceptrons.serve import metrics, openapi, pages
+from perceptrons.serve.keys import digest
 from perceptrons.serve.requests import (
     Asked,
     Limits,
@@ -29,6 +30,7 @@ from perceptrons.serve.security import Guard
 from perceptrons.serve.service import Service
 from perceptrons.serve.writer import FULL, BusyError, NotLoggedError
 
+Submitted = tuple[list[Any], list[Any] | None, str | None, bytes]  # examples, labels, key, digest of what was asked
 INLINE = 256  # examples that are predicted at once; more are given to a thread, so that others need not wait
 AFTER = {"Retry-After": "1"}
 FRAMES = 2**23  # bytes of the log for a follower in one answer
@@ -104,7 +106,9 @@ class Routes:
         asked = await read_examples(request, self._limits)
         if asked.options:
             raise Refusal(400, f"{next(iter(asked.options))[:40]!r} is not an option of /learn.")
-        learned = await self._learned([(asked.examples, asked.labels, key_of(request))])
+        key = key_of(request)
+        of_key = b"" if key is None else digest([asked.examples, asked.labels])
+        learned = await self._learned([(asked.examples, asked.labels, key, of_key)])
         return self._told(asked, learned[0])
 
     def _told(self, asked: Asked, learned: dict[str, Any]) -> Response:
@@ -125,11 +129,13 @@ class Routes:
             raise Refusal(400, 'Send {"id": "...", "label": "..."}, or a list of such as {"feedback": [...]}.')
         if not 0 < len(given) <= self._limits.examples:
             raise Refusal(413, f"Send between 1 and {self._limits.examples:,} labels at a time.")
-        jobs = []
+        jobs = list[Submitted]()
         for one in given:
             key = f"feedback {one['id'][:60]}"
             try:
-                jobs.append(([self._service.remembered.find(one["id"])], [one["label"]], key))
+                known = key in self._service.writer.keys  # learned already, maybe before the server was started again
+                example = None if known else self._service.remembered.find(one["id"])
+                jobs.append(([example], [one["label"]], key, digest(one["label"])))
             except LookupError as error:
                 raise Refusal(404, str(error)) from None
         learned = await self._learned(jobs)
@@ -139,7 +145,7 @@ class Routes:
         version = max(one["version"] for one in learned)
         return answer({"version": version, **total, "predictions": said, "repeated": repeated})
 
-    async def _learned(self, jobs: list[tuple[list[Any], list[Any] | None, str | None]]) -> list[dict[str, Any]]:
+    async def _learned(self, jobs: Sequence[Submitted]) -> list[dict[str, Any]]:
         """The answers of the writer, in order."""
         try:
             waiting = [self._service.writer.submit(*job) for job in jobs]

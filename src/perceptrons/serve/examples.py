@@ -70,7 +70,8 @@ def label_key(model: Any, kind: str | None) -> str:
 
 def split_labels(examples: list[Any], model: Any, kind: str | None) -> tuple[list[Any], list[Any]]:
     """Examples without their labels, and the labels."""
-    key, bare, labels = label_key(model, kind), [], []
+    key, bare, labels = label_key(model, kind), list[Any](), list[Any]()
+    rest: Any
     for row, example in enumerate(examples):
         if kind == "sparse" and isinstance(example, str):
             rest, label = _split_line(row, example, model)
@@ -182,8 +183,8 @@ def _begin_with_texts(model: Any, texts: list[str], labels: list[Any]) -> None:
     """The first texts of a model: hashed as `perceptrons train` hashes them."""
     text = HashedText()
     columns = Columns(text.bits, text.signed, text.seed)
-    source = {"format": "text", "form": "tab", "text": text.get_params(), "text_labels": True}
-    source["text"]["words"] = list(text.words)
+    parameters = {**text.get_params(), "words": None if text.words is None else list(text.words)}
+    source = {"format": "text", "form": "tab", "text": parameters, "text_labels": True}
     model.partial_fit(columns.rows(texts, source), labels)
     model._read_from(source, columns)
 

@@ -13,9 +13,14 @@ class ReusedKeyError(ValueError):
     """A key came a second time, with other examples."""
 
 
-def digest(examples: list[Any], labels: list[Any] | None) -> bytes:
+def digest(asked: Any) -> bytes:
     """A number for what a request asked, to tell whether another asks the same."""
-    return hashlib.sha256(orjson.dumps([examples, labels])).digest()[:16]
+    return hashlib.sha256(orjson.dumps(asked)).digest()[:16]
+
+
+def reused(key: str) -> ReusedKeyError:
+    """The error for a key that came with something else before."""
+    return ReusedKeyError(f"The idempotency key {key[:40]!r} was used for another request: give every request its own.")
 
 
 class Keys:
@@ -32,14 +37,12 @@ class Keys:
         return key in self._answers
 
     def answer(self, key: str | None, asked: bytes) -> dict[str, Any] | None:
-        """What was answered to the request with this key; None if there was none. ReusedKeyError if it asked for more."""
+        """The answer to the earlier request with this key, or None. ReusedKeyError if that asked something else."""
         if key is None or key not in self._answers:
             return None
         before, answer = self._answers[key]
         if before != asked:
-            raise ReusedKeyError(
-                f"The idempotency key {key[:40]!r} was used for other examples: give every request its own key."
-            )
+            raise reused(key)
         return {**orjson.loads(answer), "repeated": True}
 
     def remember(self, key: str, asked: bytes, answer: dict[str, Any]) -> None:

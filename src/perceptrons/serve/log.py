@@ -17,11 +17,13 @@ from typing import NamedTuple
 
 MAGIC = b"PCPTLOG1"
 SEGMENT = struct.Struct("<8sQI")  # magic, position of the first frame, chain before it; then a checksum
-FRAME = struct.Struct("<IQI")  # length of the payload, version before it, chain up to and with it; then a checksum
+MARK = b"PCPT"
+FRAME = struct.Struct("<4sIQI")  # mark, length of the payload, version before, chain with this frame; then a checksum
 CHECK = struct.Struct("<I")
 SEGMENT_SIZE, FRAME_SIZE = SEGMENT.size + CHECK.size, FRAME.size + CHECK.size
 ENDING = ".log"
 LARGEST = 2**31  # bytes of a payload
+SECTOR = 512  # bytes that a disk writes whole or not at all
 RECENT = 2**24  # bytes of frames that are kept in memory for followers
 
 
@@ -47,7 +49,7 @@ class Frame(NamedTuple):
 
     def written(self) -> bytes:
         """The frame as the log holds it and as followers get it."""
-        return _checked(FRAME.pack(len(self.payload), self.version, self.chain)) + self.payload
+        return _checked(FRAME.pack(MARK, len(self.payload), self.version, self.chain)) + self.payload
 
 
 class Start(NamedTuple):
@@ -75,7 +77,7 @@ class Log:
     def __init__(self, folder: Path, start: Start, sync: bool = True, segment_bytes: int = 2**26):
         self.folder, self.sync, self.segment_bytes = folder, sync, segment_bytes
         folder.mkdir(parents=True, exist_ok=True)
-        self.segments = {begin.position: begin for begin in (_start_of(path) for path in paths(folder))}
+        self.segments = {begin.position: begin for begin in (start_of(path) for path in paths(folder))}
         self.last: Start | Frame = start if not self.segments else self._checked_end()
         self._handle, self._size = -1, 0
         self._recent: deque[Frame] = deque()
@@ -87,8 +89,8 @@ class Log:
         *_, newest = sorted(self.segments)
         last: Frame | Start = self.segments[newest]
         try:
-            for last in read_segment(self._path(newest)):
-                pass
+            for frame in read_segment(self._path(newest)):
+                last = frame
         except TornError as torn:
             _cut(self._path(newest), torn.offset)
         return last
@@ -165,7 +167,7 @@ class Log:
                     return
 
     def drop_before(self, position: int, keep_bytes: int) -> None:
-        """Remove old segments: those that hold nothing from this position on, until no more than keep_bytes are left."""
+        """Remove segments that hold nothing from this position on, the oldest first, but keep at least keep_bytes."""
         for begin, following in zip(sorted(self.segments), sorted(self.segments)[1:], strict=False):
             if following > position or self.n_bytes <= keep_bytes:
                 return
@@ -220,23 +222,35 @@ def paths(folder: Path) -> list[Path]:
     return found
 
 
-def checked_frames(folder: Path) -> Iterator[Frame]:
-    """All frames, each checked to follow the one before. A torn one at the very end is left out.
+class Checked(NamedTuple):
+    """A place in a log that was found sound: the position after it, the chain up to it, and the frame that ends there.
 
-    Raises DamagedLogError where the log is not what was written.
+    frame: None at the beginning of the log.
     """
-    last: Start | Frame | None = None
+
+    end: int
+    chain: int
+    frame: Frame | None
+
+
+def checked_frames(folder: Path) -> Iterator[Checked]:
+    """The beginning of the log, then all frames, each checked to follow the one before.
+
+    A torn frame at the very end is left out. Raises DamagedLogError where the log is not what was written.
+    """
+    last: Checked | None = None
     segments = paths(folder)
     for path in segments:
-        begin = _start_of(path)
-        expected = None if last is None else (last.position + isinstance(last, Frame), last.chain)
-        if expected is not None and (begin.position, begin.chain) != expected:
-            raise DamagedLogError(path, 0, f"frame {expected[0]} should come first, and {begin.position} does")
-        last = begin
+        begin = start_of(path)
+        if last is None:
+            last = Checked(begin.position, begin.chain, None)
+            yield last
+        elif (begin.position, begin.chain) != (last.end, last.chain):
+            raise DamagedLogError(path, 0, f"frame {last.end} should come first, and {begin.position} does")
         try:
             for frame in read_segment(path):
-                last = frame
-                yield frame
+                last = Checked(frame.position + 1, frame.chain, frame)
+                yield last
         except TornError as torn:
             if path != segments[-1]:
                 raise DamagedLogError(path, torn.offset, "the segment ends within a frame") from None
@@ -245,12 +259,12 @@ def checked_frames(folder: Path) -> Iterator[Frame]:
 def read_segment(path: Path) -> Iterator[Frame]:
     """The frames of a segment. TornError where the last one is not whole, DamagedLogError where bytes are wrong."""
     content = memoryview(path.read_bytes())
-    last: Start | Frame = _start_of(path)
+    last: Start | Frame = start_of(path)
     offset = SEGMENT_SIZE
     while offset < len(content):
         frame, problem = parse_frame(content, offset, last)
         if frame is None:
-            if problem is None or not any(content[offset:]):  # zeros: the file grew, but nothing was written
+            if problem is None or _is_torn(content, offset):
                 raise TornError(offset)
             raise DamagedLogError(path, offset, problem)
         yield frame
@@ -264,7 +278,7 @@ def parse_frame(content: memoryview, offset: int, last: Start | Frame) -> tuple[
     head, (check,) = content[offset : offset + FRAME.size], CHECK.unpack_from(content, offset + FRAME.size)
     if zlib.crc32(head) != check:
         return None, "the head of a frame does not match its checksum"
-    length, version, chain = FRAME.unpack(head)
+    _, length, version, chain = FRAME.unpack(head)
     begin = offset + FRAME_SIZE
     if begin + length > len(content):
         return None, None
@@ -272,6 +286,23 @@ def parse_frame(content: memoryview, offset: int, last: Start | Frame) -> tuple[
     if frame.chain != chain:
         return None, "a frame does not match its checksum, or does not follow the one before"
     return frame, None
+
+
+def _is_torn(content: memoryview, offset: int) -> bool:
+    """Is this what a power failure leaves of the last frame: the file has grown, but some sectors were not written?
+
+    Those are zeros, which no payload has. A frame behind it shows that this one was once written whole.
+    """
+    begins = [offset, *range((offset // SECTOR + 1) * SECTOR, len(content), SECTOR)]
+    if all(any(content[begin : (begin // SECTOR + 1) * SECTOR]) for begin in begins):
+        return False
+    rest = bytes(content[offset + 1 :])
+    found = rest.find(MARK)
+    while found >= 0:
+        if len(rest) >= found + FRAME_SIZE and _checked(rest[found : found + FRAME.size]) == rest[found:][:FRAME_SIZE]:
+            return False
+        found = rest.find(MARK, found + 1)
+    return True
 
 
 def set_aside(folder: Path, damage: DamagedLogError) -> list[Path]:
@@ -295,7 +326,8 @@ def set_aside(folder: Path, damage: DamagedLogError) -> list[Path]:
     return moved
 
 
-def _start_of(path: Path) -> Start:
+def start_of(path: Path) -> Start:
+    """Where a segment begins. DamagedLogError if it is not one."""
     with path.open("rb") as file:
         head = file.read(SEGMENT_SIZE)
     fields = head[: SEGMENT.size]

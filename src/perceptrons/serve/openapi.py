@@ -1,1 +1,2 @@
-def document(): return {}
+def document():
+    return {}

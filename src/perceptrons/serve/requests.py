@@ -1,4 +1,4 @@
-"""What comes in: bodies within limits, as JSON or JSON Lines, become examples and options; answers go out the same way."""
+"""Requests and answers: bodies within limits, in JSON or JSON Lines, become examples and options, and back."""
 
 import asyncio
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ class Limits(NamedTuple):
     seconds: float = 30.0  # for a body to come in, and for an answer
 
 
-class Refusal(Exception):
+class Refusal(Exception):  # noqa: N818 (it is an answer)
     """Ends a request with a status and a message."""
 
     def __init__(self, status: int, message: str, headers: dict[str, str] | None = None):

@@ -35,7 +35,7 @@ class Address(NamedTuple):
 def serve(
     service: Service, address: Address, limits: Limits, token: str | None, said: Callable[[str], None]
 ) -> BaseException | None:
-    """Serve until SIGINT or SIGTERM. said: called with the URL once the server listens. Returns why it could not start."""
+    """Serve until SIGINT or SIGTERM. said: called with the URL once the server listens. Returns what made it fail."""
     warnings.simplefilter("ignore")  # they would go to a log nobody reads, and are not safe in threads
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.INFO)
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET

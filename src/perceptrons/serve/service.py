@@ -36,6 +36,7 @@ class Service:
         self._features: tuple[int, int, Any] = (-1, -1, None)
         self._features_lock, self._example = Lock(), None
         self._end = Event()
+        writer.failed = self._fail
 
     # ---- beginning and ending
 
@@ -59,8 +60,7 @@ class Service:
             self.writer.recover()
             self._compile()
         except Exception as error:
-            self.error = error
-            self.failed()
+            self._fail(error)
             return
         for complaint in self.store.complaints:
             logger.warning("%s", complaint)
@@ -68,6 +68,11 @@ class Service:
         if self._follower is not None:
             self._follower.start()
         self.ready = True
+
+    def _fail(self, error: BaseException) -> None:
+        """End the server: it says why when it has ended."""
+        self.error, self.ready = error, False
+        self.failed()
 
     def _compile(self) -> None:
         """Predict once, so that the first request need not wait for the compiler."""

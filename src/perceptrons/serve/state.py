@@ -142,7 +142,7 @@ class State:
     def _tagged(self, sentences: list[Any], scores: bool, top: int | None) -> list[dict[str, Any]]:
         if top is not None:
             raise UnfitError('"top" is not for taggers: ask for "scores", the lead of each label over the next best.')
-        found = [{"label": labels} for labels in self.model.predict(sentences)]
+        found: list[dict[str, Any]] = [{"label": labels} for labels in self.model.predict(sentences)]
         if scores:
             for one, leads in zip(found, self.model.token_confidence(sentences), strict=True):
                 one["scores"] = [float(lead) if abs(lead) < float("inf") else None for lead in leads]
@@ -153,7 +153,7 @@ class State:
         if not hasattr(model, "_learner"):  # a pipeline
             return [{"label": label} for label in model.predict(X).tolist()]
         points, classes = model.decision_function(X), model.classes_.tolist()
-        won = winners(model, points)
+        won, found = winners(model, points), list[dict[str, Any]]()
         if several_labels(model):
             found = [{"label": [classes[k] for k in flags.nonzero()[0]]} for flags in won]
         else:

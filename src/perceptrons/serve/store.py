@@ -3,15 +3,18 @@
 import hashlib
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
+from perceptrons.linear import Perceptron
 from perceptrons.modelfile import ModelFileError, as_bytes, load_with_header
 from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.serve.log import (
+    CHECK,
     DamagedLogError,
     Frame,
     Log,
@@ -19,12 +22,14 @@ from perceptrons.serve.log import (
     checked_frames,
     paths,
     set_aside,
+    start_of,
     sync_folder,
 )
 from perceptrons.serve.state import Change, State
 
 KEPT_SNAPSHOTS = 5
 ENDING = ".perceptron"
+EMPTY = b"PCPTEMPTY"  # how the snapshot of a model begins that has seen nothing
 
 
 class StoreError(ValueError):
@@ -122,17 +127,22 @@ class Store:
         state, place = self._newest()
         self.place = place
         yield state
-        last: Frame | Start | None = None
-        for frame in checked_frames(self._log_folder):
-            last = frame
-            if frame.position == place.position - 1 and frame.chain != place.chain:
+        segments = paths(self._log_folder)
+        if segments and start_of(segments[0]).position > place.position:
+            raise StoreError(
+                f"{self.folder}: the log begins after the newest sound snapshot, so what was learned between them is "
+                "missing. Restore the files from a backup or a follower."
+            )
+        end = 0
+        for end, chain, frame in checked_frames(self._log_folder):
+            if end == place.position and chain != place.chain:
                 raise StoreError(f"{self.folder}: the newest snapshot does not belong to this log.")
-            self.position = frame.position
-            yield Logged.of(frame)
-        end = 0 if last is None else last.position + 1
-        if end < place.position and paths(self._log_folder):  # a log without sync that lost its end
+            if frame is not None:
+                self.position = frame.position
+                yield Logged.of(frame)
+        if end < place.position and segments:  # a log without sync that lost its end
             self.complaints.append("The log ends before the newest snapshot, which is used: nothing is lost.")
-            set_aside(self._log_folder, DamagedLogError(paths(self._log_folder)[0], 0, "superseded"))
+            set_aside(self._log_folder, DamagedLogError(segments[0], 0, "superseded"))
         self.open_log(place)
 
     def open_log(self, place: Place) -> None:
@@ -188,23 +198,37 @@ class Store:
 
     @staticmethod
     def content(state: State, place: Place) -> bytes:
-        """The file of a snapshot. A model that has seen nothing is an empty file."""
+        """The file of a snapshot. Of a model that has seen nothing it has the place alone."""
         if state.kind is None:
-            return b""
+            return EMPTY + _with_check(orjson.dumps(place._asdict()))
         return as_bytes(state.model, place._asdict())
 
 
 def loaded(path: Path) -> tuple[State, Place]:
     """The state and the place in a snapshot."""
-    from perceptrons.linear import Perceptron
-
-    if not path.stat().st_size:
-        return State(Perceptron()), Place(0, 0, 0, 0, 0, 0)
-    model, header = load_with_header(path)
-    kept = header.get("place")
+    with path.open("rb") as file:
+        begin = file.read(4096)
+    model, kept = _empty(path, begin) if begin.startswith(EMPTY) else _of_file(path)
     if not isinstance(kept, dict) or {*kept} != {*Place._fields} or not all(type(n) is int for n in kept.values()):
         raise ModelFileError(f"{path}: this is a model, but not a snapshot of a server.")
     return State(model, kept["version"]), Place(**kept)
+
+
+def _of_file(path: Path) -> tuple[Any, Any]:
+    model, header = load_with_header(path)
+    return model, header.get("place")
+
+
+def _empty(path: Path, content: bytes) -> tuple[Any, Any]:
+    """A model that has seen nothing, and its place."""
+    place = content[len(EMPTY) : -CHECK.size]
+    if content != EMPTY + _with_check(place):
+        raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
+    return Perceptron(), orjson.loads(place)
+
+
+def _with_check(content: bytes) -> bytes:
+    return content + CHECK.pack(zlib.crc32(content))
 
 
 def loaded_content(content: bytes, folder: Path) -> tuple[State, Place]:

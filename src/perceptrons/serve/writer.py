@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from threading import Lock, Thread
 from typing import Any, NamedTuple
 
-from perceptrons.serve.keys import Keys, digest
+from perceptrons.serve.keys import Keys, reused
 from perceptrons.serve.log import Frame, framed
 from perceptrons.serve.progress import Progress
 from perceptrons.serve.sides import Sides
@@ -46,11 +46,15 @@ class Growth(NamedTuple):
     classes: int = 1000
 
 
+DEFAULT_GROWTH = Growth()
+
+
 class Job(NamedTuple):
     """What waits for the writer: examples to learn, or something to do while nobody learns."""
 
     done: "Future[Any]"
     key: str | None = None
+    asked: bytes = b""  # a digest of what the request with the key asked
     examples: list[Any] = []  # noqa: RUF012 (never changed)
     labels: list[Any] | None = None
     call: Callable[[], Any] | None = None
@@ -60,7 +64,7 @@ class Writer(Thread):
     """Learns for all. `submit` gives it examples, `ask` something else to do between two groups."""
 
     def __init__(
-        self, store: Store, growth: Growth = Growth(), waiting: int = 50_000, snapshot_every: int = 100_000,
+        self, store: Store, growth: Growth = DEFAULT_GROWTH, waiting: int = 50_000, snapshot_every: int = 100_000,
         clock: Callable[[], float] = time.monotonic,
     ):  # fmt: skip
         super().__init__(name="writer", daemon=True)
@@ -71,6 +75,7 @@ class Writer(Thread):
         self._waiting, self._lock, self._closed = 0, Lock(), False
         self.sides: Sides
         self._since_snapshot = 0
+        self.failed: Callable[[BaseException], None] = lambda error: None  # called when it can learn no more
 
     # ---- starting again
 
@@ -108,8 +113,10 @@ class Writer(Thread):
         for change in logged.changes:
             mistakes = self.progress.learned(change.examples, change.labels, change.predictions, version)
             version += len(change.examples)
-            answer = {"version": version, "learned": len(change.examples), "mistakes": mistakes}
-            answer |= {"predictions": change.predictions, "repeated": False}
+            answer = {
+                "version": version, "learned": len(change.examples), "mistakes": mistakes,
+                "predictions": change.predictions, "repeated": False,
+            }  # fmt: skip
             if change.key is not None:
                 self.keys.remember(change.key, change.digest, answer)
             answers.append(answer)
@@ -117,15 +124,17 @@ class Writer(Thread):
 
     # ---- what others ask
 
-    def submit(self, examples: list[Any], labels: list[Any] | None, key: str | None = None) -> "Future[Any]":
-        """Learn from examples. BusyError if too many wait already."""
+    def submit(
+        self, examples: list[Any], labels: list[Any] | None, key: str | None = None, asked: bytes = b""
+    ) -> "Future[Any]":
+        """Learn from examples. BusyError if too many wait already. asked: a digest of the request that has the key."""
         with self._lock:
             if self._closed:
                 raise BusyError("The server is shutting down.")
             if self._waiting + len(examples) > self._most and self._waiting:
                 raise BusyError(f"{self._waiting:,} examples wait to be learned already: send them again later.")
             self._waiting += len(examples)
-            job = Job(Future(), key, examples, labels)
+            job = Job(Future(), key, asked, examples, labels)
             self._jobs.put(job)
         return job.done
 
@@ -154,14 +163,32 @@ class Writer(Thread):
     # ---- the thread
 
     def run(self) -> None:
-        ended = False
-        while not ended:
-            group, call, ended = self._taken()
-            if group:
-                self._learn_group(group)
-            if call is not None:
-                self._call(call)
-        self.store.log.close()
+        ended, group, call = False, list[Job](), None
+        try:
+            while not ended:
+                group, call, ended = self._taken()
+                if group:
+                    self._learn_group(group)
+                if call is not None:
+                    self._call(call)
+        except BaseException as error:  # the two sides may differ now, so nothing more may be learned or published
+            logger.critical("The server stops, as learning failed. What was acknowledged is safe.", exc_info=error)
+            self._stop([*group, *([] if call is None else [call])], error)
+        finally:
+            self.store.log.close()
+
+    def _stop(self, group: list[Job], error: BaseException) -> None:
+        """Refuse all that waits, and tell the server to end."""
+        with self._lock:
+            self._closed = True
+        while not self._jobs.empty():
+            job = self._jobs.get_nowait()
+            if job is not None:
+                group.append(job)
+        for job in group:
+            if not job.done.done():
+                job.done.set_exception(BusyError("The server failed and ends: send the request again later."))
+        self.failed(error)
 
     def _taken(self) -> tuple[list[Job], Job | None, bool]:
         """All that waits to be learned, up to something else that is to be done; and whether that was the end."""
@@ -190,17 +217,18 @@ class Writer(Thread):
     def _learn_group(self, group: list[Job]) -> None:
         learned, changes = list[Job](), list[Change]()
         again: list[tuple[Job, int]] = []  # the same key twice in a group: the number of the change that answers both
-        places: dict[str, int] = {}
+        places: dict[str | None, int] = {}
         for job in group:
             try:
-                asked = b"" if job.key is None else digest(job.examples, job.labels)
-                known = self.keys.answer(job.key, asked)
+                known = self.keys.answer(job.key, job.asked)
                 if known is not None:
                     job.done.set_result(known)
-                elif job.key in places and changes[places[job.key]].digest == asked:
+                elif job.key in places:
+                    if changes[places[job.key]].digest != job.asked:
+                        raise reused(str(job.key))
                     again.append((job, places[job.key]))
                 else:
-                    changes.append(self._learned(job, asked, changes))
+                    changes.append(self._learned(job, changes))
                     learned.append(job)
                     if job.key is not None:
                         places[job.key] = len(changes) - 1
@@ -218,7 +246,7 @@ class Writer(Thread):
         if self._since_snapshot >= self._every:
             self._snapshot_in_passing()
 
-    def _learned(self, job: Job, asked: bytes, before: list[Change]) -> Change:
+    def _learned(self, job: Job, before: list[Change]) -> Change:
         """Let the back learn. If it cannot, it becomes again what it was."""
         back = self.sides.back
         examples, labels = back.read(job.examples, job.labels)
@@ -229,7 +257,7 @@ class Writer(Thread):
         except BaseException:
             self.sides.restore(before)
             raise
-        return Change(job.key, examples, labels, predictions, asked)
+        return Change(job.key, examples, labels, predictions, job.asked)
 
     def _check_growth(self, state: State) -> None:
         model = state.model
@@ -241,7 +269,7 @@ class Writer(Thread):
                 before = 0 if front.kind is None else _size(front.model, what)
             if number > max(most, before):
                 raise TooMuchError(
-                    f"The model would have {number:,} {what}, and may have {most:,} (--max-{what}): nothing was learned."
+                    f"The model would grow to {number:,} {what}. At most {most:,} are allowed (--max-{what})."
                 )
 
     def _commit(self, jobs: list[Job], changes: list[Change]) -> list[dict[str, Any]] | None:
@@ -263,11 +291,14 @@ class Writer(Thread):
         self._since_snapshot += sum(len(change.examples) for change in changes)
         return answers
 
-    def apply(self, frame: Frame) -> None:
-        """Learn what a leader has logged: for followers. Called while nothing else is learned (`ask`)."""
+    def apply(self, frame: Frame) -> bool:
+        """Learn what a leader has logged: for followers. False if the leader went back to a snapshot.
+
+        Called while nothing else is learned (`ask`).
+        """
         logged = Logged.of(frame)
         if logged.rollback is not None:
-            raise LookupError("The leader went back to a snapshot.")
+            return False
         self.sides.back.learn_all(logged.changes)
         try:
             self.store.log.append(frame)
@@ -280,6 +311,7 @@ class Writer(Thread):
         self._since_snapshot += sum(len(change.examples) for change in logged.changes)
         if self._since_snapshot >= self._every:
             self._snapshot_in_passing()
+        return True
 
     # ---- snapshots
 
