@@ -12,6 +12,8 @@ from string import Template
 
 from starlette.responses import HTMLResponse, Response
 
+from perceptrons.serve import api_page
+
 SCRIPTS = ("live_elements.js", "live_charts.js", "live_try.js", "live.js")
 ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' "
@@ -61,6 +63,16 @@ def live(token: bool = False) -> Response:
     return HTMLResponse(page, headers={**HEADERS, "Content-Security-Policy": allowed})
 
 
+@cache
+def _docs() -> tuple[str, str]:
+    """The page about the API and its policy: it needs no script."""
+    style = _read("page.css") + _read("docs.css")
+    contents, main = api_page.contents(), api_page.content()
+    page = Template(_read("docs.html")).substitute(style=style, icon=ICON, contents=contents, main=main)
+    return page, policy(style)
+
+
 def docs() -> Response:
     """The page about the API."""
-    return HTMLResponse("x")
+    page, allowed = _docs()
+    return HTMLResponse(page, headers={**HEADERS, "Content-Security-Policy": allowed})
