@@ -47,7 +47,7 @@ STATUSES = {
         "The disk is full, so nothing was learned. Predictions go on.",
     ),
 }
-RETRIED = (429, 503, 507)  # with a header Retry-After
+RETRIED, ALWAYS_RETRIED = (429, 503, 507), (429, 503)  # may have, and always have, a header Retry-After
 BODY = (400, 408, 413, 415, 422)  # of routes that take one
 ABOUT = """A model that learns while it answers, and forgets nothing.
 
@@ -256,7 +256,9 @@ def _errors() -> dict[str, Any]:
         content = {JSON: {"schema": _schema("Error"), "example": {"error": message}}}
         headers = {"headers": {"Retry-After": _header("Seconds to wait.")}} if status in RETRIED else {}
         found[f"Status{status}"] = _response(about, content, **headers)
-    found["Status401"]["headers"] = {"WWW-Authenticate": _header("Bearer.", "string")}
+    found["Status401"]["headers"] = {"WWW-Authenticate": {**_header("Bearer.", "string"), "required": True}}
+    for status in ALWAYS_RETRIED:
+        found[f"Status{status}"]["headers"]["Retry-After"]["required"] = True
     return found
 
 
