@@ -140,7 +140,7 @@ def try_example(page, example, button="button"):
     page.ask("document.getElementById('result').replaceChildren()")
     page.ask(f"document.getElementById('example').value = {example!r}")
     page.ask(f"document.querySelector('#try {button}').click()")
-    wait_for(lambda: text(page, "result"), "an answer")
+    wait_for(lambda: text(page, "result") not in ("", "Predicting …"), "an answer")
     return text(page, "result")
 
 

@@ -63,9 +63,9 @@ function showCards(stats) {
   const [n, error] = windows.find(([size]) => size === "1000") || windows.at(-1) || [];
   const total = stats.learned ? stats.mistakes / stats.learned : undefined;
   write("learned", whole(stats.version));
-  write("learned-more", stats.learned !== stats.version ? `${whole(stats.learned)} in all` : "while it was served");
+  write("learned-more", stats.learned !== stats.version ? `${whole(stats.learned)} in all` : "while served");
   write("error", percent(error ?? total));
-  write("error-more", n ? `of the newest ${whole(n)}` : stats.learned ? `of ${whole(stats.learned)}` : "nothing learned yet");
+  write("error-more", n ? `newest ${whole(n)}` : stats.learned ? `of ${whole(stats.learned)}` : "nothing learned yet");
   write("learning-rate", rate(stats.throughput?.learned_per_second));
   write("predicting-rate", rate(stats.throughput?.predicted_per_second));
   const rows = [...Object.entries(stats.windows || {}), ["all", total]];
@@ -104,17 +104,41 @@ function showDrift({ state, since, events }) {
   put("drift-events", ...(rows.length ? [table(["#At example", "#Error before", "#After"], rows)] : []));
 }
 
+// An example in one line: a record by its names, numbers to four digits. What was cut by the server cannot be tried.
+function inLine(example) {
+  if (example === null || typeof example !== "object") return shown(example);
+  const brief = value => (typeof value === "number" ? String(Number(value.toPrecision(4))) : shown(value));
+  if (Array.isArray(example)) return example.every(one => typeof one === "string") ? example.join(" ") : example.map(brief).join(", ");
+  return Object.entries(example).map(([name, value]) => `${name}: ${brief(value)}`).join(" · ");
+}
+
+const wasCut = example => typeof example === "string" && (example.endsWith(" ...") && example.length > 500
+  || !["text", "sparse", "pipeline"].includes(model.input));
+
+function wrongParts({ example, label, predicted }) { // [of what, predicted, label]: of a tagger its wrong tokens only
+  const tokens = Array.isArray(example) ? example : example?.tokens;
+  if (model.input !== "tokens" || ![tokens, label, predicted].every(Array.isArray)) {
+    const words = value => (value === null ? "nothing" : Array.isArray(value) ? value.map(shown).join(", ") || "no label" : shown(value));
+    return [["", words(predicted), words(label)]];
+  }
+  return label.map((one, k) => [`${shown(tokens[k])}: `, shown(predicted[k]), shown(one)]).filter(([, said, right]) => said !== right);
+}
+
 function showMistakes(mistakes) {
-  if (!changed("mistakes", mistakes)) return;
+  if (!changed("mistakes", [mistakes, model.input])) return;
   by("no-mistakes").hidden = mistakes.length > 0;
   const list = by("mistakes"), place = list.scrollTop;
-  list.replaceChildren(...mistakes.map(one => make("li", {},
-    make("blockquote", {}, make("bdi", {}, asText(one.example, model.input))),
-    make("div", { class: "row" }, make("p", {}, "Predicted ", make("strong", {}, make("bdi", {},
-      one.predicted === null ? "nothing" : shown(one.predicted))), ", label ", make("strong", {}, make("bdi", {},
-      shown(one.label)))), make("button", { class: "small", type: "button",
+  list.replaceChildren(...mistakes.map(one => {
+    const parts = wrongParts(one), more = parts.length - 4;
+    const words = parts.slice(0, 4).map(([what, said, right]) => make("p", {}, make("bdi", {}, what), "predicted ",
+      make("strong", {}, make("bdi", {}, said)), ", label ", make("strong", {}, make("bdi", {}, right))));
+    if (more > 0) words.push(make("p", { class: "soft" }, `and ${counted(more, "more token")}`));
+    const button = wasCut(one.example) ? null : make("button", { class: "small", type: "button",
       "aria-label": `Try the example of version ${whole(one.version)}`, on: { click: () => tryBox.take(one.example) } },
-    "Try it")))));
+    "Try it");
+    return make("li", {}, make("blockquote", {}, make("bdi", {}, inLine(one.example))),
+      make("div", { class: "row" }, make("div", {}, ...words), button));
+  }));
   list.scrollTop = place;
 }
 
@@ -180,6 +204,7 @@ function show(stats) {
   say("good", "Live");
   const drift = driftOf(stats);
   tryBox.show(stats);
+  write("error-note", model.input === "tokens" ? "A sequence with one wrong label is wrong." : "");
   showCards(stats);
   showDrift(drift);
   showMistakes(stats.recent_mistakes || []);

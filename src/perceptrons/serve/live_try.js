@@ -96,11 +96,12 @@ function tagged(found, tokens) { // one row for each token, with a field for its
     const parts = features.map((name, j) => [name, (weights[j] - (rival[j] || 0)) * values[j]]).filter(([, part]) => part);
     parts.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
     const token = shown(tokens[k]), lead = found.scores?.[k];
-    return [make("bdi", {}, token), make("input", { class: "tag-input", value: String(label), "data-tag": k,
-      "aria-label": `Label of ${token}`, list: "known-classes" }), typeof lead === "number" ? short(lead) : "–",
-    parts.slice(0, 2).map(([name, part]) => `${name} ${signed(part)}`).join(", ")];
+    const most = parts.slice(0, 2).map(([name, part]) => `${name} ${signed(part)}`).join(", ");
+    return [make("span", { class: "token" }, make("bdi", {}, token), make("small", { class: "soft" }, make("bdi", {}, most))),
+      make("input", { class: "tag-input", value: String(label), "data-tag": k,
+      "aria-label": `Label of ${token}`, list: "known-classes" }), typeof lead === "number" ? short(lead) : "–"];
   });
-  return table(["Token", "Label", "#Lead", "Most important"], rows);
+  return table(["Token, and what decides its label", "Label", "#Lead"], rows);
 }
 
 function resultOf(found, version, example) {
@@ -189,6 +190,7 @@ class TryBox {
       const example = parsed(by("example").value, model.input);
       const tagging = model.input === "tokens", fitted = model.input && model.input !== "pipeline";
       const options = fitted ? { explain: true, ...(tagging ? { scores: true } : { top: 5 }) } : {};
+      put("result", make("p", { class: "soft" }, "Predicting …"));
       const answer = await this.ask("predict", { examples: [example], ...options });
       if (number !== this.tried) return;
       const found = answer.predictions[0];
