@@ -52,9 +52,9 @@ def input_kind(model: Any) -> str | None:
 
 def first_kind(example: Any) -> str:
     """What the first example of a model that has seen nothing says about all of them."""
-    if isinstance(example, str) or (isinstance(example, Mapping) and _text_of(example) is not None):
+    if isinstance(example, str) or (isinstance(example, dict) and _text_of(example) is not None):
         return "text"
-    if isinstance(example, Mapping):
+    if isinstance(example, dict):
         return "tokens" if isinstance(example.get(TOKENS), list) else "features"
     if isinstance(example, list) and example and not isinstance(example[0], int | float):
         return "tokens"
@@ -75,7 +75,7 @@ def split_labels(examples: list[Any], model: Any, kind: str | None) -> tuple[lis
     for row, example in enumerate(examples):
         if kind == "sparse" and isinstance(example, str):
             rest, label = _split_line(row, example, model)
-        elif isinstance(example, Mapping) and key in example:
+        elif isinstance(example, dict) and key in example:
             rest, label = {name: value for name, value in example.items() if name != key}, example[key]
         else:
             raise UnfitError(
@@ -105,25 +105,25 @@ def _split_line(row: int, line: str, model: Any) -> tuple[str, Any]:
 def checked_example(row: int, example: Any, kind: str) -> Any:
     """One example as the model takes it. UnfitError if it is of another kind."""
     if kind == "text":
-        found = _text_of(example) if isinstance(example, Mapping) else example
+        found = _text_of(example) if isinstance(example, dict) else example
         if isinstance(found, str):
             return found
     elif kind in ("table", "features"):
-        if isinstance(example, Mapping):
+        if isinstance(example, dict):
             return example
     elif kind == "numbers":
         if isinstance(example, list) and all(type(value) in (int, float) for value in example):
             return example
     elif kind == "pipeline":
-        if isinstance(example, str | Mapping | list):
+        if isinstance(example, str | dict | list):
             return example
     elif kind == "sparse":
         if isinstance(example, str) and "\n" not in example and "\r" not in example:
             return example
-        if isinstance(example, Mapping) and all(type(value) in (int, float) for value in example.values()):
+        if isinstance(example, dict) and all(type(value) in (int, float) for value in example.values()):
             return example
     else:
-        found = example.get(TOKENS) if isinstance(example, Mapping) else example
+        found = example.get(TOKENS) if isinstance(example, dict) else example
         if isinstance(found, list) and found:
             return found
     raise UnfitError(f"Example {row} does not fit the model, which takes {WANTED[kind]}.")

@@ -69,19 +69,14 @@ class State:
             raise UnfitError(f"There are {len(examples):,} examples, but {len(labels):,} labels: give one label each.")
         kind = kind or examples_of.first_kind(examples[0])
         read = [examples_of.checked_example(row, example, kind) for row, example in enumerate(examples)]
-        for row, label in enumerate(labels):
-            self._check_label(row, label, read[row], kind)
+        if kind == "tokens" or several_labels_of(self.model):
+            for row, label in enumerate(labels):
+                _check_labels(row, label, len(read[row]) if kind == "tokens" else None)
+        else:
+            for row, label in enumerate(labels):
+                if type(label) not in LABELS:
+                    raise UnfitError(f"Example {row}: a label must be a string or a whole number.")
         return read, labels
-
-    def _check_label(self, row: int, label: Any, example: Any, kind: str) -> None:
-        several = kind == "tokens" or several_labels_of(self.model)
-        if several:
-            if not isinstance(label, list) or not all(type(one) in LABELS for one in label):
-                raise UnfitError(f"Example {row}: the labels must be a list of strings or whole numbers.")
-            if kind == "tokens" and len(label) != len(example):
-                raise UnfitError(f"Example {row} has {len(example)} tokens, but {len(label)} labels: give one each.")
-        elif type(label) not in LABELS:
-            raise UnfitError(f"Example {row}: a label must be a string or a whole number.")
 
     def learn(self, examples: list[Any], labels: list[Any]) -> None:
         """Learn from examples that `read` has read. After an error the model may have learned from some of them."""
@@ -123,7 +118,7 @@ class State:
         learner = model._learner
         if learner.form != "single" or not learner.spread or len(learner.classes) >= MANY_CLASSES:
             return False
-        return all(learner.code(label) is not None for label in change.labels)
+        return all(learner.code(label) is not None for label in set(change.labels))
 
     # ---- predicting
 
@@ -194,6 +189,14 @@ class State:
 def several_labels_of(model: Any) -> bool:
     """Does each example have a set of labels?"""
     return getattr(getattr(model, "_learner", None), "form", "single") not in ("single", None)
+
+
+def _check_labels(row: int, labels: Any, tokens: int | None) -> None:
+    """Check the labels of one example: a set, or one for each token."""
+    if not isinstance(labels, list) or not all(type(one) in LABELS for one in labels):
+        raise UnfitError(f"Example {row}: the labels must be a list of strings or whole numbers.")
+    if tokens is not None and len(labels) != tokens:
+        raise UnfitError(f"Example {row} has {tokens} tokens, but {len(labels)} labels: give one each.")
 
 
 def _knows_classes(model: Any) -> bool:

@@ -14,7 +14,8 @@ from concurrent.futures import Future
 from threading import Lock, Thread
 from typing import Any, NamedTuple
 
-from perceptrons.serve.keys import Keys, reused
+from perceptrons.serve.examples import UnfitError
+from perceptrons.serve.keys import Keys, ReusedKeyError, reused
 from perceptrons.serve.log import Frame, framed
 from perceptrons.serve.progress import Progress
 from perceptrons.serve.sides import Sides
@@ -215,49 +216,76 @@ class Writer(Thread):
     # ---- learning
 
     def _learn_group(self, group: list[Job]) -> None:
-        learned, changes = list[Job](), list[Change]()
-        again: list[tuple[Job, int]] = []  # the same key twice in a group: the number of the change that answers both
-        places: dict[str | None, int] = {}
-        for job in group:
-            try:
-                known = self.keys.answer(job.key, job.asked)
-                if known is not None:
-                    job.done.set_result(known)
-                elif job.key in places:
-                    if changes[places[job.key]].digest != job.asked:
-                        raise reused(str(job.key))
-                    again.append((job, places[job.key]))
-                else:
-                    changes.append(self._learned(job, changes))
-                    learned.append(job)
-                    if job.key is not None:
-                        places[job.key] = len(changes) - 1
-            except Exception as error:
-                job.done.set_exception(_in_words(error))
-        if changes:
-            answers = self._commit(learned, changes)
-            for job, number in again:
-                if answers is None:
-                    job.done.set_exception(learned[number].done.exception())
-                else:
-                    job.done.set_result({**answers[number], "repeated": True})
+        new, again = self._without_known(group)
+        learned = self._learned(new)
+        if learned:
+            self._commit(learned)
+        for job, first in again:
+            error = first.done.exception()
+            if error is None:
+                job.done.set_result({**first.done.result(), "repeated": True})
+            else:
+                job.done.set_exception(error)
         with self._lock:
             self._waiting -= sum(len(job.examples) for job in group)
         if self._since_snapshot >= self._every:
             self._snapshot_in_passing()
 
-    def _learned(self, job: Job, before: list[Change]) -> Change:
-        """Let the back learn. If it cannot, it becomes again what it was."""
-        back = self.sides.back
-        examples, labels = back.read(job.examples, job.labels)
-        predictions = [one["label"] for one in back.predict(examples)]
+    def _without_known(self, group: list[Job]) -> tuple[list[Job], list[tuple[Job, Job]]]:
+        """Answer requests that were answered before. Returns the others, and those that come twice in the group."""
+        new, again, first = list[Job](), list[tuple[Job, Job]](), dict[str, Job]()
+        for job in group:
+            try:
+                known = self.keys.answer(job.key, job.asked)
+                if known is not None:
+                    job.done.set_result(known)
+                elif job.key is None or job.key not in first:
+                    new.append(job)
+                    if job.key is not None:
+                        first[job.key] = job
+                elif first[job.key].asked != job.asked:
+                    raise reused(job.key)
+                else:
+                    again.append((job, first[job.key]))
+            except ReusedKeyError as error:
+                job.done.set_exception(error)
+        return new, again
+
+    def _learned(self, jobs: list[Job]) -> list[tuple[Job, Change]]:
+        """Let the back learn from all requests at once; if one of them does not fit, from one after the other.
+
+        Those that do not fit are refused, and leave no trace in the model.
+        """
         try:
-            back.learn(examples, labels)
+            return self._tried(jobs, []) if jobs else []
+        except Exception:
+            logger.debug("One of %d requests does not fit", len(jobs), exc_info=True)
+        found = list[tuple[Job, Change]]()
+        for job in jobs:
+            try:
+                found += self._tried([job], [change for _, change in found])
+            except Exception as error:
+                job.done.set_exception(_in_words(error))
+        return found
+
+    def _tried(self, jobs: list[Job], before: list[Change]) -> list[tuple[Job, Change]]:
+        """What the requests ask, learned by the back. If it cannot, it becomes again what it was after `before`."""
+        back = self.sides.back
+        if back.kind is None and len(jobs) > 1:
+            raise UnfitError("The first request alone says what an example is.")
+        read = [back.read(job.examples, job.labels) for job in jobs]
+        said = iter(back.predict([example for examples, _ in read for example in examples]))
+        changes = [
+            Change(job.key, examples, labels, [next(said)["label"] for _ in examples], job.asked)
+            for job, (examples, labels) in zip(jobs, read, strict=True)
+        ]
+        try:
+            back.learn_all(changes)
             self._check_growth(back)
         except BaseException:
             self.sides.restore(before)
             raise
-        return Change(job.key, examples, labels, predictions, job.asked)
+        return list(zip(jobs, changes, strict=True))
 
     def _check_growth(self, state: State) -> None:
         model = state.model
@@ -272,24 +300,23 @@ class Writer(Thread):
                     f"The model would grow to {number:,} {what}. At most {most:,} are allowed (--max-{what})."
                 )
 
-    def _commit(self, jobs: list[Job], changes: list[Change]) -> list[dict[str, Any]] | None:
-        """Log, publish, answer, and let the other side learn. None: the log could not be written."""
+    def _commit(self, learned: list[tuple[Job, Change]]) -> None:
+        """Log, publish, answer, and let the other side learn. If the log cannot be written, nothing was learned."""
+        changes = [change for _, change in learned]
         logged = Logged(self.sides.version, changes, None)
         try:
             self.store.log.append(framed(self.store.log.last, logged.version, logged.payload()))
         except OSError as error:
             self.sides.restore()
-            for job in jobs:
+            for job, _ in learned:
                 job.done.set_exception(NotLoggedError(error.errno, error.strerror))
             logger.error("The log cannot be written: %s", error)
-            return None
+            return
         self.sides.publish()
-        answers = self._count(logged)
-        for job, answer in zip(jobs, answers, strict=True):
+        for (job, _), answer in zip(learned, self._count(logged), strict=True):
             job.done.set_result(answer)
         self.sides.back.learn_all(changes)
         self._since_snapshot += sum(len(change.examples) for change in changes)
-        return answers
 
     def apply(self, frame: Frame) -> bool:
         """Learn what a leader has logged: for followers. False if the leader went back to a snapshot.
