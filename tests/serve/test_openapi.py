@@ -24,6 +24,7 @@ from perceptrons.serve.writer import BusyError, Writer
 
 TOKEN = "a-token-of-many-letters"
 DOCUMENT = document()
+LIMITS = Limits()
 ALL = [(path, method, operation) for path, method, operation in operations(DOCUMENT)]
 REQUESTS = [
     pytest.param(path, kind, example, id=f"{path} {name}")
@@ -42,7 +43,7 @@ ERRORS = [
 class App:
     """An app with a model of its own, served by a thread."""
 
-    def __init__(self, folder, limits=Limits(), token=None):
+    def __init__(self, folder, limits=LIMITS, token=None):
         store = Store(folder, sync=False)
         prepared(store, Perceptron(), None)
         self.service = Service(store, Writer(store))
@@ -104,7 +105,7 @@ def test_the_document_is_valid_openapi():
 
 
 def test_the_document_has_exactly_the_routes_of_the_app(taught):
-    routes = Routes(taught.service, Limits()).all()
+    routes = Routes(taught.service, LIMITS).all()
     served = {(route.path, method.lower()) for route in routes for method in route.methods - {"HEAD"}}
     assert {(path, method) for path, method, _ in ALL} == served
     assert len({operation["operationId"] for *_, operation in ALL}) == len(served)

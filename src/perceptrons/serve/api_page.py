@@ -84,11 +84,10 @@ def _operation(described: dict[str, Any], path: str, method: str, found: dict[st
         ]
         parts += [_tag("h4", "Parameters"), _table(("Name", "In", "Type", "Meaning"), rows)]
     parts += [_tag("h4", "Request"), *_requests(path, method, found)]
-    rows = [
-        (_tag("strong", status), *_answer(_resolved(described, one)))
-        for status, one in found["responses"].items()
+    answers = [
+        (_tag("strong", status), *_answer(_resolved(described, one))) for status, one in found["responses"].items()
     ]
-    parts += [_tag("h4", "Answers"), _table(("Status", "Meaning", "Content"), rows)]
+    parts += [_tag("h4", "Answers"), _table(("Status", "Meaning", "Content"), answers)]
     return _tag("section", *parts, id=found["operationId"])
 
 

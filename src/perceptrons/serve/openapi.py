@@ -198,7 +198,7 @@ def _model_routes() -> dict[str, dict[str, Any]]:
             _json("The model.", "Model"), (503,))},
         "/model/file": {"get": _route(
             "Model", "file", "Download the model file",
-            "A model file of one version, while learning goes on. `perceptrons predict` and `perceptrons.load` read it.",
+            "A file of one version, while learning goes on. `perceptrons predict` and `perceptrons.load` read it.",
             _response("The file.", binary, headers=headers), (404, 503), parameters=[place])},
         "/snapshots": {"get": _route(
             "Model", "snapshots", "List the snapshots", "The snapshots that a rollback can go to, the oldest first.",

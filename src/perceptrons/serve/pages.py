@@ -17,8 +17,8 @@ from perceptrons.serve import api_page
 SCRIPTS = ("live_elements.js", "live_charts.js", "live_try.js", "live.js")
 ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' "
-    "rx='4' fill='%230b57a4'/%3E%3Cpath d='M2 12L14 4' stroke='white' stroke-width='2'/%3E%3Ccircle cx='5' cy='5' r='2' "
-    "fill='white'/%3E%3Ccircle cx='11' cy='11' r='2' fill='%23ffb37a'/%3E%3C/svg%3E"
+    "rx='4' fill='%230b57a4'/%3E%3Cpath d='M2 12L14 4' stroke='white' stroke-width='2'/%3E%3Ccircle cx='5' cy='5' "
+    "r='2' fill='white'/%3E%3Ccircle cx='11' cy='11' r='2' fill='%23ffb37a'/%3E%3C/svg%3E"
 )
 HEADERS = {
     "Cache-Control": "no-cache",
