@@ -161,6 +161,11 @@ def test_the_policy_allows_exactly_the_style_and_the_script_of_the_page(make):
     assert not re.search(r"\son\w+=|\sstyle=|javascript:|https?://(?!127\.0\.0\.1|www\.w3\.org)", page)
 
 
+def test_the_page_of_a_server_with_a_token_says_so_that_it_is_asked_for_first():
+    assert b'<body data-token="needed">' in pages.live(token=True).body
+    assert b'<body data-token="unknown">' in pages.live().body
+
+
 def test_scripts_never_write_html():
     script = "".join(pages._read(name) for name in pages.SCRIPTS)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|srcdoc", script)
@@ -234,6 +239,11 @@ def test_a_tried_example_is_explained_and_its_label_is_learned_once(chromium, tm
         shown = try_example(page, "a prize for you")
         assert "Prediction: spam" in shown
         assert "Positive: for spam. Negative: for ham." in shown
+        found = server.client.post("/predict", json={"examples": ["a prize for you"], "scores": True}).json()
+        adds = page.ask("[...document.querySelectorAll('#result div > h3 ~ .scroll .number')].slice(1).map(one => +one"
+                        ".textContent.replace('−', '-'))")  # fmt: skip
+        assert len(adds) > 1
+        assert sum(adds) == pytest.approx(found["predictions"][0]["scores"]["spam"], abs=0.02)
         assert "By the model of version 10." in shown
         page.ask("[...document.querySelectorAll('#feedback button')].find(one => one.textContent === 'ham').click()")
         wait_for(lambda: text(page, "feedback-said"), "what was learned")
@@ -248,6 +258,10 @@ def test_a_tried_example_is_explained_and_its_label_is_learned_once(chromium, tm
         wait_for(lambda: text(page, "feedback-said"), "what was learned")
         assert server.stats["model"]["classes"] == ["ham", "new label", "spam"]
         assert "Type an example first." in try_example(page, " ")
+        page.ask("document.getElementById('example').value = 'see you'")
+        key = "new KeyboardEvent('keydown', {key: 'Enter', ctrlKey: true, bubbles: true})"
+        page.ask(f"document.getElementById('example').dispatchEvent({key})")
+        wait_for(lambda: "Prediction: ham" in text(page, "result"), "an answer")
         assert page.complaints == []
         page.close()
 
@@ -282,6 +296,26 @@ def test_every_kind_of_example_can_be_tried_and_learned(chromium, tmp_path, kind
 
 @pytest.mark.slow
 @needs_browser
+def test_the_page_shows_drift_when_the_error_rises(chromium, tmp_path):
+    with serving(tmp_path / "data") as server:
+        examples, labels = [f"word{k % 2} other{k}" for k in range(1_000)], ["ab"[k % 2] for k in range(1_000)]
+        server.learn(examples[:100], labels[:100])
+        server.learn(examples[100:], labels[100:])
+        page = opened(chromium, server, width=360)
+        assert text(page, "drift-words") == "Stable. The progressive error is not rising."
+        assert page.ask("document.querySelectorAll('#error-chart .event').length") == 0
+        server.learn(examples[:200], ["ba"[k % 2] for k in range(200)])
+        wait_for(lambda: text(page, "drift-state") == "▲ drift", "the alarm")
+        assert re.match(r"Drift\. The progressive error rose from \d+\.\d % to \d+\.\d %", text(page, "drift-words"))
+        (event,) = server.stats["drift"]["events"]
+        assert f"{event['version']:,}" in text(page, "drift-events")
+        assert page.ask("document.querySelectorAll('#error-chart .event').length") == 1
+        assert page.complaints == []
+        page.close()
+
+
+@pytest.mark.slow
+@needs_browser
 def test_the_page_asks_for_the_token_once_and_keeps_it_in_the_tab(chromium, tmp_path):
     def give(token):
         page.ask(f"document.getElementById('token').value = {token!r}")
@@ -301,6 +335,7 @@ def test_the_page_asks_for_the_token_once_and_keeps_it_in_the_tab(chromium, tmp_
         wait_for(lambda: text(page, "state-text") == "Live", "the page")
         assert "Prediction:" in try_example(page, "a")
         assert page.ask("[localStorage.length, document.cookie]") == [0, ""]
+        assert all("401" in complaint for complaint in page.complaints)  # what the browser itself says of a refusal
         page.close()
 
 

@@ -154,7 +154,7 @@ function showFeatures(features) {
     .map(one => [one.feature, one.weight]) })).filter(row => row.weights.length);
   if (!rows.length) {
     put("features", make("p", { class: "soft" }, features === null
-      ? "This model has no weight for each feature." : "No feature has a weight yet."));
+      ? "This model does not have one weight for each feature." : "No feature has a weight yet."));
     return;
   }
   const mirrored = rows.length === 2 && rows[0].weights.every(([name, weight], k) =>

@@ -50,24 +50,25 @@ function labelOf(text) { // as the model has it: its classes may be numbers
   return whole && /^-?\d+$/.test(text) ? Number(text) : text;
 }
 
-// What the features add between the prediction and the runner-up: [name, contribution], the largest first.
+// What the features add between the prediction and the runner-up: [name, contribution], the largest first, then the bias.
 function contributions(why) {
-  const { rows, prediction, runner_up: other } = why, parts = why.contributions;
+  const { rows, prediction, runner_up: other } = why;
   const row = label => rows.findIndex(one => one.length === 1 && one[0] === label);
   const pair = rows.findIndex(one => one.length === 2 && one.includes(prediction) && one.includes(other));
-  let values, words;
+  let signs, words; // of each row of contributions, how it counts
   if (Array.isArray(prediction)) {
     const best = why.scores.indexOf(Math.max(...why.scores));
-    [values, words] = [parts[best], [`for ${rows[best].join(" vs ")}`, "against it"]];
+    [signs, words] = [{ [best]: 1 }, [`for ${rows[best].join(" vs ")}`, "against it"]];
   } else {
     words = [`for ${prediction}`, other === null ? "against it" : `for ${other}`];
-    if (pair >= 0) values = parts[pair].map(part => (rows[pair][1] === prediction ? part : -part));
-    else if (rows.length === 1) values = parts[0].map(part => (rows[0][0] === prediction ? part : -part));
-    else if (row(prediction) >= 0 && row(other) >= 0) values = parts[row(prediction)].map((part, k) => part - parts[row(other)][k]);
-    else values = parts[Math.max(0, row(prediction))];
+    if (pair >= 0) signs = { [pair]: rows[pair][1] === prediction ? 1 : -1 };
+    else if (rows.length === 1) signs = { 0: rows[0][0] === prediction ? 1 : -1 };
+    else signs = { [Math.max(0, row(prediction))]: 1, ...(row(other) < 0 ? {} : { [row(other)]: -1 }) };
   }
-  const found = values.map((value, k) => [why.features[k], value]).filter(([, value]) => value);
-  return { words, found: found.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, FEATURES) };
+  const sum = part => Object.entries(signs).reduce((total, [k, sign]) => total + sign * part(k), 0);
+  const all = why.features.map((name, k) => [name, sum(one => why.contributions[one][k])]).filter(([, value]) => value);
+  const found = all.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, FEATURES), bias = sum(one => why.bias[one]);
+  return { words, found: bias ? [...found, ["(bias)", bias]] : found };
 }
 
 function barsTable(header, rows) { // [name, value]: signed values as bars from the middle
@@ -84,7 +85,7 @@ function explained(why) {
   const unknown = (why.unknown || []).slice(0, 10).map(shown).join(", ");
   return make("div", {}, make("h3", {}, "Why"), found.length
     ? make("div", { class: "scroll" }, make("p", { class: "soft" }, `Positive: ${words[0]}. Negative: ${words[1]}.`),
-      barsTable(["Feature", "Adds"], found))
+      barsTable([why.support ? "Training example" : "Feature", "Adds"], found))
     : make("p", { class: "soft" }, "No feature of the example has a weight."),
     unknown ? make("p", { class: "soft" }, `New to the model, so without effect: ${unknown}`) : null);
 }
@@ -98,8 +99,8 @@ function tagged(found, tokens) { // one row for each token, with a field for its
     const token = shown(tokens[k]), lead = found.scores?.[k];
     const most = parts.slice(0, 2).map(([name, part]) => `${name} ${signed(part)}`).join(", ");
     return [make("span", { class: "token" }, make("bdi", {}, token), make("small", { class: "soft" }, make("bdi", {}, most))),
-      make("input", { class: "tag-input", value: String(label), "data-tag": k,
-      "aria-label": `Label of ${token}`, list: "known-classes" }), typeof lead === "number" ? short(lead) : "–"];
+      make("input", { class: "tag-input", value: String(label), "data-tag": k, "aria-label": `Label of ${token}`,
+        list: "known-classes" }), typeof lead === "number" ? short(lead) : "–"];
   });
   return table(["Token, and what decides its label", "Label", "#Lead"], rows);
 }
@@ -140,7 +141,7 @@ function feedbackOf(found, send) {
       make("button", { type: "button", on: { click: () => send(one) } }, make("bdi", {}, shown(one))))));
   }
   const field = make("input", { "aria-label": several ? "Right labels, separated by commas" : "Another label",
-    placeholder: several ? "labels, separated by commas" : "another label", list: "known-classes", autocomplete: "off" });
+    placeholder: several ? "labels, separated by commas" : "another label", value: several ? found.label.join(", ") : null, list: "known-classes", autocomplete: "off" });
   const submit = event => {
     event.preventDefault();
     const text = field.value.trim();
