@@ -140,10 +140,10 @@ def as_line(example: Any, vw: bool) -> str:
     return f"| {cells}" if vw else cells
 
 
-def rows_of(model: Any, examples: list[Any], kind: str) -> Any:
-    """What `predict` of the model takes."""
+def rows_of(model: Any, examples: list[Any], kind: str, new_columns: bool = False) -> Any:
+    """What `predict` of the model takes. new_columns: columns of sparse rows that are new to the model are left out."""
     if kind == "sparse":
-        return _read_lines(model, examples, grow=False).X
+        return _as_wide(_read_lines(model, examples, grow=new_columns).X, model.n_features_in_)
     if kind == "numbers" or (kind == "pipeline" and isinstance(examples[0], list)):
         return _matrix(examples)
     return examples
@@ -165,12 +165,18 @@ def learn(model: Any, examples: list[Any], labels: list[Any], kind: str) -> None
 def _learn_lines(model: Any, examples: list[Any], labels: list[Any]) -> None:
     """Learn from lines, which may have columns that the model has not."""
     table = _read_lines(model, examples, grow=True)
-    if table.X.shape[1] < model.n_features_in_:
-        table.X.resize(table.X.shape[0], model.n_features_in_)
-    block, method = model._meet_block(table.X, labels, None, None, "new")
+    X = _as_wide(table.X, max(table.X.shape[1], model.n_features_in_))
+    block, method = model._meet_block(X, labels, None, None, "new")
     model._learner.learn_block(block, method.in_epoch(model._learner.epoch))
     if table.columns is not None:
         model.columns_ = table.columns
+
+
+def _as_wide(X: Any, width: int) -> Any:
+    """Rows with this many columns."""
+    if X.shape[1] != width:
+        X.resize(X.shape[0], width)
+    return X
 
 
 def new_tagger(tokens: Any) -> SequencePerceptron:

@@ -120,12 +120,12 @@ class Service:
 
     def content(self, with_place: bool) -> tuple[bytes, Place]:
         """The model file; with the place for followers. Called by the writer."""
-        content, place = self.writer.content()
         if with_place:
-            return content, place
-        if not content:
+            return self.writer.content()
+        state = self.writer.sides.back
+        if state.kind is None:
             raise LookupError("The model has learned nothing yet, so there is no file of it.")
-        return as_bytes(self.writer.sides.back.model), place
+        return as_bytes(state.model), self.writer.place()
 
     def frames(self, position: int, most: int) -> list[bytes]:
         """What the log has from a position on, as it was written."""

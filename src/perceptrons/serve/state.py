@@ -123,16 +123,20 @@ class State:
     # ---- predicting
 
     def predict(
-        self, examples: list[Any], scores: bool = False, probable: bool = False, top: int | None = None
-    ) -> list[dict[str, Any]]:
-        """For each example the label, and what else is asked for."""
+        self, examples: list[Any], scores: bool = False, probable: bool = False, top: int | None = None,
+        new_columns: bool = False,
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """For each example the label, and what else is asked for.
+
+        new_columns: of sparse rows, columns that the model does not have are left out.
+        """
         kind = self.kind
         if kind is None or not _knows_classes(self.model):
             return [{"label": None} for _ in examples]
         read = [examples_of.checked_example(row, example, kind) for row, example in enumerate(examples)]
         if kind == "tokens":
             return self._tagged(read, scores, top)
-        return self._scored(examples_of.rows_of(self.model, read, kind), scores, probable, top)
+        return self._scored(examples_of.rows_of(self.model, read, kind, new_columns), scores, probable, top)
 
     def _tagged(self, sentences: list[Any], scores: bool, top: int | None) -> list[dict[str, Any]]:
         if top is not None:

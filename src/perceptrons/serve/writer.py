@@ -174,11 +174,11 @@ class Writer(Thread):
                     self._call(call)
         except BaseException as error:  # the two sides may differ now, so nothing more may be learned or published
             logger.critical("The server stops, as learning failed. What was acknowledged is safe.", exc_info=error)
-            self._stop([*group, *([] if call is None else [call])], error)
+            self._give_up([*group, *([] if call is None else [call])], error)
         finally:
             self.store.log.close()
 
-    def _stop(self, group: list[Job], error: BaseException) -> None:
+    def _give_up(self, group: list[Job], error: BaseException) -> None:
         """Refuse all that waits, and tell the server to end."""
         with self._lock:
             self._closed = True
@@ -274,7 +274,7 @@ class Writer(Thread):
         if back.kind is None and len(jobs) > 1:
             raise UnfitError("The first request alone says what an example is.")
         read = [back.read(job.examples, job.labels) for job in jobs]
-        said = iter(back.predict([example for examples, _ in read for example in examples]))
+        said = iter(back.predict([example for examples, _ in read for example in examples], new_columns=True))
         changes = [
             Change(job.key, examples, labels, [next(said)["label"] for _ in examples], job.asked)
             for job, (examples, labels) in zip(jobs, read, strict=True)
