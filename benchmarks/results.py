@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = (
     "numpy", "scipy", "scikit-learn", "numba", "river", "vowpalwabbit", "liblinear-official", "torch",
     "python-crfsuite", "nltk", "fasttext-wheel", "pandas", "pyarrow", "dask", "distributed", "dask-ml", "onnx",
-    "onnxruntime",
+    "onnxruntime", "starlette", "uvicorn", "fastapi",
 )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ COMMANDS = (
     "compare",
     "report",
     "export",
+    "serve",
     "warmup",
     "tag",
 )

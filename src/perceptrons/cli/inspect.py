@@ -68,14 +68,13 @@ def inspect(asked: Any) -> None:
         raise BadInputError(
             f"{asked.model}: its features are not hashed, so none share a column: leave --collisions out."
         )
-    from perceptrons.modelfile.summary import facts, facts_in_words, most_important
+    from perceptrons.modelfile.inspected import inspected
+    from perceptrons.modelfile.summary import facts_in_words
 
     found = None if not asked.data else on_data(model, asked)
     if asked.json:
         seen = {} if found is None else {"on_data": found.to_dict(top)}
-        inside = {**facts(model), "hashing": hashing, **most_important(model, rows, top)}
-        content = {"model": str(asked.model), **inside, **seen}
-        print(as_json(content), end="")
+        print(as_json({"model": str(asked.model), **inspected(model, top, label), **seen}), end="")
         return
     console = screen()
     console.print(facts_grid(facts_in_words(model, hashing, rows)))
@@ -285,25 +284,17 @@ def _show_votes(shares: "np.ndarray", console: "Console") -> None:
 
 def inspect_tagger(tagger: "SequencePerceptron", asked: Any) -> None:
     """Print what is in a tagger: --top features and transitions of each label, or of --class."""
-    from perceptrons.sequence.summary import (
-        facts,
-        facts_in_words,
-        feature_names,
-        heaviest_features,
-        label_rows,
-        transitions,
-    )
+    from perceptrons.modelfile.inspected import inspected
+    from perceptrons.sequence.summary import facts_in_words, feature_names, label_rows, transitions
 
     label, n = asked.label, asked.top
     rows = label_rows(tagger, label)
     if not rows:
         raise BadInputError(f"--class {label}: the tagger has no such label, only {listed(tagger.classes_.tolist())}.")
-    steps = transitions(tagger, n, label)
     if asked.json:
-        arcs = [{"from": before, "to": after, "weight": weight} for before, after, weight in steps]
-        inside = {"weights": heaviest_features(tagger, n, label), "transitions": arcs}
-        print(as_json({"model": str(asked.model), **facts(tagger), **inside}), end="")
+        print(as_json({"model": str(asked.model), **inspected(tagger, n, label)}), end="")
         return
+    steps = transitions(tagger, n, label)
     console = screen()
     console.print(facts_grid(facts_in_words(tagger)))
     kind = f"{tagger.combine} weights"

@@ -21,6 +21,7 @@ from perceptrons.cli.sparing import load_sklearn
 
 LEARN, STOP, READ = "How to learn", "When to stop", "How to read the data"
 COLUMNS = "What is in FILE"
+SERVER, DURABLE, LIMITS = "Server", "Log and snapshots", "Limits"
 KERNELS, RUN, CLUSTER, SPLIT = "Kernels", "Long runs", "Clusters: many workers, by Dask", "Splitting and testing"
 BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -313,6 +314,25 @@ OPTIONS: dict[str, Option] = {
     "jobs": Option(("--jobs",), int, "Settings to try at the same time (default: 1).", SPLIT, "N", 1, {"min": 1}),
     "inputs": Option(("--inputs",), ExportInputs, "What the exported model takes: raw examples as MODEL does, or the columns of rows that were prepared elsewhere (default: raw).", metavar="WHAT", default=ExportInputs("raw")),
     "exported": Option((), Path, "File to write; its ending says the format: .onnx, .json or .c.", metavar="FILE", default=REQUIRED),
+    # serving
+    "model:served": Option((), Path | None, "Model file to begin with; without one, an empty model begins with the first example.", metavar="MODEL"),
+    "data:folder": Option(("--data",), Path | None, "Folder for the log and the snapshots (default: MODEL.served).", metavar="DIR"),
+    "host": Option(("--host",), str, "Address to listen on; any but this machine's own needs --token-file (default: 127.0.0.1).", SERVER, "HOST", "127.0.0.1"),
+    "port": Option(("--port",), int, "Port to listen on; 0 takes a free one (default: 8080).", SERVER, "N", 8080, {"min": 0, "max": 65535}),
+    "token_file": Option(("--token-file",), Path | None, "Require the token in this file, as the header Authorization: Bearer TOKEN.", SERVER, "FILE"),
+    "tls_cert": Option(("--tls-cert",), Path | None, "Serve HTTPS with this certificate.", SERVER, "FILE"),
+    "tls_key": Option(("--tls-key",), Path | None, "Private key of the certificate.", SERVER, "FILE"),
+    "follow": Option(("--follow",), str | None, "Follow the server at this URL: replay its log, and only predict.", SERVER, "URL"),
+    "leader_token_file": Option(("--leader-token-file",), Path | None, "Token of the server to follow (default: --token-file).", SERVER, "FILE"),
+    "no_sync": flag("--no-sync", "Do not wait for the disk before answering: faster, but a power failure may lose what was learned last.", DURABLE),
+    "snapshot_every": Option(("--snapshot-every",), int, "Learned examples between two snapshots (default: 100000).", DURABLE, "N", 100_000, {"min": 1}),
+    "keep_log": Option(("--keep-log",), str, "Size of the log that is kept even when snapshots no longer need it (default: 1GiB).", DURABLE, "SIZE", "1GiB", {"parser": size}),
+    "repair": flag("--repair", "Set aside the damaged part of the log and what follows it, and end.", DURABLE),
+    "max_body": Option(("--max-body",), str, "Size of a request (default: 16MiB).", LIMITS, "SIZE", "16MiB", {"parser": size}),
+    "max_examples:request": Option(("--max-examples",), int, "Examples in one request (default: 10000).", LIMITS, "N", 10_000, {"min": 1}),
+    "max_queue": Option(("--max-queue",), int, "Examples that may wait to be learned; beyond that requests get status 429 (default: 50000).", LIMITS, "N", 50_000, {"min": 1}),
+    "max_features": Option(("--max-features",), int, "Features up to which the model may grow (default: 16777216).", LIMITS, "N", 2**24, {"min": 1}),
+    "max_classes": Option(("--max-classes",), int, "Classes up to which the model may grow (default: 1000).", LIMITS, "N", 1000, {"min": 1}),
     # long runs and clusters
     "checkpoint": Option(("--checkpoint",), Path | None, "Save the state now and then, so that --resume can continue.", RUN, "FILE"),
     "every": Option(("--every",), str | None, "Time between checkpoints: 90s, 5m (default: 60s).", RUN, "TIME", more={"parser": seconds}),

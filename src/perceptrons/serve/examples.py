@@ -1,0 +1,236 @@
+"""What requests hold, examples and labels, becomes what a model takes: the same inputs as those of the command.
+
+Texts, records and rows go to the model as they are, which reads them as it read its files. Lines of svmlight and VW are
+read by `perceptrons.data.stream`.
+"""
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from perceptrons.data import SPARSE, stream
+from perceptrons.features import Columns, HashedText
+from perceptrons.inspection.evaluation import several_labels
+from perceptrons.sequence import FeatureTemplates, SequencePerceptron
+
+LABEL = "label"
+TEXT_KEYS = ("text", "x")
+TOKENS, TAGS = "tokens", "labels"
+WANTED = {
+    "text": 'a text, or {"text": "..."}',
+    "table": 'an object with the columns of the table, such as {"age": 33, "job": "clerk"}',
+    "features": 'an object of features by name, such as {"height": 1.5, "colour": "red"}',
+    "numbers": "a list of numbers",
+    "sparse": 'a line as in its files, such as "3:1.5 7:2", or an object of values by column, {"3": 1.5}',
+    "tokens": 'a list of tokens, or {"tokens": ["The", "cat"]}',
+    "pipeline": "what its first step takes: a text, an object of columns, or a list of numbers",
+}
+
+
+class UnfitError(ValueError):
+    """An example or a label does not fit the model."""
+
+
+def input_kind(model: Any) -> str | None:
+    """What one example is for this model: a key of WANTED; None: the model has seen nothing yet."""
+    if hasattr(model, "templates"):
+        return "tokens"
+    if hasattr(model, "steps"):
+        return "pipeline"
+    if not hasattr(model, "_learner"):
+        return None
+    source = getattr(model, "source_", None) or {}
+    if source.get("format") == "text":
+        return "text"
+    if "numbers" in source:
+        return "table"
+    if source.get("format") in (*SPARSE, "vw"):
+        return "sparse"
+    return "features" if hasattr(model, "_columns") else "numbers"
+
+
+def any_example(model: Any, kind: str | None) -> Any:
+    """Some example that the model takes; None if there is none that fits every model of this kind."""
+    if kind == "text":
+        return "a text"
+    if kind == "numbers":
+        return [0.0] * int(model.n_features_in_)
+    return ["a", "text"] if kind == "tokens" and model.templates is not None else None
+
+
+def any_label(model: Any, kind: str | None) -> Any:
+    """A label for it."""
+    (label, *_) = model.classes_.tolist()
+    if kind == "tokens":
+        return [label, label]
+    return [label] if several_labels(model) else label
+
+
+def first_kind(example: Any) -> str:
+    """What the first example of a model that has seen nothing says about all of them."""
+    if isinstance(example, str) or (isinstance(example, dict) and _text_of(example) is not None):
+        return "text"
+    if isinstance(example, dict):
+        return "tokens" if isinstance(example.get(TOKENS), list) else "features"
+    if isinstance(example, list) and example and not isinstance(example[0], int | float):
+        return "tokens"
+    return "numbers"
+
+
+def label_key(model: Any, kind: str | None) -> str:
+    """Under which name an example holds its label."""
+    if kind == "tokens":
+        return TAGS
+    return str((getattr(model, "source_", None) or {}).get("label_column") or LABEL)
+
+
+def split_labels(examples: list[Any], model: Any, kind: str | None) -> tuple[list[Any], list[Any]]:
+    """Examples without their labels, and the labels."""
+    key, bare, labels = label_key(model, kind), list[Any](), list[Any]()
+    rest: Any
+    for row, example in enumerate(examples):
+        if kind == "sparse" and isinstance(example, str):
+            rest, label = _split_line(row, example, model)
+        elif isinstance(example, dict) and key in example:
+            rest, label = {name: value for name, value in example.items() if name != key}, example[key]
+        else:
+            raise UnfitError(
+                f'Example {row} has no label: give it as "{key}" in the example, or give a list "labels" beside '
+                '"examples".'
+            )
+        bare.append(rest)
+        labels.append(label)
+    return bare, labels
+
+
+def _split_line(row: int, line: str, model: Any) -> tuple[str, Any]:
+    """A line of svmlight or VW without its label, and the label as the model has it."""
+    mark = "|" if model.source_["format"] == "vw" else " "
+    label, _, rest = line.strip().partition(mark)
+    label = label.strip()
+    if not label or " " in label or (mark == " " and ":" in label):
+        raise UnfitError(f"Example {row}: the line must begin with one label.")
+    if model.classes_.dtype.kind in "iu":
+        try:
+            return mark.strip() + rest, int(label)
+        except ValueError:
+            raise UnfitError(f"Example {row}: the labels of this model are whole numbers, not {label!r}.") from None
+    return mark.strip() + rest, label
+
+
+def checked_example(row: int, example: Any, kind: str) -> Any:
+    """One example as the model takes it. UnfitError if it is of another kind."""
+    if kind == "text":
+        found = _text_of(example) if isinstance(example, dict) else example
+        if isinstance(found, str):
+            return found
+    elif kind in ("table", "features"):
+        if isinstance(example, dict):
+            return example
+    elif kind == "numbers":
+        if isinstance(example, list) and all(type(value) in (int, float) for value in example):
+            return example
+    elif kind == "pipeline":
+        if isinstance(example, str | dict | list):
+            return example
+    elif kind == "sparse":
+        if isinstance(example, str) and "\n" not in example and "\r" not in example:
+            return example
+        if isinstance(example, dict) and all(type(value) in (int, float) for value in example.values()):
+            return example
+    else:
+        found = example.get(TOKENS) if isinstance(example, dict) else example
+        if isinstance(found, list) and found:
+            return found
+    raise UnfitError(f"Example {row} does not fit the model, which takes {WANTED[kind]}.")
+
+
+def as_line(example: Any, vw: bool) -> str:
+    """A sparse row as a line of its format, without a label."""
+    if isinstance(example, str):
+        return example
+    for name in example:
+        if not name or any(mark in name for mark in " \t\n\r:|#"):
+            raise UnfitError(f"{name!r} is not the name of a column: give a number, or a name without blanks, : or |.")
+    cells = " ".join(f"{name}:{value!r}" for name, value in example.items())
+    return f"| {cells}" if vw else cells
+
+
+def rows_of(model: Any, examples: list[Any], kind: str, new_columns: bool = False) -> Any:
+    """What `predict` of the model takes. new_columns: columns of sparse rows that are new to the model are left out."""
+    if kind == "sparse":
+        return _as_wide(_read_lines(model, examples, grow=new_columns).X, model.n_features_in_)
+    if kind == "numbers" or (kind == "pipeline" and isinstance(examples[0], list)):
+        return _matrix(examples)
+    return examples
+
+
+def learn(model: Any, examples: list[Any], labels: list[Any], kind: str) -> None:
+    """Let the model learn from examples, in their order. The error of an example may come after those before it."""
+    if kind == "features":
+        for example, label in zip(examples, labels, strict=True):
+            model.learn_one(example, label)
+    elif kind == "text" and not hasattr(model, "_learner"):
+        _begin_with_texts(model, examples, labels)
+    elif kind == "sparse":
+        _learn_lines(model, examples, labels)
+    else:
+        model.partial_fit(_matrix(examples) if kind == "numbers" else examples, labels)
+
+
+def _learn_lines(model: Any, examples: list[Any], labels: list[Any]) -> None:
+    """Learn from lines, which may have columns that the model has not."""
+    table = _read_lines(model, examples, grow=True)
+    X = _as_wide(table.X, max(table.X.shape[1], model.n_features_in_))
+    block, method = model._meet_block(X, labels, None, None, "new")
+    model._learner.learn_block(block, method.in_epoch(model._learner.epoch))
+    if table.columns is not None:
+        model.columns_ = table.columns
+
+
+def _as_wide(X: Any, width: int) -> Any:
+    """Rows with this many columns."""
+    if X.shape[1] != width:
+        X.resize(X.shape[0], width)
+    return X
+
+
+def new_tagger(tokens: Any) -> SequencePerceptron:
+    """A tagger that has seen nothing: for words by templates, else for dicts or lists of features."""
+    words = all(isinstance(token, str) for token in tokens)
+    return SequencePerceptron(templates=FeatureTemplates()) if words else SequencePerceptron()
+
+
+def _begin_with_texts(model: Any, texts: list[str], labels: list[Any]) -> None:
+    """The first texts of a model: hashed as `perceptrons train` hashes them."""
+    text = HashedText()
+    columns = Columns(text.bits, text.signed, text.seed)
+    parameters = {**text.get_params(), "words": None if text.words is None else list(text.words)}
+    source = {"format": "text", "form": "tab", "text": parameters, "text_labels": True}
+    model.partial_fit(columns.rows(texts, source), labels)
+    model._read_from(source, columns)
+
+
+def _read_lines(model: Any, examples: list[Any], grow: bool) -> Any:
+    vw = model.source_["format"] == "vw"
+    text = "\n".join(as_line(example, vw) for example in examples) + "\n"
+    return stream(
+        io.StringIO(text), format=model.source_["format"], like=model, grow=grow, need_labels=False, multilabel=False
+    ).read()
+
+
+def _matrix(examples: list[Any]) -> Any:
+    width = len(examples[0])
+    for row, example in enumerate(examples):
+        if not isinstance(example, list) or len(example) != width:
+            raise UnfitError(f"Example {row} is not a list of {width} numbers, as the first one is.")
+    return np.array(examples, np.float64)
+
+
+def _text_of(example: Mapping[str, Any]) -> str | None:
+    for key in TEXT_KEYS:
+        if isinstance(example.get(key), str) and len(example) == 1:
+            return str(example[key])
+    return None

@@ -1,0 +1,55 @@
+"""Idempotency keys: what was answered to requests that may be sent again."""
+
+import hashlib
+from collections import OrderedDict
+from typing import Any
+
+import orjson
+
+KEPT, KEPT_BYTES = 100_000, 2**26
+
+
+class ReusedKeyError(ValueError):
+    """A key came a second time, with other examples."""
+
+
+def digest(asked: Any) -> bytes:
+    """A number for what a request asked, to tell whether another asks the same."""
+    return hashlib.sha256(orjson.dumps(asked)).digest()[:16]
+
+
+def reused(key: str) -> ReusedKeyError:
+    """The error for a key that came with something else before."""
+    return ReusedKeyError(f"The idempotency key {key[:40]!r} was used for another request: give every request its own.")
+
+
+class Keys:
+    """The answers to the newest requests that had a key, within bounds of number and memory."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[str, tuple[bytes, bytes]] = OrderedDict()
+        self._n_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._answers
+
+    def answer(self, key: str | None, asked: bytes) -> dict[str, Any] | None:
+        """The answer to the earlier request with this key, or None. ReusedKeyError if that asked something else."""
+        if key is None or key not in self._answers:
+            return None
+        before, answer = self._answers[key]
+        if before != asked:
+            raise reused(key)
+        return {**orjson.loads(answer), "repeated": True}
+
+    def remember(self, key: str, asked: bytes, answer: dict[str, Any]) -> None:
+        """Keep an answer; the oldest ones are forgotten when there are too many."""
+        content = orjson.dumps(answer)
+        self._answers[key] = asked, content
+        self._n_bytes += len(key) + len(content)
+        while len(self._answers) > KEPT or (self._n_bytes > KEPT_BYTES and len(self._answers) > 1):
+            old, (_, forgotten) = self._answers.popitem(last=False)
+            self._n_bytes -= len(old) + len(forgotten)

@@ -1,0 +1,360 @@
+"""The log of what was learned: frames with checksums, appended and synced before anybody is told that it was learned.
+
+A log is a folder of segments, each named after the position of its first frame. A frame is one group of requests. Its
+checksum covers the frame and, as a chain, all frames before it, so nothing can be changed, dropped or reordered in
+silence. A write that was cut short leaves a torn frame at the end of the last segment, which is removed when the log is
+opened; anything else that does not fit is damage, which is refused.
+"""
+
+import os
+import struct
+import zlib
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+MAGIC = b"PCPTLOG1"
+SEGMENT = struct.Struct("<8sQI")  # magic, position of the first frame, chain before it; then a checksum
+MARK = b"PCPT"
+FRAME = struct.Struct("<4sIQI")  # mark, length of the payload, version before, chain with this frame; then a checksum
+CHECK = struct.Struct("<I")
+SEGMENT_SIZE, FRAME_SIZE = SEGMENT.size + CHECK.size, FRAME.size + CHECK.size
+ENDING = ".log"
+LARGEST = 2**31  # bytes of a payload
+SECTOR = 512  # bytes that a disk writes whole or not at all
+RECENT = 2**24  # bytes of frames that are kept in memory for followers
+
+
+class DamagedLogError(ValueError):
+    """The log is not what was written. `offset` is where the damage in the file `path` begins."""
+
+    def __init__(self, path: Path, offset: int, what: str):
+        super().__init__(
+            f"{path}: the log is damaged at byte {offset:,} ({what}). Nothing was changed. Restore the file from a "
+            "backup or a follower, or set the damaged part aside with --repair, which loses what was learned from "
+            "there on."
+        )
+        self.path, self.offset, self.what = path, offset, what
+
+
+class Frame(NamedTuple):
+    """One group of requests: its position, the number of examples learned before it, and what it holds."""
+
+    position: int
+    version: int
+    chain: int
+    payload: bytes
+
+    def written(self) -> bytes:
+        """The frame as the log holds it and as followers get it."""
+        return _checked(FRAME.pack(MARK, len(self.payload), self.version, self.chain)) + self.payload
+
+
+class Start(NamedTuple):
+    """Where a log or a segment begins: the position of the next frame, and the chain before it."""
+
+    position: int
+    chain: int
+
+
+def framed(after: Start | Frame, version: int, payload: bytes) -> Frame:
+    """The frame that follows another one, or the beginning of a log."""
+    if len(payload) >= LARGEST:
+        raise ValueError(f"A frame of {len(payload):,} bytes is too large for the log.")
+    position = after.position + isinstance(after, Frame)
+    head = struct.pack("<IQ", len(payload), version)
+    return Frame(position, version, zlib.crc32(payload, zlib.crc32(head, after.chain)), payload)
+
+
+class Log:
+    """A log that is open for appending. Only one process may have it open.
+
+    sync: wait until the disk has what was appended. segment_bytes: the size from which on a new segment is begun.
+    """
+
+    def __init__(self, folder: Path, start: Start, sync: bool = True, segment_bytes: int = 2**26):
+        self.folder, self.sync, self.segment_bytes = folder, sync, segment_bytes
+        folder.mkdir(parents=True, exist_ok=True)
+        self.segments = {begin.position: begin for begin in (start_of(path) for path in paths(folder))}
+        self.last: Start | Frame = start if not self.segments else self._checked_end()
+        self._handle, self._size = -1, 0
+        self._recent: deque[Frame] = deque()
+        self._recent_bytes = 0
+        self._open_last()
+
+    def _checked_end(self) -> Frame | Start:
+        """The last frame of all; a torn one behind it is cut off."""
+        *_, newest = sorted(self.segments)
+        last: Frame | Start = self.segments[newest]
+        try:
+            for frame in read_segment(self._path(newest)):
+                last = frame
+        except TornError as torn:
+            _cut(self._path(newest), torn.offset)
+        return last
+
+    @property
+    def position(self) -> int:
+        """The number of frames ever appended."""
+        return self.last.position + isinstance(self.last, Frame)
+
+    @property
+    def first(self) -> int:
+        """The position of the oldest frame that is still there."""
+        return min(self.segments)
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of all segments."""
+        return sum(self._path(position).stat().st_size for position in self.segments)
+
+    def append(self, frame: Frame) -> None:
+        """Append a frame and wait until it is safe. OSError: nothing was appended.
+
+        If the disk does not even take back what was written in part, the log closes itself: only a restart, which
+        looks at what is really there, can go on with it.
+        """
+        if self._handle < 0:
+            raise OSError(5, "the log could not be written and is closed: see to the disk and start the server again")
+        if frame.position != self.position:
+            raise ValueError(f"frame {frame.position} does not follow frame {self.position - 1}")
+        if self._size > self.segment_bytes:
+            self._begin_segment()
+        content = memoryview(frame.written())
+        try:
+            while content:
+                content = content[os.write(self._handle, content) :]
+            if self.sync:
+                os.fdatasync(self._handle)
+        except OSError:
+            self._take_back()
+            raise
+        self._size += FRAME_SIZE + len(frame.payload)
+        self._remember(frame)
+        self.last = frame
+
+    def _remember(self, frame: Frame) -> None:
+        """Keep the newest frames, which followers ask for again and again."""
+        self._recent.append(frame)
+        self._recent_bytes += len(frame.payload)
+        while self._recent_bytes > RECENT and len(self._recent) > 1:
+            self._recent_bytes -= len(self._recent.popleft().payload)
+
+    def _take_back(self) -> None:
+        try:
+            os.ftruncate(self._handle, self._size)
+            os.lseek(self._handle, self._size, os.SEEK_SET)
+            os.fsync(self._handle)
+        except OSError:
+            self.close()
+
+    def frames(self, position: int) -> Iterator[Frame]:
+        """The frames from a position on. LookupError if they are not there any more, or not yet."""
+        end, recent = self.position, list(self._recent)
+        if not self.first <= position <= end:
+            raise LookupError(f"The log has frames {self.first} to {end - 1}, but not {position}.")
+        if recent and recent[0].position <= position:
+            yield from recent[position - recent[0].position :]
+            return
+        segments = sorted(self.segments)
+        for begin in segments[bisect_right(segments, position) - 1 :]:
+            for frame in read_segment(self._path(begin)):
+                if frame.position >= position:
+                    yield frame
+                if frame.position + 1 >= end:  # what is behind may be half written
+                    return
+
+    def drop_before(self, position: int, keep_bytes: int) -> None:
+        """Remove segments that hold nothing from this position on, the oldest first, but keep at least keep_bytes."""
+        for begin, following in zip(sorted(self.segments), sorted(self.segments)[1:], strict=False):
+            if following > position or self.n_bytes <= keep_bytes:
+                return
+            self._path(begin).unlink()
+            del self.segments[begin]
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def _path(self, position: int) -> Path:
+        return self.folder / f"{position:020d}{ENDING}"
+
+    def _open_last(self) -> None:
+        if not self.segments:
+            self._begin_segment()
+            return
+        self._handle = os.open(self._path(max(self.segments)), os.O_RDWR)
+        self._size = os.lseek(self._handle, 0, os.SEEK_END)
+
+    def _begin_segment(self) -> None:
+        begin = Start(self.position, self.last.chain)
+        path = self._path(begin.position)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.write(handle, _checked(SEGMENT.pack(MAGIC, *begin)))
+            os.fsync(handle)
+            sync_folder(self.folder)
+        except OSError:
+            os.close(handle)
+            path.unlink(missing_ok=True)
+            raise
+        self.close()
+        self._handle, self._size = handle, SEGMENT_SIZE
+        self.segments[begin.position] = begin
+
+
+class TornError(Exception):
+    """The last frame of a segment is not whole. `offset`: where it begins."""
+
+    def __init__(self, offset: int):
+        super().__init__(f"torn at byte {offset:,}")
+        self.offset = offset
+
+
+def paths(folder: Path) -> list[Path]:
+    """The segments, the oldest first. A segment that was created but never got its beginning is removed."""
+    found = sorted(path for path in folder.glob(f"*{ENDING}") if path.stem.isdigit())
+    if found and found[-1].stat().st_size < SEGMENT_SIZE:
+        found.pop().unlink()
+    return found
+
+
+class Checked(NamedTuple):
+    """A place in a log that was found sound: the position after it, the chain up to it, and the frame that ends there.
+
+    frame: None at the beginning of the log.
+    """
+
+    end: int
+    chain: int
+    frame: Frame | None
+
+
+def checked_frames(folder: Path) -> Iterator[Checked]:
+    """The beginning of the log, then all frames, each checked to follow the one before.
+
+    A torn frame at the very end is left out. Raises DamagedLogError where the log is not what was written.
+    """
+    last: Checked | None = None
+    segments = paths(folder)
+    for path in segments:
+        begin = start_of(path)
+        if last is None:
+            last = Checked(begin.position, begin.chain, None)
+            yield last
+        elif (begin.position, begin.chain) != (last.end, last.chain):
+            raise DamagedLogError(path, 0, f"frame {last.end} should come first, and {begin.position} does")
+        try:
+            for frame in read_segment(path):
+                last = Checked(frame.position + 1, frame.chain, frame)
+                yield last
+        except TornError as torn:
+            if path != segments[-1]:
+                raise DamagedLogError(path, torn.offset, "the segment ends within a frame") from None
+
+
+def read_segment(path: Path) -> Iterator[Frame]:
+    """The frames of a segment. TornError where the last one is not whole, DamagedLogError where bytes are wrong."""
+    content = memoryview(path.read_bytes())
+    last: Start | Frame = start_of(path)
+    offset = SEGMENT_SIZE
+    while offset < len(content):
+        frame, problem = parse_frame(content, offset, last)
+        if frame is None:
+            if problem is None or _is_torn(content, offset):
+                raise TornError(offset)
+            raise DamagedLogError(path, offset, problem)
+        yield frame
+        last, offset = frame, offset + FRAME_SIZE + len(frame.payload)
+
+
+def parse_frame(content: memoryview, offset: int, last: Start | Frame) -> tuple[Frame | None, str | None]:
+    """The frame at this place, or what is wrong with it; nothing but None: it is not there in full."""
+    if offset + FRAME_SIZE > len(content):
+        return None, None
+    head, (check,) = content[offset : offset + FRAME.size], CHECK.unpack_from(content, offset + FRAME.size)
+    if zlib.crc32(head) != check:
+        return None, "the head of a frame does not match its checksum"
+    _, length, version, chain = FRAME.unpack(head)
+    begin = offset + FRAME_SIZE
+    if begin + length > len(content):
+        return None, None
+    frame = framed(last, version, bytes(content[begin : begin + length]))
+    if frame.chain != chain:
+        return None, "a frame does not match its checksum, or does not follow the one before"
+    return frame, None
+
+
+def _is_torn(content: memoryview, offset: int) -> bool:
+    """Is this what a power failure leaves of the last frame: the file has grown, but some sectors were not written?
+
+    Those are zeros, which no payload has. A frame behind it shows that this one was once written whole.
+    """
+    begins = [offset, *range((offset // SECTOR + 1) * SECTOR, len(content), SECTOR)]
+    if all(any(content[begin : (begin // SECTOR + 1) * SECTOR]) for begin in begins):
+        return False
+    rest = bytes(content[offset + 1 :])
+    found = rest.find(MARK)
+    while found >= 0:
+        if len(rest) >= found + FRAME_SIZE and _checked(rest[found : found + FRAME.size]) == rest[found:][:FRAME_SIZE]:
+            return False
+        found = rest.find(MARK, found + 1)
+    return True
+
+
+def set_aside(folder: Path, damage: DamagedLogError) -> list[Path]:
+    """Move what is damaged, and all behind it, to the folder `damaged` beside the log. Returns the files there."""
+    aside = folder.parent / "damaged"
+    aside.mkdir(exist_ok=True)
+    moved = []
+    for path in paths(folder):
+        if path < damage.path:
+            continue
+        number = sum(1 for _ in aside.iterdir())
+        target = aside / f"{number:04d}-{path.name}"
+        if path == damage.path and damage.offset > SEGMENT_SIZE:
+            target.write_bytes(path.read_bytes()[damage.offset :])
+            _cut(path, damage.offset)
+        else:
+            path.rename(target)
+        moved.append(target)
+    sync_folder(aside)
+    sync_folder(folder)
+    return moved
+
+
+def start_of(path: Path) -> Start:
+    """Where a segment begins. DamagedLogError if it is not one."""
+    with path.open("rb") as file:
+        head = file.read(SEGMENT_SIZE)
+    fields = head[: SEGMENT.size]
+    if len(head) < SEGMENT_SIZE or _checked(fields) != head or fields[: len(MAGIC)] != MAGIC:
+        raise DamagedLogError(path, 0, "this is not the beginning of a segment of a log")
+    _, position, chain = SEGMENT.unpack(fields)
+    if path.stem != f"{position:020d}":
+        raise DamagedLogError(path, 0, f"the name of the file should be {position:020d}{ENDING}")
+    return Start(position, chain)
+
+
+def _checked(fields: bytes) -> bytes:
+    return fields + CHECK.pack(zlib.crc32(fields))
+
+
+def _cut(path: Path, size: int) -> None:
+    with path.open("r+b") as file:
+        file.truncate(size)
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder safe."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

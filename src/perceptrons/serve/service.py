@@ -1,0 +1,232 @@
+"""A server without HTTP: it begins, predicts, says how it is, follows a leader or leads, and ends."""
+
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any
+
+from perceptrons.modelfile import as_bytes
+from perceptrons.modelfile.inspected import inspected
+from perceptrons.serve.examples import any_example, any_label, input_kind
+from perceptrons.serve.follower import Follower
+from perceptrons.serve.metrics import Metrics
+from perceptrons.serve.remembered import Remembered
+from perceptrons.serve.store import Place, Store, StoreError
+from perceptrons.serve.writer import Writer
+
+CLOSING = 10.0  # seconds to learn what waits when the server ends
+SHOWN = 8  # features of each class on the page
+logger = logging.getLogger("perceptrons.serve")
+
+
+class Service:
+    """What the routes ask. failed: called with what keeps the server from starting."""
+
+    def __init__(self, store: Store, writer: Writer, follow: tuple[str, str | None] | None = None):
+        self.store, self.writer = store, writer
+        self.remembered, self.metrics = Remembered(), Metrics()
+        self.ready, self.closing = False, False
+        self.error: BaseException | None = None
+        self.failed: Callable[[], None] = lambda: None
+        self._began = time.monotonic()
+        self._follower = None if follow is None else Follower(writer, *follow)
+        self._features: tuple[int, int, Any] = (-1, -1, None)
+        self._features_lock, self._example = Lock(), None
+        self._end = Event()
+        writer.failed = self._fail
+
+    # ---- beginning and ending
+
+    @asynccontextmanager
+    async def lifespan(self, app: Any) -> AsyncIterator[None]:
+        """While the server runs. It answers that it is not ready until the log is read."""
+        starting = Thread(target=self._start, name="start", daemon=True)
+        starting.start()
+        try:
+            yield
+        finally:
+            self.closing = True
+            self._end.set()
+            starting.join(CLOSING)
+            self._close()
+
+    def _start(self) -> None:
+        try:
+            if self._follower is not None and self.store.is_new:
+                self._follower.begin(self.store)
+            self.writer.recover()
+            self._compile()
+        except Exception as error:
+            self._fail(error)
+            return
+        for complaint in self.store.complaints:
+            logger.warning("%s", complaint)
+        self.writer.start()
+        if self._follower is not None:
+            self._follower.start()
+        self.ready = True
+
+    def _fail(self, error: BaseException) -> None:
+        """End the server: it says why when it has ended."""
+        self.error, self.ready = error, False
+        self.failed()
+
+    def _compile(self) -> None:
+        """Predict and learn once, on a copy, so that the first requests need not wait for the compiler."""
+        with self.writer.sides.reading() as state:
+            example = any_example(state.model, state.kind)
+            if example is not None:
+                state.predict([example])
+                if state.can_learn:
+                    some = state.copied()
+                    some.learn([example], [any_label(state.model, state.kind)])
+
+    def _close(self) -> None:
+        if self._follower is not None:
+            self._follower.stop()
+        if not self.ready:
+            return
+        self.ready = False
+        if self.writer.unsaved:
+            self.writer.ask(self.writer.snapshot)
+        if not self.writer.close(CLOSING):
+            logger.error("Learning took longer than %g seconds to end. What was answered is safe.", CLOSING)
+
+    # ---- answers
+
+    def predict(
+        self, examples: list[Any], n_bytes: int, scores: bool = False, probabilities: bool = False,
+        explain: bool = False, top: int | None = None,
+    ) -> tuple[int, list[dict[str, Any]]]:  # fmt: skip
+        """The version, and for each example its id, its label and what else is asked for."""
+        with self.writer.sides.reading() as state:
+            found = state.predict(examples, bool(scores), bool(probabilities), top)
+            if explain:
+                for one, example in zip(found, examples, strict=True):
+                    one["explanation"] = state.explain(example)
+            version = state.version
+        for one, name in zip(found, self.remembered.add(examples, n_bytes), strict=True):
+            one["id"] = name
+        self._example = examples[-1]
+        self.writer.progress.predicted(len(examples))
+        return version, found
+
+    def inspected(self) -> dict[str, Any]:
+        """What `perceptrons inspect --json` prints, and the version."""
+        with self.writer.sides.reading() as state:
+            if state.kind is None:
+                return {"kind": type(state.model).__name__, "version": state.version, "classes": []}
+            return {**inspected(state.model), "version": state.version}
+
+    def content(self, with_place: bool) -> tuple[bytes, Place]:
+        """The model file; with the place for followers. Called by the writer."""
+        if with_place:
+            return self.writer.content()
+        state = self.writer.sides.back
+        if state.kind is None:
+            raise LookupError("The model has learned nothing yet, so there is no file of it.")
+        return as_bytes(state.model), self.writer.place()
+
+    def frames(self, position: int, most: int) -> list[bytes]:
+        """What the log has from a position on, as it was written."""
+        found, size = list[bytes](), 0
+        for frame in self.store.log.frames(position):
+            found.append(frame.written())
+            size += len(found[-1])
+            if size > most:
+                break
+        return found
+
+    # ---- how it is
+
+    @property
+    def version(self) -> int:
+        return self.writer.sides.version
+
+    @property
+    def leader(self) -> str | None:
+        """Whom this server follows."""
+        return None if self._follower is None else self._follower.url
+
+    @property
+    def role(self) -> str:
+        return "leader" if self._follower is None else "follower"
+
+    @property
+    def can_learn(self) -> bool:
+        with self.writer.sides.reading() as state:
+            return state.can_learn
+
+    def promote(self) -> None:
+        """Stop following, and learn."""
+        if self._follower is not None:
+            self._follower.stop()
+            self._follower = None
+
+    def measured(self) -> bytes:
+        """For Prometheus."""
+        if not self.ready:
+            return self.metrics.render()
+        progress = self.writer.progress
+        learned, mistakes = progress.totals()
+        return self.metrics.render(
+            version=self.version, position=self.store.log.position, queue=self.writer.waiting, learned=learned,
+            mistakes=mistakes, predicted=progress.predictions, windows=progress.windows(),
+            model_bytes=self._model_bytes(), log_bytes=self.store.log.n_bytes,
+        )  # fmt: skip
+
+    def stats(self) -> dict[str, Any]:
+        """For the live page."""
+        with self.writer.sides.reading() as state:
+            model, kind, version = state.model, state.kind, state.version
+            classes = [] if kind in (None, "pipeline") else model.classes_.tolist()
+            shape = {"kind": type(model).__name__, "input": kind, "classes": classes[:50]}
+            shape |= {"n_features": int(getattr(model, "n_features_in_", 0)), "bytes": self._model_bytes()}
+        return {
+            "version": version, "generation": self.writer.generation, "position": self.store.log.position,
+            "role": self.role, "leader": self.leader, "ready": self.ready,
+            "uptime": round(time.monotonic() - self._began, 1),
+            **self.writer.progress.as_dict(),
+            "features": self._important(version), "model": {**shape, "example": self._example},
+            "log": {
+                "bytes": self.store.log.n_bytes, "segments": len(self.store.log.segments),
+                "snapshots": [one.as_dict() for one in self.store.snapshots()],
+            },
+        }  # fmt: skip
+
+    def _important(self, version: int) -> Any:
+        """The most important features of each class, looked for at most every two seconds."""
+        with self._features_lock:
+            known, at, features = self._features
+            now = int(time.monotonic() / 2)
+            if known != version and at != now:
+                with self.writer.sides.reading() as state:
+                    features = None
+                    if input_kind(state.model) not in (None, "pipeline") and hasattr(state.model, "coef_"):
+                        features = _by_class(inspected(state.model, SHOWN).get("weights"))
+                self._features = version, now, features
+            return features
+
+    def _model_bytes(self) -> int:
+        snapshots = self.store.snapshots()
+        return snapshots[-1].path.stat().st_size if snapshots else 0
+
+
+def _by_class(weights: Any) -> Any:
+    return weights
+
+
+def prepared(store: Store, model: Any, path: Path | None) -> None:
+    """Make the folder ready: begin it with this model, or check that it belongs to it."""
+    if store.is_new:
+        if model is not None:
+            store.begin(model, Place(0, 0, 0, 0, 0, 0), None if path is None else path.read_bytes())
+        return
+    if path is not None:
+        store.check_origin(path)
+
+
+__all__ = ["Service", "StoreError", "prepared"]

@@ -1,0 +1,207 @@
+"""A model being served, and what one change of the log does to it: the same on every side, after every restart.
+
+`learn` is a function of the model and the change alone, so whoever applies the same changes in the same order has the
+same model, bit for bit: the two sides of a server, a server that starts again, a follower.
+"""
+
+import copy
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from perceptrons.inspection.evaluation import probabilities, several_labels, winners
+from perceptrons.linear import Perceptron
+from perceptrons.serve import examples as examples_of
+from perceptrons.serve.examples import UnfitError
+from perceptrons.training.one_pass import MANY_CLASSES
+
+MERGED = 4096  # examples that are learned at once where it makes no difference
+LABELS = (str, int, bool)
+
+
+class Change(NamedTuple):
+    """What a request asked the model to learn, and what the model said before it did."""
+
+    key: str | None
+    examples: list[Any]
+    labels: list[Any]
+    predictions: list[Any]
+    digest: bytes = b""  # of what the request asked, where it had a key
+
+    def as_json(self) -> dict[str, Any]:
+        """For the log, whose keys are short as there are many."""
+        keyed = {} if self.key is None else {"k": self.key, "d": self.digest.hex()}
+        return keyed | {"x": self.examples, "y": self.labels, "p": self.predictions}
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Any]) -> "Change":
+        return cls(kept.get("k"), kept["x"], kept["y"], kept["p"], bytes.fromhex(kept.get("d", "")))
+
+
+class State:
+    """A model and the number of examples that it has learned while it was served: its version."""
+
+    def __init__(self, model: Any, version: int = 0):
+        self.model, self.version = model, version
+
+    def copied(self) -> "State":
+        return State(copy.deepcopy(self.model), self.version)
+
+    @property
+    def kind(self) -> str | None:
+        """What one example is; None: the model has seen nothing."""
+        return examples_of.input_kind(self.model)
+
+    @property
+    def can_learn(self) -> bool:
+        """Can the model learn from single blocks?"""
+        return self.kind != "pipeline" and hasattr(self.model, "partial_fit")
+
+    # ---- learning
+
+    def read(self, examples: list[Any], labels: list[Any] | None) -> tuple[list[Any], list[Any]]:
+        """Examples of a request and their labels, as `learn` takes them. UnfitError if the model cannot take them."""
+        kind = self.kind
+        if labels is None:
+            if kind is None and isinstance(examples[0], dict) and examples_of.TOKENS in examples[0]:
+                kind = "tokens"
+            examples, labels = examples_of.split_labels(examples, self.model, kind)
+        if len(labels) != len(examples):
+            raise UnfitError(f"There are {len(examples):,} examples, but {len(labels):,} labels: give one label each.")
+        kind = kind or examples_of.first_kind(examples[0])
+        read = [examples_of.checked_example(row, example, kind) for row, example in enumerate(examples)]
+        if kind == "tokens" or several_labels_of(self.model):
+            for row, label in enumerate(labels):
+                _check_labels(row, label, len(read[row]) if kind == "tokens" else None)
+        else:
+            for row, label in enumerate(labels):
+                if type(label) not in LABELS:
+                    raise UnfitError(f"Example {row}: a label must be a string or a whole number.")
+        return read, labels
+
+    def learn(self, examples: list[Any], labels: list[Any]) -> None:
+        """Learn from examples that `read` has read. After an error the model may have learned from some of them."""
+        kind = self.kind
+        if kind is None:
+            kind = examples_of.first_kind(examples[0])
+            if kind == "tokens":
+                self.model = examples_of.new_tagger(examples[0])
+        examples_of.learn(self.model, examples, labels, kind)
+        self.version += len(examples)
+
+    def learn_all(self, changes: Iterable[Change]) -> None:
+        """Learn from all changes as if one after the other, but at once where that is the same."""
+        waiting: tuple[list[Any], list[Any]] = ([], [])
+        for change in changes:
+            if waiting[0] and not self._goes_with(change):
+                self.learn(*waiting)
+                waiting = ([], [])
+            if not self._goes_with(change):
+                self.learn(change.examples, change.labels)
+                continue
+            waiting[0].extend(change.examples)
+            waiting[1].extend(change.labels)
+            if len(waiting[0]) >= MERGED:
+                self.learn(*waiting)
+                waiting = ([], [])
+        if waiting[0]:
+            self.learn(*waiting)
+
+    def _goes_with(self, change: Change) -> bool:
+        """Is it the same to learn this change together with others?
+
+        Not where matrix products or batches are formed of the block, and not where a class is new: it would take part
+        in the predictions of the examples before it.
+        """
+        model = self.model
+        if type(model) is not Perceptron or self.kind in (None, "features") or model.batch_size != 1:
+            return False
+        learner = model._learner
+        if learner.form != "single" or not learner.spread or len(learner.classes) >= MANY_CLASSES:
+            return False
+        return all(learner.code(label) is not None for label in set(change.labels))
+
+    # ---- predicting
+
+    def predict(
+        self, examples: list[Any], scores: bool = False, probable: bool = False, top: int | None = None,
+        new_columns: bool = False,
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """For each example the label, and what else is asked for.
+
+        new_columns: of sparse rows, columns that the model does not have are left out.
+        """
+        kind = self.kind
+        if kind is None or not _knows_classes(self.model):
+            return [{"label": None} for _ in examples]
+        read = [examples_of.checked_example(row, example, kind) for row, example in enumerate(examples)]
+        if kind == "tokens":
+            return self._tagged(read, scores, top)
+        return self._scored(examples_of.rows_of(self.model, read, kind, new_columns), scores, probable, top)
+
+    def _tagged(self, sentences: list[Any], scores: bool, top: int | None) -> list[dict[str, Any]]:
+        if top is not None:
+            raise UnfitError('"top" is not for taggers: ask for "scores", the lead of each label over the next best.')
+        found: list[dict[str, Any]] = [{"label": labels} for labels in self.model.predict(sentences)]
+        if scores:
+            for one, leads in zip(found, self.model.token_confidence(sentences), strict=True):
+                one["scores"] = [float(lead) if abs(lead) < float("inf") else None for lead in leads]
+        return found
+
+    def _scored(self, X: Any, scores: bool, probable: bool, top: int | None) -> list[dict[str, Any]]:
+        model = self.model
+        if not hasattr(model, "_learner"):  # a pipeline
+            return [{"label": label} for label in model.predict(X).tolist()]
+        points, classes = model.decision_function(X), model.classes_.tolist()
+        won, found = winners(model, points), list[dict[str, Any]]()
+        if several_labels(model):
+            found = [{"label": [classes[k] for k in flags.nonzero()[0]]} for flags in won]
+        else:
+            found = [{"label": classes[k]} for k in won.tolist()]
+        rows = points.reshape(len(points), -1)
+        names = [str(label) for label in classes[-rows.shape[1] :]]
+        if scores:
+            for one, row in zip(found, rows.tolist(), strict=True):
+                one["scores"] = dict(zip(names, row, strict=True))
+        if probable:
+            shares = probabilities(model, points)
+            if shares is None:
+                raise UnfitError("The model is not calibrated, so its scores are not probabilities: ask for scores.")
+            for one, row in zip(found, shares.tolist(), strict=True):
+                one["probabilities"] = dict(zip(map(str, classes), row, strict=True))
+        if top is not None:
+            self._add_top(found, rows, classes, top)
+        return found
+
+    @staticmethod
+    def _add_top(found: list[dict[str, Any]], rows: Any, classes: list[Any], top: int) -> None:
+        if rows.shape[1] == 1:  # two classes have one score
+            rows = rows * [[-1.0, 1.0]]
+        best = (-rows).argsort(axis=1, kind="stable")[:, :top].tolist()
+        for one, row, order in zip(found, rows.tolist(), best, strict=True):
+            one["top"] = [[classes[k], row[k]] for k in order]
+
+    def explain(self, example: Any) -> dict[str, Any]:
+        """What the features of one example add to its scores."""
+        kind = self.kind
+        if not hasattr(self.model, "explain") or kind is None:
+            raise UnfitError("This model cannot explain its predictions: leave explain out.")
+        one = examples_of.checked_example(0, example, kind)
+        one = examples_of.rows_of(self.model, [one], kind)[0] if kind in ("sparse", "numbers") else one
+        return dict(self.model.explain(one).to_dict())
+
+
+def several_labels_of(model: Any) -> bool:
+    """Does each example have a set of labels?"""
+    return getattr(getattr(model, "_learner", None), "form", "single") not in ("single", None)
+
+
+def _check_labels(row: int, labels: Any, tokens: int | None) -> None:
+    """Check the labels of one example: a set, or one for each token."""
+    if not isinstance(labels, list) or not all(type(one) in LABELS for one in labels):
+        raise UnfitError(f"Example {row}: the labels must be a list of strings or whole numbers.")
+    if tokens is not None and len(labels) != tokens:
+        raise UnfitError(f"Example {row} has {tokens} tokens, but {len(labels)} labels: give one each.")
+
+
+def _knows_classes(model: Any) -> bool:
+    return hasattr(model, "steps") or len(getattr(getattr(model, "_learner", None), "classes", ())) > 0

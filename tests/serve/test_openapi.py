@@ -1,0 +1,300 @@
+"""The OpenAPI document: it is valid, has all routes, and says what a running app really answers."""
+
+import asyncio
+import errno
+import socket
+import time
+from contextlib import contextmanager
+from threading import Thread
+
+import httpx
+import orjson
+import pytest
+import uvicorn
+
+from perceptrons import Perceptron
+from perceptrons.serve.api_page import content, curl, operations
+from perceptrons.serve.app import Routes, application
+from perceptrons.serve.openapi import JSON, LINES, TEXTS, document
+from perceptrons.serve.requests import Limits
+from perceptrons.serve.security import LOCAL, OPEN
+from perceptrons.serve.service import Service, prepared
+from perceptrons.serve.store import Store
+from perceptrons.serve.writer import BusyError, Writer
+
+TOKEN = "a-token-of-many-letters"
+DOCUMENT = document()
+LIMITS = Limits()
+ALL = [(path, method, operation) for path, method, operation in operations(DOCUMENT)]
+REQUESTS = [
+    pytest.param(path, kind, example, id=f"{path} {name}")
+    for path, _, operation in ALL
+    for kind, body in operation.get("requestBody", {}).get("content", {}).items()
+    for name, example in body["examples"].items()
+]
+ERRORS = [
+    pytest.param(path, method, int(status), id=f"{method} {path} {status}")
+    for path, method, operation in ALL
+    for status in operation["responses"]
+    if status != "200"
+]
+
+
+class App:
+    """An app with a model of its own, served by a thread."""
+
+    def __init__(self, folder, limits=LIMITS, token=None):
+        store = Store(folder, sync=False)
+        prepared(store, Perceptron(), None)
+        self.service = Service(store, Writer(store))
+        self.app = application(self.service, limits, token, LOCAL)
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._server = uvicorn.Server(uvicorn.Config(self.app, log_level="critical", lifespan="on", ws="none"))
+        self._thread = Thread(target=self._server.run, args=([self._socket],))
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self._socket.getsockname()[1]}", timeout=60)
+
+    def start(self):
+        self._thread.start()
+        end = time.monotonic() + 60
+        while not self.service.ready and self.service.error is None and time.monotonic() < end:
+            time.sleep(0.01)
+        assert self.service.ready, self.service.error
+
+    def stop(self):
+        self.client.close()
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+    def ask(self, path, method, kind=JSON, body=b"", **headers):
+        if method == "get":
+            return self.client.get(path, headers=headers)
+        return self.client.post(path, content=body, headers={"Content-Type": kind, **headers})
+
+    def learn(self, examples=TEXTS, labels=("spam", "ham")):
+        answer = self.client.post("/learn", json={"examples": examples, "labels": list(labels)})
+        assert answer.status_code == 200, answer.text
+
+
+@contextmanager
+def running(folder, **given):
+    app = App(folder, **given)
+    try:
+        app.start()
+        yield app
+    finally:
+        app.stop()
+
+
+@pytest.fixture
+def app(tmp_path):
+    with running(tmp_path) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory):
+    """An app that has learned the examples of the document."""
+    with running(tmp_path_factory.mktemp("taught")) as started:
+        started.learn()
+        yield started
+
+
+def test_the_document_is_valid_openapi():
+    pytest.importorskip("openapi_spec_validator").validate(DOCUMENT)
+
+
+def test_the_document_has_exactly_the_routes_of_the_app(taught):
+    routes = Routes(taught.service, LIMITS).all()
+    served = {(route.path, method.lower()) for route in routes for method in route.methods - {"HEAD"}}
+    assert {(path, method) for path, method, _ in ALL} == served
+    assert len({operation["operationId"] for *_, operation in ALL}) == len(served)
+
+
+def test_routes_that_the_guard_leaves_open_are_those_without_security():
+    assert {path for path, _, operation in ALL if not operation["security"]} == set(OPEN)
+
+
+def test_the_document_of_the_server_is_this_one(taught):
+    assert taught.client.get("/openapi.json").json() == DOCUMENT
+
+
+@pytest.mark.parametrize(("path", "kind", "example"), REQUESTS)
+def test_every_example_of_a_request_gets_the_status_that_it_names(taught, path, kind, example):
+    answer = _send(taught, path, kind, example["value"])
+    assert answer.status_code == example["x-status"], answer.text
+    _check(path, "post", answer)
+
+
+@pytest.mark.parametrize(
+    ("path", "method"), [(path, method) for path, method, operation in ALL if "requestBody" not in operation]
+)
+def test_every_request_without_a_body_gets_what_the_document_says(taught, path, method):
+    taught.learn()  # another test may have gone back to the empty model
+    answer = taught.ask(path, method)
+    assert answer.status_code == 200, answer.text
+    _check(path, method, answer)
+
+
+@pytest.mark.parametrize("example", DOCUMENT["components"]["schemas"]["Example"]["examples"], ids=str)
+def test_an_empty_model_learns_every_kind_of_example_and_predicts_it(app, example):
+    labels = ["D", "N", "V"] if "tokens" in example else "yes"
+    app.learn([example] * 2, [labels] * 2)
+    answer = app.client.post("/predict", json={"examples": [example]})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["predictions"][0]["label"] == labels
+    _check("/predict", "post", answer)
+
+
+@pytest.mark.parametrize(("path", "method", "status"), ERRORS)
+def test_every_status_of_the_document_can_happen_and_has_a_message(path, method, status, tmp_path, monkeypatch):
+    given = {401: {"token": TOKEN}, 413: {"limits": Limits(body=5)}, 408: {"limits": Limits(seconds=0.05)}}
+    with running(tmp_path, **given.get(status, {})) as app:
+        if status in (404, 507):
+            _break(app, status, monkeypatch, path)
+        elif status not in (401, 413, 408):
+            app.learn()
+            _break(app, status, monkeypatch, path)
+        if status == 408:
+            found, said = asyncio.run(_slow(app.app, path))
+        else:
+            answer = app.ask(_asked(path, status), method, *_sent(path, status), **_headers(status))
+            found, said = answer.status_code, answer.json()
+            _check(path, method, answer)
+    assert found == status, said
+    assert said["error"]
+
+
+def test_the_page_names_every_route_status_and_schema_and_escapes_what_it_shows():
+    page = str(content())
+    for path, method, operation in ALL:
+        assert f'id="{operation["operationId"]}"' in page
+        assert f'<span class="method {method}">{method.upper()}</span> <code>{path}</code>' in page
+    for name in DOCUMENT["components"]["schemas"]:
+        assert f'id="{name}"' in page
+    links = {part.partition('"')[0] for part in page.split('href="#')[1:]}
+    assert links
+    assert all(f'id="{link}"' in page for link in links)
+    assert "<script" not in page
+
+
+def test_curl_sends_lines_as_they_are_and_quotes_what_the_shell_would_change():
+    assert curl("/stats", "get") == "curl http://127.0.0.1:8080/stats"
+    assert curl("/snapshot", "post") == "curl -X POST http://127.0.0.1:8080/snapshot"
+    assert curl("/predict", "post", JSON, ["it's"]).endswith("""--data-binary '["it'"'"'s"]'""")
+    assert curl("/predict", "post", LINES, '"a"\n"b"\n').endswith("""--data-binary '"a"\n"b"'""")
+
+
+# ---- how to ask
+
+
+def _send(app, path, kind, value):
+    if kind != JSON:
+        return app.ask(path, "post", kind, value.encode())
+    if "PREDICTION-ID" in str(value):  # what the link of the document says
+        link = DOCUMENT["paths"]["/predict"]["post"]["responses"]["200"]["links"]["feedback"]
+        assert link["requestBody"]["id"] == "$response.body#/predictions/0/id"
+        found = app.client.post("/predict", json={"examples": TEXTS}).json()["predictions"][0]["id"]
+        one = {"id": found, "label": "spam"}
+        value = {"feedback": [one]} if "feedback" in value else one
+    return app.client.post(path, json=value)
+
+
+def _check(path, method, answer):
+    """The content fits the schema of the document."""
+    operation = DOCUMENT["paths"][path][method]
+    found = operation["responses"][str(answer.status_code)]
+    if "$ref" in found:
+        found = DOCUMENT["components"]["responses"][found["$ref"].rpartition("/")[2]]
+    kind = answer.headers["content-type"].partition(";")[0]
+    assert kind in found["content"]
+    for name, header in found.get("headers", {}).items():
+        assert name in answer.headers or not header.get("required")
+    if kind == JSON:
+        _validate(found["content"][JSON]["schema"], answer.json())
+    elif kind == LINES:
+        name = found["content"][LINES]["schema"]["description"].split(" one ")[1].split()[0]
+        for line in answer.iter_lines():
+            _validate({"$ref": f"#/components/schemas/{name}"}, orjson.loads(line))
+
+
+def _validate(schema, content):
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.Draft202012Validator({**schema, "components": DOCUMENT["components"]}).validate(content)
+
+
+# ---- how to be refused
+
+
+def _asked(path, status):
+    return {("/log", 400): "/log?position=first"}.get((path, status), path)
+
+
+def _headers(status):
+    return {"Host": "elsewhere.example"} if status == 403 else {}
+
+
+def _sent(path, status):
+    """The kind and the body of a request that is refused with this status."""
+    good = {
+        "/learn": b'{"examples": ["a"], "labels": ["spam"]}', "/predict": b'{"examples": ["a"]}',
+        "/feedback": b'{"id": "x-0", "label": "spam"}', "/rollback": b'{"version": 0}',
+    }  # fmt: skip
+    unfit = {
+        "/learn": b'{"examples": [[1]], "labels": ["spam"]}', "/predict": b'{"examples": [[1]]}',
+        "/feedback": b'{"id": "x-0", "label": {}}', "/rollback": b'{"version": 0}',
+    }  # fmt: skip
+    if status == 400:
+        return JSON, b"{"
+    if status == 415:
+        return "text/plain", good[path]
+    if status == 404 and path == "/rollback":
+        return JSON, b'{"version": 77}'
+    return JSON, (unfit if status == 422 else good).get(path, b"")
+
+
+def _break(app, status, monkeypatch, path):
+    """Make the app one that answers with this status."""
+    service = app.service
+
+    def raising(error):
+        def fail(*given, **named):
+            raise error
+
+        return fail
+
+    if path == "/feedback" and status in (422, 429, 507):
+        monkeypatch.setattr(service.remembered, "find", lambda name: "a")
+    if status == 409:
+        monkeypatch.setattr(type(service), "leader", "http://leader:8080")
+    elif status == 410:
+        monkeypatch.setattr(service, "frames", raising(LookupError("gone")))
+    elif status == 422 and path == "/rollback":
+        monkeypatch.setattr(type(service), "can_learn", False)
+    elif status == 429:
+        monkeypatch.setattr(service.writer, "submit", raising(BusyError("too many")))
+    elif status == 503:
+        monkeypatch.setattr(service, "ready", False)
+    elif status == 507:
+        full = raising(OSError(errno.ENOSPC, "No space left on device"))
+        monkeypatch.setattr(service.store.log, "append", full)
+        monkeypatch.setattr(service.store, "save", full)
+
+
+async def _slow(app, path):
+    """Ask with a body that never comes."""
+    sent = []
+
+    async def receive():
+        await asyncio.sleep(60)
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "POST", "path": path, "raw_path": path.encode(),
+        "query_string": b"", "root_path": "", "scheme": "http", "server": ("127.0.0.1", 80), "client": ("127.0.0.1", 1),
+        "headers": [(b"host", b"127.0.0.1"), (b"content-type", JSON.encode())],
+    }  # fmt: skip
+    await app(scope, receive, send)
+    return sent[0]["status"], orjson.loads(sent[1]["body"])
