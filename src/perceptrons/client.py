@@ -75,7 +75,13 @@ class Client:
         self.url = url.rstrip("/")
         self._parts, self._http, self._context = parts, http, context
         self._timeout, self._retries, self._open = timeout, retries, local()
+        self._connections: list[http.client.HTTPConnection] = []  # of all threads
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+
+    def close(self) -> None:
+        """Close the connections of all threads. A request that is sent afterwards opens a new one."""
+        for connection in self._connections:
+            connection.close()
 
     # ---- examples
 
@@ -251,6 +257,7 @@ class Client:
             else:
                 made = http.client.HTTPConnection(host, port, timeout=self._timeout)
             self._open.connection = made
+            self._connections.append(made)
         return self._open.connection
 
     @staticmethod

@@ -14,6 +14,7 @@ import perceptrons
 from perceptrons.cli import main
 from perceptrons.data import read, stream
 from perceptrons.selection.splitting import parts_of
+from perceptrons.serve.state import State
 from perceptrons.training.matrices import widened
 
 LABELS = ("ham", "odd", "spam")
@@ -167,6 +168,13 @@ def same_matrix(one, other):
     assert not (difference.nnz if sp.issparse(difference) else difference.any())
 
 
+def check_served(saved, examples, labels, scores):
+    """What a server of this model answers to the same examples, which come to it as JSON."""
+    found = State(perceptrons.load(saved)).predict(json.loads(json.dumps(examples)), scores=True)
+    assert [one["label"] for one in found] == labels
+    np.testing.assert_array_equal([list(one["scores"].values()) for one in found], scores.reshape(len(labels), -1))
+
+
 def check_doors(capsys, model, saved, data, reading, raw):
     """All doors for one model. reading: how `stream` read in training; raw: the same examples in memory."""
     X, y = rows_of(stream(data, **reading))
@@ -186,6 +194,8 @@ def check_doors(capsys, model, saved, data, reading, raw):
     for given_raw in raw:
         assert model.predict(given_raw).tolist() == said
         np.testing.assert_array_equal(model.decision_function(given_raw), scores)
+        if isinstance(given_raw, list):
+            check_served(saved, given_raw, said, scores)
     accuracy = float(np.mean(labels == y))
     evaluated, example = accuracies(capsys, saved, data)
     assert evaluated == accuracy

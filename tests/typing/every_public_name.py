@@ -26,12 +26,28 @@ from perceptrons import (
     selection,
     theory,
 )
+from perceptrons.client import Client, ServerError
 from perceptrons.distributed import ClusterError, mixing_bound
 from perceptrons.distributed import fit as fit_on_cluster
 from perceptrons.features import RunningScaler, TableFeatures
 
 X = np.array([[0.0, 1.0], [1.0, 0.0]])
 y = np.array(["a", "b"])
+
+
+def served() -> None:
+    client = Client("http://localhost:8080", token="a token", timeout=1.0, retries=0)
+    assert_type(client.url, str)
+    assert_type(client.predict(["a text"]), list[Any])
+    assert_type(client.details(["a text"], scores=True, top=3), dict[str, Any])
+    assert_type(client.feedback({"id": "label"}), dict[str, Any])
+    assert_type(client.download("model"), int)
+    assert_type(client.snapshots(), list[dict[str, Any]])
+    assert_type(client.is_ready(), bool)
+    try:
+        client.learn(["a text"], ["a"], key="k")
+    except ServerError as error:
+        assert_type(error.status, int)
 
 
 def linear() -> None:

@@ -21,7 +21,9 @@ from perceptrons.serve.requests import (
     Refusal,
     answer,
     answer_lines,
+    check_depth,
     checked_options,
+    is_number,
     key_of,
     read_examples,
     read_json,
@@ -127,6 +129,7 @@ class Routes:
             isinstance(one, dict) and isinstance(one.get("id"), str) and "label" in one for one in given
         ):
             raise Refusal(400, 'Send {"id": "...", "label": "..."}, or a list of such as {"feedback": [...]}.')
+        check_depth(given, self._limits)
         if not 0 < len(given) <= self._limits.examples:
             raise Refusal(413, f"Send between 1 and {self._limits.examples:,} labels at a time.")
         jobs = list[Submitted]()
@@ -217,7 +220,7 @@ class Routes:
         """The frames from a position on, for followers; waits for new ones if there is none yet."""
         self._check_ready()
         position, wait = (request.query_params.get(name, "0") for name in ("position", "wait"))
-        if not (position.isdigit() and wait.isdigit() and len(position) < 19 and len(wait) < 4):
+        if not (is_number(position) and is_number(wait, 3)):
             raise Refusal(400, "position and wait are whole numbers.")
         log = self._service.store.log
         ends = time.monotonic() + min(int(wait), self._limits.seconds)
@@ -310,4 +313,5 @@ def application(service: Service, limits: Limits, token: str | None, hosts: froz
         routes=Routes(service, limits).all(), lifespan=service.lifespan,
         exception_handlers={HTTPException: _http_error, Exception: _bug},
     )  # fmt: skip
+    app.router.redirect_slashes = False  # where to would come from the request's Host
     return Guard(app, token, hosts)

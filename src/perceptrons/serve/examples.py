@@ -12,6 +12,7 @@ import numpy as np
 
 from perceptrons.data import SPARSE, stream
 from perceptrons.features import Columns, HashedText
+from perceptrons.inspection.evaluation import several_labels
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
 
 LABEL = "label"
@@ -48,6 +49,23 @@ def input_kind(model: Any) -> str | None:
     if source.get("format") in (*SPARSE, "vw"):
         return "sparse"
     return "features" if hasattr(model, "_columns") else "numbers"
+
+
+def any_example(model: Any, kind: str | None) -> Any:
+    """Some example that the model takes; None if there is none that fits every model of this kind."""
+    if kind == "text":
+        return "a text"
+    if kind == "numbers":
+        return [0.0] * int(model.n_features_in_)
+    return ["a", "text"] if kind == "tokens" and model.templates is not None else None
+
+
+def any_label(model: Any, kind: str | None) -> Any:
+    """A label for it."""
+    (label, *_) = model.classes_.tolist()
+    if kind == "tokens":
+        return [label, label]
+    return [label] if several_labels(model) else label
 
 
 def first_kind(example: Any) -> str:

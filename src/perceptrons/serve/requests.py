@@ -45,7 +45,7 @@ class Asked(NamedTuple):
 async def read_body(request: Request, limits: Limits) -> bytes:
     """The body, if it is not too long and does not take too long."""
     said = request.headers.get("content-length", "0")
-    if said.isdigit() and int(said) > limits.body:
+    if is_number(said) and int(said) > limits.body:
         raise _too_long(limits)
     parts, size = [], 0
     try:
@@ -58,6 +58,11 @@ async def read_body(request: Request, limits: Limits) -> bytes:
     except TimeoutError:
         raise Refusal(408, f"The body did not arrive within {limits.seconds:g} seconds.") from None
     return b"".join(parts)
+
+
+def is_number(text: str, digits: int = 18) -> bool:
+    """Is this a whole number, in the digits 0 to 9 and not too long?"""
+    return text.isascii() and text.isdigit() and len(text) <= digits
 
 
 def _too_long(limits: Limits) -> Refusal:
@@ -94,6 +99,7 @@ async def read_examples(request: Request, limits: Limits) -> Asked:
         raise Refusal(400, 'There is no example: send {"examples": [...]} with at least one.')
     if labels is not None and not isinstance(labels, list):
         raise Refusal(400, '"labels" must be a list with one label for each example.')
+    check_depth(labels, limits)
     _check_size(examples, limits)
     return Asked(examples, labels, options, kind != JSON, len(body))
 
@@ -110,6 +116,12 @@ def _check_size(examples: list[Any], limits: Limits) -> None:
             raise Refusal(413, f"Example {row} has more than {limits.features:,} features.")
         if _is_deeper(example, limits.depth):
             raise Refusal(400, f"Example {row} has lists or objects more than {limits.depth} deep.")
+
+
+def check_depth(value: Any, limits: Limits) -> None:
+    """Refuse what is beside the examples and nested as they may not be."""
+    if _is_deeper(value, limits.depth):
+        raise Refusal(400, f"There are lists or objects more than {limits.depth} deep.")
 
 
 def _is_deeper(value: Any, depth: int) -> bool:
@@ -165,4 +177,4 @@ def _option(value: str) -> Any:
     """An option in the query string."""
     if value.lower() in ("true", "false"):
         return value.lower() == "true"
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else value
+    return int(value) if is_number(value, 9) else value

@@ -39,15 +39,23 @@ class Guard:
         if self._token is None and _name(host) not in self._hosts:
             return answer({"error": "Call the server by the name localhost, or start it with --token-file."}, 403)
         origin = request.headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and _netloc(origin) != host.lower():
             return answer({"error": "Pages of other sites may not use this server."}, 403)
-        if self._token is None or request.url.path in OPEN:
+        if self._token is None or request.scope["path"] in OPEN:  # request.url would believe the Host header
             return None
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._token):
             return None
         what = "Give the token: send the header Authorization: Bearer TOKEN."
         return answer({"error": what}, 401, {"WWW-Authenticate": "Bearer"})
+
+
+def _netloc(origin: str) -> str | None:
+    """The name and the port in an Origin header."""
+    try:
+        return urlsplit(origin).netloc.lower() or None
+    except ValueError:
+        return None
 
 
 def _name(host: str) -> str:

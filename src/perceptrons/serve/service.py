@@ -10,7 +10,7 @@ from typing import Any
 
 from perceptrons.modelfile import as_bytes
 from perceptrons.modelfile.inspected import inspected
-from perceptrons.serve.examples import input_kind
+from perceptrons.serve.examples import any_example, any_label, input_kind
 from perceptrons.serve.follower import Follower
 from perceptrons.serve.metrics import Metrics
 from perceptrons.serve.remembered import Remembered
@@ -75,11 +75,14 @@ class Service:
         self.failed()
 
     def _compile(self) -> None:
-        """Predict once, so that the first request need not wait for the compiler."""
+        """Predict and learn once, on a copy, so that the first requests need not wait for the compiler."""
         with self.writer.sides.reading() as state:
-            example: Any = {"text": "a text"}.get(state.kind or "")
+            example = any_example(state.model, state.kind)
             if example is not None:
                 state.predict([example])
+                if state.can_learn:
+                    some = state.copied()
+                    some.learn([example], [any_label(state.model, state.kind)])
 
     def _close(self) -> None:
         if self._follower is not None:
