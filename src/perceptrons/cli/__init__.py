@@ -11,6 +11,7 @@ import typer
 from typer.main import get_command
 
 import perceptrons
+from perceptrons.cli import sparing
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.help import Command, Group
 from perceptrons.cli.screen import say, saying_warnings
@@ -181,6 +182,7 @@ def start(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 done, 2 wrong usage or bad input, 130 interrupted."""
+    sparing.alone = arguments is None
     try:
         return int(app(args=arguments, prog_name="perceptrons", standalone_mode=False))
     except KeyboardInterrupt:

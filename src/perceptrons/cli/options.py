@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple, get_args
 import typer
 
 from perceptrons.cli.screen import plain
-from perceptrons.cli.sparing import load_sklearn
+from perceptrons.cli.sparing import load_compiler, load_sklearn
 
 LEARN, STOP, READ = "How to learn", "When to stop", "How to read the data"
 COLUMNS = "What is in FILE"
@@ -151,6 +151,7 @@ def takes(*names: str) -> Callable[[Callable[[Any], None]], Callable[..., None]]
         @wraps(command)
         def called(**values: Any) -> None:
             load_sklearn()
+            load_compiler()
             command(SimpleNamespace(**values))
 
         parameters = [OPTIONS[name].parameter(_python(name)) for name in names]
