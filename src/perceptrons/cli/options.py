@@ -120,7 +120,7 @@ class Option(NamedTuple):
     more: Any = None
 
     def parameter(self, name: str) -> inspect.Parameter:
-        told = {"help": self.help, "metavar": self.metavar, **(self.more or {})}
+        told = {"help": self.help, "metavar": self.shown(), **(self.more or {})}
         if _of_paths(self.kind):
             told["readable"] = False  # typer's own check would come first, in other words than those of the readers
         if self.flags:
@@ -129,6 +129,14 @@ class Option(NamedTuple):
             made = typer.Argument(show_default=False, **told)
         kind: Any = Annotated[self.kind, made]
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=self.default, annotation=kind)
+
+    def shown(self) -> str | None:
+        """What stands for the value in --help, with the numbers that it may be."""
+        low, high = ((self.more or {}).get(bound) for bound in ("min", "max"))
+        if low is None and high is None:
+            return self.metavar
+        among = f"x>={low}" if high is None else f"x<={high}" if low is None else f"{low}<=x<={high}"
+        return f"{self.metavar or 'N'} [{among}]"
 
     def usual(self) -> Any:
         """The default, as a command gets it."""
