@@ -104,7 +104,7 @@ class Kept(FunctionCache):
 class KeptInner(Kept):
     """The same for a function that is only linked into others."""
 
-    _impl_class = InnerCode
+    _impl_class = InnerCode  # type: ignore[assignment]
 
 
 class NotKept(NullCache):
@@ -172,9 +172,7 @@ def _leave_to_python(dispatcher: Any, function: Callable[..., Any]) -> None:
     dispatcher._compile_for_args = lambda *args, **named: function  # which is then called
 
 
-def without_numba(
-    numpy_version: Callable[..., Any], work: Callable[..., Any] | None = None
-) -> Callable[[Any], Any]:
+def without_numba(numpy_version: Callable[..., Any], work: Callable[..., Any] | None = None) -> Callable[[Any], Any]:
     """A decorator above that of a compiled loop: where there is no numba, this NumPy function takes its place.
 
     It takes the same arguments, changes the same arrays and returns the same. work: how many steps a call with these

@@ -20,13 +20,16 @@ from perceptrons.cli.screen import say, saying_warnings
 COMMANDS = {
     "look": "Show what is in DATA before you train: columns, missing values, classes, and what may be wrong.",
     "train": "Train a perceptron, test it on examples it has not seen, and say how it went.",
-    "predict": "Print the class of every example in DATA, one per line; several labels with commas. DATA needs no labels.",
-    "evaluate": "Compare the predictions for DATA with its labels: accuracy, precision, recall and F1 by class, confusions.",
+    "predict": "Print the class of every example in DATA, one per line; several labels with commas. DATA needs no "
+    "labels.",
+    "evaluate": "Compare the predictions for DATA with its labels: accuracy, precision, recall and F1 by class, "
+    "confusions.",
     "inspect": "Show what a model was trained with, what it has seen, why it stopped, and its most telling weights.",
     "diagnose": "Say whether a hyperplane separates the classes of DATA, with proof, and what makes learning it hard.",
     "tune": "Find good settings on a validation set, learn with them, and test the model once.",
     "compare": "Compare the perceptron's variants with naive Bayes, logistic regression, SVM, least squares and ridge.",
-    "report": "Write one page about a model and its answers to labelled DATA: figures, mistakes, features, margins, proof.",
+    "report": "Write one page about a model and its answers to labelled DATA: figures, mistakes, features, "
+    "margins, proof.",
     "export": "Write MODEL for other programs: FILE.onnx (an ONNX graph), FILE.json (weights by name) or FILE.c (C99).",
     "warmup": "Compile what the usual commands need, so that the first run takes no longer than later ones.",
     "tag": "Label every token of sentences: parts of speech, chunks, names. Files have a token a line, as in CoNLL.",

@@ -1,4 +1,4 @@
-"""What rich is asked for: a console, and tables without lines. Loaded when something is shown, since rich takes time."""
+"""What rich is asked for: a console, and tables without lines. Loaded when something is shown."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -64,7 +64,8 @@ class Group(TyperGroup):
 
     def summaries(self, ctx: Any) -> Mapping[str, str]:
         """The commands, and what each is for."""
-        return {name: _paragraphs(self.get_command(ctx, name).help)[0] for name in self.list_commands(ctx)}
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        return {name: _paragraphs(command.help)[0] for name, command in commands.items() if command is not None}
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(page(ctx, self.summaries(ctx)))
@@ -104,7 +105,7 @@ def page(ctx: Any, commands: Mapping[str, str]) -> str:
 
 def panel(title: str, rows: list[Line], look: Look) -> Iterator[str]:
     """Rows in a box: their cells in columns, and beside them, or below where that is too narrow, what they are for."""
-    left, flat, right, side, low_left, low_right = look.box
+    left, flat, right, side, low_left, low_right = list(look.box)
     room = look.width - 4
     widths = [max(len(cell[0]) for cell in column) for column in zip(*(row.cells for row in rows), strict=True)]
     used = [k for k, width in enumerate(widths) if width]

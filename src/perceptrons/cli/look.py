@@ -4,7 +4,6 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-
 from perceptrons.cli.errors import refusing_data
 from perceptrons.cli.inputs import for_machines, name_of, no_example, opened, skipped_in_words
 from perceptrons.cli.options import READING, command_text, takes
