@@ -54,7 +54,8 @@ def test_help_names_every_option_with_what_it_is_for(run, command):
     for parameter in parameters(*command):
         if parameter.param_type_name == "option":
             assert all(flag in said.split() for flag in parameter.opts), parameter.name
-        assert " ".join(parameter.help.split()[:2]) in said, parameter.name
+        if parameter.help:  # older versions of typer lose that of arguments
+            assert " ".join(parameter.help.split()[:2]) in said, parameter.name
     assert " ".join(["Usage: perceptrons", *command, "[OPTIONS]"]) in said
 
 
