@@ -22,7 +22,8 @@ ROOT = Path(__file__).parent.parent
 # Of these the first tier is run. They call other packages most; the arithmetic is tested in full elsewhere
 BOTH = (
     "tests/test_doors.py", "tests/test_sklearn.py", "tests/test_wrappers.py", "tests/test_public.py",
-    "tests/modelfile/test_pipelines.py", "tests/cli/test_cli.py", "tests/cli/test_completion.py", "tests/cli/test_help.py",
+    "tests/modelfile/test_pipelines.py", "tests/cli/test_cli.py", "tests/cli/test_completion.py",
+    "tests/cli/test_help.py",
 )  # fmt: skip
 TESTS = {
     "lowest": (

@@ -106,6 +106,9 @@ class KeptInner(Kept):
 
     _impl_class = InnerCode  # type: ignore[assignment]
 
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return (*super()._index_key(sig, codegen), "linked")  # what numba keeps is of another kind
+
 
 class NotKept(NullCache):
     """No cache: every process compiles again."""

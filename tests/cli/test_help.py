@@ -10,8 +10,7 @@ from importlib import import_module
 import pytest
 
 from perceptrons.cli import COMMANDS
-from perceptrons.cli.help import wrapped
-from perceptrons.cli.options import OPTIONS
+from perceptrons.cli.help import shown_value, wrapped
 from tests.conftest import ROOT
 
 PAGES = [[], *([name] for name in COMMANDS), *(["tag", name] for name in ("train", "tune", "predict", "evaluate"))]
@@ -101,9 +100,12 @@ def test_help_is_printed_without_rich_and_pydantic(tmp_path):
 
 
 def test_options_show_the_numbers_they_may_be():
-    assert OPTIONS["powers"].shown() == "N [1<=x<=9]"
-    assert OPTIONS["top"].shown() == "N [x>=1]"
-    assert OPTIONS["words"].shown() == "RANGE"
+    assert shown_value("N", {"min": 1, "max": 9}) == "N [1<=x<=9]"
+    assert shown_value("N", {"min": 1}) == "N [x>=1]"
+    assert shown_value("N", {"max": 0.5}) == "N [x<=0.5]"
+    assert shown_value("RANGE", {}) == "RANGE"
+    shown = {parameter.name: parameter.metavar for parameter in parameters("predict")}
+    assert (shown["powers"], shown["top"], shown["words"]) == ("N [1<=x<=9]", "N [x>=1]", "RANGE")
 
 
 def test_words_longer_than_a_line_are_cut():

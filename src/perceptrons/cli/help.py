@@ -142,6 +142,15 @@ def _stacked(row: Line, look: Look, mark: str, edge: str, room: int, filled: int
         yield f"{edge} {look.text(piece)}{' ' * (room - len(piece))} {edge}"
 
 
+def shown_value(metavar: str | None, bounds: Mapping[str, Any]) -> str | None:
+    """What stands for the value of an option, with the numbers that it may be."""
+    low, high = bounds.get("min"), bounds.get("max")
+    if low is None and high is None:
+        return metavar
+    among = f"x>={low}" if high is None else f"x<={high}" if low is None else f"{low}<=x<={high}"
+    return f"{metavar} [{among}]"
+
+
 def wrapped(text: str, width: int) -> list[str]:
     """Lines of at most so many characters; a longer word is cut."""
     lines = [""]

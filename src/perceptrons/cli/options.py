@@ -16,8 +16,9 @@ from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
 
+from perceptrons.cli.help import shown_value
 from perceptrons.cli.screen import plain
-from perceptrons.cli.sparing import load_compiler, load_sklearn
+from perceptrons.cli.sparing import load_libraries
 
 LEARN, STOP, READ = "How to learn", "When to stop", "How to read the data"
 COLUMNS = "What is in FILE"
@@ -120,7 +121,7 @@ class Option(NamedTuple):
     more: Any = None
 
     def parameter(self, name: str) -> inspect.Parameter:
-        told = {"help": self.help, "metavar": self.shown(), **(self.more or {})}
+        told = {"help": self.help, "metavar": shown_value(self.metavar, self.more or {}), **(self.more or {})}
         if _of_paths(self.kind):
             told["readable"] = False  # typer's own check would come first, in other words than those of the readers
         if self.flags:
@@ -129,14 +130,6 @@ class Option(NamedTuple):
             made = typer.Argument(show_default=False, **told)
         kind: Any = Annotated[self.kind, made]
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=self.default, annotation=kind)
-
-    def shown(self) -> str | None:
-        """What stands for the value in --help, with the numbers that it may be."""
-        low, high = ((self.more or {}).get(bound) for bound in ("min", "max"))
-        if low is None and high is None:
-            return self.metavar
-        among = f"x>={low}" if high is None else f"x<={high}" if low is None else f"{low}<=x<={high}"
-        return f"{self.metavar or 'N'} [{among}]"
 
     def usual(self) -> Any:
         """The default, as a command gets it."""
@@ -158,8 +151,7 @@ def takes(*names: str) -> Callable[[Callable[[Any], None]], Callable[..., None]]
     def decorate(command: Callable[[Any], None]) -> Callable[..., None]:
         @wraps(command)
         def called(**values: Any) -> None:
-            load_sklearn()
-            load_compiler()
+            load_libraries()
             command(SimpleNamespace(**values))
 
         parameters = [OPTIONS[name].parameter(_python(name)) for name in names]

@@ -23,6 +23,12 @@ class Spared(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
+def load_libraries() -> None:
+    """What the commands have in common, without what they do not need."""
+    load_sklearn()
+    load_compiler()
+
+
 def load_sklearn() -> None:
     """Import what estimators are made of, unless it is there already. Nothing changes but when modules are loaded.
 
