@@ -1,9 +1,11 @@
 """What commands take before they do anything: `python -m benchmarks startup --commit HEAD~1`.
 
 Both sides run the same commands in turns. "First" has no compiled code yet, "warm" finds all of it. Only the time of
-the processor counts, that of the user and of the system together: it holds on a busy machine too.
+the processor counts, that of the user and of the system together: it holds on a busy machine too. Both have Python's
+bytecode, as pip makes it when it installs a package.
 """
 
+import compileall
 import os
 import random
 import resource
@@ -20,6 +22,7 @@ FIRSTS = 2
 RUN = "import sys; from perceptrons.cli import main; sys.exit(main())"
 CASES = {
     "--help": "--help",
+    "train --help": "train --help",
     "train n.csv": "train n.csv -o n.perceptron",
     "predict": "predict n.perceptron n.csv",
     "train text": "train t.txt --format text -o t.perceptron",
@@ -28,13 +31,15 @@ CASES = {
     "diagnose": "diagnose n.csv",
     "tag train": "tag train g.txt -o g.perceptron",
 }
-WARM_ONLY = ("--help",)  # compiles nothing
+WARM_ONLY = ("--help", "train --help")  # these compile nothing
 
 
 def run(quick: bool, commit: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         against.sources(folder, commit)
+        for side in ("before", "now"):
+            compileall.compile_dir(folder / side / "src", quiet=1)
         files(folder)
         found = [row for case in CASES for row in _compared(folder, case, quick)]
     head = ["command", "compiled code", f"{commit}, CPU s", "this commit, CPU s", "ratio"]

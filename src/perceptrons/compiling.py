@@ -7,6 +7,7 @@ import gc
 import os
 import warnings
 from collections.abc import Callable
+from functools import update_wrapper
 from typing import Any
 
 try:
@@ -16,12 +17,17 @@ try:
     from numba.core.caching import FunctionCache, NullCache
     from numba.core.runtime import rtsys
     from numba.extending import intrinsic, overload
+
+    from perceptrons.linking import InnerCode, InnerCompiler, OuterCompiler
 except ModuleNotFoundError as missing:
     if missing.name not in ("numba", "llvmlite"):
         raise
     from perceptrons.uncompiled import (  # type: ignore[no-redef, assignment]
         FunctionCache,
+        InnerCode,
+        InnerCompiler,
         NullCache,
+        OuterCompiler,
         cgutils,
         config,
         event,
@@ -41,6 +47,7 @@ __all__ = [
     "BOUNDS",
     "CHECKED",
     "COMPILES",
+    "LINKED",
     "cgutils",
     "intrinsic",
     "ir",
@@ -56,6 +63,10 @@ CONFIG: Any = config
 # it leaves overloads out, and code compiled without checks would still be loaded from the cache.
 CHECKED = os.environ.get("PERCEPTRONS_BOUNDSCHECK", "0") not in ("", "0")
 BOUNDS: dict[str, bool] = {"boundscheck": True} if CHECKED else {}  # among the options of everything compiled
+LINKED: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
+CALL = 2**8  # steps that NumPy takes for a call, about, however small it is
+LITTLE = 2**16  # steps: those of a loop that NumPy does in a command before it is compiled or loaded
+little = 0  # see Unhurried
 _warned: set[str] = set()  # see warn_if_slow
 lost = False  # was anything compiled in this process that could not be kept?
 folders: set[str] = set()  # where this process found machine code, or kept it
@@ -88,6 +99,15 @@ class Kept(FunctionCache):
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         key = super()._index_key(sig, codegen)
         return (*key, "bounds are checked") if CHECKED else key  # neither way of compiling finds the other's code
+
+
+class KeptInner(Kept):
+    """The same for a function that is only linked into others."""
+
+    _impl_class = InnerCode  # type: ignore[assignment]
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return (*super()._index_key(sig, codegen), "linked")  # what numba keeps is of another kind
 
 
 class NotKept(NullCache):
@@ -131,12 +151,13 @@ def kept(inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], 
     inner: compiled only as a part of other functions. What Python would call it through is left out, which takes
     longer to compile than a small function itself. Called from Python, it is the plain function.
     """
-    compiled = njit(**options | BOUNDS | {"no_cfunc_wrapper": True, "no_cpython_wrapper": inner})
+    how = LINKED if inner else {"no_cfunc_wrapper": True, "pipeline_class": OuterCompiler}
+    compiled = njit(**options | BOUNDS | how)
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = compiled(function)
         if not CONFIG.DISABLE_JIT:  # else it is the function itself
-            dispatcher._cache = _cache_of(function)  # as its enable_caching does
+            dispatcher._cache = _cache_of(function, KeptInner if inner else Kept)  # as its enable_caching does
             if inner:
                 _leave_to_python(dispatcher, function)
         return dispatcher
@@ -154,12 +175,34 @@ def _leave_to_python(dispatcher: Any, function: Callable[..., Any]) -> None:
     dispatcher._compile_for_args = lambda *args, **named: function  # which is then called
 
 
-def without_numba(numpy_version: Callable[..., Any]) -> Callable[[Any], Any]:
+def without_numba(numpy_version: Callable[..., Any], work: Callable[..., Any] | None = None) -> Callable[[Any], Any]:
     """A decorator above that of a compiled loop: where there is no numba, this NumPy function takes its place.
 
-    It takes the same arguments, changes the same arrays and returns the same.
+    It takes the same arguments, changes the same arrays and returns the same. work: how many steps a call with these
+    arguments is, for loops that NumPy does where there is little to do (see `Unhurried`).
     """
-    return lambda loop: loop if COMPILES else numpy_version
+    if not COMPILES:
+        return lambda loop: numpy_version
+    return lambda loop: loop if work is None else Unhurried(loop, numpy_version, work)
+
+
+class Unhurried:
+    """A compiled loop that NumPy takes the place of until there is enough to do.
+
+    Compiling a loop takes NumPy's time for a hundred thousand steps or more, and loading it that for some thousand. A
+    command that does less in all is done sooner without. This is for the command alone: it sets `little`.
+    """
+
+    def __init__(self, loop: Any, numpy_version: Callable[..., Any], work: Callable[..., Any]) -> None:
+        self.loop, self._numpy_version, self._work, self._done = loop, numpy_version, work, 0
+        update_wrapper(self, getattr(loop, "py_func", loop))
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._done < little:
+            self._done += CALL + int(self._work(*arguments))
+            if self._done < little:
+                return self._numpy_version(*arguments)
+        return self.loop(*arguments)
 
 
 def warn_if_slow(what: str) -> None:
@@ -172,11 +215,11 @@ def warn_if_slow(what: str) -> None:
         )
 
 
-def _cache_of(function: Callable[..., Any]) -> Any:
+def _cache_of(function: Callable[..., Any], kind: type[Kept]) -> Any:
     if not _has_place(function.__code__.co_filename):
         return NotKept()
     try:
-        return Kept(function)
+        return kind(function)
     except RuntimeError:  # numba found no folder that can be written
         return NotKept()
 

@@ -67,7 +67,7 @@ def murmur3_32(content, begin, end, seed):
     return np.uint32(h ^ (h >> np.uint64(16)))
 
 
-@without_numba(by_numpy.hash_names)
+@without_numba(by_numpy.hash_names, work=lambda arena, ends, seed, hashes: len(hashes))
 @compiled
 def hash_names(arena, ends, seed, hashes):
     """hashes[k] = the hash of name k, which is arena[ends[k]:ends[k + 1]]."""

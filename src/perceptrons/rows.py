@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.compiling import BOUNDS, cgutils, intrinsic, ir, kept, overload, types
+from perceptrons.compiling import BOUNDS, LINKED, cgutils, intrinsic, ir, kept, overload, types
 
 SUMS = {"reassoc", "contract", "nsz", "arcp"}  # lets LLVM vectorise a sum; still honours NaN and infinity
 AHEAD = 8  # rows between the one being learned and the one being fetched: measured, see docs/decisions.md
 LINES = 4  # cache lines fetched of it; the hardware streams the rest of a longer row
 
 # by LLVM: numba's own inlining compiles slower
-INLINED: Any = {"fastmath": SUMS, "error_model": "numpy", "forceinline": True, **BOUNDS}
+INLINED: Any = {"fastmath": SUMS, "error_model": "numpy", "forceinline": True, **LINKED, **BOUNDS}
 
 compiled = kept(nogil=True, fastmath=SUMS, error_model="numpy")
 inner = kept(inner=True, nogil=True, fastmath=SUMS, error_model="numpy")  # called by compiled functions only

@@ -21,6 +21,9 @@ class NullCache:
     """The base of a cache that nobody asks for."""
 
 
+InnerCode = InnerCompiler = OuterCompiler = None
+
+
 def njit(**options: Any) -> Callable[[Any], Any]:
     """A decorator that changes nothing."""
     return _unchanged

@@ -23,13 +23,13 @@ UNUSED = ("scipy.stats", "scipy.special", "scipy.optimize", "pandas", "sklearn.m
 MOST_COMPILED = 60  # functions, with those of numba that they call; it was 93 before slices were avoided
 
 
-def command(*arguments, folder, cache=None):
+def command(*arguments, folder, cache=None, run=RUN):
     """Run a command in a process of its own; gives what it printed, and what it loaded and compiled."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")} | (
         {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
     )
     done = subprocess.run(
-        [sys.executable, "-c", RUN, *arguments],
+        [sys.executable, "-c", run, *arguments],
         capture_output=True,
         text=True,
         cwd=folder,
@@ -129,3 +129,77 @@ def test_an_inner_function_called_from_python_is_the_plain_one():
     from perceptrons.passes.shortlists import width_of
 
     assert width_of(3) == getattr(width_of, "py_func", width_of)(3)
+
+
+AS_PROGRAM = RUN.replace("main(sys.argv[1:])", "main()")
+
+
+def files_by(run, folder, cache):
+    """What commands write and print; and how many functions they compiled in all."""
+    texts = "".join(
+        f"{'ham' if k % 3 else 'spam'}\tword{k % 7} and word{k % 11} {'cash' * (k % 3 == 0)}\n" for k in range(150)
+    )
+    (folder / "t.txt").write_text(texts)
+    (folder / "g.txt").write_text("\n".join(f"the D\nn{k % 9} N\nruns V\n" for k in range(60)))
+    written, compiled = {}, 0
+    for arguments in (
+        ["train", "n.csv", "-o", "n.perceptron", "--quiet"],
+        ["train", "t.txt", "--format", "text", "--chars", "2-3", "-o", "t.perceptron", "--quiet"],
+        ["predict", "t.perceptron", "t.txt", "--scores"],
+        ["tag", "train", "g.txt", "-o", "g.perceptron", "--quiet"],
+        ["tag", "predict", "g.perceptron", "g.txt"],
+    ):
+        out, did = command(*arguments, folder=folder, cache=cache, run=run)
+        written[" ".join(arguments)], compiled = out, compiled + did["compiled"]
+    return written | {path.name: path.read_bytes() for path in folder.glob("*.perceptron")}, compiled
+
+
+@pytest.mark.slow
+def test_numpy_does_what_is_little_with_the_same_answers_and_nothing_compiled_for_it(table, tmp_path):
+    compiled, functions = files_by(RUN, table, tmp_path / "a")
+    alone, fewer = files_by(AS_PROGRAM, table, tmp_path / "b")
+    assert alone == compiled
+    assert fewer < functions * 2 / 3
+
+
+def test_a_loop_is_compiled_once_there_is_much_to_do(monkeypatch):
+    from perceptrons import compiling
+
+    asked = []
+    loop = compiling.Unhurried(lambda n: asked.append("loop"), lambda n: asked.append("NumPy"), lambda n: n)
+    loop(1)
+    monkeypatch.setattr(compiling, "little", 1000)
+    for n in (100, 100, 100, 1):
+        loop(n)
+    assert asked == ["loop", "NumPy", "NumPy", "loop", "loop"]
+
+
+@pytest.mark.slow
+def test_a_function_that_others_call_is_kept_without_machine_code_and_linked_in_again(tmp_path):
+    """Its code is loaded by a later process, which compiles another function that calls it."""
+    code = """
+        import sys
+        import numpy as np
+        from perceptrons import Perceptron, compiling
+        from perceptrons.passes import binary
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((50, 3))
+        y = X[:, 0] + 0.1 * X[:, 1] > 0
+        model = Perceptron(max_iter=3, tol=None, margin=0, shrink=float(sys.argv[1])).fit(X, y)
+        kept = [one.library for one in binary.wrong.overloads.values()]
+        assert kept and all(library.get_pointer_to_function("any") == 0 for library in kept)
+        print(compiling.compiling.functions, sum(binary.wrong.stats.cache_hits.values()), model.coef_.tobytes().hex())
+    """
+    lines = "\n".join(line.strip() for line in code.splitlines())
+    said = []
+    for shrink, cache in (("0", "shared"), ("0.001", "shared"), ("0.001", "new")):
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NUMBA_CACHE_DIR": str(tmp_path / cache)}
+        done = subprocess.run(
+            [sys.executable, "-c", lines, shrink], capture_output=True, text=True, env=environment, timeout=600
+        )
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout.split())
+    (_, _, other), (functions, loaded, weights), (all_functions, none, same_weights) = said
+    assert (weights, loaded, none) == (same_weights, "1", "0")
+    assert weights != other
+    assert 0 < int(functions) < int(all_functions)

@@ -11,25 +11,30 @@ import typer
 from typer.main import get_command
 
 import perceptrons
+from perceptrons.cli import sparing
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.help import Command, Group
 from perceptrons.cli.screen import say, saying_warnings
 
-COMMANDS = (
-    "look",
-    "train",
-    "predict",
-    "evaluate",
-    "inspect",
-    "diagnose",
-    "tune",
-    "compare",
-    "report",
-    "export",
-    "serve",
-    "warmup",
-    "tag",
-)
+# What each is for, as its module says too: --help need not load them all.
+COMMANDS = {
+    "look": "Show what is in DATA before you train: columns, missing values, classes, and what may be wrong.",
+    "train": "Train a perceptron, test it on examples it has not seen, and say how it went.",
+    "predict": "Print the class of every example in DATA, one per line; several labels with commas. DATA needs no "
+    "labels.",
+    "evaluate": "Compare the predictions for DATA with its labels: accuracy, precision, recall and F1 by class, "
+    "confusions.",
+    "inspect": "Show what a model was trained with, what it has seen, why it stopped, and its most telling weights.",
+    "diagnose": "Say whether a hyperplane separates the classes of DATA, with proof, and what makes learning it hard.",
+    "tune": "Find good settings on a validation set, learn with them, and test the model once.",
+    "compare": "Compare the perceptron's variants with naive Bayes, logistic regression, SVM, least squares and ridge.",
+    "report": "Write one page about a model and its answers to labelled DATA: figures, mistakes, features, "
+    "margins, proof.",
+    "export": "Write MODEL for other programs: FILE.onnx (an ONNX graph), FILE.json (weights by name) or FILE.c (C99).",
+    "serve": "Serve MODEL over HTTP: it predicts, learns while it predicts, and forgets nothing.",
+    "warmup": "Compile what the usual commands need, so that the first run takes no longer than later ones.",
+    "tag": "Label every token of sentences: parts of speech, chunks, names. Files have a token a line, as in CoNLL.",
+}
 BAD_INPUT, INTERRUPTED = 2, 130
 COMPILED_AGAIN = (
     "Compiled code could not be saved, so each run compiles it again, for some seconds. "
@@ -68,11 +73,8 @@ class Program(Group):
         super().__init__(**{**extra, "commands": None})
         self.commands = Commands()  # type: ignore[assignment]
 
-    def format_help(self, *arguments: Any) -> None:
-        """The commands and what each is for, without their options, of which there are hundreds."""
-        shown = Program(name=self.name, callback=self.callback, params=self.params, help=self.help)
-        shown.commands = {name: made(name, options=False) for name in COMMANDS}
-        Group.format_help(shown, *arguments)
+    def summaries(self, ctx: Any) -> Mapping[str, str]:
+        return COMMANDS
 
     def main(self, *arguments: Any, **extra: Any) -> Any:
         standalone = extra.pop("standalone_mode", True)
@@ -147,18 +149,13 @@ app = typer.Typer(
 )
 
 
-def made(name: str, options: bool = True) -> Any:
-    """A command, of the module that is called like it. options: with its options, or only with what it is for."""
+def made(name: str) -> Any:
+    """A command, of the module that is called like it."""
     module = import_module(f"perceptrons.cli.{name}")
     if isinstance(group := getattr(module, "group", None), typer.Typer):
         return get_command(group)
-
-    def bare() -> None:
-        pass
-
-    bare.__doc__ = vars(module)[name].__doc__
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    alone.command(name, cls=Command)(vars(module)[name] if options else bare)
+    alone.command(name, cls=Command)(vars(module)[name])
     return get_command(alone)
 
 
@@ -182,6 +179,7 @@ def start(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 done, 2 wrong usage or bad input, 130 interrupted."""
+    sparing.alone = arguments is None
     try:
         return int(app(args=arguments, prog_name="perceptrons", standalone_mode=False))
     except KeyboardInterrupt:

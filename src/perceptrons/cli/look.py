@@ -4,9 +4,6 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from rich.padding import Padding
-from rich.text import Text
-
 from perceptrons.cli.errors import refusing_data
 from perceptrons.cli.inputs import for_machines, name_of, no_example, opened, skipped_in_words
 from perceptrons.cli.options import READING, command_text, takes
@@ -202,6 +199,9 @@ def suggestions(found: "Looked", reader: "Reader", asked: Any) -> list[tuple[str
 
 def show(found: "Looked", reader: "Reader", asked: Any, console: "Console") -> None:
     """The report for people."""
+    from rich.padding import Padding
+    from rich.text import Text
+
     from perceptrons.data.table import not_classes
 
     of = f"{count(len(found.columns), 'column')}" if found.columns is not None else f"{found.X.shape[1]:,} features"

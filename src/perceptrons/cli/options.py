@@ -16,8 +16,9 @@ from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
 
+from perceptrons.cli.help import shown_value
 from perceptrons.cli.screen import plain
-from perceptrons.cli.sparing import load_sklearn
+from perceptrons.cli.sparing import load_libraries
 
 LEARN, STOP, READ = "How to learn", "When to stop", "How to read the data"
 COLUMNS = "What is in FILE"
@@ -121,7 +122,7 @@ class Option(NamedTuple):
     more: Any = None
 
     def parameter(self, name: str) -> inspect.Parameter:
-        told = {"help": self.help, "metavar": self.metavar, **(self.more or {})}
+        told = {"help": self.help, "metavar": shown_value(self.metavar, self.more or {}), **(self.more or {})}
         if _of_paths(self.kind):
             told["readable"] = False  # typer's own check would come first, in other words than those of the readers
         if self.flags:
@@ -151,7 +152,7 @@ def takes(*names: str) -> Callable[[Callable[[Any], None]], Callable[..., None]]
     def decorate(command: Callable[[Any], None]) -> Callable[..., None]:
         @wraps(command)
         def called(**values: Any) -> None:
-            load_sklearn()
+            load_libraries()
             command(SimpleNamespace(**values))
 
         parameters = [OPTIONS[name].parameter(_python(name)) for name in names]

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.segment import Segment
-from rich.table import Table
-from rich.text import Text
-
 from perceptrons.inspection.wording import count as count
 from perceptrons.inspection.wording import in_percent as percent
 from perceptrons.inspection.wording import listed as listed
 from perceptrons.inspection.wording import short
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from perceptrons.cli.consoles import Grid, Screen
     from perceptrons.inspection.names import Names
     from perceptrons.inspection.units import Units
     from perceptrons.inspection.weights import Row, Weight
@@ -28,22 +28,9 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 HEIGHTS, ASCII_HEIGHTS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
 
 
-class Screen(Console):
-    """A console that leaves a closed pipe to the program: rich would end with code 1."""
+def screen(stderr: bool = False) -> "Screen":
+    from perceptrons.cli.consoles import Screen
 
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
-
-    def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
-        """What is shown, without control characters that came with names, tokens and labels."""
-        for segment in super().render(renderable, options):
-            if segment.control or segment.text.isprintable() or segment.text == "\n":
-                yield segment
-            else:
-                yield Segment(visible(segment.text), segment.style)
-
-
-def screen(stderr: bool = False) -> Screen:
     return Screen(stderr=stderr, highlight=False, soft_wrap=False)
 
 
@@ -72,7 +59,7 @@ def as_json(content: dict[str, Any]) -> str:
     return json.dumps(content, allow_nan=False) + "\n"
 
 
-def bar(share: float, width: int, console: Console) -> str:
+def bar(share: float, width: int, console: "Console") -> str:
     """A bar of at most `width` characters for a share of 1; anything above 0 leaves a trace."""
     if console.options.ascii_only:
         return "#" * max(round(share * width), int(share > 0))
@@ -80,12 +67,12 @@ def bar(share: float, width: int, console: Console) -> str:
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 
 
-def bar_between(value: float, low: float, high: float, width: int, console: Console, least: float = 0.1) -> str:
+def bar_between(value: float, low: float, high: float, width: int, console: "Console", least: float = 0.1) -> str:
     """A bar for a value among others, so that the lowest still has a share."""
     return bar(1.0 if high == low else least + (1 - least) * (value - low) / (high - low), width, console)
 
 
-def spark(counts: list[int], console: Console) -> str:
+def spark(counts: list[int], console: "Console") -> str:
     """A histogram of one line, a character for each count; anything above 0 leaves a trace."""
     heights, most = ASCII_HEIGHTS if console.options.ascii_only else HEIGHTS, max(counts, default=0)
     return "".join(heights[max(round(8 * n / most), int(n > 0))] for n in counts)
@@ -132,8 +119,10 @@ def label_word(label: Any) -> str:
     return ",".join(plain(one, at_most=sys.maxsize) for one in (label if isinstance(label, list) else [label]))
 
 
-def signed(weight: float) -> Text:
+def signed(weight: float) -> "Text":
     """A weight, green if it speaks for the class, red if against."""
+    from rich.text import Text
+
     text = f"{weight:+.3g}"
     if "e+0" in text and abs(weight) < 1e6:  # in full it is shorter, and easier to read
         text = f"{float(text):+,.0f}"
@@ -147,18 +136,13 @@ def metric_text(name: str, value: float, digits: int = 1) -> str:
     return shown(name, value, digits)
 
 
-def heading(text: str) -> Text:
+def heading(text: str) -> "Text":
+    from rich.text import Text
+
     return Text(f"\n{text}", style="bold")
 
 
-class Grid(Table):
-    """A table without lines, whose cells are shown as they are: brackets in a label are not markup."""
-
-    def row(self, *cells: str | Text, style: str | None = None) -> None:
-        self.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells), style=style)
-
-
-def facts_grid(facts: Iterable[tuple[str, str]]) -> Grid:
+def facts_grid(facts: Iterable[tuple[str, str]]) -> "Grid":
     """What there is to say of a thing, a line for each."""
     table = grid(("", "left"), ("", "left"))
     table.columns[0].style = "dim"
@@ -168,7 +152,7 @@ def facts_grid(facts: Iterable[tuple[str, str]]) -> Grid:
     return table
 
 
-def show_suggestions(found: list[tuple[str, str]], console: Console) -> None:
+def show_suggestions(found: list[tuple[str, str]], console: "Console") -> None:
     """Commands that make sense now, each with its reason."""
     console.print(heading("What to try next"))
     for command, why in found:
@@ -176,8 +160,12 @@ def show_suggestions(found: list[tuple[str, str]], console: Console) -> None:
         console.print(f"      {why}", markup=False, style="dim")
 
 
-def grid(*columns: tuple[str, str]) -> Grid:
+def grid(*columns: tuple[str, str]) -> "Grid":
     """An empty table; columns are (title, "left" or "right"). Without titles there is no heading row."""
+    from rich.text import Text
+
+    from perceptrons.cli.consoles import Grid
+
     table = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(title for title, _ in columns))
     for title, side in columns:
         table.add_column(Text(title), justify=side, header_style="dim", no_wrap=True)  # type: ignore[arg-type]
@@ -185,7 +173,7 @@ def grid(*columns: tuple[str, str]) -> Grid:
 
 
 def show_rows(
-    rows: list["Row"], names: "Names", n: int, at_most: int, console: Console,
+    rows: list["Row"], names: "Names", n: int, at_most: int, console: "Console",
     titles: tuple[str, str] = ("feature", "weight"), where_more: str = "", units: "Units | None" = None,
 ) -> None:  # fmt: skip
     """The top weights for people: of one row with bars, of several a line for each. names: what they are of.
@@ -202,7 +190,7 @@ def show_rows(
         console.print(f"and {more} more{where_more}", style="dim")
 
 
-def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console: Console) -> Table:
+def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console: "Console") -> "Table":
     """A line per weight with a bar and a word on which class it speaks for."""
     positive = plain(row.classes[-1])
     negative = f"against {positive}" if row.other is None else f"for {plain(row.other)}"
@@ -217,7 +205,7 @@ def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console:
     return table
 
 
-def _lines(rows: list["Row"], tops: list[list["Weight"]], console: Console) -> Table:
+def _lines(rows: list["Row"], tops: list[list["Weight"]], console: "Console") -> "Table":
     """A line per row: its top weights, as many as fit."""
     lines = [(row.title(16), weights) for row, weights in zip(rows, tops, strict=False)]  # rows beyond are left out
     room = console.width - max(len(title) for title, _ in lines)

@@ -1,4 +1,7 @@
-"""Loads scikit-learn without what it imports and no command needs: the larger part of what a warm start would take."""
+"""Loads scikit-learn without what it imports and no command needs: the larger part of what a warm start would take.
+
+And has little work done by NumPy, so that a loop need not be compiled for it.
+"""
 
 import gc
 import sys
@@ -9,6 +12,7 @@ from typing import Any
 
 # Imported by scikit-learn when it is, and used by few of its functions.
 SPARED = ("scipy.stats", "scipy.special", "pandas")
+alone = False  # is the command all that this process does?
 
 
 class Spared(ModuleType):
@@ -17,6 +21,12 @@ class Spared(ModuleType):
     def __getattr__(self, name: str) -> Any:
         put_away(self)
         return getattr(import_module(self.__name__), name)
+
+
+def load_libraries() -> None:
+    """What the commands have in common, without what they do not need."""
+    load_sklearn()
+    load_compiler()
 
 
 def load_sklearn() -> None:
@@ -37,6 +47,13 @@ def load_sklearn() -> None:
         gc.freeze()
         if collects:
             gc.enable()
+
+
+def load_compiler() -> None:
+    """Import what compiles, and say whether NumPy does what is little (see `perceptrons.compiling.Unhurried`)."""
+    from perceptrons import compiling
+
+    compiling.little = compiling.LITTLE if alone else 0
 
 
 def stand_in(name: str) -> Spared:

@@ -10,6 +10,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from perceptrons.cli import sparing
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.options import takes
 from perceptrons.cli.screen import as_json, count
@@ -49,6 +50,7 @@ def warmup(asked: Any) -> None:
     """
     from perceptrons import compiling
 
+    sparing.alone, compiling.little = False, 0  # later runs may have much to do
     _check_place()
     began, before = time.perf_counter(), compiling.compiling.functions
     with tempfile.TemporaryDirectory() as folder:

@@ -102,7 +102,11 @@ def cut_text_by_numpy(content: np.ndarray, begin: Any, end: Any, rule: Rule, wor
     return Local(starts, numbers, counts, keyed(names, totals))
 
 
-@without_numba(cut_text_by_numpy)
+def _bytes_to_cut(content: np.ndarray, begin: Any, end: Any, rule: Rule, workspace: Workspace) -> int:
+    return int(np.sum(end) - np.sum(begin)) * (4 if rule.char_high else 1)
+
+
+@without_numba(cut_text_by_numpy, work=_bytes_to_cut)
 def cut_text(content: np.ndarray, begin: Any, end: Any, rule: Rule, workspace: Workspace) -> Local:
     """The features of the texts content[begin[i]:end[i]] (uint8, UTF-8), a row each."""
     content, begin, end = _checked(content, begin, end)

@@ -66,7 +66,11 @@ def slot_of(keys, slot, high, low):
     return slot
 
 
-@without_numba(by_numpy.attributes)
+def _lookups(views, templates, starts, begin, *others):
+    return len(templates.code) * (starts[-1] - starts[begin])
+
+
+@without_numba(by_numpy.attributes, work=_lookups)
 @compiled
 def attributes(views, templates, starts, begin, table, lookup, columns, ends):
     """The features of every token, sequence by sequence from `begin` on.
@@ -160,7 +164,7 @@ def take(wanted, table, lookup, columns, place):
     return place
 
 
-@without_numba(by_numpy.insert)
+@without_numba(by_numpy.insert, work=lambda keys, numbers, new_keys, *others: len(new_keys))
 @compiled
 def insert(keys, numbers, new_keys, new_numbers, secret):
     """Put entries into a table that has room for them."""

@@ -166,14 +166,3 @@ def take(rows, i, table, w, k, K):
         total += w[at] ** 2
         w[at] = 0.0
     return total
-
-
-@compiled
-def sqnorm_of(w):
-    """The sum of all squares of a matrix, in float64."""
-    total = 0.0
-    for i in range(w.shape[0]):
-        row = w[i]
-        for k in range(w.shape[1]):
-            total += np.float64(row[k]) * row[k]
-    return total

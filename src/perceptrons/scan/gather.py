@@ -36,7 +36,7 @@ class Gathered(NamedTuple):
     values: np.ndarray  # float32
 
 
-@without_numba(by_numpy.first_in_column)
+@without_numba(by_numpy.first_in_column, work=lambda columns, slots, firsts: len(columns))
 @compiled
 def first_in_column(columns, slots, firsts):
     """firsts[k]: the first number that has the column of number k.  slots: zeros, a power of 2, twice the numbers."""
@@ -52,7 +52,7 @@ def first_in_column(columns, slots, firsts):
         firsts[k] = slots[slot] - np.int32(1)
 
 
-@without_numba(by_numpy.gather)
+@without_numba(by_numpy.gather, work=lambda entries, *others: len(entries.numbers))
 @exact
 def gather(entries, homes, unit, places, sums, gathered):
     """Each entry becomes its amount, times its sign, in its column; a column stands once in a row, where it came first.

@@ -225,7 +225,7 @@ def width_of(byte):
     return U1 + np.uint64(byte >= 0xC0) + np.uint64(byte >= 0xE0) + np.uint64(byte >= 0xF0)
 
 
-@without_numba(by_numpy.add_up)
+@without_numba(by_numpy.add_up, work=lambda numbers, counts, totals: len(numbers))
 @compiled
 def add_up(numbers, counts, totals):
     """totals[k] += how often number k came."""

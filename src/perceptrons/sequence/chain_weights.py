@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.passes.chain import Chain, Spare, sqnorm_of
+from perceptrons.passes.chain import Chain, Spare
 from perceptrons.passes.shortlists import FEW, Table, room_for, unit_of, width_of
 from perceptrons.passes.weight_pool import (
     count_weights,
@@ -141,8 +141,11 @@ class ChainWeights(Owning):
 
     def norm(self) -> float:
         """Of the last weights, features and arcs. Ten digits: the order of the features must not show in it."""
-        squares = sqnorm_of_pool(self.table, self.w, self.n_labels) + sqnorm_of(self.arcs)
-        return float(f"{np.sqrt(squares):.10g}")
+        if len(self.table.labels):  # lists: where one has grown, what it left behind does not count
+            squares = sqnorm_of_pool(self.table, self.w, self.n_labels)
+        else:
+            squares = _sqnorm(self.w[: int(self.table.used[0])])
+        return float(f"{np.sqrt(squares + _sqnorm(self.arcs)):.10g}")
 
     def relative_change(
         self, average: tuple[np.ndarray, np.ndarray], table: Table, before: tuple[np.ndarray, np.ndarray]
@@ -164,6 +167,13 @@ class ChainWeights(Owning):
         self.n_features, table, *arrays = snapshot
         self.table = Table(*(array.copy() for array in table))
         self.w, self.late_w, self.arcs, self.late_arcs, self.t = (array.copy() for array in arrays)
+
+
+def _sqnorm(w: np.ndarray) -> float:
+    """The sum of all squares, in float64."""
+    flat = w.reshape(-1)
+    parts = (flat[at : at + AT_ONCE].astype(np.float64) for at in range(0, len(flat), AT_ONCE))
+    return sum(float(part @ part) for part in parts)
 
 
 def runs(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

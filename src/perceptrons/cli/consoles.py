@@ -1,0 +1,33 @@
+"""What rich is asked for: a console, and tables without lines. Loaded when something is shown."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from perceptrons.cli.screen import visible
+
+
+class Screen(Console):
+    """A console that leaves a closed pipe to the program: rich would end with code 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+    def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+        """What is shown, without control characters that came with names, tokens and labels."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable() or segment.text == "\n":
+                yield segment
+            else:
+                yield Segment(visible(segment.text), segment.style)
+
+
+class Grid(Table):
+    """A table without lines, whose cells are shown as they are: brackets in a label are not markup."""
+
+    def row(self, *cells: str | Text, style: str | None = None) -> None:
+        self.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells), style=style)
