@@ -39,7 +39,7 @@ GROWN = 200 * 2**20  # bytes that a process may become larger after the first se
 BEGINNING = 40  # seeds
 ROUTES = ("/predict", "/learn", "/feedback", "/rollback", "/snapshot", "/log", "/model", "/model/file", "/stats",
           "/metrics", "/snapshots", "/healthz", "/readyz", "/", "/docs", "/openapi.json", "/promote")  # fmt: skip
-ASKED = ("/predict", "/learn", "/learn", "/learn", "/feedback", "/rollback")
+ASKED = (*("/predict", "/learn", "/learn", "/feedback") * 6, "/rollback")
 PATHS = ("/../etc/passwd", "/..%2f..%2fetc/passwd", "//evil.example/learn", "/learn/", "/learn\x00", "/LEARN", "",
          "/log/00000000000000000000.log", "/snapshots/../log", "/model/file/../../origin", "/\ud7ff", "/%ff")  # fmt: skip
 METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "", "GET\x00", "get", "CONNECT")

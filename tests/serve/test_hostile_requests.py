@@ -33,6 +33,7 @@ def json_headers(*more):
     return [(b"content-type", b"application/json"), *more]
 
 
+@pytest.mark.filterwarnings("ignore")  # as the server does
 @pytest.mark.parametrize("name", MODELS)
 def test_forged_requests_are_answered_with_documented_statuses_and_refused_ones_change_nothing(name, tmp_path):
     fuzzed, draw = Fuzzed(name, tmp_path / name), random.Random(name)
@@ -81,7 +82,9 @@ def test_without_a_token_other_names_of_the_server_are_refused(server):
         assert server.ask("GET", "/stats", headers=[(b"host", host)])[0] == 200
 
 
-@pytest.mark.parametrize("origin", [b"http://evil.example", b"null", b"http://[", b"", b"http://localhost.evil.example"])
+@pytest.mark.parametrize(
+    "origin", [b"http://evil.example", b"null", b"http://[", b"", b"http://localhost.evil.example"]
+)
 def test_pages_of_other_sites_are_refused(server, origin):
     body = b'{"examples": ["a"], "labels": ["b"]}'
     status, _, _ = server.ask("POST", "/learn", body, json_headers((b"origin", origin)))
@@ -135,6 +138,27 @@ def test_a_body_without_a_length_is_cut_off_at_the_limit(tmp_path):
             assert server.ask("POST", "/predict", b" " * 2000, json_headers(*said))[0] == 413
     finally:
         server.close()
+
+
+def test_labels_beyond_the_limit_are_refused_before_the_model_makes_room_for_them(tmp_path, monkeypatch):
+    server = served(tmp_path, growth=Growth(classes=3))
+    try:
+        assert server.json("/learn", {"examples": ["a"] * 3, "labels": ["x", "y", "z"]})[0] == 200
+        with monkeypatch.context() as patch:
+            patch.setattr(type(server.service.writer.sides.back), "learn_all", None)
+            status, told = server.json("/learn", {"examples": ["a"] * 2, "labels": ["x", "v"]})
+        assert status == 422
+        assert "grow to 4 classes. At most 3 are allowed (--max-classes)" in told["error"]
+        assert server.json("/learn", {"examples": ["a"], "labels": ["x"]})[1]["version"] == 4
+    finally:
+        server.close()
+
+
+def test_the_best_labels_of_a_model_with_one_class_are_that_class(server):
+    server.json("/learn", {"examples": [[1, 2]], "labels": ["only"]})
+    status, told = server.json("/predict", {"examples": [[1, 2]], "top": 3})
+    assert status == 200
+    assert [label for label, _ in told["predictions"][0]["top"]] == ["only"]
 
 
 def test_a_failure_is_answered_without_its_stack_trace(server, monkeypatch):

@@ -224,7 +224,7 @@ class Routes:
             raise Refusal(400, "position and wait are whole numbers.")
         log = self._service.store.log
         ends = time.monotonic() + min(int(wait), self._limits.seconds)
-        while log.position <= int(position) and time.monotonic() < ends and not self._service.closing:
+        while log.position <= int(position) and time.monotonic() < ends and not self._service.ending():
             await asyncio.sleep(0.02)
         try:
             frames = await run_in_threadpool(self._service.frames, int(position), FRAMES)

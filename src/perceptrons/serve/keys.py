@@ -48,6 +48,8 @@ class Keys:
     def remember(self, key: str, asked: bytes, answer: dict[str, Any]) -> None:
         """Keep an answer; the oldest ones are forgotten when there are too many."""
         content = orjson.dumps(answer)
+        if key in self._answers:
+            self._n_bytes -= len(key) + len(self._answers.pop(key)[1])
         self._answers[key] = asked, content
         self._n_bytes += len(key) + len(content)
         while len(self._answers) > KEPT or (self._n_bytes > KEPT_BYTES and len(self._answers) > 1):

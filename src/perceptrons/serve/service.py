@@ -28,9 +28,10 @@ class Service:
     def __init__(self, store: Store, writer: Writer, follow: tuple[str, str | None] | None = None):
         self.store, self.writer = store, writer
         self.remembered, self.metrics = Remembered(), Metrics()
-        self.ready, self.closing = False, False
+        self.ready = False
         self.error: BaseException | None = None
         self.failed: Callable[[], None] = lambda: None
+        self.ending: Callable[[], bool] = lambda: False  # was the server told to end? Requests are still answered
         self._began = time.monotonic()
         self._follower = None if follow is None else Follower(writer, *follow)
         self._features: tuple[int, int, Any] = (-1, -1, None)
@@ -48,7 +49,6 @@ class Service:
         try:
             yield
         finally:
-            self.closing = True
             self._end.set()
             starting.join(CLOSING)
             self._close()
@@ -86,7 +86,7 @@ class Service:
 
     def _close(self) -> None:
         if self._follower is not None:
-            self._follower.stop()
+            self._follower.stop(wait=False)  # the writer refuses what it may still bring
         if not self.ready:
             return
         self.ready = False
@@ -212,7 +212,7 @@ class Service:
 
     def _model_bytes(self) -> int:
         snapshots = self.store.snapshots()
-        return snapshots[-1].path.stat().st_size if snapshots else 0
+        return snapshots[-1].n_bytes if snapshots else 0
 
 
 def _by_class(weights: Any) -> Any:

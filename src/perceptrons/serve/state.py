@@ -174,7 +174,7 @@ class State:
 
     @staticmethod
     def _add_top(found: list[dict[str, Any]], rows: Any, classes: list[Any], top: int) -> None:
-        if rows.shape[1] == 1:  # two classes have one score
+        if rows.shape[1] == 1 < len(classes):  # two classes have one score
             rows = rows * [[-1.0, 1.0]]
         best = (-rows).argsort(axis=1, kind="stable")[:, :top].tolist()
         for one, row, order in zip(found, rows.tolist(), best, strict=True):

@@ -103,7 +103,9 @@ class Writer(Thread):
                 pending = []
             if logged.rollback is not None:
                 state, self.generation = self._snapshot_of(logged.rollback)
+                self.store.needed[logged.rollback["snapshot"]] = self.store.position
         state.learn_all(pending)
+        self._since_snapshot += sum(len(change.examples) for change in pending)
         if not reached:
             self.progress.set_totals(place.learned, place.mistakes)
         self.sides = Sides(state)
@@ -279,6 +281,7 @@ class Writer(Thread):
             Change(job.key, examples, labels, [next(said)["label"] for _ in examples], job.asked)
             for job, (examples, labels) in zip(jobs, read, strict=True)
         ]
+        self._check_labels(back, changes)
         try:
             back.learn_all(changes)
             self._check_growth(back)
@@ -286,6 +289,14 @@ class Writer(Thread):
             self.sides.restore(before)
             raise
         return list(zip(jobs, changes, strict=True))
+
+    def _check_labels(self, state: State, changes: list[Change]) -> None:
+        """Raise TooMuchError before the model makes room for more classes than it may have."""
+        known = set() if state.kind is None else {*state.model.classes_.tolist()}
+        given = (label if isinstance(label, list) else [label] for change in changes for label in change.labels)
+        number = len(known.union(*given))
+        if number > max(self._growth.classes, len(known)):
+            raise _too_much("classes", number, self._growth.classes)
 
     def _check_growth(self, state: State) -> None:
         model = state.model
@@ -296,9 +307,7 @@ class Writer(Thread):
             with self.sides.reading() as front:
                 before = 0 if front.kind is None else _size(front.model, what)
             if number > max(most, before):
-                raise TooMuchError(
-                    f"The model would grow to {number:,} {what}. At most {most:,} are allowed (--max-{what})."
-                )
+                raise _too_much(what, number, most)
 
     def _commit(self, learned: list[tuple[Job, Change]]) -> None:
         """Log, publish, answer, and let the other side learn. If the log cannot be written, nothing was learned."""
@@ -326,10 +335,10 @@ class Writer(Thread):
         logged = Logged.of(frame)
         if logged.rollback is not None:
             return False
-        self.sides.back.learn_all(logged.changes)
         try:
+            self.sides.back.learn_all(logged.changes)
             self.store.log.append(frame)
-        except OSError:
+        except BaseException:
             self.sides.restore()
             raise
         self.sides.publish()
@@ -384,6 +393,7 @@ class Writer(Thread):
             log.append(framed(log.last, self.sides.version, Logged(self.sides.version, [], told).payload()))
         except OSError as error:
             raise NotLoggedError(error.errno, error.strerror) from error
+        self.store.needed[told["snapshot"]] = log.position - 1
         self.generation = generation
         self.sides.replace(state)
         self._snapshot_in_passing()
@@ -398,13 +408,14 @@ class Writer(Thread):
 
     def become(self, state: State, place: Place) -> None:
         """Begin again with a leader's model. Called while nothing is learned."""
-        self.store.log.close()
-        self.store.clear()
-        self.store.begin(state.model, place)
-        self.store.open_log(place)
+        self.store.begin_again(State(state.model, place.version), place)
         self.generation, self.keys = place.generation, Keys()
         self.progress.set_totals(place.learned, place.mistakes)
         self.sides.replace(State(state.model, place.version))
+
+
+def _too_much(what: str, number: int, most: int) -> TooMuchError:
+    return TooMuchError(f"The model would grow to {number:,} {what}. At most {most:,} are allowed (--max-{what}).")
 
 
 def _size(model: Any, what: str) -> int:
