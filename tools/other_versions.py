@@ -23,6 +23,7 @@ ROOT = Path(__file__).parent.parent
 BOTH = (
     "tests/test_doors.py", "tests/test_sklearn.py", "tests/test_wrappers.py", "tests/test_public.py",
     "tests/modelfile/test_pipelines.py", "tests/cli/test_cli.py", "tests/cli/test_completion.py",
+    "tests/serve/test_answers.py",
 )  # fmt: skip
 TESTS = {
     "lowest": (

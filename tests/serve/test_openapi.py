@@ -2,29 +2,20 @@
 
 import asyncio
 import errno
-import socket
-import time
-from contextlib import contextmanager
-from threading import Thread
 
-import httpx
 import orjson
 import pytest
-import uvicorn
 
-from perceptrons import Perceptron
 from perceptrons.serve.api_page import content, curl, operations
-from perceptrons.serve.app import Routes, application
+from perceptrons.serve.app import Routes
 from perceptrons.serve.openapi import JSON, LINES, TEXTS, document
 from perceptrons.serve.requests import Limits
-from perceptrons.serve.security import LOCAL, OPEN
-from perceptrons.serve.service import Service, prepared
-from perceptrons.serve.store import Store
-from perceptrons.serve.writer import BusyError, Writer
+from perceptrons.serve.security import OPEN
+from perceptrons.serve.writer import BusyError
+from tests.support.served_here import served
 
 TOKEN = "a-token-of-many-letters"
 DOCUMENT = document()
-LIMITS = Limits()
 ALL = [(path, method, operation) for path, method, operation in operations(DOCUMENT)]
 REQUESTS = [
     pytest.param(path, kind, example, id=f"{path} {name}")
@@ -40,63 +31,28 @@ ERRORS = [
 ]
 
 
-class App:
-    """An app with a model of its own, served by a thread."""
-
-    def __init__(self, folder, limits=LIMITS, token=None):
-        store = Store(folder, sync=False)
-        prepared(store, Perceptron(), None)
-        self.service = Service(store, Writer(store))
-        self.app = application(self.service, limits, token, LOCAL)
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self._server = uvicorn.Server(uvicorn.Config(self.app, log_level="critical", lifespan="on", ws="none"))
-        self._thread = Thread(target=self._server.run, args=([self._socket],))
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self._socket.getsockname()[1]}", timeout=60)
-
-    def start(self):
-        self._thread.start()
-        end = time.monotonic() + 60
-        while not self.service.ready and self.service.error is None and time.monotonic() < end:
-            time.sleep(0.01)
-        assert self.service.ready, self.service.error
-
-    def stop(self):
-        self.client.close()
-        self._server.should_exit = True
-        self._thread.join()
-        self._socket.close()
-
-    def ask(self, path, method, kind=JSON, body=b"", **headers):
-        if method == "get":
-            return self.client.get(path, headers=headers)
-        return self.client.post(path, content=body, headers={"Content-Type": kind, **headers})
-
-    def learn(self, examples=TEXTS, labels=("spam", "ham")):
-        answer = self.client.post("/learn", json={"examples": examples, "labels": list(labels)})
-        assert answer.status_code == 200, answer.text
+def learn(app, examples=TEXTS, labels=("spam", "ham")):
+    answer = app.post("/learn", json={"examples": examples, "labels": list(labels)})
+    assert answer.status_code == 200, answer.text
 
 
-@contextmanager
-def running(folder, **given):
-    app = App(folder, **given)
-    try:
-        app.start()
-        yield app
-    finally:
-        app.stop()
+def ask(app, path, method, kind=JSON, body=b"", **headers):
+    if method == "get":
+        return app.get(path, headers=headers)
+    return app.post(path, content=body, headers={"Content-Type": kind, **headers})
 
 
 @pytest.fixture
 def app(tmp_path):
-    with running(tmp_path) as started:
+    with served(tmp_path) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory):
     """An app that has learned the examples of the document."""
-    with running(tmp_path_factory.mktemp("taught")) as started:
-        started.learn()
+    with served(tmp_path_factory.mktemp("taught")) as started:
+        learn(started)
         yield started
 
 
@@ -105,7 +61,7 @@ def test_the_document_is_valid_openapi():
 
 
 def test_the_document_has_exactly_the_routes_of_the_app(taught):
-    routes = Routes(taught.service, LIMITS).all()
+    routes = Routes(taught.service, Limits()).all()
     served = {(route.path, method.lower()) for route in routes for method in route.methods - {"HEAD"}}
     assert {(path, method) for path, method, _ in ALL} == served
     assert len({operation["operationId"] for *_, operation in ALL}) == len(served)
@@ -116,7 +72,7 @@ def test_routes_that_the_guard_leaves_open_are_those_without_security():
 
 
 def test_the_document_of_the_server_is_this_one(taught):
-    assert taught.client.get("/openapi.json").json() == DOCUMENT
+    assert taught.get("/openapi.json").json() == DOCUMENT
 
 
 @pytest.mark.parametrize(("path", "kind", "example"), REQUESTS)
@@ -130,8 +86,8 @@ def test_every_example_of_a_request_gets_the_status_that_it_names(taught, path, 
     ("path", "method"), [(path, method) for path, method, operation in ALL if "requestBody" not in operation]
 )
 def test_every_request_without_a_body_gets_what_the_document_says(taught, path, method):
-    taught.learn()  # another test may have gone back to the empty model
-    answer = taught.ask(path, method)
+    learn(taught)  # another test may have gone back to the empty model
+    answer = ask(taught, path, method)
     assert answer.status_code == 200, answer.text
     _check(path, method, answer)
 
@@ -139,8 +95,8 @@ def test_every_request_without_a_body_gets_what_the_document_says(taught, path, 
 @pytest.mark.parametrize("example", DOCUMENT["components"]["schemas"]["Example"]["examples"], ids=str)
 def test_an_empty_model_learns_every_kind_of_example_and_predicts_it(app, example):
     labels = ["D", "N", "V"] if "tokens" in example else "yes"
-    app.learn([example] * 2, [labels] * 2)
-    answer = app.client.post("/predict", json={"examples": [example]})
+    learn(app, [example] * 2, [labels] * 2)
+    answer = app.post("/predict", json={"examples": [example]})
     assert answer.status_code == 200, answer.text
     assert answer.json()["predictions"][0]["label"] == labels
     _check("/predict", "post", answer)
@@ -149,16 +105,16 @@ def test_an_empty_model_learns_every_kind_of_example_and_predicts_it(app, exampl
 @pytest.mark.parametrize(("path", "method", "status"), ERRORS)
 def test_every_status_of_the_document_can_happen_and_has_a_message(path, method, status, tmp_path, monkeypatch):
     given = {401: {"token": TOKEN}, 413: {"limits": Limits(body=5)}, 408: {"limits": Limits(seconds=0.05)}}
-    with running(tmp_path, **given.get(status, {})) as app:
+    with served(tmp_path, **given.get(status, {})) as app:
         if status in (404, 507):
             _break(app, status, monkeypatch, path)
         elif status not in (401, 413, 408):
-            app.learn()
+            learn(app)
             _break(app, status, monkeypatch, path)
         if status == 408:
             found, said = asyncio.run(_slow(app.app, path))
         else:
-            answer = app.ask(_asked(path, status), method, *_sent(path, status), **_headers(status))
+            answer = ask(app, _asked(path, status), method, *_sent(path, status), **_headers(status))
             found, said = answer.status_code, answer.json()
             _check(path, method, answer)
     assert found == status, said
@@ -190,14 +146,14 @@ def test_curl_sends_lines_as_they_are_and_quotes_what_the_shell_would_change():
 
 def _send(app, path, kind, value):
     if kind != JSON:
-        return app.ask(path, "post", kind, value.encode())
+        return ask(app, path, "post", kind, value.encode())
     if "PREDICTION-ID" in str(value):  # what the link of the document says
         link = DOCUMENT["paths"]["/predict"]["post"]["responses"]["200"]["links"]["feedback"]
         assert link["requestBody"]["id"] == "$response.body#/predictions/0/id"
-        found = app.client.post("/predict", json={"examples": TEXTS}).json()["predictions"][0]["id"]
+        found = app.post("/predict", json={"examples": TEXTS}).json()["predictions"][0]["id"]
         one = {"id": found, "label": "spam"}
         value = {"feedback": [one]} if "feedback" in value else one
-    return app.client.post(path, json=value)
+    return app.post(path, json=value)
 
 
 def _check(path, method, answer):

@@ -132,7 +132,7 @@ def opened(chromium, server, path="/", width=1280, dark=False):
 
 
 def text(page, name):
-    return page.ask(f"document.getElementById({name!r}).textContent")
+    return page.ask(f"document.getElementById({name!r})?.textContent ?? ''")
 
 
 def try_example(page, example, button="button"):
@@ -331,8 +331,8 @@ def test_the_page_asks_for_the_token_once_and_keeps_it_in_the_tab(chromium, tmp_
         give(TOKEN)
         wait_for(lambda: text(page, "state-text") == "Live", "the page")
         assert page.ask("document.getElementById('token-form').hidden")
-        page.ask("location.reload()")
-        wait_for(lambda: text(page, "state-text") == "Live", "the page")
+        page.ask("window.before = true; location.reload()")
+        wait_for(lambda: page.ask("window.before === undefined") and text(page, "state-text") == "Live", "the page")
         assert "Prediction:" in try_example(page, "a")
         assert page.ask("[localStorage.length, document.cookie]") == [0, ""]
         assert all("401" in complaint for complaint in page.complaints)  # what the browser itself says of a refusal

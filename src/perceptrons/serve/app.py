@@ -33,7 +33,9 @@ from perceptrons.serve.service import Service
 from perceptrons.serve.writer import FULL, BusyError, NotLoggedError
 
 Submitted = tuple[list[Any], list[Any] | None, str | None, bytes]  # examples, labels, key, digest of what was asked
-INLINE = 256  # examples that are predicted at once; more are given to a thread, so that others need not wait
+INLINE = (
+    256  # examples that a linear model predicts at once; a thread does what takes longer, so that others need not wait
+)
 AFTER = {"Retry-After": "1"}
 FRAMES = 2**23  # bytes of the log for a follower in one answer
 
@@ -41,8 +43,8 @@ FRAMES = 2**23  # bytes of the log for a follower in one answer
 class Routes:
     """One method for each route."""
 
-    def __init__(self, service: Service, limits: Limits):
-        self._service, self._limits = service, limits
+    def __init__(self, service: Service, limits: Limits, has_token: bool):
+        self._service, self._limits, self._has_token = service, limits, has_token
 
     def all(self) -> list[Route]:
         """What is to be found where."""
@@ -87,7 +89,8 @@ class Routes:
         options = checked_options(asked.options)
         if options.get("explain") and len(asked.examples) > self._limits.explained:
             raise Refusal(413, f"At most {self._limits.explained} examples are explained at a time.")
-        work = self._service.predict if len(asked.examples) <= INLINE else self._in_thread(self._service.predict)
+        at_once = self._service.is_quick and len(asked.examples) <= INLINE and not options.get("explain")
+        work = self._service.predict if at_once else self._in_thread(self._service.predict)
         try:
             found = work(asked.examples, asked.n_bytes, **options)
             version, rows = await found if asyncio.iscoroutine(found) else found
@@ -236,7 +239,7 @@ class Routes:
 
     async def page(self, request: Request) -> Response:
         """The live page."""
-        return pages.live()
+        return pages.live(self._has_token)
 
     async def docs(self, request: Request) -> Response:
         """What may be asked, for people."""
@@ -310,7 +313,7 @@ async def _bug(request: Request, error: Exception) -> Response:
 def application(service: Service, limits: Limits, token: str | None, hosts: frozenset[str]) -> Any:
     """The whole, for uvicorn."""
     app = Starlette(
-        routes=Routes(service, limits).all(), lifespan=service.lifespan,
+        routes=Routes(service, limits, token is not None).all(), lifespan=service.lifespan,
         exception_handlers={HTTPException: _http_error, Exception: _bug},
     )  # fmt: skip
     app.router.redirect_slashes = False  # where to would come from the request's Host

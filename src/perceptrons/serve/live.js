@@ -91,8 +91,10 @@ function showDrift({ state, since, events }) {
   const words = {
     stable: "Stable. The progressive error is not rising.",
     warning: `Warning. The progressive error has been rising ${from}.`,
-    drift: last && `Drift. The progressive error rose from ${percent(last.error_before)} to ${percent(last.error_after)}; `
-      + `the alarm came at example ${whole(last.version)}. The data may have changed: check the recent mistakes.`,
+    drift: last && `Drift. The progressive error rose from ${percent(last.error_before)} to `
+      + `${percent(last.error_after)}; `
+      + `the alarm came at example ${whole(last.version)}. `
+      + "The data may have changed: check the recent mistakes.",
   };
   write("drift-state", { stable: "● stable", warning: "▲ warning", drift: "▲ drift" }[state] || state);
   write("drift-more", from || (events.length ? counted(events.length, "earlier alarm") : "no alarm yet"));
@@ -108,7 +110,8 @@ function showDrift({ state, since, events }) {
 function inLine(example) {
   if (example === null || typeof example !== "object") return shown(example);
   const brief = value => (typeof value === "number" ? String(Number(value.toPrecision(4))) : shown(value));
-  if (Array.isArray(example)) return example.every(one => typeof one === "string") ? example.join(" ") : example.map(brief).join(", ");
+  const words = Array.isArray(example) && example.every(one => typeof one === "string");
+  if (Array.isArray(example)) return words ? example.join(" ") : example.map(brief).join(", ");
   return Object.entries(example).map(([name, value]) => `${name}: ${brief(value)}`).join(" · ");
 }
 
@@ -118,10 +121,12 @@ const wasCut = example => typeof example === "string" && (example.endsWith(" ...
 function wrongParts({ example, label, predicted }) { // [of what, predicted, label]: of a tagger its wrong tokens only
   const tokens = Array.isArray(example) ? example : example?.tokens;
   if (model.input !== "tokens" || ![tokens, label, predicted].every(Array.isArray)) {
-    const words = value => (value === null ? "nothing" : Array.isArray(value) ? value.map(shown).join(", ") || "no label" : shown(value));
+    const listed = labels => labels.map(shown).join(", ") || "no label";
+    const words = value => (value === null ? "nothing" : Array.isArray(value) ? listed(value) : shown(value));
     return [["", words(predicted), words(label)]];
   }
-  return label.map((one, k) => [`${shown(tokens[k])}: `, shown(predicted[k]), shown(one)]).filter(([, said, right]) => said !== right);
+  const all = label.map((one, k) => [`${shown(tokens[k])}: `, shown(predicted[k]), shown(one)]);
+  return all.filter(([, said, right]) => said !== right);
 }
 
 function showMistakes(mistakes) {
@@ -190,11 +195,13 @@ function showServer(stats) {
   if (changed("snapshots", log.snapshots)) {
     const rows = [...(log.snapshots || [])].reverse().map(one =>
       [whole(one.version), whole(one.generation || 0), one.bytes ? bytes(one.bytes) : "empty"]);
-    put("snapshots", rows.length ? table(["#Version", "#Generation", "#Size"], rows) : make("p", { class: "soft" }, "None."));
+    put("snapshots", rows.length ? table(["#Version", "#Generation", "#Size"], rows)
+      : make("p", { class: "soft" }, "None."));
   }
   write("title", of.kind ? `${of.kind} being served` : "perceptrons serve");
-  write("facts-line", [of.input && `input: ${of.input}`, classes.length && counted(classes.length, "class").replace("classs",
-    "classes"), `version ${whole(stats.version)}`, stats.role].filter(Boolean).join(" · "));
+  write("facts-line", [of.input && `input: ${of.input}`, classes.length
+    && `${whole(classes.length)} class${classes.length === 1 ? "" : "es"}`, `version ${whole(stats.version)}`,
+  stats.role].filter(Boolean).join(" · "));
 }
 
 function show(stats) {

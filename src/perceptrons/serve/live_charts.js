@@ -86,7 +86,8 @@ class ErrorChart {
       svg.replaceChildren(words);
       return;
     }
-    const settled = points.slice(Math.min(Math.ceil(points.length / 20), points.length - 1)); // the beginning is all wrong
+    const first = Math.min(Math.ceil(points.length / 20), points.length - 1); // at the beginning all are wrong
+    const settled = points.slice(first);
     const most = Math.min(1, Math.max(0.02, 1.15 * Math.max(...settled.map(point => point.mean))));
     const begin = points[0].from, end = points.at(-1).to, inside = width - LEFT - RIGHT;
     this.x = place => LEFT + inside * (place - begin) / Math.max(1, end - begin);
@@ -110,7 +111,8 @@ class ErrorChart {
       + `${percent(last.mean)}, highest ${percent(Math.max(...points.map(point => point.mean)))}${drifts}.`);
     const one = points[Math.floor(points.length / 2)];
     legend("error-legend", [["main", `mean of about ${counted(one.over, "example")}`],
-      ["raw", `of ${counted(points[0].n, "example")} each`], ...(this.events.length ? [["event", "drift alarm"]] : [])]);
+      ["raw", `of ${counted(points[0].n, "example")} each`],
+      ...(this.events.length ? [["event", "drift alarm"]] : [])]);
     this.read(this.at);
   }
 

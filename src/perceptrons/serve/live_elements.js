@@ -8,7 +8,8 @@ function fill(element, attributes, children) {
     if (name === "on") for (const [event, call] of Object.entries(value)) element.addEventListener(event, call);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.filter(child => child !== null).map(child => (child instanceof Node ? child : String(child))));
+  const there = children.filter(child => child !== null);
+  element.append(...there.map(child => (child instanceof Node ? child : String(child))));
   return element;
 }
 const make = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
@@ -53,11 +54,11 @@ function lasted(seconds) {
   return `${Math.floor(seconds / size)} ${unit}${rest ? ` ${rest} ${next[1]}` : ""}`;
 }
 
-function table(header, rows, caption = null) { // a cell: text, a number column by "number: " in its header, or an element
+function table(header, rows) { // cells: text or elements; a column of numbers has a name that begins with #
   const numeric = header.map(name => name.startsWith("#"));
   const cell = (tag, value, k) => make(tag, { class: numeric[k] ? "number" : null, scope: tag === "th" ? "col" : null },
     value);
-  return make("table", { class: "wide" }, caption && make("caption", {}, caption),
+  return make("table", { class: "wide" },
     make("thead", {}, make("tr", {}, ...header.map((name, k) => cell("th", name.replace("#", ""), k)))),
     make("tbody", {}, ...rows.map(row => make("tr", {}, ...row.map((value, k) => cell("td", value, k))))));
 }

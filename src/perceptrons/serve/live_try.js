@@ -38,7 +38,8 @@ function parsed(text, input) { // throws an error with a message for people
 
 function asText(example, input) {
   if (typeof example === "string") return example;
-  if (input === "tokens" && Array.isArray(example) && example.every(one => typeof one === "string")) return example.join(" ");
+  const words = Array.isArray(example) && example.every(one => typeof one === "string");
+  if (input === "tokens" && words) return example.join(" ");
   if (input === "text" && typeof example?.text === "string") return example.text;
   return JSON.stringify(example, null, Array.isArray(example) ? 0 : 1);
 }
@@ -50,7 +51,7 @@ function labelOf(text) { // as the model has it: its classes may be numbers
   return whole && /^-?\d+$/.test(text) ? Number(text) : text;
 }
 
-// What the features add between the prediction and the runner-up: [name, contribution], the largest first, then the bias.
+// What the features add between the prediction and the runner-up: [name, part], the largest first, then the bias.
 function contributions(why) {
   const { rows, prediction, runner_up: other } = why;
   const row = label => rows.findIndex(one => one.length === 1 && one[0] === label);
@@ -67,7 +68,8 @@ function contributions(why) {
   }
   const sum = part => Object.entries(signs).reduce((total, [k, sign]) => total + sign * part(k), 0);
   const all = why.features.map((name, k) => [name, sum(one => why.contributions[one][k])]).filter(([, value]) => value);
-  const found = all.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, FEATURES), bias = sum(one => why.bias[one]);
+  const found = all.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, FEATURES);
+  const bias = sum(one => why.bias[one]);
   return { words, found: bias ? [...found, ["(bias)", bias]] : found };
 }
 
@@ -94,12 +96,13 @@ function tagged(found, tokens) { // one row for each token, with a field for its
   const why = found.explanation?.tokens || [];
   const rows = found.label.map((label, k) => {
     const { features = [], values = [], weights = [], rival = [] } = why[k] || {};
-    const parts = features.map((name, j) => [name, (weights[j] - (rival[j] || 0)) * values[j]]).filter(([, part]) => part);
-    parts.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+    const all = features.map((name, j) => [name, (weights[j] - (rival[j] || 0)) * values[j]]);
+    const parts = all.filter(([, part]) => part).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
     const token = shown(tokens[k]), lead = found.scores?.[k];
     const most = parts.slice(0, 2).map(([name, part]) => `${name} ${signed(part)}`).join(", ");
-    return [make("span", { class: "token" }, make("bdi", {}, token), make("small", { class: "soft" }, make("bdi", {}, most))),
-      make("input", { class: "tag-input", value: String(label), "data-tag": k, "aria-label": `Label of ${token}`,
+    return [make("span", { class: "token" }, make("bdi", {}, token),
+      make("small", { class: "soft" }, make("bdi", {}, most))), make("input", { class: "tag-input",
+      value: String(label), "data-tag": k, "aria-label": `Label of ${token}`,
         list: "known-classes" }), typeof lead === "number" ? short(lead) : "–"];
   });
   return table(["Token, and what decides its label", "Label", "#Lead"], rows);
@@ -128,8 +131,9 @@ function feedbackOf(found, send) {
     return [make("p", { class: "soft" }, `This server is a follower: send labels to its leader${model.leader
       ? `, ${model.leader}` : ""}.`)];
   }
-  if (model.input === "pipeline") return [make("p", { class: "soft" }, "A pipeline does not learn from single examples.")];
-  const known = make("datalist", { id: "known-classes" }, ...model.classes.map(one => make("option", { value: String(one) })));
+  if (model.input === "pipeline") return [make("p", { class: "soft" }, "A pipeline does not learn from one example.")];
+  const options = model.classes.map(one => make("option", { value: String(one) }));
+  const known = make("datalist", { id: "known-classes" }, ...options);
   if (model.input === "tokens" && Array.isArray(found.label)) {
     const all = () => [...by("result").querySelectorAll("[data-tag]")].map(field => labelOf(field.value));
     return [known, make("div", { class: "row" }, make("button", { type: "button", on: { click: () => send(all()) } },
@@ -141,7 +145,8 @@ function feedbackOf(found, send) {
       make("button", { type: "button", on: { click: () => send(one) } }, make("bdi", {}, shown(one))))));
   }
   const field = make("input", { "aria-label": several ? "Right labels, separated by commas" : "Another label",
-    placeholder: several ? "labels, separated by commas" : "another label", value: several ? found.label.join(", ") : null, list: "known-classes", autocomplete: "off" });
+    placeholder: several ? "labels, separated by commas" : "another label", list: "known-classes", autocomplete: "off",
+    value: several ? found.label.join(", ") : null });
   const submit = event => {
     event.preventDefault();
     const text = field.value.trim();
@@ -149,7 +154,8 @@ function feedbackOf(found, send) {
     else if (text) send(labelOf(text));
   };
   parts.push(make("form", { class: "row", on: { submit } }, field, make("button", { type: "submit" }, "Learn")));
-  return [known, make("fieldset", {}, ...parts), make("p", { class: "soft" }, "The model learns from the label you send.")];
+  return [known, make("fieldset", {}, ...parts),
+    make("p", { class: "soft" }, "The model learns from the label you send.")];
 }
 
 class TryBox {

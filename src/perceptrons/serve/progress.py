@@ -35,9 +35,17 @@ class Progress:
         self._drift = DriftDetector()
         self._rates: deque[list[int]] = deque(maxlen=SECONDS + 1)  # [second, learned, predicted]
 
-    def learned(self, examples: list[Any], labels: list[Any], predictions: list[Any], version: int) -> int:
-        """Count a block that was predicted and then learned; version: before it. Returns the number of mistakes."""
-        wrong = [label != said for label, said in zip(labels, predictions, strict=True)]
+    def learned(
+        self, examples: list[Any], labels: list[Any], predictions: list[Any], version: int, sets: bool, now: bool = True
+    ) -> int:
+        """Count a block that was predicted and then learned. Returns the number of mistakes.
+
+        version: before it. sets: each example has a set of labels. now: it happens now, not when the log is read again.
+        """
+        if sets:
+            wrong = [set(label) != set(said or ()) for label, said in zip(labels, predictions, strict=True)]
+        else:
+            wrong = [label != said for label, said in zip(labels, predictions, strict=True)]
         mistakes = sum(wrong)
         with self._lock:
             self._learned += len(wrong)
@@ -53,7 +61,8 @@ class Progress:
                             "label": shortened(labels[offset]), "predicted": shortened(predictions[offset]),
                         }
                     )  # fmt: skip
-            self._rate(1, len(wrong))
+            if now:
+                self._rate(1, len(wrong))
         return mistakes
 
     def predicted(self, n: int) -> None:

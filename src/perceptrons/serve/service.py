@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any
 
+from perceptrons.linear import Perceptron
 from perceptrons.modelfile import as_bytes
 from perceptrons.modelfile.inspected import inspected
 from perceptrons.serve.examples import any_example, any_label, input_kind
@@ -154,6 +155,12 @@ class Service:
     @property
     def role(self) -> str:
         return "leader" if self._follower is None else "follower"
+
+    @property
+    def is_quick(self) -> bool:
+        """Does a prediction take less time than it takes to have a thread do it?"""
+        with self.writer.sides.reading() as state:
+            return isinstance(state.model, Perceptron)
 
     @property
     def can_learn(self) -> bool:

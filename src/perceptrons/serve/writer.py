@@ -19,7 +19,7 @@ from perceptrons.serve.keys import Keys, ReusedKeyError, reused
 from perceptrons.serve.log import Frame, framed
 from perceptrons.serve.progress import Progress
 from perceptrons.serve.sides import Sides
-from perceptrons.serve.state import Change, State
+from perceptrons.serve.state import Change, State, several_labels_of
 from perceptrons.serve.store import Logged, Place, Snapshot, Store
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -93,7 +93,7 @@ class Writer(Thread):
             if new and not reached:
                 self.progress.set_totals(place.learned, place.mistakes)
                 reached = True
-            self._count(logged)
+            self._count(logged, several_labels_of(state.model), now=False)
             if not new:
                 continue
             pending += logged.changes
@@ -110,11 +110,12 @@ class Writer(Thread):
             self.progress.set_totals(place.learned, place.mistakes)
         self.sides = Sides(state)
 
-    def _count(self, logged: Logged) -> list[dict[str, Any]]:
+    def _count(self, logged: Logged, sets: bool, now: bool = True) -> list[dict[str, Any]]:
         """Count what was learned, remember what was answered; returns the answers."""
         version, answers = logged.version, []
         for change in logged.changes:
-            mistakes = self.progress.learned(change.examples, change.labels, change.predictions, version)
+            said = change.examples, change.labels, change.predictions
+            mistakes = self.progress.learned(*said, version, sets, now)
             version += len(change.examples)
             answer = {
                 "version": version, "learned": len(change.examples), "mistakes": mistakes,
@@ -322,10 +323,15 @@ class Writer(Thread):
             logger.error("The log cannot be written: %s", error)
             return
         self.sides.publish()
-        for (job, _), answer in zip(learned, self._count(logged), strict=True):
+        for (job, _), answer in zip(learned, self._count(logged, self._sets), strict=True):
             job.done.set_result(answer)
         self.sides.back.learn_all(changes)
         self._since_snapshot += sum(len(change.examples) for change in changes)
+
+    @property
+    def _sets(self) -> bool:
+        """Does each example have a set of labels?"""
+        return several_labels_of(self.sides.back.model)
 
     def apply(self, frame: Frame) -> bool:
         """Learn what a leader has logged: for followers. False if the leader went back to a snapshot.
@@ -342,7 +348,7 @@ class Writer(Thread):
             self.sides.restore()
             raise
         self.sides.publish()
-        self._count(logged)
+        self._count(logged, self._sets)
         self.sides.back.learn_all(logged.changes)
         self._since_snapshot += sum(len(change.examples) for change in logged.changes)
         if self._since_snapshot >= self._every:
