@@ -25,11 +25,12 @@ from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
 from perceptrons.cli import main as command
 from perceptrons.sequence import FeatureTemplates
 from perceptrons.serve.app import application
+from perceptrons.serve.growth import Growth
 from perceptrons.serve.requests import Limits
 from perceptrons.serve.security import LOCAL
 from perceptrons.serve.service import Service, prepared
 from perceptrons.serve.store import Store
-from perceptrons.serve.writer import Growth, Writer
+from perceptrons.serve.writer import Writer
 from tools.forging import RECORDS, SVMLIGHT, TEXTS, VW
 from tools.fuzzing import Case, Cases, FoundError, run
 
@@ -41,15 +42,18 @@ ROUTES = ("/predict", "/learn", "/feedback", "/rollback", "/snapshot", "/log", "
           "/metrics", "/snapshots", "/healthz", "/readyz", "/", "/docs", "/openapi.json", "/promote")  # fmt: skip
 ASKED = (*("/predict", "/learn", "/learn", "/feedback") * 6, "/rollback")
 PATHS = ("/../etc/passwd", "/..%2f..%2fetc/passwd", "//evil.example/learn", "/learn/", "/learn\x00", "/LEARN", "",
-         "/log/00000000000000000000.log", "/snapshots/../log", "/model/file/../../origin", "/\ud7ff", "/%ff")  # fmt: skip
+         "/log/00000000000000000000.log", "/snapshots/../log", "/model/file/../../origin", "/\ud7ff",
+         "/%ff")  # fmt: skip
 METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "", "GET\x00", "get", "CONNECT")
 TYPES = ("application/json", "application/x-ndjson", "application/jsonl", "text/plain", "", "application/json; a=b",
          "multipart/form-data", "APPLICATION/JSON", "application/x-www-form-urlencoded", "\xff")  # fmt: skip
 NUMBERS = ("0", "-1", "1e400", "-1e400", "1e308", "5e-324", "NaN", "Infinity", str(2**63 - 1), str(2**63),
-           str(2**64 - 1), str(2**64), str(2**70), "-" + str(2**70), "1.5", "0.1", "-0.0", "9" * 400, "1E+2")  # fmt: skip
+           str(2**64 - 1), str(2**64), str(2**70), "-" + str(2**70), "1.5", "0.1", "-0.0", "9" * 400,
+           "1E+2")  # fmt: skip
 WORDS = ('"a"', '""', '"\\u0000"', '"\\ud800"', '"\\udc00\\ud800"', '"\U0001f600"', '"a|b:c"', '"1:2 3:4"', '"1 1:2"',
          '"| a b"', '"1 | a"', '"4000000000:1"', '"-1:1"', '"1:1e400"', '"1:x"', '"\\n"', '"x\\ty\\r\\n"', '"spam"',
-         '"ham"', '"\\u2028"', '"' + "w " * 3000 + '"', '"label"', '"\ufeff"', '"nan"', '"inf"', '"#"', '"=1+1"')  # fmt: skip
+         '"ham"', '"\\u2028"', '"' + "w " * 3000 + '"', '"label"', '"\ufeff"', '"nan"',
+         '"inf"', '"#"', '"=1+1"')  # fmt: skip
 OTHERS = ("null", "true", "false", "{}", "[]", '""', "[[]]", "[null]", "[{}]", '{"":0}')
 NAMES = ("label", "labels", "text", "x", "tokens", "size", "shop", "a", "b", "", "\\u0000", "1", "-1", "4000000000",
          "examples", "id", "version", "a=b", "a b", "é", "top", "__proto__", "feedback")  # fmt: skip

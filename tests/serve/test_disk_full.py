@@ -1,4 +1,4 @@
-"""A disk that is full: learning is refused with 507 and changes nothing, predicting goes on, and so does learning later."""
+"""A disk that is full: learning is refused with 507 and changes nothing, predicting goes on, learning does later."""
 
 import errno
 import os
@@ -9,10 +9,10 @@ import pytest
 
 from perceptrons import Perceptron
 from perceptrons.serve import log as log_module
+from perceptrons.serve.growth import Growth
 from perceptrons.serve.requests import Limits
 from perceptrons.serve.service import prepared
 from perceptrons.serve.store import Store
-from perceptrons.serve.writer import Growth
 from tests.support.served import Examples, as_text, read_log
 from tools.fuzz_requests import Asgi
 

@@ -1,4 +1,4 @@
-"""Logs and snapshots that are cut, flipped, zeroed, swapped or missing: noticed, or without effect; never another model."""
+"""Logs and snapshots that are cut, flipped, zeroed, swapped or missing: noticed or harmless, never another model."""
 
 import itertools
 import os
@@ -144,7 +144,7 @@ def test_a_log_cut_anywhere_is_the_log_of_some_of_its_first_requests(one_segment
 
 
 def test_every_flipped_bit_of_a_log_is_noticed(one_segment):
-    folder, contents = one_segment
+    folder, _ = one_segment
     target = copied(folder, "flipped")
     (path,) = segments(target)
     whole = path.read_bytes()

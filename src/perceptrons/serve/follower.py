@@ -71,4 +71,4 @@ class Follower(Thread):
         """Take the model of the leader as it is now."""
         logger.warning("Taking the model of the leader %s as it is now, as %s.", self.url, why)
         state, place = loaded_content(self._leader.model_at_its_place(), self._writer.store.folder)
-        self._writer.ask(lambda: self._ended.is_set() or self._writer.become(state, place)).result()
+        self._writer.ask(lambda: None if self._ended.is_set() else self._writer.become(state, place)).result()

@@ -15,6 +15,7 @@ from threading import Lock, Thread
 from typing import Any, NamedTuple
 
 from perceptrons.serve.examples import UnfitError
+from perceptrons.serve.growth import Growth
 from perceptrons.serve.keys import Keys, ReusedKeyError, reused
 from perceptrons.serve.log import Frame, framed
 from perceptrons.serve.progress import Progress
@@ -34,17 +35,6 @@ class BusyError(RuntimeError):
 
 class NotLoggedError(OSError):
     """The log could not be written, so nothing was learned."""
-
-
-class TooMuchError(ValueError):
-    """The model would grow beyond its limits."""
-
-
-class Growth(NamedTuple):
-    """How large the model may become by learning."""
-
-    features: int = 2**24
-    classes: int = 1000
 
 
 DEFAULT_GROWTH = Growth()
@@ -282,33 +272,15 @@ class Writer(Thread):
             Change(job.key, examples, labels, [next(said)["label"] for _ in examples], job.asked)
             for job, (examples, labels) in zip(jobs, read, strict=True)
         ]
-        self._check_labels(back, changes)
+        self._growth.check_labels(back, changes)
         try:
             back.learn_all(changes)
-            self._check_growth(back)
+            with self.sides.reading() as front:
+                self._growth.check(back, front)
         except BaseException:
             self.sides.restore(before)
             raise
         return list(zip(jobs, changes, strict=True))
-
-    def _check_labels(self, state: State, changes: list[Change]) -> None:
-        """Raise TooMuchError before the model makes room for more classes than it may have."""
-        known = set() if state.kind is None else {*state.model.classes_.tolist()}
-        given = (label if isinstance(label, list) else [label] for change in changes for label in change.labels)
-        number = len(known.union(*given))
-        if number > max(self._growth.classes, len(known)):
-            raise _too_much("classes", number, self._growth.classes)
-
-    def _check_growth(self, state: State) -> None:
-        model = state.model
-        for what, number, most in (
-            ("features", model.n_features_in_, self._growth.features),
-            ("classes", len(model.classes_), self._growth.classes),
-        ):
-            with self.sides.reading() as front:
-                before = 0 if front.kind is None else _size(front.model, what)
-            if number > max(most, before):
-                raise _too_much(what, number, most)
 
     def _commit(self, learned: list[tuple[Job, Change]]) -> None:
         """Log, publish, answer, and let the other side learn. If the log cannot be written, nothing was learned."""
@@ -399,7 +371,7 @@ class Writer(Thread):
             log.append(framed(log.last, self.sides.version, Logged(self.sides.version, [], told).payload()))
         except OSError as error:
             raise NotLoggedError(error.errno, error.strerror) from error
-        self.store.needed[told["snapshot"]] = log.position - 1
+        self.store.needed[found[-1].path.name] = log.position - 1
         self.generation = generation
         self.sides.replace(state)
         self._snapshot_in_passing()
@@ -418,14 +390,6 @@ class Writer(Thread):
         self.generation, self.keys = place.generation, Keys()
         self.progress.set_totals(place.learned, place.mistakes)
         self.sides.replace(State(state.model, place.version))
-
-
-def _too_much(what: str, number: int, most: int) -> TooMuchError:
-    return TooMuchError(f"The model would grow to {number:,} {what}. At most {most:,} are allowed (--max-{what}).")
-
-
-def _size(model: Any, what: str) -> int:
-    return int(model.n_features_in_) if what == "features" else len(model.classes_)
 
 
 def _in_words(error: Exception) -> Exception:
