@@ -157,6 +157,7 @@ def test_labels_beyond_the_limit_are_refused_before_the_model_makes_room_for_the
     server = served(tmp_path, growth=Growth(classes=3))
     try:
         assert server.json("/learn", {"examples": ["a"] * 3, "labels": ["x", "y", "z"]})[0] == 200
+        assert server.ask("GET", "/model/file")[0] == 200  # comes after both sides have learned
         with monkeypatch.context() as patch:
             patch.setattr(type(server.service.writer.sides.back), "learn_all", None)
             status, told = server.json("/learn", {"examples": ["a"] * 2, "labels": ["x", "v"]})
@@ -165,6 +166,15 @@ def test_labels_beyond_the_limit_are_refused_before_the_model_makes_room_for_the
         assert server.json("/learn", {"examples": ["a"], "labels": ["x"]})[1]["version"] == 4
     finally:
         server.close()
+
+
+def test_when_learning_fails_for_good_requests_get_503_and_the_server_is_told_to_end(server, monkeypatch):
+    ended = []
+    server.service.failed = lambda: ended.append(True)
+    monkeypatch.setattr(server.service.writer, "_commit", lambda *_: 1 / 0)
+    status, told = server.json("/learn", {"examples": ["a"], "labels": ["x"]})
+    assert (status, ended) == (503, [True])
+    assert "send the request again" in told["error"]
 
 
 def test_the_best_labels_of_a_model_with_one_class_are_that_class(server):

@@ -167,6 +167,8 @@ class Routes:
         except TimeoutError:
             what = "It takes too long, and may still be done: send the request again with the same Idempotency-Key."
             raise Refusal(503, what, AFTER) from None
+        except BusyError as error:  # it failed before it came to this
+            raise Refusal(503, str(error), AFTER) from None
         except NotLoggedError as error:
             full = error.errno in FULL
             what = "The disk is full" if full else f"The log cannot be written ({error.strerror})"
