@@ -22,6 +22,7 @@ from tests.support.processes import started
 from tests.support.served import Examples, WarmServer, as_text, free_port, read_log
 from tests.support.streams import PROGRAM
 from tools.fuzz_requests import MODELS, Asgi, FoundError, Fuzzed
+from tools.fuzz_requests import served as sparse_server
 
 TOKEN = "a-token-of-forty-characters-or-thereabouts"
 MANY = 400  # requests to each kind of model
@@ -164,6 +165,23 @@ def test_labels_beyond_the_limit_are_refused_before_the_model_makes_room_for_the
         assert status == 422
         assert "grow to 4 classes. At most 3 are allowed (--max-classes)" in told["error"]
         assert server.json("/learn", {"examples": ["a"], "labels": ["x"]})[1]["version"] == 4
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize("name", ["svmlight", "vw"])
+@pytest.mark.parametrize("empty", [{}, "", " ", "#"])
+def test_a_sparse_row_that_its_reader_passes_over_is_refused_and_shifts_no_label(name, empty, tmp_path):
+    server = sparse_server(name, tmp_path / "data")
+    try:
+        good = {"1": 1.0}
+        for path, more in (("/predict", {}), ("/learn", {"labels": [1, 1, 1]})):
+            status, told = server.json(path, {"examples": [good, empty, good], **more})
+            if status != 200:
+                assert status == 422
+                assert "model cannot learn" not in told["error"]
+            else:
+                assert len(told["predictions"]) == 3
     finally:
         server.close()
 
