@@ -216,7 +216,7 @@ def _sensible(draw: random.Random, name: str, path: str, ids: list[str]) -> str:
             ids[draw.randrange(len(ids))] if ids and draw.random() < 0.8 else draw.choice(("", "x-1", "-", "a" * 99))
         )
         one = f'{{"id": {draw.choice((json.dumps(known), value(draw, 4)))}, "label": {_label(draw)}}}'
-        return one if draw.random() < 0.5 else f'{{"feedback": [{one}, {one}]}}'
+        return one if draw.random() < 0.5 else f'{{"feedback": [{one}, {one.replace("spam", "ham")}]}}'
     if path == "/rollback":
         return f'{{"version": {draw.choice((*NUMBERS, "0", "0", "null", "true", WORDS[0]))}}}'
     n = draw.choice((0, 1, 1, 2, 3, 30, 201)) if draw.random() < 0.3 else draw.randrange(1, 4)

@@ -175,6 +175,7 @@ def test_a_sparse_row_that_its_reader_passes_over_is_refused_and_shifts_no_label
     server = sparse_server(name, tmp_path / "data")
     try:
         good = {"1": 1.0}
+        assert server.json("/predict", {"examples": [empty]})[0] in (200, 422)
         for path, more in (("/predict", {}), ("/learn", {"labels": [1, 1, 1]})):
             status, told = server.json(path, {"examples": [good, empty, good], **more})
             if status != 200:
@@ -184,6 +185,19 @@ def test_a_sparse_row_that_its_reader_passes_over_is_refused_and_shifts_no_label
                 assert len(told["predictions"]) == 3
     finally:
         server.close()
+
+
+def test_feedback_of_which_one_label_does_not_fit_is_refused_as_a_whole(server):
+    shown = server.json("/predict", {"examples": ["a", "b"]})[1]["predictions"]
+    first, second = (one["id"] for one in shown)
+    for wrong in ({"id": second, "label": None}, {"id": second, "label": [1]}, {"id": first, "label": "y"}):
+        assert server.json("/feedback", {"feedback": [{"id": first, "label": "x"}, wrong]})[0] == 422
+        assert server.service.version == 0
+    good = {"feedback": [{"id": first, "label": "x"}, {"id": second, "label": "y"}]}
+    assert server.json("/feedback", good)[1]["version"] == 2
+    assert server.json("/feedback", good)[1]["repeated"]
+    status, _ = server.json("/feedback", {"feedback": [{"id": first, "label": "y"}]})
+    assert (status, server.service.version) == (422, 2)
 
 
 def test_when_learning_fails_for_good_requests_get_503_and_the_server_is_told_to_end(server, monkeypatch):

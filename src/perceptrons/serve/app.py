@@ -144,6 +144,10 @@ class Routes:
                 jobs.append(([example], [one["label"]], key, digest(one["label"])))
             except LookupError as error:
                 raise Refusal(404, str(error)) from None
+        try:
+            self._service.check_feedback(jobs)  # all or none
+        except (ValueError, TypeError) as error:
+            raise Refusal(422, str(error)) from None
         learned = await self._learned(jobs)
         total = {name: sum(one[name] for one in learned) for name in ("learned", "mistakes")}
         said = [label for one in learned for label in one["predictions"]]

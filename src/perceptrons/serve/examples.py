@@ -219,7 +219,7 @@ def _read_lines(model: Any, examples: list[Any], grow: bool) -> Any:
     table = stream(
         io.StringIO(text), format=model.source_["format"], like=model, grow=grow, need_labels=False, multilabel=False
     ).read()
-    if table.X.shape[0] != len(examples):  # readers pass over such lines
+    if table is None or table.X.shape[0] != len(examples):  # readers pass over such lines
         raise UnfitError("An example is empty or a comment: give at least one column.")
     return table
 

@@ -38,9 +38,10 @@ class Keys:
 
     def answer(self, key: str | None, asked: bytes) -> dict[str, Any] | None:
         """The answer to the earlier request with this key, or None. ReusedKeyError if that asked something else."""
-        if key is None or key not in self._answers:
+        kept = None if key is None else self._answers.get(key)
+        if key is None or kept is None:
             return None
-        before, answer = self._answers[key]
+        before, answer = kept
         if before != asked:
             raise reused(key)
         return {**orjson.loads(answer), "repeated": True}

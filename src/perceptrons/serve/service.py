@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -13,6 +13,7 @@ from perceptrons.modelfile import as_bytes
 from perceptrons.modelfile.inspected import inspected
 from perceptrons.serve.examples import any_example, any_label, input_kind
 from perceptrons.serve.follower import Follower
+from perceptrons.serve.keys import reused
 from perceptrons.serve.metrics import Metrics
 from perceptrons.serve.remembered import Remembered
 from perceptrons.serve.store import Place, Store, StoreError
@@ -114,6 +115,16 @@ class Service:
         self._example = examples[-1]
         self.writer.progress.predicted(len(examples))
         return version, found
+
+    def check_feedback(self, jobs: Sequence[tuple[list[Any], list[Any] | None, str | None, bytes]]) -> None:
+        """Raise ValueError if a label does not fit, or is another one than was given before for the same id."""
+        given = dict[str | None, bytes]()
+        with self.writer.sides.reading() as state:
+            for examples, labels, key, asked in jobs:
+                if given.setdefault(key, asked) != asked:
+                    raise reused(str(key))
+                if self.writer.keys.answer(key, asked) is None:
+                    state.read(examples, labels)
 
     def inspected(self) -> dict[str, Any]:
         """What `perceptrons inspect --json` prints, and the version."""
