@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from perceptrons import Perceptron
-from perceptrons.serve import log as log_module
+from perceptrons.serve import journal
 from perceptrons.serve.growth import Growth
 from perceptrons.serve.requests import Limits
 from perceptrons.serve.service import prepared
@@ -97,7 +97,7 @@ class Faults:
     def __init__(self, monkeypatch, name, at, code=errno.ENOSPC, partly=False):
         self._real, self._left, self._code, self._partly = getattr(os, name), at, code, partly
         self.failed = False
-        monkeypatch.setattr(log_module.os, name, self)
+        monkeypatch.setattr(journal.os, name, self)
 
     def __call__(self, handle, *given):
         self._left -= 1

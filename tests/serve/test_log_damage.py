@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from perceptrons import Perceptron, save
 from perceptrons.cli import main
 from perceptrons.modelfile import ModelFileError
+from perceptrons.serve.journal import Log, Start, framed
 from perceptrons.serve.keys import Keys
-from perceptrons.serve.log import Log, Start, framed
 from perceptrons.serve.service import Service, prepared
 from perceptrons.serve.store import Place, Store, StoreError
 from perceptrons.serve.writer import Writer

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from perceptrons.serve import metrics, openapi, pages
+from perceptrons.serve import openapi, pages, prometheus
 from perceptrons.serve.keys import digest
 from perceptrons.serve.requests import (
     Asked,
@@ -266,7 +266,7 @@ class Routes:
 
     async def metrics(self, request: Request) -> Response:
         """Numbers for Prometheus."""
-        return Response(self._service.measured(), media_type=metrics.CONTENT_TYPE)
+        return Response(self._service.measured(), media_type=prometheus.CONTENT_TYPE)
 
     async def stats(self, request: Request) -> Response:
         """Numbers for the live page."""

@@ -4,7 +4,7 @@ import logging
 from threading import Event, Thread
 
 from perceptrons.client import Client, ServerError
-from perceptrons.serve.log import FRAME_SIZE, parse_frame
+from perceptrons.serve.journal import FRAME_SIZE, parse_frame
 from perceptrons.serve.store import Store, StoreError, loaded_content
 from perceptrons.serve.writer import BusyError, Writer
 

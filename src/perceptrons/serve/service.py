@@ -11,10 +11,10 @@ from typing import Any
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import as_bytes
 from perceptrons.modelfile.inspected import inspected
-from perceptrons.serve.examples import any_example, any_label, input_kind
+from perceptrons.serve.example_kinds import any_example, any_label, input_kind
 from perceptrons.serve.follower import Follower
 from perceptrons.serve.keys import reused
-from perceptrons.serve.metrics import Metrics
+from perceptrons.serve.prometheus import Metrics
 from perceptrons.serve.remembered import Remembered
 from perceptrons.serve.store import Place, Store, StoreError
 from perceptrons.serve.writer import Writer

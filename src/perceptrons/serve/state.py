@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from perceptrons.inspection.evaluation import probabilities, several_labels, winners
 from perceptrons.linear import Perceptron
-from perceptrons.serve import examples as examples_of
-from perceptrons.serve.examples import UnfitError
+from perceptrons.serve import example_kinds as examples_of
+from perceptrons.serve.example_kinds import UnfitError
 from perceptrons.training.one_pass import MANY_CLASSES
 
 MERGED = 4096  # examples that are learned at once where it makes no difference

@@ -14,7 +14,7 @@ import orjson
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import ModelFileError, as_bytes, load_with_header
 from perceptrons.modelfile.whole_files import write_whole
-from perceptrons.serve.log import (
+from perceptrons.serve.journal import (
     CHECK,
     DamagedLogError,
     Frame,

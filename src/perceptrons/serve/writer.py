@@ -14,10 +14,10 @@ from concurrent.futures import Future
 from threading import Lock, Thread
 from typing import Any, NamedTuple
 
-from perceptrons.serve.examples import UnfitError
+from perceptrons.serve.example_kinds import UnfitError
 from perceptrons.serve.growth import Growth
+from perceptrons.serve.journal import Frame, framed
 from perceptrons.serve.keys import Keys, ReusedKeyError, reused
-from perceptrons.serve.log import Frame, framed
 from perceptrons.serve.progress import Progress
 from perceptrons.serve.sides import Sides
 from perceptrons.serve.state import Change, State, several_labels_of
