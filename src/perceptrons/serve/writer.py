@@ -172,9 +172,10 @@ class Writer(Thread):
             self.store.log.close()
 
     def _give_up(self, group: list[Job], error: BaseException) -> None:
-        """Refuse all that waits, and tell the server to end."""
+        """Tell the server to end, and refuse all that waits."""
         with self._lock:
             self._closed = True
+        self.failed(error)
         while not self._jobs.empty():
             job = self._jobs.get_nowait()
             if job is not None:
@@ -182,7 +183,6 @@ class Writer(Thread):
         for job in group:
             if not job.done.done():
                 job.done.set_exception(BusyError("The server failed and ends: send the request again later."))
-        self.failed(error)
 
     def _taken(self) -> tuple[list[Job], Job | None, bool]:
         """All that waits to be learned, up to something else that is to be done; and whether that was the end."""
