@@ -12,7 +12,7 @@ import sys
 
 from tools.compiled import cache_folder
 
-FUZZERS = ("models", "matrices", "caches", "certificates", "files")
+FUZZERS = ("models", "matrices", "caches", "certificates", "files", "requests")
 
 
 def main() -> int:

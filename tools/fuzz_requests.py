@@ -25,11 +25,12 @@ from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
 from perceptrons.cli import main as command
 from perceptrons.sequence import FeatureTemplates
 from perceptrons.serve.app import application
+from perceptrons.serve.growth import Growth
 from perceptrons.serve.requests import Limits
 from perceptrons.serve.security import LOCAL
 from perceptrons.serve.service import Service, prepared
 from perceptrons.serve.store import Store
-from perceptrons.serve.writer import Growth, Writer
+from perceptrons.serve.writer import Writer
 from tools.forging import RECORDS, SVMLIGHT, TEXTS, VW
 from tools.fuzzing import Case, Cases, FoundError, run
 
@@ -39,17 +40,20 @@ GROWN = 200 * 2**20  # bytes that a process may become larger after the first se
 BEGINNING = 40  # seeds
 ROUTES = ("/predict", "/learn", "/feedback", "/rollback", "/snapshot", "/log", "/model", "/model/file", "/stats",
           "/metrics", "/snapshots", "/healthz", "/readyz", "/", "/docs", "/openapi.json", "/promote")  # fmt: skip
-ASKED = ("/predict", "/learn", "/learn", "/learn", "/feedback", "/rollback")
+ASKED = (*("/predict", "/learn", "/learn", "/feedback") * 6, "/rollback")
 PATHS = ("/../etc/passwd", "/..%2f..%2fetc/passwd", "//evil.example/learn", "/learn/", "/learn\x00", "/LEARN", "",
-         "/log/00000000000000000000.log", "/snapshots/../log", "/model/file/../../origin", "/\ud7ff", "/%ff")  # fmt: skip
+         "/log/00000000000000000000.log", "/snapshots/../log", "/model/file/../../origin", "/\ud7ff",
+         "/%ff")  # fmt: skip
 METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "", "GET\x00", "get", "CONNECT")
 TYPES = ("application/json", "application/x-ndjson", "application/jsonl", "text/plain", "", "application/json; a=b",
          "multipart/form-data", "APPLICATION/JSON", "application/x-www-form-urlencoded", "\xff")  # fmt: skip
 NUMBERS = ("0", "-1", "1e400", "-1e400", "1e308", "5e-324", "NaN", "Infinity", str(2**63 - 1), str(2**63),
-           str(2**64 - 1), str(2**64), str(2**70), "-" + str(2**70), "1.5", "0.1", "-0.0", "9" * 400, "1E+2")  # fmt: skip
+           str(2**64 - 1), str(2**64), str(2**70), "-" + str(2**70), "1.5", "0.1", "-0.0", "9" * 400,
+           "1E+2")  # fmt: skip
 WORDS = ('"a"', '""', '"\\u0000"', '"\\ud800"', '"\\udc00\\ud800"', '"\U0001f600"', '"a|b:c"', '"1:2 3:4"', '"1 1:2"',
          '"| a b"', '"1 | a"', '"4000000000:1"', '"-1:1"', '"1:1e400"', '"1:x"', '"\\n"', '"x\\ty\\r\\n"', '"spam"',
-         '"ham"', '"\\u2028"', '"' + "w " * 3000 + '"', '"label"', '"\ufeff"', '"nan"', '"inf"', '"#"', '"=1+1"')  # fmt: skip
+         '"ham"', '"\\u2028"', '"' + "w " * 3000 + '"', '"label"', '"\ufeff"', '"nan"',
+         '"inf"', '"#"', '"=1+1"')  # fmt: skip
 OTHERS = ("null", "true", "false", "{}", "[]", '""', "[[]]", "[null]", "[{}]", '{"":0}')
 NAMES = ("label", "labels", "text", "x", "tokens", "size", "shop", "a", "b", "", "\\u0000", "1", "-1", "4000000000",
          "examples", "id", "version", "a=b", "a b", "é", "top", "__proto__", "feedback")  # fmt: skip
@@ -212,7 +216,7 @@ def _sensible(draw: random.Random, name: str, path: str, ids: list[str]) -> str:
             ids[draw.randrange(len(ids))] if ids and draw.random() < 0.8 else draw.choice(("", "x-1", "-", "a" * 99))
         )
         one = f'{{"id": {draw.choice((json.dumps(known), value(draw, 4)))}, "label": {_label(draw)}}}'
-        return one if draw.random() < 0.5 else f'{{"feedback": [{one}, {one}]}}'
+        return one if draw.random() < 0.5 else f'{{"feedback": [{one}, {one.replace("spam", "ham")}]}}'
     if path == "/rollback":
         return f'{{"version": {draw.choice((*NUMBERS, "0", "0", "null", "true", WORDS[0]))}}}'
     n = draw.choice((0, 1, 1, 2, 3, 30, 201)) if draw.random() < 0.3 else draw.randrange(1, 4)

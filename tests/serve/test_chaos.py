@@ -44,10 +44,8 @@ class Load:
         with self._lock:
             examples, labels = self._examples.some(rng.choice((1, 1, 2, 5, 20)))
             self.sent += map(as_text, examples)
-        if rng.random() < 0.2:
-            answers = self._by_feedback(examples, labels)
-        else:
-            answers = [self._client.learn(examples, labels)]
+        by_id = rng.random() < 0.2
+        answers = self._by_feedback(examples, labels) if by_id else [self._client.learn(examples, labels)]
         if rng.random() < 0.03:
             self._client.snapshot()
         assert sum(answer["learned"] for answer in answers) == len(examples)
@@ -63,7 +61,8 @@ class Load:
             try:
                 answers.append(self._client.feedback({one["id"]: label}))
             except ServerError as error:
-                assert error.status == 404
+                if error.status != 404:
+                    raise
                 answers.append(self._client.learn([example], [label]))
         return answers
 

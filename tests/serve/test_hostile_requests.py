@@ -1,15 +1,28 @@
 """Requests that mean no good: forged, too large, from other sites, without a token. The server refuses and stays."""
 
+import contextlib
+import json
+import os
 import random
+import socket
+import subprocess
+import time
+from contextlib import closing
+from threading import Event, Lock, Thread
 
 import pytest
 
+from perceptrons.client import Client, ServerError
 from perceptrons.linear import Perceptron
+from perceptrons.serve.growth import Growth
 from perceptrons.serve.requests import Limits
 from perceptrons.serve.service import prepared
 from perceptrons.serve.store import Store
-from perceptrons.serve.writer import Growth
-from tools.fuzz_requests import MODELS, Asgi, Fuzzed, FoundError
+from tests.support.processes import started
+from tests.support.served import Examples, WarmServer, as_text, free_port, read_log
+from tests.support.streams import PROGRAM
+from tools.fuzz_requests import MODELS, Asgi, FoundError, Fuzzed
+from tools.fuzz_requests import served as sparse_server
 
 TOKEN = "a-token-of-forty-characters-or-thereabouts"
 MANY = 400  # requests to each kind of model
@@ -33,6 +46,7 @@ def json_headers(*more):
     return [(b"content-type", b"application/json"), *more]
 
 
+@pytest.mark.filterwarnings("ignore")  # as the server does
 @pytest.mark.parametrize("name", MODELS)
 def test_forged_requests_are_answered_with_documented_statuses_and_refused_ones_change_nothing(name, tmp_path):
     fuzzed, draw = Fuzzed(name, tmp_path / name), random.Random(name)
@@ -64,8 +78,9 @@ def test_a_host_header_that_looks_like_an_open_path_does_not_pass_for_the_token(
 
 @pytest.mark.parametrize("server", [TOKEN], indirect=True)
 def test_only_the_whole_token_is_let_in(server):
-    for given in (b"", b"Bearer", b"Bearer ", b"Basic " + TOKEN.encode(), TOKEN.encode(), b"Bearer " + TOKEN[:-1].encode(),
-                  b"Bearer " + TOKEN.encode() + b"x", b"Bearer \xff\xfe", b"Bearer " + TOKEN.upper().encode()):  # fmt: skip
+    token = TOKEN.encode()
+    wrong = (b"", token[:-1], token + b"x", b"\xff\xfe", token.upper())
+    for given in (b"", b"Bearer", b"Basic " + token, token, *(b"Bearer " + one for one in wrong)):
         status, headers, content = server.ask("GET", "/stats", headers=[(b"authorization", given)])
         assert status == 401
         assert headers["www-authenticate"] == "Bearer"
@@ -81,7 +96,9 @@ def test_without_a_token_other_names_of_the_server_are_refused(server):
         assert server.ask("GET", "/stats", headers=[(b"host", host)])[0] == 200
 
 
-@pytest.mark.parametrize("origin", [b"http://evil.example", b"null", b"http://[", b"", b"http://localhost.evil.example"])
+@pytest.mark.parametrize(
+    "origin", [b"http://evil.example", b"null", b"http://[", b"", b"http://localhost.evil.example"]
+)
 def test_pages_of_other_sites_are_refused(server, origin):
     body = b'{"examples": ["a"], "labels": ["b"]}'
     status, _, _ = server.ask("POST", "/learn", body, json_headers((b"origin", origin)))
@@ -137,6 +154,68 @@ def test_a_body_without_a_length_is_cut_off_at_the_limit(tmp_path):
         server.close()
 
 
+def test_labels_beyond_the_limit_are_refused_before_the_model_makes_room_for_them(tmp_path, monkeypatch):
+    server = served(tmp_path, growth=Growth(classes=3))
+    try:
+        assert server.json("/learn", {"examples": ["a"] * 3, "labels": ["x", "y", "z"]})[0] == 200
+        assert server.ask("GET", "/model/file")[0] == 200  # comes after both sides have learned
+        with monkeypatch.context() as patch:
+            patch.setattr(type(server.service.writer.sides.back), "learn_all", None)
+            status, told = server.json("/learn", {"examples": ["a"] * 2, "labels": ["x", "v"]})
+        assert status == 422
+        assert "grow to 4 classes. At most 3 are allowed (--max-classes)" in told["error"]
+        assert server.json("/learn", {"examples": ["a"], "labels": ["x"]})[1]["version"] == 4
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize("name", ["svmlight", "vw"])
+@pytest.mark.parametrize("empty", [{}, "", " ", "#"])
+def test_a_sparse_row_that_its_reader_passes_over_is_refused_and_shifts_no_label(name, empty, tmp_path):
+    server = sparse_server(name, tmp_path / "data")
+    try:
+        good = {"1": 1.0}
+        assert server.json("/predict", {"examples": [empty]})[0] in (200, 422)
+        for path, more in (("/predict", {}), ("/learn", {"labels": [1, 1, 1]})):
+            status, told = server.json(path, {"examples": [good, empty, good], **more})
+            if status != 200:
+                assert status == 422
+                assert "model cannot learn" not in told["error"]
+            else:
+                assert len(told["predictions"]) == 3
+    finally:
+        server.close()
+
+
+def test_feedback_of_which_one_label_does_not_fit_is_refused_as_a_whole(server):
+    shown = server.json("/predict", {"examples": ["a", "b"]})[1]["predictions"]
+    first, second = (one["id"] for one in shown)
+    for wrong in ({"id": second, "label": None}, {"id": second, "label": [1]}, {"id": first, "label": "y"}):
+        assert server.json("/feedback", {"feedback": [{"id": first, "label": "x"}, wrong]})[0] == 422
+        assert server.service.version == 0
+    good = {"feedback": [{"id": first, "label": "x"}, {"id": second, "label": "y"}]}
+    assert server.json("/feedback", good)[1]["version"] == 2
+    assert server.json("/feedback", good)[1]["repeated"]
+    status, _ = server.json("/feedback", {"feedback": [{"id": first, "label": "y"}]})
+    assert (status, server.service.version) == (422, 2)
+
+
+def test_when_learning_fails_for_good_requests_get_503_and_the_server_is_told_to_end(server, monkeypatch):
+    ended = []
+    server.service.failed = lambda: ended.append(True)
+    monkeypatch.setattr(server.service.writer, "_commit", lambda *_: 1 / 0)
+    status, told = server.json("/learn", {"examples": ["a"], "labels": ["x"]})
+    assert (status, ended) == (503, [True])
+    assert "send the request again" in told["error"]
+
+
+def test_the_best_labels_of_a_model_with_one_class_are_that_class(server):
+    server.json("/learn", {"examples": [[1, 2]], "labels": ["only"]})
+    status, told = server.json("/predict", {"examples": [[1, 2]], "top": 3})
+    assert status == 200
+    assert [label for label, _ in told["predictions"][0]["top"]] == ["only"]
+
+
 def test_a_failure_is_answered_without_its_stack_trace(server, monkeypatch):
     def fails():
         raise RuntimeError("secret of the inside")
@@ -158,3 +237,137 @@ def _scope(path):
         "type": "http", "method": "GET", "path": path, "headers": [(b"host", b"localhost")], "query_string": b"",
         "scheme": "http", "server": ("localhost", 80), "http_version": "1.1", "root_path": "",
     }  # fmt: skip
+
+
+# ---- over sockets
+
+
+@pytest.fixture
+def process(tmp_path):
+    """A server in a process of its own, stopped at the end if it is still there."""
+    made = WarmServer(tmp_path / "data")
+    made.begin()
+    made.ready()
+    yield made
+    made.close()
+
+
+def connected(server):
+    made = socket.create_connection(("127.0.0.1", server.port))
+    made.settimeout(60)
+    return made
+
+
+POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes of POSIX")
+
+
+@POSIX
+@pytest.mark.slow
+def test_a_body_that_comes_too_slowly_gets_408_and_others_are_answered_meanwhile(process):
+    with connected(process) as slow, closing(Client(process.url, retries=0)) as client:
+        slow.sendall(b"POST /learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                     b"Content-Length: 100\r\n\r\n{")  # fmt: skip
+        assert client.learn(["a"], ["x"])["version"] == 1
+        assert slow.recv(1000).startswith(b"HTTP/1.1 408 ")
+        assert client.predict(["a"]) == ["x"]
+
+
+@POSIX
+def test_a_chunked_body_without_an_end_is_cut_off_at_the_limit(process):
+    with connected(process) as endless:
+        endless.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                        b"Transfer-Encoding: chunked\r\n\r\n")  # fmt: skip
+        chunk = b"100000\r\n" + b" " * 2**20 + b"\r\n"
+        with contextlib.suppress(OSError):  # it may be closed before all is sent
+            for _ in range(20):
+                endless.sendall(chunk)
+        assert endless.recv(1000).startswith(b"HTTP/1.1 413 ")
+
+
+@POSIX
+@pytest.mark.slow
+def test_more_connections_than_it_takes_get_503_and_leave_no_trace(process):
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 4000:
+        pytest.skip("too few files may be open")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4000, hard))
+    try:
+        with contextlib.ExitStack() as many:
+            for _ in range(1010):
+                many.enter_context(connected(process))
+            with connected(process) as last:
+                last.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert last.recv(1000).startswith(b"HTTP/1.1 503 ")
+        with closing(Client(process.url)) as client:
+            assert client.learn(["a"], ["x"])["version"] == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@POSIX
+def test_more_examples_than_may_wait_get_429_and_a_time_to_try_again(tmp_path):
+    server = served(tmp_path, waiting=5)
+    writer = server.service.writer
+    held, free = Event(), Event()
+    writer.ask(lambda: held.set() or free.wait(60))
+    held.wait(60)
+    try:
+        waiting = writer.submit(["a"] * 4, ["x"] * 4)
+        sent = json.dumps({"examples": ["a"] * 2, "labels": ["x"] * 2}).encode()
+        status, headers, _ = server.ask("POST", "/learn", sent, json_headers())
+        assert (status, headers["retry-after"]) == (429, "1")
+        assert server.json("/predict", {"examples": ["a"]})[0] == 200
+        free.set()
+        assert waiting.result(60)["learned"] == 4
+        until = time.monotonic() + 60
+        while server.ask("POST", "/learn", sent, json_headers())[0] == 429:  # counted off once both sides have learned
+            assert time.monotonic() < until
+        assert server.service.version == 6
+    finally:
+        free.set()
+        server.close()
+
+
+@POSIX
+def test_sigterm_under_load_and_with_a_follower_ends_soon_with_0_and_loses_nothing(tmp_path):
+    folders = tmp_path / "leader", tmp_path / "follower"
+    ports = free_port(), free_port()
+    urls = [f"http://127.0.0.1:{port}" for port in ports]
+    with contextlib.ExitStack() as stack:
+        running, lock, acknowledged = [], Lock(), []
+        for folder, port, more in zip(folders, ports, ([], ["--follow", urls[0]]), strict=True):
+            command = [*PROGRAM, "serve", "--data", str(folder), "--port", str(port), "--quiet", *more]
+            running.append(stack.enter_context(started(command, stderr=subprocess.PIPE, text=True)))
+            with closing(Client(urls[len(running) - 1])) as client:
+                until = time.monotonic() + 60
+                while not client.is_ready():
+                    assert time.monotonic() < until
+                    time.sleep(0.05)
+        examples = Examples("features")
+
+        def learns():
+            with closing(Client(urls[0], retries=0)) as client, contextlib.suppress(OSError, ServerError):
+                while True:
+                    with lock:
+                        some, labels = examples.some(3)
+                    client.learn(some, labels)
+                    with lock:
+                        acknowledged.extend(map(as_text, some))
+
+        threads = [Thread(target=learns) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        time.sleep(3)
+        for one in running:  # by its own id: no other server is meant
+            began = time.monotonic()
+            one.terminate()
+            assert one.wait(60) == 0, one.stderr.read()
+            assert time.monotonic() - began < 5
+        for thread in threads:
+            thread.join()
+        assert "Traceback" not in running[0].stderr.read()
+    learned = read_log(folders[0]).examples()
+    assert len(acknowledged) > 10
+    assert len({*learned}) == len(learned)
+    assert {*acknowledged} <= {*learned}

@@ -138,7 +138,7 @@ def as_text(example):
     return json.dumps(example, sort_keys=True)
 
 
-# ---- the log, read by nothing but what log.py says of its format
+# ---- the log, read by nothing but what journal.py says of its format
 
 
 @dataclass

@@ -80,10 +80,11 @@ def _store(folder: Path, asked: Any) -> "Store":
 
 def _run(asked: Any, folder: Path, address: Any, token: str | None) -> None:
     from perceptrons.linear import Perceptron
+    from perceptrons.serve.growth import Growth
     from perceptrons.serve.requests import Limits
     from perceptrons.serve.server import serve as run
     from perceptrons.serve.service import Service, prepared
-    from perceptrons.serve.writer import Growth, Writer
+    from perceptrons.serve.writer import Writer
 
     store = _store(folder, asked)
     follow = None

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from perceptrons.serve import metrics, openapi, pages
+from perceptrons.serve import openapi, pages, prometheus
 from perceptrons.serve.keys import digest
 from perceptrons.serve.requests import (
     Asked,
@@ -144,6 +144,10 @@ class Routes:
                 jobs.append(([example], [one["label"]], key, digest(one["label"])))
             except LookupError as error:
                 raise Refusal(404, str(error)) from None
+        try:
+            self._service.check_feedback(jobs)  # all or none
+        except (ValueError, TypeError) as error:
+            raise Refusal(422, str(error)) from None
         learned = await self._learned(jobs)
         total = {name: sum(one[name] for one in learned) for name in ("learned", "mistakes")}
         said = [label for one in learned for label in one["predictions"]]
@@ -167,6 +171,8 @@ class Routes:
         except TimeoutError:
             what = "It takes too long, and may still be done: send the request again with the same Idempotency-Key."
             raise Refusal(503, what, AFTER) from None
+        except BusyError as error:  # it failed before it came to this
+            raise Refusal(503, str(error), AFTER) from None
         except NotLoggedError as error:
             full = error.errno in FULL
             what = "The disk is full" if full else f"The log cannot be written ({error.strerror})"
@@ -227,7 +233,7 @@ class Routes:
             raise Refusal(400, "position and wait are whole numbers.")
         log = self._service.store.log
         ends = time.monotonic() + min(int(wait), self._limits.seconds)
-        while log.position <= int(position) and time.monotonic() < ends and not self._service.closing:
+        while log.position <= int(position) and time.monotonic() < ends and not self._service.ending():
             await asyncio.sleep(0.02)
         try:
             frames = await run_in_threadpool(self._service.frames, int(position), FRAMES)
@@ -260,7 +266,7 @@ class Routes:
 
     async def metrics(self, request: Request) -> Response:
         """Numbers for Prometheus."""
-        return Response(self._service.measured(), media_type=metrics.CONTENT_TYPE)
+        return Response(self._service.measured(), media_type=prometheus.CONTENT_TYPE)
 
     async def stats(self, request: Request) -> Response:
         """Numbers for the live page."""

@@ -4,7 +4,7 @@ import logging
 from threading import Event, Thread
 
 from perceptrons.client import Client, ServerError
-from perceptrons.serve.log import FRAME_SIZE, parse_frame
+from perceptrons.serve.journal import FRAME_SIZE, parse_frame
 from perceptrons.serve.store import Store, StoreError, loaded_content
 from perceptrons.serve.writer import BusyError, Writer
 
@@ -33,22 +33,24 @@ class Follower(Thread):
         while not self._ended.is_set():
             try:
                 self._follow()
-            except (ServerError, OSError) as error:
-                logger.warning("Following %s failed (%s). Trying again.", self.url, error)
-                self._ended.wait(PAUSE)
             except BusyError:  # this server ends
                 return
+            except Exception as error:  # a leader that cannot be reached, a full disk, an answer that makes no sense
+                logger.warning("Following %s failed (%s). Trying again.", self.url, error)
+                self._ended.wait(PAUSE)
 
-    def stop(self) -> None:
-        """End, but finish what was begun."""
+    def stop(self, wait: bool = True) -> None:
+        """End, but finish what was begun. wait: until the leader has answered what it was asked."""
         self._ended.set()
-        if self.is_alive():
+        if wait and self.is_alive():
             self.join(2 * WAIT)
 
     def _follow(self) -> None:
         """Ask once, and learn what comes."""
         log = self._writer.store.log
         received = self._leader.frames(log.position, WAIT)
+        if self._ended.is_set():
+            return
         if received is None:
             self._begin_again("it no longer has what this server needs next")
             return
@@ -69,4 +71,4 @@ class Follower(Thread):
         """Take the model of the leader as it is now."""
         logger.warning("Taking the model of the leader %s as it is now, as %s.", self.url, why)
         state, place = loaded_content(self._leader.model_at_its_place(), self._writer.store.folder)
-        self._writer.ask(lambda: self._writer.become(state, place)).result()
+        self._writer.ask(lambda: None if self._ended.is_set() else self._writer.become(state, place)).result()

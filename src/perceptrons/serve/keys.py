@@ -38,9 +38,10 @@ class Keys:
 
     def answer(self, key: str | None, asked: bytes) -> dict[str, Any] | None:
         """The answer to the earlier request with this key, or None. ReusedKeyError if that asked something else."""
-        if key is None or key not in self._answers:
+        kept = None if key is None else self._answers.get(key)
+        if key is None or kept is None:
             return None
-        before, answer = self._answers[key]
+        before, answer = kept
         if before != asked:
             raise reused(key)
         return {**orjson.loads(answer), "repeated": True}
@@ -48,6 +49,8 @@ class Keys:
     def remember(self, key: str, asked: bytes, answer: dict[str, Any]) -> None:
         """Keep an answer; the oldest ones are forgotten when there are too many."""
         content = orjson.dumps(answer)
+        if key in self._answers:
+            self._n_bytes -= len(key) + len(self._answers.pop(key)[1])
         self._answers[key] = asked, content
         self._n_bytes += len(key) + len(content)
         while len(self._answers) > KEPT or (self._n_bytes > KEPT_BYTES and len(self._answers) > 1):

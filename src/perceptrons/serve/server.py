@@ -1,9 +1,11 @@
 """Start a server: bind, serve until a signal ends it, and say what kept it from starting."""
 
 import logging
+import signal
 import socket
 import warnings
 from collections.abc import Callable
+from threading import current_thread, main_thread
 from typing import Any, NamedTuple
 
 import uvicorn
@@ -48,6 +50,11 @@ def serve(
     )  # fmt: skip
     server = uvicorn.Server(config)
     service.failed = lambda: setattr(server, "should_exit", True)
+    service.ending = lambda: server.should_exit
+    if (
+        current_thread() is main_thread()
+    ):  # uvicorn raises the signal again when it has ended: that is the end, not a failure
+        signal.signal(signal.SIGTERM, lambda *_: None)
     scheme = "http" if address.certificate is None else "https"
     said(f"{scheme}://{f'[{host}]' if family == socket.AF_INET6 else host}:{port}")
     server.run(sockets=[listening])

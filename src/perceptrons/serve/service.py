@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -11,9 +11,10 @@ from typing import Any
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import as_bytes
 from perceptrons.modelfile.inspected import inspected
-from perceptrons.serve.examples import any_example, any_label, input_kind
+from perceptrons.serve.example_kinds import any_example, any_label, input_kind
 from perceptrons.serve.follower import Follower
-from perceptrons.serve.metrics import Metrics
+from perceptrons.serve.keys import reused
+from perceptrons.serve.prometheus import Metrics
 from perceptrons.serve.remembered import Remembered
 from perceptrons.serve.store import Place, Store, StoreError
 from perceptrons.serve.writer import Writer
@@ -29,9 +30,10 @@ class Service:
     def __init__(self, store: Store, writer: Writer, follow: tuple[str, str | None] | None = None):
         self.store, self.writer = store, writer
         self.remembered, self.metrics = Remembered(), Metrics()
-        self.ready, self.closing = False, False
+        self.ready = False
         self.error: BaseException | None = None
         self.failed: Callable[[], None] = lambda: None
+        self.ending: Callable[[], bool] = lambda: False  # was the server told to end? Requests are still answered
         self._began = time.monotonic()
         self._follower = None if follow is None else Follower(writer, *follow)
         self._features: tuple[int, int, Any] = (-1, -1, None)
@@ -49,7 +51,6 @@ class Service:
         try:
             yield
         finally:
-            self.closing = True
             self._end.set()
             starting.join(CLOSING)
             self._close()
@@ -87,7 +88,7 @@ class Service:
 
     def _close(self) -> None:
         if self._follower is not None:
-            self._follower.stop()
+            self._follower.stop(wait=False)  # the writer refuses what it may still bring
         if not self.ready:
             return
         self.ready = False
@@ -114,6 +115,16 @@ class Service:
         self._example = examples[-1]
         self.writer.progress.predicted(len(examples))
         return version, found
+
+    def check_feedback(self, jobs: Sequence[tuple[list[Any], list[Any] | None, str | None, bytes]]) -> None:
+        """Raise ValueError if a label does not fit, or is another one than was given before for the same id."""
+        given = dict[str | None, bytes]()
+        with self.writer.sides.reading() as state:
+            for examples, labels, key, asked in jobs:
+                if given.setdefault(key, asked) != asked:
+                    raise reused(str(key))
+                if self.writer.keys.answer(key, asked) is None:
+                    state.read(examples, labels)
 
     def inspected(self) -> dict[str, Any]:
         """What `perceptrons inspect --json` prints, and the version."""
@@ -219,7 +230,7 @@ class Service:
 
     def _model_bytes(self) -> int:
         snapshots = self.store.snapshots()
-        return snapshots[-1].path.stat().st_size if snapshots else 0
+        return snapshots[-1].n_bytes if snapshots else 0
 
 
 def _by_class(weights: Any) -> Any:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from perceptrons.inspection.evaluation import probabilities, several_labels, winners
 from perceptrons.linear import Perceptron
-from perceptrons.serve import examples as examples_of
-from perceptrons.serve.examples import UnfitError
+from perceptrons.serve import example_kinds as examples_of
+from perceptrons.serve.example_kinds import UnfitError
 from perceptrons.training.one_pass import MANY_CLASSES
 
 MERGED = 4096  # examples that are learned at once where it makes no difference
@@ -174,7 +174,7 @@ class State:
 
     @staticmethod
     def _add_top(found: list[dict[str, Any]], rows: Any, classes: list[Any], top: int) -> None:
-        if rows.shape[1] == 1:  # two classes have one score
+        if rows.shape[1] == 1 < len(classes):  # two classes have one score
             rows = rows * [[-1.0, 1.0]]
         best = (-rows).argsort(axis=1, kind="stable")[:, :top].tolist()
         for one, row, order in zip(found, rows.tolist(), best, strict=True):

@@ -5,6 +5,7 @@ import os
 import tempfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ import orjson
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import ModelFileError, as_bytes, load_with_header
 from perceptrons.modelfile.whole_files import write_whole
-from perceptrons.serve.log import (
+from perceptrons.serve.journal import (
     CHECK,
     DamagedLogError,
     Frame,
@@ -22,7 +23,6 @@ from perceptrons.serve.log import (
     checked_frames,
     paths,
     set_aside,
-    start_of,
     sync_folder,
 )
 from perceptrons.serve.state import Change, State
@@ -54,9 +54,10 @@ class Snapshot(NamedTuple):
     version: int
     generation: int
     position: int
+    n_bytes: int
 
     def as_dict(self) -> dict[str, Any]:
-        return {"version": self.version, "generation": self.generation, "bytes": self.path.stat().st_size}
+        return {"version": self.version, "generation": self.generation, "bytes": self.n_bytes}
 
 
 class Logged(NamedTuple):
@@ -86,6 +87,7 @@ class Store:
         self.folder, self.sync = folder, sync
         self._segment_bytes, self._keep_bytes = segment_bytes, keep_bytes
         self.complaints: list[str] = []
+        self.needed: dict[str, int] = {}  # snapshots that the log goes back to, and the position where it does
         self.log: Log
         self._log_folder, self._snapshots = folder / "log", folder / "snapshots"
         self._snapshots.mkdir(parents=True, exist_ok=True)
@@ -106,14 +108,25 @@ class Store:
 
     def clear(self) -> None:
         """Remove all that is there, to begin again with another model."""
-        for path in [*paths(self._log_folder), *(one.path for one in self.snapshots())]:
-            path.unlink()
+        for path in [*reversed(paths(self._log_folder)), *(one.path for one in self.snapshots())]:
+            path.unlink()  # in this order what is left, should it be killed, is a log up to a point and a snapshot
+
+    def begin_again(self, state: State, place: Place) -> None:
+        """Begin with another model. OSError: it could not be written, and everything is as it was."""
+        beside = self.folder / "beginning"
+        write_whole(beside, self.content(state, place))
+        self.log.close()
+        self.clear()
+        os.replace(beside, self._snapshots / _name(place))
+        sync_folder(self._snapshots)
+        self.needed = {}
+        self.open_log(place)
 
     def check_origin(self, path: Path) -> None:
         """Raise StoreError if the folder was begun with another model than that of this file."""
         if not self._origin.exists():
             return
-        if hashlib.sha256(path.read_bytes()).hexdigest() != self._origin.read_text():
+        if hashlib.sha256(path.read_bytes()).hexdigest() != self._origin.read_text(errors="replace"):
             raise StoreError(
                 f"{self.folder}: serves what another model than {path} has learned since. To serve that, leave MODEL "
                 "out and give --data; to begin again with this one, give another --data."
@@ -128,15 +141,9 @@ class Store:
         self.place = place
         yield state
         segments = paths(self._log_folder)
-        if segments and start_of(segments[0]).position > place.position:
-            raise StoreError(
-                f"{self.folder}: the log begins after the newest sound snapshot, so what was learned between them is "
-                "missing. Restore the files from a backup or a follower."
-            )
         end = 0
         for end, chain, frame in checked_frames(self._log_folder):
-            if end == place.position and chain != place.chain:
-                raise StoreError(f"{self.folder}: the newest snapshot does not belong to this log.")
+            self._check_fits(place, end, chain, frame)
             if frame is not None:
                 self.position = frame.position
                 yield Logged.of(frame)
@@ -144,6 +151,17 @@ class Store:
             self.complaints.append("The log ends before the newest snapshot, which is used: nothing is lost.")
             set_aside(self._log_folder, DamagedLogError(segments[0], 0, "superseded"))
         self.open_log(place)
+
+    def _check_fits(self, place: Place, end: int, chain: int, frame: Frame | None) -> None:
+        """Raise StoreError if the log at this point and a snapshot of this place do not go together."""
+        advice = "Restore the files from a backup or a follower, or set the log aside with --repair."
+        if frame is None and end > place.position:
+            raise StoreError(
+                f"{self.folder}: the log begins after the newest sound snapshot, so what was learned between them is "
+                f"missing. {advice}"
+            )
+        if end == place.position and chain != place.chain:
+            raise StoreError(f"{self.folder}: the newest snapshot does not belong to this log. {advice}")
 
     def open_log(self, place: Place) -> None:
         """Open the log for appending; one that is empty begins at this place."""
@@ -158,13 +176,23 @@ class Store:
         raise StoreError(f"{self.folder}: no snapshot is sound: {' '.join(self.complaints)}")
 
     def repair(self) -> list[Path]:
-        """Set aside what is damaged of the log. Returns the files that were set aside."""
+        """Set aside what is damaged of the log, or all of it if no snapshot fits. Returns what was set aside."""
+        moved = list[Path]()
         try:
             for _ in checked_frames(self._log_folder):
                 pass
         except DamagedLogError as damage:
-            return set_aside(self._log_folder, damage)
-        return []
+            moved = set_aside(self._log_folder, damage)
+        if self.is_new:
+            return moved
+        place = self._newest()[1]
+        try:
+            for end, chain, frame in checked_frames(self._log_folder):
+                self._check_fits(place, end, chain, frame)
+        except StoreError as error:
+            first = paths(self._log_folder)[0]
+            moved += set_aside(self._log_folder, DamagedLogError(first, 0, str(error)))
+        return moved
 
     # ---- snapshots
 
@@ -175,22 +203,24 @@ class Store:
             parts = path.stem.split("-")
             if len(parts) == 3 and all(part.isdigit() for part in parts):
                 position, generation, version = map(int, parts)
-                found.append(Snapshot(path, version, generation, position))
+                with suppress(FileNotFoundError):  # the writer may have removed it meanwhile
+                    found.append(Snapshot(path, version, generation, position, path.stat().st_size))
         return found
 
     def save(self, state: State, place: Place) -> Snapshot:
         """Write a snapshot; old ones, and what of the log nobody needs any more, are removed."""
-        name = f"{place.position:020d}-{place.generation:06d}-{place.version:020d}{ENDING}"
-        path = self._snapshots / name
-        write_whole(path, self.content(state, place))
+        path, content = self._snapshots / _name(place), self.content(state, place)
+        write_whole(path, content)
         sync_folder(self._snapshots)
         kept = self.snapshots()
+        oldest = kept[-2].position if len(kept) > 1 else 0  # should the newest one be damaged
+        self.needed = {target: at for target, at in self.needed.items() if at >= oldest}
         for old in kept[1:-KEPT_SNAPSHOTS]:  # the first one is what it began with
-            old.path.unlink()
+            if old.path.name not in self.needed:
+                old.path.unlink()
         if hasattr(self, "log"):
-            oldest = kept[-2].position if len(kept) > 1 else 0  # should the newest one be damaged
             self.log.drop_before(oldest, self._keep_bytes)
-        return Snapshot(path, place.version, place.generation, place.position)
+        return Snapshot(path, place.version, place.generation, place.position, len(content))
 
     def load(self, snapshot: Snapshot) -> tuple[State, Place]:
         """The model of a snapshot. ModelFileError if it is not sound."""
@@ -202,6 +232,11 @@ class Store:
         if state.kind is None:
             return EMPTY + _with_check(orjson.dumps(place._asdict()))
         return as_bytes(state.model, place._asdict())
+
+
+def _name(place: Place) -> str:
+    """The file of a snapshot; in the order of these names, later ones come last."""
+    return f"{place.position:020d}-{place.generation:06d}-{place.version:020d}{ENDING}"
 
 
 def loaded(path: Path) -> tuple[State, Place]:

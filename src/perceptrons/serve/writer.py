@@ -14,9 +14,10 @@ from concurrent.futures import Future
 from threading import Lock, Thread
 from typing import Any, NamedTuple
 
-from perceptrons.serve.examples import UnfitError
+from perceptrons.serve.example_kinds import UnfitError
+from perceptrons.serve.growth import Growth
+from perceptrons.serve.journal import Frame, framed
 from perceptrons.serve.keys import Keys, ReusedKeyError, reused
-from perceptrons.serve.log import Frame, framed
 from perceptrons.serve.progress import Progress
 from perceptrons.serve.sides import Sides
 from perceptrons.serve.state import Change, State, several_labels_of
@@ -34,17 +35,6 @@ class BusyError(RuntimeError):
 
 class NotLoggedError(OSError):
     """The log could not be written, so nothing was learned."""
-
-
-class TooMuchError(ValueError):
-    """The model would grow beyond its limits."""
-
-
-class Growth(NamedTuple):
-    """How large the model may become by learning."""
-
-    features: int = 2**24
-    classes: int = 1000
 
 
 DEFAULT_GROWTH = Growth()
@@ -103,7 +93,9 @@ class Writer(Thread):
                 pending = []
             if logged.rollback is not None:
                 state, self.generation = self._snapshot_of(logged.rollback)
+                self.store.needed[logged.rollback["snapshot"]] = self.store.position
         state.learn_all(pending)
+        self._since_snapshot += sum(len(change.examples) for change in pending)
         if not reached:
             self.progress.set_totals(place.learned, place.mistakes)
         self.sides = Sides(state)
@@ -180,9 +172,10 @@ class Writer(Thread):
             self.store.log.close()
 
     def _give_up(self, group: list[Job], error: BaseException) -> None:
-        """Refuse all that waits, and tell the server to end."""
+        """Tell the server to end, and refuse all that waits."""
         with self._lock:
             self._closed = True
+        self.failed(error)
         while not self._jobs.empty():
             job = self._jobs.get_nowait()
             if job is not None:
@@ -190,7 +183,6 @@ class Writer(Thread):
         for job in group:
             if not job.done.done():
                 job.done.set_exception(BusyError("The server failed and ends: send the request again later."))
-        self.failed(error)
 
     def _taken(self) -> tuple[list[Job], Job | None, bool]:
         """All that waits to be learned, up to something else that is to be done; and whether that was the end."""
@@ -280,26 +272,15 @@ class Writer(Thread):
             Change(job.key, examples, labels, [next(said)["label"] for _ in examples], job.asked)
             for job, (examples, labels) in zip(jobs, read, strict=True)
         ]
+        self._growth.check_labels(back, changes)
         try:
             back.learn_all(changes)
-            self._check_growth(back)
+            with self.sides.reading() as front:
+                self._growth.check(back, front)
         except BaseException:
             self.sides.restore(before)
             raise
         return list(zip(jobs, changes, strict=True))
-
-    def _check_growth(self, state: State) -> None:
-        model = state.model
-        for what, number, most in (
-            ("features", model.n_features_in_, self._growth.features),
-            ("classes", len(model.classes_), self._growth.classes),
-        ):
-            with self.sides.reading() as front:
-                before = 0 if front.kind is None else _size(front.model, what)
-            if number > max(most, before):
-                raise TooMuchError(
-                    f"The model would grow to {number:,} {what}. At most {most:,} are allowed (--max-{what})."
-                )
 
     def _commit(self, learned: list[tuple[Job, Change]]) -> None:
         """Log, publish, answer, and let the other side learn. If the log cannot be written, nothing was learned."""
@@ -332,10 +313,10 @@ class Writer(Thread):
         logged = Logged.of(frame)
         if logged.rollback is not None:
             return False
-        self.sides.back.learn_all(logged.changes)
         try:
+            self.sides.back.learn_all(logged.changes)
             self.store.log.append(frame)
-        except OSError:
+        except BaseException:
             self.sides.restore()
             raise
         self.sides.publish()
@@ -390,6 +371,7 @@ class Writer(Thread):
             log.append(framed(log.last, self.sides.version, Logged(self.sides.version, [], told).payload()))
         except OSError as error:
             raise NotLoggedError(error.errno, error.strerror) from error
+        self.store.needed[found[-1].path.name] = log.position - 1
         self.generation = generation
         self.sides.replace(state)
         self._snapshot_in_passing()
@@ -404,17 +386,10 @@ class Writer(Thread):
 
     def become(self, state: State, place: Place) -> None:
         """Begin again with a leader's model. Called while nothing is learned."""
-        self.store.log.close()
-        self.store.clear()
-        self.store.begin(state.model, place)
-        self.store.open_log(place)
+        self.store.begin_again(State(state.model, place.version), place)
         self.generation, self.keys = place.generation, Keys()
         self.progress.set_totals(place.learned, place.mistakes)
         self.sides.replace(State(state.model, place.version))
-
-
-def _size(model: Any, what: str) -> int:
-    return int(model.n_features_in_) if what == "features" else len(model.classes_)
 
 
 def _in_words(error: Exception) -> Exception:

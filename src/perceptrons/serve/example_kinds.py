@@ -216,9 +216,12 @@ def _begin_with_texts(model: Any, texts: list[str], labels: list[Any]) -> None:
 def _read_lines(model: Any, examples: list[Any], grow: bool) -> Any:
     vw = model.source_["format"] == "vw"
     text = "\n".join(as_line(example, vw) for example in examples) + "\n"
-    return stream(
+    table = stream(
         io.StringIO(text), format=model.source_["format"], like=model, grow=grow, need_labels=False, multilabel=False
     ).read()
+    if table is None or table.X.shape[0] != len(examples):  # readers pass over such lines
+        raise UnfitError("An example is empty or a comment: give at least one column.")
+    return table
 
 
 def _matrix(examples: list[Any]) -> Any:

@@ -80,6 +80,7 @@ class Log:
         self.segments = {begin.position: begin for begin in (start_of(path) for path in paths(folder))}
         self.last: Start | Frame = start if not self.segments else self._checked_end()
         self._handle, self._size = -1, 0
+        self._closed_bytes = sum(self._path(position).stat().st_size for position in sorted(self.segments)[:-1])
         self._recent: deque[Frame] = deque()
         self._recent_bytes = 0
         self._open_last()
@@ -108,7 +109,7 @@ class Log:
     @property
     def n_bytes(self) -> int:
         """The size of all segments."""
-        return sum(self._path(position).stat().st_size for position in self.segments)
+        return self._closed_bytes + self._size
 
     def append(self, frame: Frame) -> None:
         """Append a frame and wait until it is safe. OSError: nothing was appended.
@@ -122,10 +123,8 @@ class Log:
             raise ValueError(f"frame {frame.position} does not follow frame {self.position - 1}")
         if self._size > self.segment_bytes:
             self._begin_segment()
-        content = memoryview(frame.written())
         try:
-            while content:
-                content = content[os.write(self._handle, content) :]
+            _write_all(self._handle, frame.written())
             if self.sync:
                 os.fdatasync(self._handle)
         except OSError:
@@ -155,6 +154,8 @@ class Log:
         end, recent = self.position, list(self._recent)
         if not self.first <= position <= end:
             raise LookupError(f"The log has frames {self.first} to {end - 1}, but not {position}.")
+        if position == end:  # what is there may be half written
+            return
         if recent and recent[0].position <= position:
             yield from recent[position - recent[0].position :]
             return
@@ -171,8 +172,10 @@ class Log:
         for begin, following in zip(sorted(self.segments), sorted(self.segments)[1:], strict=False):
             if following > position or self.n_bytes <= keep_bytes:
                 return
+            size = self._path(begin).stat().st_size
             self._path(begin).unlink()
-            del self.segments[begin]
+            self._closed_bytes -= size
+            self.segments = {at: start for at, start in self.segments.items() if at != begin}  # others may read it
 
     def close(self) -> None:
         if self._handle >= 0:
@@ -194,7 +197,7 @@ class Log:
         path = self._path(begin.position)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            os.write(handle, _checked(SEGMENT.pack(MAGIC, *begin)))
+            _write_all(handle, _checked(SEGMENT.pack(MAGIC, *begin)))
             os.fsync(handle)
             sync_folder(self.folder)
         except OSError:
@@ -202,8 +205,9 @@ class Log:
             path.unlink(missing_ok=True)
             raise
         self.close()
+        self._closed_bytes += self._size
         self._handle, self._size = handle, SEGMENT_SIZE
-        self.segments[begin.position] = begin
+        self.segments = {**self.segments, begin.position: begin}
 
 
 class TornError(Exception):
@@ -217,9 +221,15 @@ class TornError(Exception):
 def paths(folder: Path) -> list[Path]:
     """The segments, the oldest first. A segment that was created but never got its beginning is removed."""
     found = sorted(path for path in folder.glob(f"*{ENDING}") if path.stem.isdigit())
-    if found and found[-1].stat().st_size < SEGMENT_SIZE:
+    if found and _never_begun(found[-1]):
         found.pop().unlink()
     return found
+
+
+def _never_begun(path: Path) -> bool:
+    """Is this what a crash leaves of a segment whose beginning was being written?"""
+    size = path.stat().st_size
+    return size < SEGMENT_SIZE or (size == SEGMENT_SIZE and not any(path.read_bytes()))
 
 
 class Checked(NamedTuple):
@@ -341,6 +351,12 @@ def start_of(path: Path) -> Start:
 
 def _checked(fields: bytes) -> bytes:
     return fields + CHECK.pack(zlib.crc32(fields))
+
+
+def _write_all(handle: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
 
 
 def _cut(path: Path, size: int) -> None:

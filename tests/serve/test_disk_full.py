@@ -1,0 +1,184 @@
+"""A disk that is full: learning is refused with 507 and changes nothing, predicting goes on, learning does later."""
+
+import errno
+import os
+import subprocess
+import sys
+
+import pytest
+
+from perceptrons import Perceptron
+from perceptrons.serve import journal
+from perceptrons.serve.growth import Growth
+from perceptrons.serve.requests import Limits
+from perceptrons.serve.service import prepared
+from perceptrons.serve.store import Store
+from tests.support.served import Examples, as_text, read_log
+from tools.fuzz_requests import Asgi
+
+SIZE = 600  # kilobytes of the small disk
+
+
+def served(folder, segment_bytes=2000):
+    store = Store(folder, segment_bytes=segment_bytes)
+    if store.is_new:
+        prepared(store, Perceptron(), None)
+    return Asgi(store, Growth(), Limits())
+
+
+class Learner:
+    """Sends examples and remembers which were acknowledged."""
+
+    def __init__(self, server):
+        self.server, self.examples, self.acknowledged = server, Examples("features"), []
+
+    def learn(self, n=2):
+        """The status of a request to learn."""
+        examples, labels = self.examples.some(n)
+        status, told = self.server.json("/learn", {"examples": examples, "labels": labels})
+        if status == 200:
+            self.acknowledged += map(as_text, examples)
+            assert told["version"] == len(self.acknowledged)
+        return status, told
+
+    def predicts(self):
+        return self.server.json("/predict", {"examples": self.examples.some(1)[0]})[0] == 200
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder on a disk of its own."""
+    if sys.platform != "linux" or os.getuid() != 0:
+        pytest.skip("needs to mount")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}k", "tmpfs", folder], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("mounting is not allowed")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_on_a_full_disk_predictions_go_on_and_exactly_what_was_acknowledged_is_there_after_a_restart(small_disk):
+    ballast = small_disk / "ballast"
+    server = served(small_disk / "data")
+    learner = Learner(server)
+    try:
+        for _ in range(3):
+            assert learner.learn()[0] == 200
+        ballast.write_bytes(b"x" * 200_000)
+        statuses = [learner.learn(50)[0] for _ in range(400)]
+        assert {200, 507} == {*statuses}
+        full, told = learner.learn(50)
+        assert full == 507
+        assert told["error"].startswith("The disk is full, so nothing was learned")
+        assert learner.predicts()
+        assert server.service.version == len(learner.acknowledged)
+        assert server.ask("POST", "/snapshot")[0] in (200, 507)
+        ballast.unlink()
+        assert learner.learn()[0] == 200
+        before = server.ask("GET", "/model/file")[2]
+    finally:
+        server.close()
+    assert read_log(small_disk / "data").examples() == learner.acknowledged
+    server = served(small_disk / "data")
+    try:
+        assert server.service.version == len(learner.acknowledged)
+        assert server.ask("GET", "/model/file")[2] == before
+        learner.server = server
+        assert learner.learn()[0] == 200
+    finally:
+        server.close()
+
+
+class Faults:
+    """Calls of os that fail from a chosen one on, once."""
+
+    def __init__(self, monkeypatch, name, at, code=errno.ENOSPC, partly=False):
+        self._real, self._left, self._code, self._partly = getattr(os, name), at, code, partly
+        self.failed = False
+        monkeypatch.setattr(journal.os, name, self)
+
+    def __call__(self, handle, *given):
+        self._left -= 1
+        if self._left != -1:
+            return self._real(handle, *given)
+        self.failed = True
+        if self._partly and given:
+            self._real(handle, bytes(given[0])[: len(given[0]) // 2])  # a part is written before the disk is full
+        raise OSError(self._code, os.strerror(self._code))
+
+
+@pytest.mark.parametrize("name", ["write", "fdatasync", "fsync", "open"])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_whichever_call_fails_nothing_is_learned_twice_or_lost(tmp_path, name, code):
+    """With segments so small that each request begins another one: the head, the frame and the folder are written."""
+    for at in range(4):
+        folder = tmp_path / f"{name}-{at}"
+        server = served(folder, segment_bytes=100)
+        learner = Learner(server)
+        try:
+            learner.learn()
+            with pytest.MonkeyPatch.context() as patch:
+                faults = Faults(patch, name, at, code, partly=name == "write")
+                statuses = [learner.learn()[0] for _ in range(6)]
+            assert {*statuses} <= {200, 507}
+            assert statuses.count(507) <= 1 or code == errno.EIO
+            assert (507 in statuses) == faults.failed or name == "open"
+            assert learner.predicts()
+            assert learner.learn()[0] == 200
+            before = server.ask("GET", "/model/file")[2]
+        finally:
+            server.close()
+        assert read_log(folder).examples() == learner.acknowledged
+        again = served(folder)
+        assert again.ask("GET", "/model/file")[2] == before
+        again.close()
+
+
+def test_a_disk_that_does_not_take_back_what_was_half_written_ends_learning_until_a_restart(tmp_path):
+    server = served(tmp_path / "data")
+    learner = Learner(server)
+    try:
+        learner.learn()
+        with pytest.MonkeyPatch.context() as patch:
+            Faults(patch, "write", 0, partly=True)
+            Faults(patch, "ftruncate", 0, errno.EIO)
+            assert learner.learn()[0] == 507
+        status, told = learner.learn()
+        assert status == 507
+        assert "start the server again" in told["error"]
+        assert learner.predicts()
+    finally:
+        server.close()
+    again = served(tmp_path / "data")
+    learner.server = again
+    assert again.service.version == len(learner.acknowledged)
+    assert learner.learn()[0] == 200
+    again.close()
+    assert read_log(tmp_path / "data").examples() == learner.acknowledged
+
+
+def test_a_snapshot_that_finds_no_room_is_refused_and_learning_goes_on(tmp_path, monkeypatch):
+    server = served(tmp_path / "data")
+    learner = Learner(server)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    try:
+        learner.learn()
+        with monkeypatch.context() as patch:
+            patch.setattr("perceptrons.serve.store.write_whole", full)
+            status, _, content = server.ask("POST", "/snapshot")
+            assert (status, b"No space left" in content) == (507, True)
+            server.service.writer._every = 1  # one after each request
+            assert [learner.learn()[0] for _ in range(3)] == [200] * 3
+        assert learner.learn()[0] == 200
+        assert len(server.service.store.snapshots()) == 2
+        assert server.ask("POST", "/snapshot")[0] == 200
+    finally:
+        server.close()
+    again = served(tmp_path / "data")
+    assert again.service.version == len(learner.acknowledged)
+    again.close()
