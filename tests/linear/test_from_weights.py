@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from perceptrons import KernelPerceptron, Perceptron, load, save
-from perceptrons.plots import BoundaryDisplay
-from perceptrons.theory import signed_distance
+from perceptrons.plots import BoundaryDisplay, PathDisplay
+from perceptrons.theory import check_bound, margins, signed_distance, trace
 from tests.support.lecture import rosenblatt
 
 CORNERS = [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -201,6 +201,27 @@ def test_of_two_classes_the_first_is_the_negative_one():
     assert np.array_equal(one.coef_, -other.coef_)
     assert one.predict(X).tolist() == other.predict(X).tolist()
     assert other.score(X, y) == one.score(X, y)
+
+
+@pytest.mark.parametrize("order", [["yes", "no"], ["no", "yes"]])
+def test_theory_and_pictures_know_the_order_of_the_classes(order):
+    y = ["yes", "no", "no", "yes"]
+    model = rosenblatt(shuffle=False, classes=order, combine="vote", tol=None, init="ones").fit(X, y)
+    usual = rosenblatt(shuffle=False, combine="vote", tol=None).fit(X, y)
+    assert check_bound(model, X, y).holds
+    assert check_bound(usual, X, y).bound.updates == check_bound(model, X, y).bound.updates
+    last = rosenblatt(shuffle=False, classes=order, combine="last", tol=None).fit(X, y)
+    assert (margins(last, X, y).geometric > 0).all()
+    path = PathDisplay.from_estimator(model, X, y)
+    assert path.weights[-1] @ path.solution > 0
+    assert trace(X, y, model, visits=1)[0].margin > 0
+
+
+def test_a_class_that_is_named_but_never_comes_has_no_weight_in_the_balance():
+    order = ["NEU", "POS", "NEG", "ODD"]
+    model = rosenblatt(class_weight="balanced", classes=order).fit(X, LABELS)
+    told = rosenblatt(class_weight={"POS": 0.5}, classes=order).fit(X, LABELS)
+    assert np.array_equal(model.coef_, told.coef_)
 
 
 def test_ties_go_to_the_first_class_of_the_order():
