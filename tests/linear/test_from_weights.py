@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from perceptrons import KernelPerceptron, Perceptron, load, save
+from perceptrons.online import progressive
 from perceptrons.plots import BoundaryDisplay, PathDisplay
 from perceptrons.theory import check_bound, margins, signed_distance, trace
 from tests.support.lecture import rosenblatt
@@ -156,6 +157,25 @@ def test_before_the_first_example_the_tie_of_the_lecture_is_answered(zero_score,
     assert Perceptron(classes=["POS", "NEG", "NEU"]).predict_one({"free": 1}) == "POS"
     assert KernelPerceptron(classes=["POS", "NEG", "NEU"]).predict_one({"free": 1}) == "POS"
     assert Perceptron(classes=["-", "+"], init="ones").predict_one([1.0]) == "+"
+
+
+def test_progressive_validation_counts_the_first_answer_if_there_is_one():
+    stream = [({"a": 1}, "ham"), ({"b": 1}, "spam")]
+    assert progressive(Perceptron(classes=["ham", "spam"]), stream).table[0] == (1, 0.0)
+    assert progressive(Perceptron(), stream).table[0] == (1, 1.0)
+
+
+def test_no_epochs_of_a_stream_are_refused():
+    with pytest.raises(ValueError, match="max_iter=0: give a whole number of at least 1"):
+        Perceptron(max_iter=0).fit_stream([(X, LABELS)], epochs=None)
+
+
+def test_a_stream_keeps_training_given_weights():
+    given = {"eta0": 0.1, "margin": None, "shuffle": False, "combine": "last"}
+    model = Perceptron.from_weights([0.2, 0.0], -0.1, [-1, 1], warm_start=True, **given)
+    model.fit_stream([(X[:3], [-1, 1, 1]), (X[3:], [-1])])
+    expected = rosenblatt(**given, max_iter=1, tol=None).fit(X, [-1, 1, 1, -1], [0.2, 0.0], -0.1)
+    assert np.array_equal(model.coef_, expected.coef_)
 
 
 def test_without_classes_there_is_no_answer_before_the_first_example():
