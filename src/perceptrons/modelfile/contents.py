@@ -36,6 +36,8 @@ def header_of(model: Any, /, **instead: Any) -> dict[str, Any]:
     learner, parameters = model._learner, model.get_params(deep=False) | instead
     if not isinstance(parameters["random_state"], int | np.integer | None):
         parameters["random_state"] = learner.seed
+    if parameters.get("classes", "") is None:
+        del parameters["classes"]  # as in files from before there was an order
     for name in parameters.keys() & set(BY_CLASS):
         parameters[name] = _pairs(parameters[name])
     more: dict[str, Any] = {} if not hasattr(model, TUNED) else {"recipe": _plain(model.recipe_)}
