@@ -118,3 +118,8 @@ def test_pyroma_rates_the_package_9_or_more(built, kind):
     where = ["-d", "."] if kind == "source" else ["-f", str(built[1])]
     told = tool("pyroma", "--min", "9", "--skip-tests", "AuthorEmail", *where)
     assert int(re.search(r"Final rating: (\d+)/10", told)[1]) >= 9
+
+
+def test_docstrings_name_no_sections_of_documents_that_are_not_here():
+    there = [path.name for path in sorted((ROOT / "src").rglob("*.py")) if re.search(r"\bspec \d", path.read_text())]
+    assert there == []

@@ -335,8 +335,6 @@ def test_diagnose_and_the_theory_of_hyperplanes_take_no_model_of_a_kernel(refuse
     assert refused("diagnose", folder / "rings.model").startswith(f"{folder}/rings.model: ")
     assert "--kernel" in refused("diagnose", folder / "rings.csv", "--kernel", "rbf")
     model = perceptrons.load(folder / "rings.model")
-    with pytest.raises(TypeError, match="Perceptron, not a KernelPerceptron"):
-        perceptrons.theory.check_bound(model, *rings)
     for function in (perceptrons.theory.margins, perceptrons.theory.signed_distance):
         with pytest.raises(ValueError, match=r"KernelPerceptron has no coef_.*: give a fitted linear classifier"):
             function(model, *rings[: 1 if function is perceptrons.theory.signed_distance else 2])

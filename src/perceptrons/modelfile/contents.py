@@ -36,6 +36,8 @@ def header_of(model: Any, /, **instead: Any) -> dict[str, Any]:
     learner, parameters = model._learner, model.get_params(deep=False) | instead
     if not isinstance(parameters["random_state"], int | np.integer | None):
         parameters["random_state"] = learner.seed
+    if parameters.get("classes", "") is None:
+        del parameters["classes"]  # as in files from before there was an order
     for name in parameters.keys() & set(BY_CLASS):
         parameters[name] = _pairs(parameters[name])
     more: dict[str, Any] = {} if not hasattr(model, TUNED) else {"recipe": _plain(model.recipe_)}
@@ -186,7 +188,10 @@ def strings_in(arrays: dict[str, np.ndarray], name: str) -> list[str]:
 
 
 def classes_in(header: dict[str, Any]) -> np.ndarray:
-    """The classes: sorted, different, of one kind. Strings get the room they need, whatever the file says."""
+    """The classes: different, of one kind, and sorted unless the parameters give another order.
+
+    Strings get the room they need, whatever the file says.
+    """
     labels, dtype = header["classes"], header["classes_dtype"]
     demand(isinstance(labels, list) and len(labels) > 0, "a list of classes")
     strings = all(isinstance(label, str) for label in labels)
@@ -201,7 +206,8 @@ def classes_in(header: dict[str, Any]) -> np.ndarray:
         f"{len(labels):,} classes as long as the longest",
     )
     classes = np.array(labels) if kind.kind == "U" else np.array(labels, dtype=kind)
-    different = all(low < high for low, high in itertools.pairwise(labels))
+    told = header["parameters"].get("classes") == labels  # the user's order
+    different = all(low < high for low, high in itertools.pairwise(sorted(labels) if told else labels))
     demand(different and classes.tolist() == labels, "sorted classes that differ")
     return classes
 

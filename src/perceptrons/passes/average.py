@@ -139,7 +139,7 @@ def multiply_out(w, late, scale, mass, fresh, known):
 
 @compiled
 def move_average(w, late, mass, total, mean):
-    """mean = (mass w - late) / total. Returns the squared norms of its change and of itself (spec 5b)."""
+    """mean = (mass w - late) / total. Returns the squared norms of its change and of itself."""
     change, norm, part = 0.0, 0.0, mass / total
     for j in range(len(mean)):
         now = part * w[j] - late[j] / total

@@ -1,4 +1,4 @@
-"""Mini-batches and the batch perceptron: one update a batch, the sum of what its examples ask for (spec 2)."""
+"""Mini-batches and the batch perceptron: one update a batch, the sum of what its examples ask for."""
 
 import numpy as np
 

@@ -17,7 +17,7 @@ def wrong(y, s, zero):
 
 @inlined
 def binary_loss(rule, margin, y, s):
-    """Does score s ask for an update (spec 1; spec 6 with a margin), and the loss, margin - y s."""
+    """Does score s ask for an update, and the loss, margin - y s."""
     loss = margin - y * s
     if rule.kind == CONSTANT:
         return wrong(y, s, rule.zero) or (margin > 0.0 and loss >= 0.0), loss
@@ -26,7 +26,7 @@ def binary_loss(rule, margin, y, s):
 
 @compiled
 def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket):
-    """One pass of the perceptron.   if y (w·x + b) <= margin:  w += eta y x,  b += eta y     (spec 1; Rosenblatt 1958)
+    """One pass of the perceptron.   if y (w·x + b) <= margin:  w += eta y x,  b += eta y     (Rosenblatt 1958)
 
     An example of weight m is visited m times on the spot, the last time for the fraction left (weight None: once).
     Margin and step are the rule's: `steps.py`. Shrinking and the average are lazy: `average.py`. general: None compiles

@@ -1,4 +1,4 @@
-"""The kernel perceptron on a budget: at most so many support examples, held in places that are taken again (spec 7).
+"""The kernel perceptron on a budget: at most so many support examples, held in places that are taken again.
 
 One block of examples is walked in order. Every score is computed anew from the kernel values with what is held, so
 that removing, shrinking and projecting need no corrections.

@@ -1,4 +1,4 @@
-"""The structured perceptron for sequences, a first-order chain (spec 8). The search for labels: `viterbi.py`."""
+"""The structured perceptron for sequences, a first-order chain. The search for labels: `viterbi.py`."""
 
 from typing import NamedTuple
 
@@ -49,7 +49,7 @@ def chain_pass(rows, starts, y, order, begin, model, bridge, taught, rule, desk,
 
         y_hat = argmax_y' w·f(x, y') + D(y');    if y_hat != y:  w += eta (f(x, y) - f(x, y_hat))
 
-    with D(y') = margin + cost * (tokens that y' has wrong) for y' != y (spec 6). Sequence i has the tokens
+    with D(y') = margin + cost * (tokens that y' has wrong) for y' != y. Sequence i has the tokens
     starts[i]:starts[i + 1] of rows and y, which must be an allowed labelling. bridge: see bridges; taught: 0 for arcs
     that have no weight, else 1. spare: None where the rule has neither margin nor cost and its step is constant; numba
     then leaves out what else there is. Changes model, bridge, desk and counts: mistakes, updates, and the sum of the

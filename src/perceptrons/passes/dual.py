@@ -70,7 +70,7 @@ def doubts(s, y, sign, scale, row, begin):
 def rest_walk(s, y, sign, weight, gram, begin, eta, before):
     """Walk a block from example `begin` on, every row of scores a binary problem: two classes, or one-vs-rest.
 
-        if y s_a <= 0:  alpha_a += eta y,   s_c += eta y K(x_a, x_c)  for the examples c from a on     (spec 7)
+        if y s_a <= 0:  alpha_a += eta y,   s_c += eta y K(x_a, x_c)  for the examples c from a on
 
     s: scores (problems, block);  sign[class, problem]: what y is;  before: a Walked.
     Changes s. Stops at an update whose kernel values are not known. Returns where it stopped, the loss, and a Walked.
@@ -101,7 +101,7 @@ def rest_walk(s, y, sign, weight, gram, begin, eta, before):
 def joint_walk(s, y, weight, gram, begin, eta, before):
     """Walk a block as `rest_walk` does, the classes in competition.
 
-    y_hat = argmax_k s_k;   if y_hat != y:  alpha_y += eta,  alpha_y_hat -= eta,  and the scores likewise    (spec 3, 7)
+    y_hat = argmax_k s_k;   if y_hat != y:  alpha_y += eta,  alpha_y_hat -= eta,  and the scores likewise
     """
     (G, row, base), (seen, kept, out), loss = gram, before, 0.0
     for a in range(begin, len(y)):

@@ -23,7 +23,7 @@ def leader(s):
 
 @inlined
 def rival(rule, cost, s, y):
-    """The class of the highest score plus what the true class y has to lead it by: cost-augmented (spec 6)."""
+    """The class of the highest score plus what the true class y has to lead it by: cost-augmented."""
     if rule.margin == 0.0 and len(cost) == 0:
         return leader(s)
     best, highest = 0, -np.inf
@@ -46,7 +46,7 @@ def joint_loss(rule, cost, s, y):
 
 @compiled
 def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, pocket):
-    """One pass of the joint multiclass perceptron (spec 3; with margin and cost, spec 6).
+    """One pass of the joint multiclass perceptron (also with margin and cost).
 
         y_hat = argmax_k theta_k·x + b_k + cost(y, k);    if y_hat != y:  theta_y += eta x,  theta_y_hat -= eta x
 

@@ -1,4 +1,4 @@
-"""Many binary perceptrons in one pass over the data: one-vs-rest, one-vs-one, several labels (spec 3, wrappers)."""
+"""Many binary perceptrons in one pass over the data: one-vs-rest, one-vs-one, several labels."""
 
 from typing import NamedTuple
 

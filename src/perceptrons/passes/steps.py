@@ -1,4 +1,4 @@
-"""What asks for an update, and how large it is: margins, costs and the step rules. The passes say when (spec 6)."""
+"""What asks for an update, and how large it is: margins, costs and the step rules. The passes say when."""
 
 from typing import NamedTuple
 

@@ -35,7 +35,7 @@ def multiclass_votes_by_numpy(G, support, y, y_hat, step, faded, counts, s, vote
 @without_numba(binary_votes_by_numpy)
 @compiled
 def binary_votes(G, support, signed, faded, counts, positive_at_zero, s, votes):
-    """votes[a] += sum over k of c_k sign(w_k·x_a)    (spec 4; Freund and Schapire 1999)
+    """votes[a] += sum over k of c_k sign(w_k·x_a)    (Freund and Schapire 1999)
 
     G[a, m]: x_a·(support example m) + 1;  support, signed: the example and the step y eta of every update;
     faded: what shrinking left of the weights before it;

@@ -16,7 +16,6 @@ from perceptrons.streaming.blocks import TrainingBlock, blocks_of, held_out_rows
 from perceptrons.streaming.cache import ArrayFile, Cache, sound
 from perceptrons.streaming.resuming import Keeper, check_place, difference
 from perceptrons.streaming.threads import ahead
-from perceptrons.training.base import put_back
 from perceptrons.training.calibration import calibrate_held_out
 from perceptrons.training.epochs import AT_REST, Counts, Outcome
 from perceptrons.training.interrupts import Uninterrupted, interruptible
@@ -24,23 +23,21 @@ from perceptrons.training.linear_fit import LinearTrainee
 from perceptrons.training.matrices import widened
 from perceptrons.training.one_pass import PIECE, at_rest, piece_size, pieces
 from perceptrons.training.parameters import method_of
+from perceptrons.training.unchanged import put_back
 from perceptrons.training.weights import SettlingAverage
 
 Watch = Callable[[dict[str, Any]], None]
 
 
 def fit_stream(
-    model: Any,
-    reader: Iterable[Any],
-    epochs: Any,
-    classes: Any,
-    cache: Any,
-    checkpoint: Keeper | None,
+    model: Any, reader: Iterable[Any], epochs: Any, classes: Any, cache: Any, checkpoint: Keeper | None,
     watch: Watch | None,
-) -> None:
+) -> None:  # fmt: skip
     """`Perceptron.fit_stream`, where the parameters are described."""
-    if epochs is not None and (not isinstance(epochs, Integral) or isinstance(epochs, bool) or epochs < 1):
-        raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1, or None for `max_iter` and `tol`.")
+    asked = model.max_iter if epochs is None else epochs
+    if not isinstance(asked, Integral) or isinstance(asked, bool) or asked < 1:
+        told = f"epochs={epochs!r}, max_iter={model.max_iter!r}" if epochs is None else f"epochs={epochs!r}"
+        raise ValueError(f"{told}: give a whole number of at least 1, or None for `max_iter` and `tol`.")
     if model.early_stopping and checkpoint is not None:
         raise ValueError("early_stopping does not go with a checkpoint: it would have to hold the best epoch too.")
     if model.probability is not None and checkpoint is not None:
