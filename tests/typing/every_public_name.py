@@ -24,6 +24,7 @@ from perceptrons import (
     report,
     save,
     selection,
+    teaching,
     theory,
 )
 from perceptrons.distributed import ClusterError, mixing_bound
@@ -107,6 +108,13 @@ def theorems() -> None:
     assert_type(certificate, theory.Certificate)
     print(certificate, theory.margins(X, y, X[0]), theory.max_margin(X, y), theory.mistake_bound(X, y))
     print(theory.radius(X), theory.diagnose(X, y))
+
+
+def exercises() -> None:
+    result = teaching.check(lambda w, b, x: 1, "predict")
+    assert_type(result, teaching.Checked)
+    assert_type(result.passed, bool)
+    print(result.message, teaching.EXERCISES["predict"].arguments, teaching.Exercise)
 
 
 def choosing() -> None:
