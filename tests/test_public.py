@@ -27,9 +27,9 @@ def test_modules_are_there_when_first_asked_for():
 
 def test_the_public_names_of_the_theory_are_these():
     assert perceptrons.theory.__all__ == [
-        "Bound", "Certificate", "Combination", "Comparison", "Convergence", "Margin", "Margins", "check_bound",
-        "convergence", "diagnose", "margins", "max_margin", "mistake_bound", "project", "radius", "separability",
-        "signed_distance",
+        "Bound", "Certificate", "Combination", "Comparison", "Convergence", "Margin", "Margins", "Trace", "Visit",
+        "check_bound", "convergence", "diagnose", "margins", "max_margin", "mistake_bound", "project", "radius",
+        "separability", "signed_distance", "trace",
     ]  # fmt: skip
 
 

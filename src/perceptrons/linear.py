@@ -4,20 +4,21 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from perceptrons.inspection.explanation import Explanation, explain_weights
-from perceptrons.rows import Sparse
+from perceptrons.rows import Dense, Sparse
 from perceptrons.streaming.fit_stream import fit_stream
-from perceptrons.training.base import Classifier, unchanged_on_error
+from perceptrons.training.base import Classifier
 from perceptrons.training.calibration import calibrate_held_out
 from perceptrons.training.epochs import validation_split
-from perceptrons.training.inputs import Growth, as_rows, check_block, check_matrix, known_part, once_each
-from perceptrons.training.labels import Target, answer, merge, read_target, warn_if_sorted
-from perceptrons.training.learner import Learner
+from perceptrons.training.inputs import Growth, as_numbers, as_rows, check_block, check_matrix, known_part, once_each
+from perceptrons.training.labels import Target, answer, check_order, in_order, merge, read_target, warn_if_sorted
+from perceptrons.training.learner import Learner, shaped
 from perceptrons.training.linear_fit import LinearFit
-from perceptrons.training.one_example import ReadyToPredict, learn_any
+from perceptrons.training.one_example import ReadyToPredict, begun_by, learn_any
 from perceptrons.training.parameters import (
     ALPHA,
     L1_RATIO,
@@ -32,10 +33,14 @@ from perceptrons.training.parameters import (
     scaling_of,
 )
 from perceptrons.training.rule import grown
+from perceptrons.training.schemes import n_rows
 from perceptrons.training.settable import settable
+from perceptrons.training.unchanged import unchanged_on_error
 from perceptrons.training.units import Units, moments
 from perceptrons.training.votes import class_shares
 from perceptrons.training.weights import untouched
+
+NO_CODES = np.zeros(0, np.int32)  # class numbers of no examples
 
 
 def _has_one_weight_vector(model: "Perceptron") -> bool:
@@ -97,7 +102,7 @@ class Perceptron(Classifier):
         For more than two classes: one model in which classes compete; a binary problem for every class against the
         rest; one for every pair of classes. All problems are trained in one pass.
     max_iter : int, default=1000
-        Epochs at most.
+        Epochs at most. With 0 `fit` learns nothing, and the model predicts with its start.
     tol : float or None, default=5e-3
         Stop when the averaged weights change over an epoch by less than `tol` times their norm. Unlike scikit-learn's
         it does not depend on the scale of the data. It counts where averages predict ("average", "recent" and "vote"):
@@ -147,6 +152,10 @@ class Perceptron(Classifier):
     penalty, alpha, l1_ratio : None, 0.0001 and 0.15
         Accepted at scikit-learn's defaults, for the same reason. For weight decay use `shrink`: penalty="l2" with
         some alpha is shrink=alpha * eta0.
+    classes : list of labels or None, default=None
+        All classes, in the order in which `classes_` is to have them. Ties go to the first class, and of two classes
+        the first is the negative one. A label that is not in the list is refused. None: the labels that come, sorted.
+        Only for one label per example.
 
     Attributes
     ----------
@@ -213,7 +222,7 @@ class Perceptron(Classifier):
         early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
         max_seconds: float | None = None, class_weight: Any = None, warm_start: bool = False, verbose: bool | int = 0,
         n_jobs: int | None = None, penalty: Any = None, alpha: Any = ALPHA, l1_ratio: Any = L1_RATIO,
-        probability: Any = None,
+        probability: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
         self.combine = combine
         self.window = window
@@ -245,6 +254,68 @@ class Perceptron(Classifier):
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.probability = probability
+        self.classes = classes
+
+    @classmethod
+    def from_weights(
+        cls, coef: Any, intercept: Any = 0.0, classes: Any = None, *, feature_names: Any = None, **params: Any
+    ) -> Self:
+        """Make a fitted model from given weights. No data are needed.
+
+        It predicts, explains, is drawn and saved like any other model. `partial_fit`, `learn_one` and `fit` with
+        warm_start=True keep training from these weights; `fit` without it starts again.
+
+        When to use it: to try out a neuron by hand, to wire several into a network, or to use weights from elsewhere.
+        When not: to start training from given weights, where `fit(X, y, coef_init=...)` does it in one call.
+
+        Parameters
+        ----------
+        coef : array of shape (n_features,), (1, n_features) or (n_classes, n_features)
+            The weights: one row for two classes, else one row per class (with multiclass="ovo" one row per pair).
+        intercept : float or array, default=0.0
+            The bias, or one for every row.
+        classes : list of labels, optional
+            The classes in their order, which becomes the parameter `classes`; default: 0, 1, 2, ... For two classes
+            the first is the answer below 0, and the second the answer above 0.
+        feature_names : list of str, optional
+            Names of the features, in the order of `coef`.
+        **params
+            Parameters of the `Perceptron`. With intercept_scaling="auto" the constant feature of the bias is 1, since
+            there are no data to measure.
+
+        Returns
+        -------
+        Perceptron
+
+        Examples
+        --------
+        >>> from perceptrons import Perceptron
+        >>> neuron = Perceptron.from_weights([1.0, 1.0], -1.5, classes=[False, True])  # AND
+        >>> neuron.predict([[0, 0], [0, 1], [1, 0], [1, 1]]).tolist()
+        [False, False, False, True]
+        """
+        model = cls(classes=classes, **params)
+        check_choices(model)
+        dtype = np.float32 if getattr(coef, "dtype", None) == np.float32 else np.float64
+        given = np.atleast_2d(as_numbers(coef, "coef"))
+        if given.ndim != 2 or not given.size:
+            raise ValueError(f"coef has shape {np.shape(coef)}: give one weight per feature, or one row per class.")
+        if classes is None and model.multiclass == "ovo" and len(given) > 1:
+            raise ValueError(
+                "multiclass='ovo' has a row of weights for every pair of classes: name them, classes=[...]."
+            )
+        labels = np.arange(max(2, len(given))) if classes is None else check_order(classes)
+        n, d = n_rows(model.multiclass, len(labels)), given.shape[1]
+        w = shaped(given, (n, d), dtype, "coef")
+        b = shaped(np.repeat(intercept, n) if np.ndim(intercept) == 0 else intercept, (n,), dtype, "intercept")
+        model._begin(Target("single", labels, NO_CODES), Dense(w[:0].astype(dtype)), d, Units(0.0, 1.0), w, b)
+        model.n_features_in_ = d
+        if feature_names is not None:
+            names = [str(name) for name in feature_names]
+            if len(set(names)) != d or len(names) != d:
+                raise ValueError(f"feature_names must be {d} different names, one for each weight.")
+            model.feature_names_in_ = names
+        return model
 
     # ---- learning
 
@@ -273,13 +344,13 @@ class Perceptron(Classifier):
             warm = self.warm_start and hasattr(self, "_learner") and coef_init is None and intercept_init is None
             dtype = self._learner.weights.dtype if warm else None
             X = check_matrix(self, X, reset=not warm, dtype=dtype, growth=self._growth())
-            target = read_target(y, X.shape[0], self._learner.form if warm else "")
-            if len(target.classes) < 2 and not target.several:
-                only = target.classes.tolist()[0]
-                raise ValueError(f"y has only one class, {only!r}: a classifier needs at least two.")
+            target = in_order(read_target(y, X.shape[0], self._learner.form if warm else ""), self.classes)
             if warm:
                 self._check_can_go_on(target)
                 target = target.among(merge(self._learner.classes, target.classes))
+            if len(target.classes) < 2 and not target.several:
+                only = target.classes.tolist()[0]
+                raise ValueError(f"y has only one class, {only!r}: a classifier needs at least two.")
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=False)
             if not warm:
                 self._forget_files()
@@ -302,7 +373,10 @@ class Perceptron(Classifier):
         self._warn_unless_finished()
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, coef_init: Any = None,
+        intercept_init: Any = None,
+    ) -> Self:  # fmt: skip
         """Learn from a block of examples: one pass in the given order, from where the model is.
 
         The weights are those that `fit` reaches on the same examples in the same order, if `margin` and
@@ -313,13 +387,23 @@ class Perceptron(Classifier):
         ----------
         X, y, sample_weight : as in `fit`
         classes : array, optional
-            All classes that may come, if known.
+            All classes that may come, if known. Their order does not matter; the parameter `classes` of the model
+            gives one.
+        coef_init, intercept_init : arrays, optional
+            Weights to start from, in the shape of `coef_` and `intercept_`, instead of `init`. For the first block
+            only: a model that has begun keeps its weights.
 
         Returns
         -------
         self
         """
-        examples, method = self._meet_block(X, y, classes, sample_weight)
+        start = {"coef": coef_init, "bias": intercept_init}
+        if hasattr(self, "_learner") and (coef_init is not None or intercept_init is not None):
+            raise ValueError(
+                "coef_init and intercept_init are for the first block, and this model has weights already: leave them "
+                "out, or make a new model with Perceptron.from_weights."
+            )
+        examples, method = self._meet_block(X, y, classes, sample_weight, start=start)
         warn_if_sorted(examples.y)
         self._learner.learn_block(examples, method.in_epoch(self._learner.epoch))
         return self
@@ -426,9 +510,13 @@ class Perceptron(Classifier):
     def predict_one(self, x: Any) -> Any:
         """The class of one example, given as a dict of features or a row of numbers; unknown features count 0.
 
-        A model that learned from files takes a record or a text like theirs.
+        A model that learned from files takes a record or a text like theirs. Before the first example a model whose
+        parameter `classes` is given answers by its start: from zeros all scores are 0, and the first class wins the
+        tie (of two, the one that `zero_score` says).
         """
         learner = getattr(self, "_learner", None)
+        if learner is None and self.classes is not None:
+            return begun_by(clone(self), x).predict_one(x)
         ready = None if learner is None else learner.ready_to_predict
         if ready is not None and ready.fits(self, learner):
             found = ready.predict(self, learner, x)
@@ -617,10 +705,13 @@ class Perceptron(Classifier):
 
     # ---- the small steps of learning
 
-    def _meet_block(self, X: Any, y: Any, classes: Any, sample_weight: Any, block: str = "given") -> Any:
+    def _meet_block(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, block: str = "given", start: Any = None
+    ) -> Any:
         """Examples and method for a block, checked; the model is begun, or has room for what is new in it.
 
-        block: "given" has the columns of the model; "new" of a stream may have more; "checked" was met before.
+        block: "given" has the columns of the model; "new" of a stream may have more; "checked" was met before. start:
+        weights that a new model begins with.
         """
         with unchanged_on_error(self):
             self._check_again()
@@ -637,13 +728,15 @@ class Perceptron(Classifier):
                     f"A block has {X.shape[1]} features, but there were {self._learner.n_features} before."
                 )
             target = y if isinstance(y, Target) else read_target(y, X.shape[0], "" if first else self._learner.form)
+            target = in_order(target, self.classes)
             check_consistent_length(X, target.codes)  # a source may have said another number of rows
             if not first:
                 self._check_can_go_on(target)
             target = self._among(target, classes)
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=True)
             if first:
-                self._begin(target, as_rows(X), X.shape[1], self._units(as_rows(X), sample_weight))
+                units = self._units(as_rows(X), sample_weight)
+                self._begin(target, as_rows(X), X.shape[1], units, **(start or {}))
             self._measure(as_rows(X), sample_weight)
             method = self._method_for(target.classes)
         self._learner.meet_classes(target.classes)
@@ -681,7 +774,7 @@ class Perceptron(Classifier):
         if not self._learner.spread:
             self._learner.spread = self._units(rows, weight).spread
 
-    def _begin(self, target: Any, rows: Any, n_features: Any, units: Any, coef: Any = None, bias: Any = None) -> Any:
+    def _begin(self, target: Any, rows: Any, n_features: int, units: Any, coef: Any = None, bias: Any = None) -> None:
         check_start(self, target, bias)
         self._learner = Learner.begin(
             target.classes,

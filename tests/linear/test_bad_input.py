@@ -127,7 +127,7 @@ def test_bad_class_weights_are_refused(class_weight):
         ("eta0", -1.0),
         ("eta0", np.inf),
         ("eta0", "fast"),
-        ("max_iter", 0),
+        ("max_iter", -1),
         ("max_iter", 2.5),
         ("max_iter", True),
         ("tol", -1e-3),

@@ -108,6 +108,12 @@ def theorems() -> None:
     assert_type(certificate, theory.Certificate)
     print(certificate, theory.margins(X, y, X[0]), theory.max_margin(X, y), theory.mistake_bound(X, y))
     print(theory.radius(X), theory.diagnose(X, y))
+    neuron = Perceptron.from_weights(X[0], -1.0, classes=["a", "b"], eta0=0.1)
+    assert_type(neuron, Perceptron)
+    steps = theory.trace(X, y, neuron, visits=20)
+    assert_type(steps, theory.Trace)
+    assert_type(steps[0], theory.Visit)
+    print(steps, steps.to_frame(), steps.to_latex(), steps.to_csv(), steps.to_dict(), steps[0].coef, steps[0].margin)
 
 
 def exercises() -> None:

@@ -15,9 +15,9 @@ from perceptrons.linear import Perceptron
 from perceptrons.modelfile.checkpoint import Checkpoint
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.streaming.resuming import MIXINGS, check_mixed_place
-from perceptrons.training.base import unchanged_on_error
 from perceptrons.training.epochs import AT_REST, Outcome
 from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.unchanged import unchanged_on_error
 
 KINDS: dict[type, Any] = {Perceptron: linear_shards, SequencePerceptron: sequence_shards}
 

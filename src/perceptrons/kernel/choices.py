@@ -18,7 +18,7 @@ class Function(Kind):
 
 SHARED = (
     "eta0", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction", "n_iter_no_change",
-    "max_seconds", "class_weight", "warm_start", "verbose", "probability",
+    "max_seconds", "class_weight", "warm_start", "verbose", "probability", "classes",
 )  # fmt: skip
 DOMAINS: dict[str, tuple[Domain, ...]] = {
     "kernel": (Words(NAMES), Function((object,), "a function of two blocks of examples")),

@@ -30,12 +30,14 @@ from perceptrons.kernel.choices import (
 )
 from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, scale_gamma
 from perceptrons.kernel.learner import KernelLearner
-from perceptrons.training.base import Classifier, unchanged_on_error
+from perceptrons.training.base import Classifier
 from perceptrons.training.calibration import calibrate_held_out
 from perceptrons.training.epochs import validation_split
 from perceptrons.training.inputs import known_part
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import Target, merge, read_target, warn_if_sorted
+from perceptrons.training.labels import Target, check_order, in_order, merge, read_target, warn_if_sorted
+from perceptrons.training.parameters import check_same_order
+from perceptrons.training.unchanged import unchanged_on_error
 from perceptrons.training.votes import class_shares
 
 MEGABYTE = 2**20
@@ -83,7 +85,7 @@ class KernelPerceptron(Classifier):
     cache_size : float, default=200
         Megabytes for kernel values that may be needed again. They save time only.
     max_iter, tol, shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change, max_seconds, \
-class_weight, warm_start, verbose, probability
+class_weight, warm_start, verbose, probability, classes
         As in `Perceptron`; random_state also chooses who is removed.
 
     Attributes
@@ -121,7 +123,7 @@ history_, converged_, stop_reason_
         on_full: str = "project", cache_size: float = 200, max_iter: int = 1000, tol: float | None = 5e-3,
         shuffle: bool = True, random_state: Any = 0, early_stopping: bool = False, validation_fraction: float = 0.1,
         n_iter_no_change: int = 5, max_seconds: float | None = None, class_weight: Any = None, warm_start: bool = False,
-        verbose: bool | int = 0, probability: Any = None,
+        verbose: bool | int = 0, probability: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma
@@ -145,6 +147,7 @@ history_, converged_, stop_reason_
         self.warm_start = warm_start
         self.verbose = verbose
         self.probability = probability
+        self.classes = classes
 
     # ---- learning
 
@@ -173,12 +176,13 @@ history_, converged_, stop_reason_
                 check_precomputed(X, place_of(X), None)
             target = read_target(to_host(y), int(X.shape[0]))
             check_single(target)
-            if len(target.classes) < 2:
-                only = target.classes.tolist()[0]
-                raise ValueError(f"y has only one class, {only!r}: a classifier needs at least two.")
+            target = in_order(target, self.classes)
             if warm:
                 self._check_can_go_on(target)
                 target = target.among(merge(self._learner.classes, target.classes))
+            if len(target.classes) < 2:
+                only = target.classes.tolist()[0]
+                raise ValueError(f"y has only one class, {only!r}: a classifier needs at least two.")
             weight, _ = target.weights(to_host(sample_weight), self.class_weight, stream=False)
             if not warm:
                 self._forget_files()
@@ -226,6 +230,7 @@ history_, converged_, stop_reason_
             X = read_matrix(self, X, reset=first, dtype=None if first else self._learner.dtype)
             target = read_target(to_host(y), int(X.shape[0]))
             check_single(target)
+            target = in_order(target, self.classes)
             if not first:
                 self._check_can_go_on(target)
             target = self._among(target, classes)
@@ -294,7 +299,12 @@ history_, converged_, stop_reason_
         return place_of(X).put(labels) if labels.dtype.kind in "biuf" else labels
 
     def predict_one(self, x: Any) -> Any:
-        """The class of one example, given as a dict of features or a row of numbers; unknown features count 0."""
+        """The class of one example, given as a dict of features or a row of numbers; unknown features count 0.
+
+        Before the first example all scores are 0: the answer is the first of the parameter `classes`, if it is given.
+        """
+        if not hasattr(self, "_learner") and self.classes is not None:
+            return check_order(self.classes).tolist()[0]
         check_is_fitted(self)
         self._check_again()
         refuse_precomputed(self, "predict_one")
@@ -456,4 +466,5 @@ history_, converged_, stop_reason_
     def _check_can_go_on(self, target: Target | None = None) -> None:
         if target is not None:
             check_single(target)
+            check_same_order(self, target)
         check_unchanged(self)

@@ -186,7 +186,10 @@ def strings_in(arrays: dict[str, np.ndarray], name: str) -> list[str]:
 
 
 def classes_in(header: dict[str, Any]) -> np.ndarray:
-    """The classes: sorted, different, of one kind. Strings get the room they need, whatever the file says."""
+    """The classes: different, of one kind, and sorted unless the parameters give another order.
+
+    Strings get the room they need, whatever the file says.
+    """
     labels, dtype = header["classes"], header["classes_dtype"]
     demand(isinstance(labels, list) and len(labels) > 0, "a list of classes")
     strings = all(isinstance(label, str) for label in labels)
@@ -201,7 +204,8 @@ def classes_in(header: dict[str, Any]) -> np.ndarray:
         f"{len(labels):,} classes as long as the longest",
     )
     classes = np.array(labels) if kind.kind == "U" else np.array(labels, dtype=kind)
-    different = all(low < high for low, high in itertools.pairwise(labels))
+    told = header["parameters"].get("classes") == labels  # the user's order
+    different = all(low < high for low, high in itertools.pairwise(sorted(labels) if told else labels))
     demand(different and classes.tolist() == labels, "sorted classes that differ")
     return classes
 

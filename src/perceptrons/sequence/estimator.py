@@ -19,11 +19,12 @@ from perceptrons.sequence.learner import (
 from perceptrons.sequence.tag_explanation import SequenceExplanation, explained
 from perceptrons.sequence.token_features import features_for, is_matrix, read_tokens
 from perceptrons.sequence.tokens import TokenFeatures, Tokens, cut, read_labels
-from perceptrons.training.base import Estimator, unchanged_on_error
+from perceptrons.training.base import Estimator
 from perceptrons.training.epochs import validation_split
 from perceptrons.training.inputs import read_only
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import Target, merge, numbered
+from perceptrons.training.unchanged import unchanged_on_error
 
 
 class SequencePerceptron(Estimator):

@@ -16,7 +16,6 @@ from perceptrons.streaming.blocks import TrainingBlock, blocks_of, held_out_rows
 from perceptrons.streaming.cache import ArrayFile, Cache, sound
 from perceptrons.streaming.resuming import Keeper, check_place, difference
 from perceptrons.streaming.threads import ahead
-from perceptrons.training.base import put_back
 from perceptrons.training.calibration import calibrate_held_out
 from perceptrons.training.epochs import AT_REST, Counts, Outcome
 from perceptrons.training.interrupts import Uninterrupted, interruptible
@@ -24,6 +23,7 @@ from perceptrons.training.linear_fit import LinearTrainee
 from perceptrons.training.matrices import widened
 from perceptrons.training.one_pass import PIECE, at_rest, piece_size, pieces
 from perceptrons.training.parameters import method_of
+from perceptrons.training.unchanged import put_back
 from perceptrons.training.weights import SettlingAverage
 
 Watch = Callable[[dict[str, Any]], None]

@@ -9,12 +9,13 @@ from typing import Any, Self
 import numpy as np
 
 from perceptrons.structured.learner import OutputFit, OutputLearner, Questions, Rule
-from perceptrons.training.base import Estimator, unchanged_on_error
+from perceptrons.training.base import Estimator
 from perceptrons.training.epochs import validation_split
 from perceptrons.training.inputs import read_only
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.parameters import DOMAINS as LINEAR
 from perceptrons.training.parameters import NONE, Domain, Number, Words, check_parameters
+from perceptrons.training.unchanged import unchanged_on_error
 
 OFFERS = ("size", "decode", "features", "loss")
 SHARED = (

@@ -7,6 +7,9 @@ from perceptrons.theory.diagnose import diagnose
 from perceptrons.theory.geometry import Margins, margins, project, radius, signed_distance
 from perceptrons.theory.model_bound import Comparison, check_bound
 from perceptrons.theory.separability import max_margin, separability
+from perceptrons.theory.trace import trace
+from perceptrons.theory.trace_table import Trace
+from perceptrons.theory.visits import Visit
 
 __all__ = [
     "Bound",
@@ -16,6 +19,8 @@ __all__ = [
     "Convergence",
     "Margin",
     "Margins",
+    "Trace",
+    "Visit",
     "check_bound",
     "convergence",
     "diagnose",
@@ -26,4 +31,5 @@ __all__ = [
     "radius",
     "separability",
     "signed_distance",
+    "trace",
 ]

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from perceptrons.inspection.html import how_it_went
 from perceptrons.rows import Rows
 from perceptrons.training.calibration import if_calibrated, predict_log_proba, predict_proba
-from perceptrons.training.epochs import Outcome, Plan, Trainee, run_epochs, why_unfinished
+from perceptrons.training.epochs import Outcome, Plan, Trainee, Visiting, run_epochs, why_unfinished
 from perceptrons.training.inputs import (
     Growth,
     as_learned,
@@ -27,9 +27,18 @@ from perceptrons.training.inputs import (
     known_part,
     once_each,
     plain_row,
-)
+)  # fmt: skip
 from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import Target, check_threshold, merge, numbered, read_target
+from perceptrons.training.labels import (
+    Target,
+    check_named,
+    check_threshold,
+    in_order,
+    merge,
+    numbered,
+    read_classes,
+    read_target,
+)
 from perceptrons.training.matrices import sound_csr
 
 MIXED = ("n_shards_", "mixing_", "mixing_bound_")  # how a model was trained on a cluster
@@ -39,8 +48,7 @@ TUNED = "recipe_"  # how perceptrons.selection found its settings and tested it
 class Estimator(BaseEstimator, ABC):
     """When to stop, how training went, which parameters were checked; and what every fitted model shows.
 
-    What was learned is in `_learner`, which is there once there is a model: training/learner.py, kernel/learner.py,
-    sequence/learner.py, structured/learner.py. Arrays of weights that are shown cannot be written.
+    What was learned is in `_learner`, once there is a model (`learner.py`). Shown weights cannot be written.
     """
 
     combine: str
@@ -57,6 +65,7 @@ class Estimator(BaseEstimator, ABC):
     _learner: Any
     _checked: Any = None  # the parameters that were checked last
     _watch: Callable[[dict[str, Any]], None] | None = None  # is told the row of every epoch
+    _visiting: Visiting | None = None  # looks at every visit: recording.py
 
     # ---- training
 
@@ -94,6 +103,7 @@ class Estimator(BaseEstimator, ABC):
                 outcome=outcome,
                 watch=self._watch,
                 row=outcome.history[-1] if resumed else None,
+                visiting=self._visiting,
             )
         except BaseException as error:
             outcome.stop_reason = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
@@ -110,7 +120,7 @@ class Estimator(BaseEstimator, ABC):
     def _warn_unless_finished(self, stacklevel: int = 3) -> None:
         """As scikit-learn does: warn if training ended with max_iter although `tol` was to end it. Called last, so that
         the model is whole where warnings are errors."""
-        if self.tol is None or self.stop_reason_ != "max_iter" or self._watch is not None:
+        if self.tol is None or self.stop_reason_ != "max_iter" or self._watch or self._visiting or not self.max_iter:
             return  # who watches the epochs judges by them
         what = f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: "
         warnings.warn(what + why_unfinished(self._plan()), ConvergenceWarning, stacklevel=stacklevel)
@@ -233,6 +243,7 @@ class Classifier(ClassifierMixin, Estimator):
     """The steps of fit, partial_fit and learn_one of an estimator for labelled rows, and what it shows."""
 
     class_weight: Any
+    classes: Any
     decision_function: Any
     _by_scores: Any  # (X, method, function): what the function makes of the scores of X, which the method asks for
     _columns: dict[str, int]  # of a model that knows the names of its features
@@ -253,17 +264,20 @@ class Classifier(ClassifierMixin, Estimator):
 
     def _among(self, target: Target, classes: Any) -> Target:
         """The labels of a block, numbered among all classes known by now. classes: as partial_fit was told."""
+        if classes is not None and self.classes is not None:  # which has put them in order
+            check_named(read_classes(classes), target.classes)
+            classes = None
         return numbered(target, classes, self._learner.classes if hasattr(self, "_learner") else None)
 
     def _one_target(self, y: Any) -> Target:
         """The label or labels of one example, which the model can go on with; at no cost if the class is known."""
         if not hasattr(self, "_learner"):
-            return read_target([y], 1)
+            return in_order(read_target([y], 1), self.classes)
         learner = self._learner
         plain = type(y) in (str, int, bool) or isinstance(y, np.integer)
         code = learner.code(y) if learner.form == "single" and plain else None
         if code is None:
-            target = read_target([y], 1, learner.form)
+            target = in_order(read_target([y], 1, learner.form), self.classes)
             self._check_can_go_on(target)
             return target.among(merge(learner.classes, target.classes))
         target = Target("single", learner.classes, np.array([code], np.int32))
@@ -378,23 +392,3 @@ class Classifier(ClassifierMixin, Estimator):
                 f"{self.combine!r}. For probabilities, use probability='sigmoid'."
             )
         return self.decision_function(X)
-
-
-@contextmanager
-def unchanged_on_error(
-    estimator: BaseEstimator, unless: Callable[[], bool] = lambda: False, before: dict[str, Any] | None = None
-) -> Iterator[None]:
-    """If the block fails, the estimator has the attributes it had (those of `before`), unless it has learned."""
-    before = dict(vars(estimator)) if before is None else before
-    try:
-        yield
-    except BaseException:  # Ctrl-C too
-        if not unless():
-            put_back(estimator, before)
-        raise
-
-
-def put_back(estimator: BaseEstimator, attributes: dict[str, Any]) -> None:
-    """Give an estimator the attributes that it had before, and no others."""
-    vars(estimator).clear()
-    vars(estimator).update(attributes)

@@ -76,6 +76,9 @@ class Trainee(ABC):
         self.learner.restore(snapshot)
 
 
+Visiting = Callable[[Trainee, np.ndarray], Iterator[Counts]]
+
+
 class Plan(NamedTuple):
     """How to train: the estimator's parameters that matter to the loop."""
 
@@ -126,6 +129,7 @@ def run_epochs(
     outcome: Outcome,
     watch: Callable[[dict[str, Any]], None] | None = None,
     row: dict[str, Any] | None = None,
+    visiting: Visiting | None = None,
 ) -> None:
     """Train until a rule says stop. n: examples, if known; train: which of them to learn from (None: all).
 
@@ -133,7 +137,7 @@ def run_epochs(
     has orders of its own. The model ends as the best epoch left it if examples were held out, else as the last one did.
     outcome is filled as training goes, so that it is right also after an interruption. watch is told every row when
     its epoch is over, and may then predict with the model as it is. row: of the epoch in the middle of which an earlier
-    run stopped, to be resumed.
+    run stopped, to be resumed. visiting: in place of `trainee.visit`, for somebody who looks at every visit.
     """
     n = n if train is None else len(train)
     began = time.perf_counter()
@@ -149,7 +153,8 @@ def run_epochs(
             if not outcome.history or outcome.history[-1] is not row:
                 outcome.history.append(row)
             trainee.begin_epoch(epoch)
-            out_of_time = not _visit(trainee, order, row, (began, epoch_began), plan.max_seconds, hold, progress)
+            visits = trainee.visit(order) if visiting is None else visiting(trainee, order)
+            out_of_time = not _visit(visits, row, (began, epoch_began), plan.max_seconds, hold, progress)
             trainee.end_epoch()
             score = trainee.judge(row) if held_out else -1.0
             row["norm"] = trainee.norm()
@@ -173,14 +178,14 @@ def run_epochs(
 
 
 def _visit(
-    trainee: Trainee, order: np.ndarray, row: dict[str, Any], began: tuple[float, float], max_seconds: float | None,
+    visits: Iterator[Counts], row: dict[str, Any], began: tuple[float, float], max_seconds: float | None,
     hold: Uninterrupted, progress: Progress,
 ) -> bool:  # fmt: skip
-    """Learn from the examples in this order, and count in the row. False: time was over, and the rest was left out.
+    """Make these visits, and count them in the row. False: time was over, and the rest was left out.
 
     began: when training and when the epoch began.
     """
-    for counts in trainee.visit(order):
+    for counts in visits:
         row["examples"] += counts.examples
         row["mistakes"] += counts.mistakes
         row["updates"] += counts.updates

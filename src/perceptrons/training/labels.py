@@ -100,17 +100,29 @@ def distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return classes, codes.astype(np.int32)
 
 
+def places_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The place of each label among the classes, all of which are there."""
+    order = np.argsort(classes, kind="stable")
+    return order[np.searchsorted(classes, labels, sorter=order)]
+
+
 def merge(known: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """All classes of both, sorted. TypeError if numbers and strings are mixed."""
-    if not len(new):
-        return known
+    """All classes of both, sorted; known ones keep the order that they were given in if nothing is new.
+
+    TypeError if numbers and strings are mixed.
+    """
+    if not len(new) or not len(known):
+        return known if len(known) else new
     textual = [array.dtype.kind in "UO" for array in (known, new)]
-    if len(known) and len(new) and textual[0] != textual[1]:
+    if textual[0] != textual[1]:
         raise TypeError(
             f"Labels of different kinds: the model knows {known[:3].tolist()}, and now came {new[:3].tolist()}. "
             "Use strings or numbers, not both."
         )
-    merged = np.unique(np.concatenate([known, new])) if len(known) else np.unique(new)
+    if len(known) > 1 and (known[1:] < known[:-1]).any():
+        check_named(new, known)
+        return known
+    merged = np.unique(np.concatenate([known, new]))
     if not textual[1] and merged.tolist() != sorted({*known.tolist(), *new.tolist()}):
         raise ValueError(
             f"The labels {known[:3].tolist()} and {new[:3].tolist()} cannot be told apart as {merged.dtype}: "
@@ -129,7 +141,7 @@ class Target(NamedTuple):
     """Checked labels: numbers of classes, or for several an indicator matrix, its columns the classes."""
 
     form: str
-    classes: np.ndarray  # sorted
+    classes: np.ndarray  # sorted, unless the user has put them in order
     codes: np.ndarray  # int32 (n,); all 0 for several labels
     indicator: np.ndarray | None = None  # bool (n, classes)
 
@@ -156,7 +168,7 @@ class Target(NamedTuple):
 
     def among(self, classes: np.ndarray) -> "Target":
         """The same, numbered within more classes."""
-        places = np.searchsorted(classes, self.classes)
+        places = places_of(self.classes, classes)
         if self.indicator is None:
             return Target(self.form, classes, places.astype(np.int32)[self.codes])
         wider = np.zeros((len(self.codes), len(classes)), bool)
@@ -201,6 +213,29 @@ def read_classes(classes: Any) -> np.ndarray:
         return np.unique(check_labels(sorted(classes) if isinstance(classes, set | frozenset) else classes))
     except (ValueError, TypeError) as error:
         raise ValueError(f"classes={classes!r} is not a list of labels: {error}") from error
+
+
+def in_order(target: Target, classes: Any) -> Target:
+    """The labels, numbered among the classes in the order that the user gave; None: the usual order."""
+    if classes is None:
+        return target
+    if target.several:
+        raise ValueError("classes is for one label per example, and y has several: leave it out.")
+    named = check_order(classes)
+    check_named(target.classes, named)
+    return target.among(named)
+
+
+def check_order(classes: Any) -> np.ndarray:
+    """The classes in the order that the user gave."""
+    try:
+        check_labels(np.array(list(classes), dtype=object))  # as strings, numbers among strings would be strings
+        named = check_labels(list(classes))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"classes={classes!r} is not a list of labels: {error}") from error
+    if isinstance(classes, set | frozenset) or len(named) < 2 or len(np.unique(named)) < len(named):
+        raise ValueError(f"classes={classes!r}: give two or more different labels, in order.")
+    return named
 
 
 def check_named(there: np.ndarray, named: np.ndarray) -> None:

@@ -95,9 +95,9 @@ class Learner:
         check_room(Size(scheme, len(classes), n_features, size))
         w, b = first_weights(shape, dtype, init, seed, intercept, order="F" if sparse and scheme != "ovo" else "C")
         if coef is not None:
-            w[:] = _shaped(coef, shape, dtype, "coef_init")
+            w[:] = shaped(coef, shape, dtype, "coef_init")
         if bias is not None:
-            b[:] = _shaped(bias, shape[:1], dtype, "intercept_init")
+            b[:] = shaped(bias, shape[:1], dtype, "intercept_init")
         weights = Weights(
             w,
             b,
@@ -279,8 +279,8 @@ class Learner:
     def set_last(self, coef: Any = None, intercept: Any = None) -> None:
         """Set the last weights or biases; what was averaged so far stays, and from now on these count."""
         shape = (self.weights.n_rows, self.n_features)
-        w = None if coef is None else _shaped(coef, shape, self.dtype, "coef_")
-        b = None if intercept is None else _shaped(intercept, shape[:1], self.dtype, "intercept_")
+        w = None if coef is None else shaped(coef, shape, self.dtype, "coef_")
+        b = None if intercept is None else shaped(intercept, shape[:1], self.dtype, "intercept_")
         self.weights.set_last(w, b)
         self.changed()
 
@@ -313,7 +313,8 @@ class Learner:
         self.check_holds(combine)
         if combine == "vote" and self.votes is not None:
             at_zero = zero_score == "positive"
-            return self.votes.shares(X, self.weights.start(), self.weights.one, self.weights.t, at_zero)
+            t = self.weights.t or 1.0  # before the first example the start alone votes
+            return self.votes.shares(X, self.weights.start(), self.weights.one, t, at_zero)
         w, b = self.predicting(combine)
         size = max(1, AT_ONCE // len(b)) if self.scheme == "ovo" else max(1, X.shape[0])
         blocks = [X[start : start + size] for start in range(0, X.shape[0], size)] if X.shape[0] > size else [X]
@@ -363,7 +364,8 @@ class Learner:
         self.changed()
 
 
-def _shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndarray:
+def shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndarray:
+    """Weights that a user gives, in this shape, or a ValueError that says what is wrong with `name`."""
     array = as_numbers(given, name)
     if array.size != np.prod(shape) or array.ndim > len(shape):
         raise ValueError(f"{name} has shape {array.shape}, but the model needs {shape}.")

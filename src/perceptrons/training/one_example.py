@@ -20,6 +20,7 @@ from perceptrons.rows import Dense
 from perceptrons.training.epochs import Counts
 from perceptrons.training.inputs import entries, known_part, largest
 from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.labels import Target, check_order
 from perceptrons.training.one_pass import MANY_CLASSES, check_overflow
 from perceptrons.training.parameters import OF_ONE_EXAMPLE
 from perceptrons.training.rule import Method
@@ -231,16 +232,9 @@ def learn_any(estimator: Any, x: Any, y: Any) -> None:
         raise ValueError(
             f"learn_one learns from one example, not from batch_size={estimator.batch_size!r}: use partial_fit."
         )
-    first = not hasattr(estimator, "_learner")
     target = estimator._one_target(y)
     weight, by_label = target.weights(None, estimator.class_weight, stream=True)
-    rows, new = estimator._one_row(x, learning=True)
-    with Uninterrupted(first or bool(new)):
-        if first:
-            n_features = len(new) if isinstance(x, Mapping) else np.shape(x)[-1]
-            estimator._begin(target, rows, n_features, estimator._units(rows))
-            estimator.n_features_in_ = estimator._learner.weights.n_features
-        estimator._name_features(x, new)
+    rows = _met(estimator, x, target)
     learner = estimator._learner
     estimator._measure(rows)
     method = estimator._method_for(target.classes).in_epoch(learner.epoch)
@@ -249,3 +243,23 @@ def learn_any(estimator: Any, x: Any, y: Any) -> None:
     if learner.ready_to_learn is None or not learner.ready_to_learn.fits(estimator, learner):
         method = estimator._method_for(learner.classes).in_epoch(learner.epoch)
         learner.ready_to_learn = ReadyToLearn(estimator, method)
+
+
+def _met(estimator: Any, x: Any, target: Target) -> Any:
+    """The rows of one example; the model is begun, or has room for what is new in it."""
+    first = not hasattr(estimator, "_learner")
+    rows, new = estimator._one_row(x, learning=True)
+    with Uninterrupted(first or bool(new)):
+        if first:
+            n_features = len(new) if isinstance(x, Mapping) else np.shape(x)[-1]
+            estimator._begin(target, rows, n_features, estimator._units(rows))
+            estimator.n_features_in_ = estimator._learner.weights.n_features
+        estimator._name_features(x, new)
+    return rows
+
+
+def begun_by(estimator: Any, x: Any) -> Any:
+    """A model that knows its classes and nothing else, as it would begin to learn from this example."""
+    estimator._check_again()
+    _met(estimator, x, Target("single", check_order(estimator.classes), np.zeros(0, np.int32)))
+    return estimator

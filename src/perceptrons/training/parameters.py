@@ -113,7 +113,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "shrink": (Number(0, 1, below=True),),
     "batch_size": (Number(1, LIMITLESS, whole=True), Words(("all",))),
     "multiclass": (Words(("joint", "ovr", "ovo")),),
-    "max_iter": (Number(1, LIMITLESS, whole=True),),
+    "max_iter": (Number(0, LIMITLESS, whole=True),),
     "tol": (Number(0, LIMITLESS), NONE),
     "shuffle": (Flag(),),
     "random_state": (Number(0, LIMITLESS, whole=True), RANDOM_STATE, NONE),
@@ -131,6 +131,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "verbose": (Flag(), Number(0, LIMITLESS, whole=True)),
     "n_jobs": (ANYTHING,),
     **dict.fromkeys(("penalty", "alpha", "l1_ratio"), (ANYTHING,)),  # checked below, with what to use instead
+    "classes": (ANYTHING,),  # checked where labels are read
 }
 
 # what learning and predicting one example depends on; compared before each, so that a change is noticed
@@ -237,6 +238,7 @@ def check_unchanged(estimator: Any, target: Target) -> None:
     scaling = scaling_of(estimator)
     if scaling is not None and learner.weights.one not in (0, scaling**2):
         raise ValueError("intercept_scaling was changed after the model was created: fit it again.")
+    check_same_order(estimator, target)
     if learner.scheme == "labels":
         check_several(estimator)
     elif learner.scheme != estimator.multiclass:
@@ -251,6 +253,13 @@ def check_unchanged(estimator: Any, target: Target) -> None:
         )
     if (estimator.step == "arow") != learner.weights.has_sigma:
         raise ValueError("step was changed to or from 'arow' after the model was begun: fit it anew.")
+
+
+def check_same_order(estimator: Any, target: Target) -> None:
+    """Raise ValueError if the model was created with other classes than those that the user has put in order."""
+    known = estimator._learner.classes
+    if estimator.classes is not None and known is not target.classes and known.tolist() != target.classes.tolist():
+        raise ValueError("classes was changed after the model was created: fit it again.")
 
 
 def check_start(estimator: Any, target: Target, intercept_init: Any) -> None:
