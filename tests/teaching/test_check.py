@@ -40,7 +40,8 @@ def test_every_exercise_starts_unwritten_and_says_so(name, capsys):
 
 def test_every_exercise_has_its_two_files_and_a_line_on_the_page():
     page = (HOME / "index.md").read_text()
-    assert {path.stem for path in HOME.glob("*.py")} == {path.stem for path in HOME.glob("solutions/*.py")} == {*EXERCISES}
+    assert {path.stem for path in HOME.glob("*.py")} == {*EXERCISES}
+    assert {path.stem for path in HOME.glob("solutions/*.py")} == {*EXERCISES}
     for name in EXERCISES:
         assert f"({name}.py)" in page
         assert f"(solutions/{name}.py)" in page
@@ -100,7 +101,7 @@ def viterbi_word_by_word(emissions, transitions):
         (update_without_the_bias, "update", 1, ["difference is 0.1, in b", "bias must be updated"]),
         (average_after_updates, "average", 1, ["w = [", "updates only"]),
         (kernel_score_without_labels, "kernel_score", 1, ["kernel = squared", "multiplied by its label"]),
-        (viterbi_word_by_word, "viterbi", 3, ["expected: labels = [0, 1]", "yours:    labels = [0, 0]", "ignores the transitions"]),
+        (viterbi_word_by_word, "viterbi", 3, ["expected: labels = [0, 1]", "yours:    labels = [0, 0]", "ignores"]),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
