@@ -53,6 +53,8 @@ KINDS = {
     "learning rate": ["--eta0", "0.25"],
     "class weights": ["--classes", "ham,odd,spam", "--class-weight", '{"ham": 3}'],
     "costs": ["--classes", "ham,odd,spam", "--cost", '{"ham": {"spam": 2}}'],
+    "start and ties": ["--init", "ones", "--zero-score", "positive"],
+    "classes in order": ["--classes", "spam,ham,odd"],
     "seed and time": ["--seed", "7", "--max-seconds", "1000"],
 }
 OTHERS = """

@@ -44,6 +44,8 @@ def check(files: list[Path], asked: Any) -> None:
         raise BadInputError(f"{chosen} needs DATA: name the files that the workers are to read.")
     if STDIN in files:
         raise BadInputError(f"- does not go with {chosen}: workers cannot read standard input, so give files.")
+    if getattr(asked, "trace", None) is not None:
+        raise BadInputError(f"--trace does not go with {chosen}: it follows one training, not one per shard.")
     if asked.cache is not None:
         raise BadInputError(f"--cache does not go with {chosen}: every worker keeps what it reads on its own disk.")
     if asked.test_share:

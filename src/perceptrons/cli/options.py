@@ -194,9 +194,7 @@ def command_text(begin: Iterable[Any], asked: Any, names: Iterable[str], without
     return shlex.join(words)
 
 
-Format = one_of(
-    "Format", "csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz",
-)  # fmt: skip
+Format = one_of("Format", "csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz")  # fmt: skip
 OnError = one_of("OnError", "raise", "skip")
 OnMissing = one_of("OnMissing", "fill", "raise")
 Scale = one_of("Scale", "auto", "standard", "max-abs", "none")
@@ -270,7 +268,9 @@ OPTIONS: dict[str, Option] = {
     "multiclass": Option(("--multiclass",), Multiclass | None, "Several classes: joint, one-vs-rest (ovr) or one-vs-one (ovo) (default: joint).", LEARN, "HOW"),
     "cost": Option(("--cost",), str | None, 'Cost of mistakes: {"true": {"answer": cost}}, or a file with that.', LEARN, "JSON"),
     "class_weight": Option(("--class-weight",), str | None, 'Class weights: {"class": weight}, a file with that, or balanced.', LEARN, "JSON"),
-    "classes": Option(("--classes",), str | None, "All classes, for data that are learned while they are read (default: as they come).", LEARN, "A,B,..."),
+    "init": Option(("--init",), one_of("Init", "zeros", "ones", "random") | None, "Start of the weights: zeros, ones or random (default: zeros).", LEARN, "HOW"),
+    "zero_score": Option(("--zero-score",), one_of("ZeroScore", "mistake", "correct", "positive", "negative") | None, "Two classes: what a score of exactly 0 is while learning: a mistake or correct for both classes, or the answer positive or negative (default: mistake).", LEARN, "WHAT"),
+    "classes": Option(("--classes",), str | None, "All classes. Ties go to the first, and of two classes it is the negative one (default: those that come, sorted).", LEARN, "A,B,..."),
     "no_shuffle": flag("--no-shuffle", "Visit examples in the order of DATA.", LEARN),
     "no_intercept": flag("--no-intercept", "Learn no bias.", LEARN),
     "intercept_scaling": Option(("--intercept-scaling",), str | None, "Value of the constant feature of the bias: a number, or auto, in the units of the data (default: auto).", LEARN, "X", more={"parser": number_or_auto}),
@@ -374,6 +374,7 @@ OPTIONS: dict[str, Option] = {
     "max_examples": Option(("--max-examples",), int, "Read at most this many examples (default: 200000).", metavar="N", default=200_000, more={"min": 1}),
     "quiet": flag("--quiet", "Print nothing but errors."),
     "verbose": flag("--verbose", "Show a live bar while learning."),
+    "trace": Option(("--trace",), int | None, "Show the first N visits: the example, its score, and the weights after it.", metavar="N", more={"min": 1}),
     "json": flag("--json", "Print one JSON object for machines."),
     "json:lines": flag("--json", "Print one JSON object per line for machines."),
 }  # fmt: skip
@@ -385,15 +386,12 @@ READING = (
 )  # fmt: skip
 RULE = (
     "combine", "window", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass",
-    "cost", "class_weight",
+    "cost", "class_weight", "init", "zero_score",
 )  # fmt: skip
-LINEAR_ONLY = ("window", "step", "C", "margin", "intercept_scaling", "shrink", "batch_size", "cost")
+LINEAR_ONLY = ("window", "step", "C", "margin", "intercept_scaling", "shrink", "batch_size", "cost", "init", "zero_score")  # fmt: skip
 OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_size")
 STOPPING = ("epochs", "max_iter", "tol", "early_stopping", "max_seconds")
 LONG_RUNS = ("checkpoint", "every", "resume", "cache")
 CLUSTERS = ("dask", "workers", "shards", "mixing")
 OF_FILE = ("format:columns", "separator", "encoding:columns", "comments")
-TAGGER_RULE = (
-    "allowed", "combine:tagger", "step:tagger", "C:tagger", "margin:tagger", "cost:tagger", "min_count",
-    "hash_bits:tagger",
-)  # fmt: skip
+TAGGER_RULE = ("allowed", "combine:tagger", "step:tagger", "C:tagger", "margin:tagger", "cost:tagger", "min_count", "hash_bits:tagger")  # fmt: skip

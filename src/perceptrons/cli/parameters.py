@@ -190,5 +190,7 @@ def named_classes(model: "AnyModel", asked: Any) -> "np.ndarray | None":
     if len(texts) < 2 or len(set(texts)) < len(texts) or not all(texts):
         raise BadInputError(f"--classes {plain(asked.classes, 60)}: give two or more, each once, as in ham,spam.")
     classes = as_labels(texts, asked.text_labels)
+    if (classes[1:] < classes[:-1]).any():  # in their usual order they need not be a setting of the model
+        model.classes = classes.tolist()
     name_classes(model, classes)
     return classes

@@ -10,6 +10,7 @@ import numpy as np
 from rich.text import Text
 
 from perceptrons.cli.files import is_kernel
+from perceptrons.cli.first_visits import show_visits
 from perceptrons.cli.folds import folds_for_machines, folds_in_words
 from perceptrons.cli.inputs import skipped_in_words
 from perceptrons.cli.options import CLUSTERS, LINEAR_ONLY, RULE, STOPPING
@@ -54,7 +55,7 @@ class Run:
     how: "whole", "stream" or "cluster". train, test: how good the model is on what it learned from (None: not
     measured) and on what it did not. scaler: the one to advise. again: the command that learns so once more, without
     some options. folds: how good models like it are on each fold, and the metric to show of them. threshold: how it was
-    chosen, if it was.
+    chosen, if it was. trace: of the first visits, if they are to be shown.
     """
 
     model: "AnyModel"
@@ -78,6 +79,7 @@ class Run:
     folds: list[Quality] = field(default_factory=list)
     metric: str = "accuracy"
     threshold: Any = None
+    trace: Any = None
 
     @property
     def progress(self) -> list[dict[str, Any]]:
@@ -118,6 +120,7 @@ def summary(run: Run) -> dict[str, Any]:
         **hashing,
         **most_important(model, rows, 10, run.lines),
         **run.cluster,
+        "trace": None if run.trace is None else run.trace.to_dict(),
         "seconds": run.seconds,
     }
     return told | dict.fromkeys(name for name in SOMETIMES if name not in told)
@@ -136,6 +139,8 @@ def show(run: Run, console: "Console") -> None:
         console.print(f"Settings: {changed}", markup=False)
     if is_kernel(model):
         console.print(f"Kernel: {kernel_in_words(model)}", markup=False)
+    if run.trace is not None:
+        show_visits(run.trace, console)
     if run.how == "whole" or (run.how == "stream" and model.n_iter_ > 1):
         console.print(heading(f"Mistakes while learning{apart(model)}"), mistakes(model, console))
     console.print(f"\n{stopped(model, run.seconds)}", markup=False)

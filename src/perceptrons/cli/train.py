@@ -10,6 +10,7 @@ from perceptrons.cli import options
 from perceptrons.cli.cluster import check_options
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data
 from perceptrons.cli.files import check_output, is_kernel, load_model, save_model
+from perceptrons.cli.first_visits import first_visits
 from perceptrons.cli.folds import check_folds, over_folds
 from perceptrons.cli.inputs import (
     SHARE,
@@ -60,7 +61,7 @@ AGAIN = ("from_model", "example", "format", "test", "test_share", "folds:train",
 @takes(
     "data", "output", "from_model", "example", *READING, "in_memory", "test", "test_share", "folds:train",
     "metric:folds", "seed", *RULE, "threshold", "probabilities", "classes", "no_shuffle", "no_intercept", *OF_KERNELS,
-    *STOPPING, *LONG_RUNS, *CLUSTERS, "quiet", "verbose", "json",
+    *STOPPING, *LONG_RUNS, *CLUSTERS, "trace", "quiet", "verbose", "json",
 )  # fmt: skip
 def train(asked: Any) -> None:
     """Train a perceptron, test it on examples it has not seen, and say how it went.
@@ -237,7 +238,7 @@ def _on_table(
     name_labels(model, parts.train, asked)
     folds = over_folds(model, parts.train, asked)
     learned, held = held_for_threshold(parts.train, asked)
-    checkpoint = None
+    checkpoint, trace = None, first_visits(model, learned, asked)
     began = time.perf_counter()
     if asked.checkpoint is not None or asked.classes is not None or _goes_on(model):
         checkpoint = _fit_resumably(model, learned, asked, reader)
@@ -258,7 +259,7 @@ def _on_table(
         train=None if slow else _measured(model, learned, ranked=False), test=_measured(model, parts.test),
         test_reader=test_reader, lines=None if isinstance(table.path, HasPlaces) else learned.lines,
         scaler=scaler_for(learned.X, model), checkpoint=checkpoint, folds=folds, metric=asked.metric.value,
-        threshold=chosen,
+        threshold=chosen, trace=trace,
     )  # fmt: skip
 
 
@@ -325,8 +326,8 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
     needed = f"needs all data in memory, {unmet}"
     if is_kernel(model):
         raise BadInputError(f"--kernel {needed}: raise --in-memory.")
-    if asked.folds is not None:
-        raise BadInputError(f"--folds {needed}: raise --in-memory.")
+    for name in options.given(asked, ("folds", "trace")):
+        raise BadInputError(f"--{name} {needed}: raise --in-memory.")
     if asked.class_weight == "balanced":
         raise BadInputError(f'--class-weight balanced {needed}: name the weights, {{"class": weight}}.')
     need_classes(model, asked)

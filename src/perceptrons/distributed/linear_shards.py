@@ -28,7 +28,7 @@ from perceptrons.distributed.worker_data import Common, Facts, FilesPart, Raw, r
 from perceptrons.linear import Perceptron
 from perceptrons.training.example_weights import balanced_weights, check_weights
 from perceptrons.training.inputs import as_rows, check_matrix
-from perceptrons.training.labels import Target, check_named, merge, read_classes, read_target
+from perceptrons.training.labels import Target, check_named, in_order, merge, read_classes, read_target
 from perceptrons.training.learner import Learner
 from perceptrons.training.linear_fit import LinearFit
 from perceptrons.training.one_pass import Examples
@@ -212,7 +212,7 @@ def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, w
         _check_names(estimator, found, columns)
     d = found.n_features if columns is None else columns.n_columns
     indicator = np.zeros((0, len(known)), bool) if several else None
-    target = Target(found.form, known, np.empty(0, np.int32), indicator)
+    target = in_order(Target(found.form, known, np.empty(0, np.int32), indicator), estimator.classes)
     if warm:
         estimator._check_can_go_on(target)
         target = target.among(merge(estimator._learner.classes, known))

@@ -19,7 +19,8 @@ from perceptrons.report.subject import Subject
 
 OPTIONS = {
     "combine", "window", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass",
-    "kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_size", "max_iter", "max_seconds",
+    "init", "zero_score", "kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_size", "max_iter",
+    "max_seconds",
 }  # fmt: skip
 FLAGS = {"early_stopping": (True, "--early-stopping"), "shuffle": (False, "--no-shuffle"),
          "fit_intercept": (False, "--no-intercept")}  # fmt: skip
@@ -127,6 +128,8 @@ def as_command(model: Any) -> tuple[str, set[str]]:
             words += ["--probabilities", str(value)]
         elif name in ("class_weight", "cost") and isinstance(value, dict):
             words += [f"--{name.replace('_', '-')}", json.dumps(value)]
+        elif name == "classes":
+            words += ["--classes", ",".join(map(str, value))]
         elif name == "class_weight" and value == "balanced":
             words += ["--class-weight", "balanced"]
         elif name in OPTIONS and isinstance(value, int | float | str) and not isinstance(value, bool):

@@ -11,7 +11,7 @@ from perceptrons.inspection.html import Html, block, escaped, note, table
 from perceptrons.theory.visits import Visit, Weights, alone
 
 FEW = 6  # features that are shown as a vector; of more, those that are not 0 are shown by name
-SHOWN = 12  # of those at most
+SHOWN = 4  # of those at most
 LEFT = ("", "x", "scores", "w", "alpha")  # columns that begin on the left
 LINES = 200  # visits that text and notebooks show at most: the first ones
 
@@ -31,6 +31,8 @@ class Trace(Sequence[Visit]):
     model : Perceptron or KernelPerceptron
         As it is after the last visit. `model.stop_reason_` says why training stopped; None: as many visits or updates
         were made as were asked for.
+    places : list of str or None
+        What the table calls the examples: default X[0], X[1], ...
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Trace(Sequence[Visit]):
     ):
         self.visits, self.start, self.classes, self.names = visits, start, classes, names
         self.model, self.n_examples = model, n_examples
+        self.places: list[str] | None = None
 
     def __len__(self) -> int:
         return len(self.visits)
@@ -129,12 +132,12 @@ class Trace(Sequence[Visit]):
         lines = [first]
         for visit in self.visits[:limit]:
             named = zip(self.classes.tolist(), np.ravel(visit.score).tolist(), strict=False)
-            scores = ", ".join(f"{label} {_number(s)}" for label, s in named) if several else _number(visit.score)
+            scores = ", ".join(f"{label}: {_number(s)}" for label, s in named) if several else _number(visit.score)
             lines.append(
                 [
                     f"{visit.k}",
                     f"{visit.epoch}",
-                    f"X[{visit.example}]",
+                    self._place(visit.example),
                     self._vector(visit.x),
                     f"{visit.y}",
                     scores,
@@ -154,6 +157,8 @@ class Trace(Sequence[Visit]):
             now = [self._vector(weights.coef[0], about), _number(weights.intercept[0])]
             mean = [self._vector(weights.coef_average[0], about), _number(weights.intercept_average[0])]
             return now + mean
+        if visit is None and not weights.coef.any() and not weights.intercept.any():
+            return ["all 0", "", "", ""]
         rows = range(len(weights.coef)) if visit is None else self._rows(visit)
         names = self._row_names(len(weights.coef))
         now = ["\n".join(f"{names[r]}: {self._vector(weights.coef[r], about)}" for r in rows),
@@ -172,12 +177,16 @@ class Trace(Sequence[Visit]):
         labels = self.classes.tolist()
         return labels if n == len(labels) else list(range(n))
 
+    def _place(self, example: int) -> str:
+        """Where an example stands."""
+        return f"X[{example}]" if self.places is None else self.places[example]
+
     def _vector(self, values: np.ndarray, about: np.ndarray | None = None) -> str:
         """(1, 0.5), or of many features those that are not 0, or those in `about`, by name."""
         if len(values) <= FEW:
             return f"({', '.join(map(_number, values.tolist()))})"
         which = np.flatnonzero(values) if about is None else about
-        shown = ", ".join(f"{self.names[i]} {_number(values[i])}" for i in which[:SHOWN].tolist())
+        shown = ", ".join(f"{self.names[i]}={_number(values[i])}" for i in which[:SHOWN].tolist())
         return (shown or "0") + ", ..." * (len(which) > SHOWN)
 
     def _alphas(self, alpha: np.ndarray) -> str:
@@ -188,7 +197,7 @@ class Trace(Sequence[Visit]):
                 text = f"({', '.join(map(_number, values.tolist()))})"
             else:
                 which = np.flatnonzero(values)
-                text = ", ".join(f"X[{i}] {_number(values[i])}" for i in which[:SHOWN].tolist()) or "0"
+                text = ", ".join(f"{self._place(i)}={_number(values[i])}" for i in which[:SHOWN].tolist()) or "0"
                 text += ", ..." * (len(which) > SHOWN)
             lines.append(f"{self.classes[row]}: {text}" if len(alpha.T) > 1 else text)
         return "\n".join(lines)
@@ -200,7 +209,8 @@ class Trace(Sequence[Visit]):
         visits = []
         for visit in self.visits:
             plain = {name: _plain(getattr(visit, name)) for name in visit._fields if name != "weights"}
-            visits.append(plain | self._plain_weights(visit.weights))
+            place = {} if self.places is None else {"place": self.places[visit.example]}
+            visits.append(plain | place | self._plain_weights(visit.weights))
         return {
             "classes": self.classes.tolist(),
             "features": list(self.names),
