@@ -1,9 +1,16 @@
 """The words that people look up are on the site: explained in the glossary, and used on the page it leads to."""
 
 import re
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 import pytest
+
+from perceptrons import KernelPerceptron, Perceptron
+from perceptrons.losses import Hinge
+from perceptrons.selection import compare
+from perceptrons.theory import convergence, mistake_bound, trace
 
 DOCS = Path(__file__).parent.parent / "docs"
 TERMS = [
@@ -70,3 +77,23 @@ def test_every_topic_of_the_lectures_has_a_row_with_a_page(topic):
         assert pages, row
         for page in pages:
             assert (DOCS / page).is_file(), page
+
+
+def test_every_call_of_the_lecture_index_exists():
+    calls = re.findall(r"`([^`]+)`", (DOCS / "lectures.md").read_text())
+    names = [
+        found for call in calls for found in re.findall(r"\b(theory|losses|selection|online|teaching)\.(\w+)", call)
+    ]
+    assert len(names) > 20
+    for module, name in names:
+        assert hasattr(import_module(f"perceptrons.{module}"), name), f"{module}.{name}"
+    known = {*signature(Perceptron).parameters, *signature(Perceptron.fit).parameters, *signature(compare).parameters}
+    known |= {*signature(KernelPerceptron).parameters, *signature(trace).parameters, *signature(convergence).parameters}
+    known |= {*signature(mistake_bound).parameters, *signature(Hinge).parameters}
+    set_by_name = [name for call in calls for name in re.findall(r"\b([a-z_]\w*) ?= ?[^=]", call) if name != "rule"]
+    assert len(set_by_name) > 20
+    assert {*set_by_name} <= known
+    attributes = {call for call in calls if re.fullmatch(r"\w+_", call)}
+    text = f"{Perceptron.__doc__} {KernelPerceptron.__doc__}"
+    assert len(attributes) >= 6
+    assert {name for name in attributes if name not in text} == set()

@@ -41,13 +41,6 @@ def _rule(**more: Any) -> Perceptron:
     return Perceptron(**{**options, "max_iter": 1, **more})
 
 
-def _neuron(w: Any, b: float) -> Perceptron:
-    """A model that has the given weights."""
-    model = _rule().fit(np.array([-np.ones(len(w)), np.ones(len(w))]), [-1, 1])
-    model.coef_, model.intercept_ = np.array([w], float), np.array([b], float)
-    return model
-
-
 def _one_visit(w: Any, b: float, x: Any, y: int, **more: Any) -> tuple[np.ndarray, float]:
     """The weights after one visit to an example. The second row has no weight: it only names the other class."""
     model = _rule(**more)
@@ -67,7 +60,7 @@ def _of_predict() -> Cases:
 
 
 def _predict(w: Any, b: float, x: Any) -> int:
-    return int(_neuron(w, b).predict([x])[0])
+    return int(Perceptron.from_weights(w, b, classes=[-1, 1]).predict([x])[0])
 
 
 # Step 2
@@ -80,7 +73,7 @@ def _of_distance() -> Cases:
 
 
 def _distance(w: Any, b: float, x: Any) -> float:
-    return float(signed_distance(_neuron(w, b), [x])[0])
+    return float(signed_distance(Perceptron.from_weights(w, b, classes=[-1, 1]), [x])[0])
 
 
 # Step 3
