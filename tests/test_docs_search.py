@@ -6,8 +6,10 @@ from inspect import signature
 from pathlib import Path
 
 import pytest
+import typer
 
 from perceptrons import KernelPerceptron, Perceptron
+from perceptrons.cli import app
 from perceptrons.losses import Hinge
 from perceptrons.selection import compare
 from perceptrons.theory import convergence, mistake_bound, trace
@@ -97,3 +99,19 @@ def test_every_call_of_the_lecture_index_exists():
     text = f"{Perceptron.__doc__} {KernelPerceptron.__doc__}"
     assert len(attributes) >= 6
     assert {name for name in attributes if name not in text} == set()
+
+
+def test_every_setting_and_command_of_the_cheat_sheet_exists():
+    sheet = (DOCS / "cheatsheet.md").read_text()
+    variants = sheet.partition("## Variants")[2].partition("</div>")[0]
+    settings = re.findall(r"\b([a-z]\w*)=", "".join(re.findall(r"`([^`]+)`", variants)))
+    known = {*signature(Perceptron).parameters, *signature(KernelPerceptron).parameters}
+    assert len(settings) > 15
+    assert {*settings} - known == {"templates"}  # of SequencePerceptron
+    commands = re.findall(r"^perceptrons ([^#\n]+)", sheet, re.MULTILINE)
+    assert len(commands) > 10
+    groups = typer.main.get_command(app).commands
+    for words in (command.split() for command in commands):
+        command = groups[words[0]] if words[0] != "tag" else groups["tag"].commands[words[1]]
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in words if word.startswith("-")} <= options, words
