@@ -18,6 +18,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 from PIL import Image
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
 
 from perceptrons import KernelPerceptron
 from perceptrons import plots as p
@@ -130,6 +132,20 @@ def film(k: int, frame: int) -> Any:
     return p.BoundaryAnimation.from_data(X, y, max_iter=3).draw(frame).figure
 
 
+LECTURE: dict[str, Any] = {"eta0": 0.1, "coef_init": [0.2, 0.0], "intercept_init": -0.1, "shuffle": False}
+POINTS, SIGNS = [[1.0, 1.0], [2.0, 1.0], [1.5, 1.0], [1.0, 3.0]], [-1, 1, 1, 1]
+
+
+def lecture(frame: int, **how: Any) -> Any:
+    return p.BoundaryAnimation.from_data(POINTS, SIGNS, **LECTURE, **how).draw(frame).figure
+
+
+def mapped() -> Any:
+    X, y = ring()
+    circle = make_pipeline(PolynomialFeatures(2, include_bias=False), rosenblatt(combine="vote", max_iter=5, tol=None))
+    return p.BoundaryAnimation.from_estimator(circle.fit(X, y), X, y).draw(-2).figure
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     "boundary-2": lambda: boundary(2, 2.5),
     "boundary-3": lambda: boundary(3, 3.2),
@@ -162,6 +178,11 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "film-2": lambda: film(2, -1),
     "film-3": lambda: film(3, -1),
     "film-20": lambda: film(20, -1),
+    "film-lecture-start": lambda: lecture(0),
+    "film-lecture-far": lambda: lecture(4),
+    "film-lecture-right": lambda: lecture(3, every_visit=True),
+    "film-map": mapped,
+    "path-lecture": lambda: p.PathDisplay.from_data(POINTS, SIGNS, **LECTURE).plot().figure_,
 }
 
 

@@ -9,12 +9,16 @@ from html import unescape
 
 import numpy as np
 import pytest
+from matplotlib.path import Path as PlotPath
 from PIL import Image
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
 
 from perceptrons import Perceptron
 from perceptrons.plots import BoundaryAnimation
-from perceptrons.plots.animation import polygons
 from perceptrons.plots.updates import Updates
+from perceptrons.plots.views import arrow, polygons
+from perceptrons.theory import trace
 from tests.images import clusters, plt
 from tests.support.lecture import rosenblatt
 
@@ -74,7 +78,9 @@ def test_the_regions_of_a_frame_are_what_the_weights_predict(X, y):
     for frame in (film.frames[0], film.frames[1], film.frames[-1]):
         s = points @ frame.w.T + frame.b
         winner = (s[:, 0] > 0).astype(int) if len(frame.w) == 1 else s.argmax(axis=1)
-        for k, region in enumerate(film.regions(frame)):
+        for k, rings in enumerate(film.regions(frame)):
+            region = rings[0] if rings else []
+            assert len(rings) <= 1
             assert (inside(region, points) == (winner == k)).all()
 
 
@@ -84,6 +90,113 @@ def inside(region, points):
     a, b = region, np.roll(region, -1, axis=0)
     turn = (b - a)[:, 0] * (points[:, None, 1] - a[:, 1]) - (b - a)[:, 1] * (points[:, None, 0] - a[:, 0])
     return (turn >= 0).all(axis=1) | (turn <= 0).all(axis=1)
+
+
+LECTURE = {"eta0": 0.1, "coef_init": [0.2, 0.0], "intercept_init": -0.1, "shuffle": False}
+POINTS, SIGNS = [[1, 1], [2, 1], [1.5, 1], [1, 3]], [-1, 1, 1, 1]
+
+
+def scores_on_the_rim(frame, view):
+    """Scores along the sides of a view, and so of all corners."""
+    t = np.linspace(0, 1, 200)
+    (left, right), (low, high) = view
+    across, up = left + t * (right - left), low + t * (high - low)
+    rim = [np.c_[across, 0 * t + low], np.c_[across, 0 * t + high], np.c_[0 * t + left, up], np.c_[0 * t + right, up]]
+    return np.concatenate(rim) @ frame.w.T + frame.b
+
+
+def test_every_frame_of_the_lectures_example_shows_the_line_and_all_examples():
+    film = BoundaryAnimation.from_data(POINTS, SIGNS, **LECTURE)
+    assert len(film.frames) == 16
+    hidden = 0
+    for number, (frame, view) in enumerate(zip(film.frames, film.views, strict=True)):
+        s = scores_on_the_rim(frame, view)[:, 0]
+        assert s.min() < 0 < s.max()
+        drawn = film.draw(number)
+        assert np.allclose([drawn.get_xlim(), drawn.get_ylim()], view)
+        assert (np.min(POINTS, axis=0) > view[:, 0]).all()
+        assert (np.max(POINTS, axis=0) < view[:, 1]).all()
+        plain = scores_on_the_rim(frame, np.array([[0.92, 2.08], [0.84, 3.16]]))[:, 0]
+        hidden += not plain.min() < 0 < plain.max()
+    assert hidden == 11  # of these a box around the examples would show no line
+
+
+def test_the_view_changes_by_and_by():
+    film = BoundaryAnimation.from_data(POINTS, SIGNS, **LECTURE)
+    sizes = np.array([np.ptp(view, axis=1) for view in film.views])
+    assert (sizes.max(axis=0) > 1.2 * sizes.min(axis=0)).all()
+    assert np.allclose(sizes[:, 0] / sizes[:, 1], sizes[0, 0] / sizes[0, 1])
+    assert (np.abs(np.diff(np.log(sizes), axis=0)) < 0.25).all()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6])
+def test_the_line_is_in_every_frame_at_any_scale_and_for_three_classes(scale):
+    for X, y in ((X2, Y2), (X3, Y3)):
+        film = BoundaryAnimation.from_data(X * scale, y, max_iter=2)
+        for frame, view in zip(film.frames[1:], film.views[1:], strict=True):
+            assert sum(map(bool, film.surface.rings(frame.w, frame.b, view))) > 1
+
+
+def test_w_is_an_arrow_at_right_angles_to_the_boundary():
+    film = BoundaryAnimation.from_data(POINTS, SIGNS, **LECTURE)
+    for frame, view in zip(film.frames, film.views, strict=True):
+        foot, tip = arrow(film.surface, frame.w, frame.b, view)
+        assert frame.w[0] @ foot + frame.b[0] == pytest.approx(0, abs=1e-12)
+        assert np.allclose((tip - foot) / np.linalg.norm(tip - foot), frame.w[0] / np.linalg.norm(frame.w[0]))
+        assert ((view[:, 0] < tip) & (tip < view[:, 1])).all()
+
+
+def test_a_frame_tells_the_numbers_of_its_update():
+    film = BoundaryAnimation.from_data(POINTS, SIGNS, **LECTURE)
+    assert film.frames[0].numbers(["-", "+"]) == "w, b: (0.2, 0), -0.1"
+    assert film.frames[1].numbers(["-", "+"]) == "y·s = -0.1; w, b: (0.2, 0), -0.1 → (0.1, -0.1), -0.2"
+    assert "y·s = -0.1; w, b: (0.2, 0), -0.1 → (0.1, -0.1), -0.2" in film.draw(1).get_title(loc="left")
+    three = BoundaryAnimation.from_data(X3, Y3, max_iter=1).frames[1]
+    assert three.numbers(["a", "b", "c"]).count("→") == 2
+
+
+def test_visits_that_were_right_are_frames_if_asked_for():
+    film = BoundaryAnimation.from_data(POINTS, SIGNS, every_visit=True, **LECTURE)
+    only = BoundaryAnimation.from_data(POINTS, SIGNS, **LECTURE)
+    learned = [frame for frame in film.frames if frame.learned]
+    assert [frame.update for frame in learned] == [frame.update for frame in only.frames]
+    assert np.allclose([frame.w for frame in learned], [frame.w for frame in only.frames], atol=1e-15)
+    assert film.frames[3].text(15, ["-", "+"]) == "after 2 of 15 updates: + is right"
+    assert film.frames[3].numbers(["-", "+"]).startswith("y·s = 0.35; ")
+    assert film.note() == only.note() == ""
+    assert BoundaryAnimation.from_trace(trace(POINTS, SIGNS, visits=2), POINTS, SIGNS).frames[2].example.tolist() == [
+        2,
+        1,
+    ]
+    with pytest.raises(ValueError, match="film is of two"):
+        BoundaryAnimation.from_trace(trace([[1.0]], [1], visits=1), [[1.0]], [1])
+
+
+def test_a_pipeline_with_a_feature_map_is_shown_in_the_original_plane():
+    X, y = np.array([[0, 0], [0, 1], [1, 0], [1, 1.0]]), ["same", "other", "other", "same"]
+    model = make_pipeline(PolynomialFeatures(2, include_bias=False), rosenblatt(combine="vote", tol=None)).fit(X, y)
+    film = BoundaryAnimation.from_estimator(model, X, y)
+    assert film.box.shape == (2, 2)
+    assert all(frame.example is None or frame.example.tolist() in X.tolist() for frame in film.frames)
+    last, view = film.frames[-1], film.views[-1]
+    rng = np.random.default_rng(0)
+    points = view[:, 0] + rng.random((400, 2)) * np.ptp(view, axis=1)
+    scores = model[0].transform(points) @ last.w[0] + last.b[0]
+    for k, rings in enumerate(film.regions(last, view)):
+        there = np.zeros(len(points), bool)
+        for ring in rings:
+            there ^= PlotPath(ring).contains_points(points)
+        clear = np.abs(scores) > 0.05
+        assert np.array_equal(there[clear], (scores > 0)[clear] == k)
+    foot, tip = arrow(film.surface, last.w, last.b, view)
+    at = model[0].transform(np.array([foot, tip])) @ last.w[0] + last.b[0]
+    assert abs(at[0]) < 0.01 < at[1]
+    wide = model[0].transform(np.stack(np.meshgrid(*[np.linspace(-20, 20, 300)] * 2), axis=-1).reshape(-1, 2))
+    for frame, one in zip(film.frames, film.views, strict=True):
+        there = np.unique(np.sign(wide @ frame.w[0] + frame.b[0]))
+        assert sum(map(bool, film.regions(frame, one))) == (2 if {-1, 1} <= set(there) else 1)
+    with pytest.raises(ValueError, match="other examples than X"):
+        BoundaryAnimation.from_estimator(model, X + 0.5, y)
 
 
 def test_weights_of_zero_are_one_region_of_the_class_that_wins_ties():

@@ -3,19 +3,29 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const at = id => document.getElementById(id);
 const slider = at("slider"), play = at("play"), ring = at("ring");
 const regions = data.classes.map((_, k) => at("region" + k));
+const dots = [...at("dots").children], arrow = at("arrow");
+const set = (element, values) => { for (const name in values) element.setAttribute(name, values[name]); };
+let ticks = "";
+for (const frame of data.frames) ticks = frame.k = frame.k === undefined ? ticks : frame.k;
 let now = 0, timer = null;
+function view([left, right, low, high]) {
+  const [x0, x1, y0, y1] = data.area, across = (x1 - x0) / (right - left), up = (y1 - y0) / (high - low);
+  data.points.forEach(([x, y], i) => set(dots[i], {x: x0 + (x - left) * across, y: y0 + (y - low) * up}));
+}
 function show(i) {
   now = Math.max(0, Math.min(data.frames.length - 1, i));
   const frame = data.frames[now];
-  regions.forEach((region, k) => region.setAttribute("points", frame.r[k]));
-  if (frame.e) {
-    ring.setAttribute("cx", frame.e[0]);
-    ring.setAttribute("cy", frame.e[1]);
-  }
-  ring.setAttribute("visibility", frame.e ? "visible" : "hidden");
+  view(frame.v);
+  at("ticks").innerHTML = frame.k;
+  regions.forEach((region, k) => set(region, {d: frame.r[k]}));
+  if (frame.e) set(ring, {cx: frame.e[0], cy: frame.e[1], "stroke-dasharray": frame.l ? "none" : "3 4"});
+  if (frame.a) set(arrow, {x1: frame.a[0], y1: frame.a[1], x2: frame.a[2], y2: frame.a[3]});
+  set(ring, {visibility: frame.e ? "visible" : "hidden"});
+  set(arrow, {visibility: frame.a ? "visible" : "hidden"});
   at("text").textContent = frame.t;
+  at("numbers").textContent = frame.n;
   slider.value = now;
-  slider.setAttribute("aria-valuetext", frame.t);
+  slider.setAttribute("aria-valuetext", frame.t + " " + frame.n);
 }
 function stop() {
   clearInterval(timer);

@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from importlib.resources import files
 from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.markers import MarkerStyle
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from perceptrons.inspection.html import escaped
-from perceptrons.inspection.wording import count
 from perceptrons.plots import style
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 640, 480, 58, 48, 8, 8
@@ -22,36 +22,52 @@ HTML, STYLE, SCRIPT = (
 TEMPLATE = Template(HTML)
 
 
+class Scene(NamedTuple):
+    """What one frame shows."""
+
+    view: np.ndarray  # (2, 2): low and high of each feature
+    regions: list[list[np.ndarray]]  # of every class, its outlines
+    example: np.ndarray | None  # the one visited
+    arrow: np.ndarray | None  # (2, 2): from, to
+    text: str
+    numbers: str
+    learned: bool  # was it an update?
+
+
 def page(
-    frames: Sequence[tuple[Any, ...]], labels: Sequence[str], points: np.ndarray, codes: np.ndarray, box: np.ndarray,
-    names: Sequence[str], note: str, fps: float,
+    scenes: Sequence[Scene], labels: Sequence[str], points: np.ndarray, codes: np.ndarray, names: Sequence[str],
+    note: str, fps: float,
 ) -> str:  # fmt: skip
-    """The page. frames: (regions, example or None, its class, what happened, mistakes so far)."""
-    across = (WIDTH - LEFT - RIGHT) / np.ptp(box[0])
-    up = (HEIGHT - TOP - BOTTOM) / np.ptp(box[1])
-
-    def place(xy: np.ndarray) -> np.ndarray:
-        flat = np.atleast_2d(np.asarray(xy, np.float64))
-        return np.stack([LEFT + (flat[:, 0] - box[0, 0]) * across, HEIGHT - BOTTOM - (flat[:, 1] - box[1, 0]) * up], 1)
-
-    written = [
-        {
-            "r": [_points(place(region)) if len(region) else "" for region in regions],
-            "e": None if example is None else [round(float(part), 1) for part in place(example)[0]],
-            "t": f"{_plain(text)} {count(mistakes, 'mistake')} so far.",
-        }
-        for regions, example, _, text, mistakes in frames
-    ]
-    data = {"frames": written, "classes": [_plain(label) for label in labels], "wait": round(1000 / fps)}
+    """The page."""
+    written: list[dict[str, Any]] = []
+    ticks = ""
+    for scene in scenes:
+        place, before = partial(_place, scene.view), ticks
+        ticks = _ticks(scene.view, place)
+        written.append(
+            {
+                "r": ["".join(f"M{_points(place(ring))}Z" for ring in rings) for rings in scene.regions],
+                "e": None if scene.example is None else _rounded(place(scene.example)),
+                "a": None if scene.arrow is None else _rounded(place(scene.arrow)),
+                "v": [float(f"{part:.8g}") for part in scene.view.ravel()],
+                "t": _plain(scene.text),
+                "n": _plain(scene.numbers),
+                "l": int(scene.learned),
+                **({} if ticks == before else {"k": ticks}),
+            }
+        )
+    area = [LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM, TOP]
+    data = {
+        "frames": written, "classes": [_plain(label) for label in labels], "wait": round(1000 / fps), "area": area,
+        "points": [[float(f"{x:.8g}"), float(f"{y:.8g}")] for x, y in points],
+    }  # fmt: skip
     # "<" would end the script that holds the data
     held = json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
     shapes = "".join(f'<path id="m{k}" d="{_marker(k)}"/>' for k in range(len(labels)))
-    dots = "".join(
-        f'<use href="#m{k}" x="{x:.1f}" y="{y:.1f}" fill="{style.colour(k)}"/>'
-        for k, (x, y) in zip(codes.tolist(), place(points), strict=True)
-    )
+    dots = "".join(f'<use href="#m{k}" fill="{style.colour(k)}"/>' for k in codes.tolist())
     areas = "".join(
-        f'<polygon id="region{k}" points="" fill="{_hex(style.tint(k))}" stroke="{style.INK}" stroke-width="2"/>'
+        f'<path id="region{k}" d="" fill-rule="evenodd" fill="{_hex(style.tint(k))}" stroke="{style.INK}" '
+        'stroke-width="2"/>'
         for k in range(len(labels))
     )
     keys = "".join(
@@ -64,14 +80,25 @@ def page(
         style=STYLE, script=SCRIPT, data=held, width=WIDTH, height=HEIGHT, left=LEFT, top=TOP, right=right, floor=floor,
         across=right - LEFT, up=floor - TOP, middle=f"{(LEFT + right) / 2:g}", centre=f"{(TOP + floor) / 2:g}",
         below_axis=HEIGHT - 8, ink=style.INK, pale=style.PALE, shapes=shapes, areas=areas, dots=dots, keys=keys,
-        ticks=_ticks(box, place), name_across=escaped(_plain(names[0])), name_up=escaped(_plain(names[1])),
-        last=len(frames) - 1, note=f'<p class="note">{escaped(note)}.</p>' if note else "",
+        name_across=escaped(_plain(names[0])), name_up=escaped(_plain(names[1])),
+        last=len(scenes) - 1, note=f'<p class="note">{escaped(note)}.</p>' if note else "",
     )  # fmt: skip
 
 
 def _plain(text: str) -> str:
     """A label as it is, not as matplotlib writes it."""
     return text.replace(r"\$", "$")
+
+
+def _place(view: np.ndarray, xy: np.ndarray) -> np.ndarray:
+    """Points as dots of the picture, (n, 2)."""
+    flat = np.atleast_2d(np.asarray(xy, np.float64))
+    across, up = (WIDTH - LEFT - RIGHT) / np.ptp(view[0]), (HEIGHT - TOP - BOTTOM) / np.ptp(view[1])
+    return np.stack([LEFT + (flat[:, 0] - view[0, 0]) * across, HEIGHT - BOTTOM - (flat[:, 1] - view[1, 0]) * up], 1)
+
+
+def _rounded(dots: np.ndarray) -> list[float]:
+    return [round(float(part), 1) for part in dots.ravel()]
 
 
 def _points(corners: np.ndarray) -> str:

@@ -92,3 +92,8 @@ def leads(scores: np.ndarray) -> np.ndarray:
 
 def as_dense(X: Any) -> np.ndarray:
     return X.toarray() if sp.issparse(X) else np.asarray(X)
+
+
+def as_given(points: np.ndarray, X: Any) -> Any:
+    """Points of the plane in the form of X: a frame of the same columns if it is one."""
+    return type(X)(points, columns=X.columns) if hasattr(X, "iloc") else points

@@ -8,11 +8,13 @@ from matplotlib.ticker import MaxNLocator
 from perceptrons.inspection.wording import count
 from perceptrons.linear import Perceptron
 from perceptrons.plots import layout, style
+from perceptrons.plots.model_facts import split_pipeline
 from perceptrons.plots.updates import Updates, fitted_to
 from perceptrons.theory import mistake_bound
 from perceptrons.theory.model_bound import constant_of, falling_distance, join, refuse_parameters
 
 FEW = 60  # updates that are drawn one by one
+NUMBERED = 20  # updates whose numbers are written
 
 
 class PathDisplay:
@@ -64,14 +66,15 @@ class PathDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Perceptron, X: Any = None, y: Any = None, *, max_seconds: float | None = 10.0
+        cls, estimator: Any, X: Any = None, y: Any = None, *, max_seconds: float | None = 10.0
     ) -> "PathDisplay":
         """Replay the updates of a fitted model.
 
         Parameters
         ----------
-        estimator : Perceptron
-            Fitted with combine="vote", which keeps every update, and without shrink.
+        estimator : Perceptron, or a pipeline that ends with one
+            Fitted with combine="vote", which keeps every update, and without shrink. Of a pipeline, the weights of the
+            features that it makes.
         X, y : optional
             The examples that it learned from: the solution of the largest margin is then sought, and drawn if the data
             are separable. The distance to it is, where the theorem covers how the model learned.
@@ -82,6 +85,9 @@ class PathDisplay:
         -------
         PathDisplay
         """
+        before, estimator = split_pipeline(estimator)
+        if before is not None and X is not None:
+            X = before.transform(X)
         updates = Updates(estimator)
         if estimator.shrink > 0 or (updates.log[:, 5] != 1).any():
             raise ValueError(
@@ -119,7 +125,7 @@ class PathDisplay:
         max_seconds : float or None, default=10.0
             For seeking the solution of the largest margin.
         **parameters
-            Of the `Perceptron`.
+            Of the `Perceptron`; also `coef_init` and `intercept_init`, weights to start from.
 
         Returns
         -------
@@ -167,6 +173,8 @@ class PathDisplay:
         ax.plot(w[:, 0], w[:, 1], color=style.COLOURS[0], label="weights after each update", zorder=2, **look)
         if few:
             _arrows(ax, w)
+        if len(w) - 1 <= NUMBERED:
+            _numbers(ax, w)
         ax.plot(
             mean[:, 0], mean[:, 1], color=style.COLOURS[1], lw=2.0, ls="-", marker="s" if few else "", ms=3.5,
             label="their average so far", zorder=3,
@@ -264,3 +272,14 @@ def _arrows(ax: Any, w: np.ndarray) -> None:
             "shrinkB": 0,
         }
         ax.annotate("", xy=(x + 0.1 * dx, y + 0.1 * dy), xytext=(x, y), arrowprops=look, zorder=2)
+
+
+def _numbers(ax: Any, w: np.ndarray) -> None:
+    """The numbers of updates beside the weights, where there is room for them; the later of two is left out."""
+    size = np.maximum(np.ptp(w, axis=0), np.finfo(float).tiny)
+    written: list[np.ndarray] = []
+    for k, point in enumerate(w):
+        if all((np.abs(point - other) > [0.09, 0.06] * size).any() for other in written):
+            look = {"textcoords": "offset points", "xytext": (5, 5), "fontsize": 8, "color": style.INK, "zorder": 5}
+            ax.annotate(str(k), point, **look)
+            written.append(point)

@@ -7,7 +7,10 @@ import numpy as np
 
 from perceptrons.linear import Perceptron
 from perceptrons.plots.model_facts import as_dense
+from perceptrons.theory import Trace
+from perceptrons.theory.visits import rounded
 
+FEW = 5  # weights of a row that are written
 MOST = 2**26  # numbers in all versions of the weights: half a gigabyte
 
 
@@ -74,11 +77,13 @@ class Updates:
 
 def fitted_to(X: Any, y: Any, parameters: dict[str, Any]) -> Perceptron:
     """A model with its whole history, trained by the lecture's rule until it converges or for 1000 epochs, unless told
-    otherwise."""
+    otherwise. Among the parameters may be a start, coef_init and intercept_init."""
     if parameters.get("combine", "vote") != "vote":
         raise ValueError(f"combine={parameters['combine']!r}: only combine='vote' keeps every update; leave it out.")
-    return Perceptron(**{"margin": None, "intercept_scaling": 1, "tol": None, **parameters, "combine": "vote"}).fit(
-        X, y
+    start = {name: parameters[name] for name in ("coef_init", "intercept_init") if name in parameters}
+    told = {name: value for name, value in parameters.items() if name not in start}
+    return Perceptron(**{"margin": None, "intercept_scaling": 1, "tol": None, **told, "combine": "vote"}).fit(
+        X, y, **start
     )
 
 
@@ -87,16 +92,21 @@ class Frame(NamedTuple):
 
     update: int
     mistakes: int  # made until then
-    w: np.ndarray  # (rows, 2)
+    w: np.ndarray  # (rows, features)
     b: np.ndarray  # (rows,)
-    example: np.ndarray | None  # the example that made the last update, (2,)
+    example: np.ndarray | None  # the example that was visited last, (2,)
     true: int  # its class; -1 at the start
-    predicted: int  # and the answer before the update
+    predicted: int  # and the answer before the visit
+    score: np.ndarray | None = None  # by the weights before the visit, one per row
+    before: tuple[np.ndarray, np.ndarray] | None = None  # those weights
+    learned: bool = True  # was it an update?
 
     def text(self, updates: int, names: list[str]) -> str:
         """What happened, on one line."""
         if self.example is None:
             return f"start, before any of the {updates:,} updates"
+        if not self.learned:
+            return f"after {self.update:,} of {updates:,} updates: {names[self.true]} is right"
         what = (
             f"{names[self.true]} was taken for {names[self.predicted]}"
             if self.true != self.predicted
@@ -104,26 +114,84 @@ class Frame(NamedTuple):
         )
         return f"update {self.update:,} of {updates:,}: {what}"
 
+    @property
+    def margin(self) -> float | None:
+        """y·s; for several classes the score of the true class less the best other one. None at the start."""
+        if self.score is None:
+            return None
+        if len(self.score) == 1:
+            return float(self.score[0] if self.true else -self.score[0]) + 0.0
+        return float(self.score[self.true] - np.delete(self.score, self.true).max())
 
-def frames_of(updates: Updates, positive_at_zero: bool, most: int) -> list[Frame]:
-    """The versions to show; mistakes are counted over all of them, by what each example was answered before it."""
+    def numbers(self, names: list[str]) -> str:
+        """y·s, and the weights before and after the update; of several classes those of the rows that moved."""
+        if self.score is None or self.before is None:
+            rows = [0] if len(self.w) == 1 else []
+            return "".join(_weights("w", self.w[r], self.b[r]) for r in rows)
+        several = len(self.w) > 1
+        largest = max(float(np.abs(part).max(initial=0.0)) for part in (*self.before, self.score))
+        said = f"{'margin' if several else 'y·s'} = {rounded(self.margin, largest)}"
+        if not self.learned:
+            return said if several else f"{said}; {_weights('w', self.w[0], self.b[0])}"
+        parts = []
+        for r in range(len(self.w)):
+            then, now = (_vector(*part) for part in ((self.before[0][r], self.before[1][r]), (self.w[r], self.b[r])))
+            if then != now:
+                parts.append(f"{f'w of {names[r]}' if several else 'w, b'}: {then} → {now}")
+        return "; ".join([said, *parts])
+
+
+def frames_of(updates: Updates, model: Perceptron, most: int, origins: np.ndarray | None = None) -> list[Frame]:
+    """The versions to show; mistakes are counted over all of them, by what each example was answered before it.
+
+    origins: where support examples are in the plane, if features are made of others.
+    """
+    positive_at_zero = model.zero_score == "positive"
+    wrong_always = model.margin_ == 0 and model.cost is None  # then only mistakes are learned from
     n = len(updates)
     shown = set(np.unique(np.linspace(0, n, most).round().astype(int)).tolist()) if n >= most else set(range(n + 1))
     frames, mistakes, predicted = [], 0, -1
     before: tuple[np.ndarray, np.ndarray] | None = None
     for version in updates:
-        example = None
+        example, s = None, None
         if before is not None:
-            example = updates.support[version.example].astype(np.float64)
+            place = (updates.support if origins is None else origins)[version.example]
+            example = place.astype(np.float64)
             s = before[0] @ updates.support[version.example] + before[1]
             if len(s) == 1:
                 predicted = int(s[0] >= 0) if positive_at_zero else int(s[0] > 0)
                 wrong = predicted != version.true or s[0] == 0  # an update at 0: it was counted as a mistake
-                predicted = 1 - version.true if wrong else predicted
+                predicted = 1 - version.true if wrong or wrong_always else predicted
             else:
-                predicted = int(s.argmax())
+                predicted = version.taken_for if wrong_always else int(s.argmax())
             mistakes += predicted != version.true
-        before = (version.w.copy(), version.b.copy())
+        then, before = before, (version.w.copy(), version.b.copy())
         if version.k in shown:
-            frames.append(Frame(version.k, int(mistakes), *before, example, version.true, predicted))
+            frames.append(Frame(version.k, int(mistakes), *before, example, version.true, predicted, s, then))
     return frames
+
+
+def frames_of_trace(trace: Trace, most: int) -> list[Frame]:
+    """Every visit of a trace, those that were right too; of very many the first ones."""
+    places = {label: place for place, label in enumerate(trace.classes.tolist())}
+    before = (trace.start.coef, trace.start.intercept)
+    frames, mistakes = [Frame(0, 0, *before, None, -1, -1)], 0
+    for visit in trace.visits[: most - 1]:
+        now, mistakes = (visit.weights.coef, visit.weights.intercept), mistakes + visit.mistake
+        true, taken = places[visit.y], places[visit.predicted]
+        if len(places) == 2 and visit.mistake:
+            taken = 1 - true  # at a score of 0 both are wrong
+        score = np.atleast_1d(np.asarray(visit.score, np.float64))
+        frames.append(Frame(visit.k, mistakes, *now, visit.x, true, taken, score, before, visit.update))
+        before = now
+    return frames
+
+
+def _weights(name: str, w: np.ndarray, b: float) -> str:
+    return f"{name}, b: {_vector(w, b)}"
+
+
+def _vector(w: np.ndarray, b: float) -> str:
+    largest = max(float(np.abs(w).max(initial=0.0)), abs(float(b)))
+    some = ", ".join(rounded(value, largest, 3) for value in w[:FEW].tolist()) + ", …" * (len(w) > FEW)
+    return f"({some}), {rounded(b, largest, 3)}"

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from perceptrons.inspection.html import Html, block, escaped, note, table
-from perceptrons.theory.visits import Visit, Weights, alone
+from perceptrons.theory.visits import Visit, Weights, alone, rounded
 
 FEW = 6  # features that are shown as a vector; of more, those that are not 0 are shown by name
 SHOWN = 4  # of those at most
@@ -132,7 +132,11 @@ class Trace(Sequence[Visit]):
         lines = [first]
         for visit in self.visits[:limit]:
             named = zip(self.classes.tolist(), np.ravel(visit.score).tolist(), strict=False)
-            scores = ", ".join(f"{label}: {_number(s)}" for label, s in named) if several else _number(visit.score)
+            scores = (
+                ", ".join(f"{label}: {rounded(s, _size(visit))}" for label, s in named)
+                if several
+                else rounded(visit.score, _size(visit))
+            )
             lines.append(
                 [
                     f"{visit.k}",
@@ -141,7 +145,7 @@ class Trace(Sequence[Visit]):
                     self._vector(visit.x),
                     f"{visit.y}",
                     scores,
-                    _number(visit.margin),
+                    rounded(visit.margin, _size(visit)),
                     visit.verdict,
                     *self._written(visit.weights, visit),
                 ]
@@ -154,17 +158,17 @@ class Trace(Sequence[Visit]):
             return [self._alphas(weights.alpha), self._alphas(weights.alpha_average)]
         about = None if visit is None else np.flatnonzero(visit.x)
         if len(self.classes) == 2:
-            now = [self._vector(weights.coef[0], about), _number(weights.intercept[0])]
-            mean = [self._vector(weights.coef_average[0], about), _number(weights.intercept_average[0])]
+            now = [self._vector(weights.coef[0], about), rounded(weights.intercept[0])]
+            mean = [self._vector(weights.coef_average[0], about), rounded(weights.intercept_average[0])]
             return now + mean
         if visit is None and not weights.coef.any() and not weights.intercept.any():
             return ["all 0", "", "", ""]
         rows = range(len(weights.coef)) if visit is None else self._rows(visit)
         names = self._row_names(len(weights.coef))
         now = ["\n".join(f"{names[r]}: {self._vector(weights.coef[r], about)}" for r in rows),
-               "\n".join(_number(weights.intercept[r]) for r in rows)]  # fmt: skip
+               "\n".join(rounded(weights.intercept[r]) for r in rows)]  # fmt: skip
         mean = ["\n".join(self._vector(weights.coef_average[r], about) for r in rows),
-                "\n".join(_number(weights.intercept_average[r]) for r in rows)]  # fmt: skip
+                "\n".join(rounded(weights.intercept_average[r]) for r in rows)]  # fmt: skip
         return now + mean
 
     def _rows(self, visit: Visit) -> list[int]:
@@ -183,10 +187,11 @@ class Trace(Sequence[Visit]):
 
     def _vector(self, values: np.ndarray, about: np.ndarray | None = None) -> str:
         """(1, 0.5), or of many features those that are not 0, or those in `about`, by name."""
+        largest = float(np.abs(values).max(initial=0.0))
         if len(values) <= FEW:
-            return f"({', '.join(map(_number, values.tolist()))})"
+            return f"({', '.join(rounded(value, largest) for value in values.tolist())})"
         which = np.flatnonzero(values) if about is None else about
-        shown = ", ".join(f"{self.names[i]}={_number(values[i])}" for i in which[:SHOWN].tolist())
+        shown = ", ".join(f"{self.names[i]}={rounded(values[i], largest)}" for i in which[:SHOWN].tolist())
         return (shown or "0") + ", ..." * (len(which) > SHOWN)
 
     def _alphas(self, alpha: np.ndarray) -> str:
@@ -194,10 +199,10 @@ class Trace(Sequence[Visit]):
         lines = []
         for row, values in enumerate(alpha.T):
             if len(values) <= FEW:
-                text = f"({', '.join(map(_number, values.tolist()))})"
+                text = f"({', '.join(map(rounded, values.tolist()))})"
             else:
                 which = np.flatnonzero(values)
-                text = ", ".join(f"{self._place(i)}={_number(values[i])}" for i in which[:SHOWN].tolist()) or "0"
+                text = ", ".join(f"{self._place(i)}={rounded(values[i])}" for i in which[:SHOWN].tolist()) or "0"
                 text += ", ..." * (len(which) > SHOWN)
             lines.append(f"{self.classes[row]}: {text}" if len(alpha.T) > 1 else text)
         return "\n".join(lines)
@@ -294,9 +299,12 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _number(value: Any) -> str:
-    """Four digits; no minus before 0."""
-    return f"{float(value) + 0.0:.4g}"
+def _size(visit: Visit) -> float:
+    """About how large the terms of a score are."""
+    if visit.weights.coef is None:
+        return float(np.abs(visit.score).max())
+    weights = max(np.abs(visit.weights.coef).max(initial=0.0), np.abs(visit.weights.intercept).max(initial=0.0))
+    return float(weights * max(1.0, np.abs(visit.x).max(initial=0.0)))
 
 
 def _counted(n: int, what: str) -> str:

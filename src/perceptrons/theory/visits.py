@@ -120,3 +120,9 @@ def alone(part: np.ndarray | None) -> Any:
     if part is None or len(part) > 1:
         return part
     return part[0] if part.ndim == 2 else float(part[0])
+
+
+def rounded(value: Any, largest: float = 0.0, digits: int = 4) -> str:
+    """A number in few digits. What is nothing beside the largest number about it is the rounding of sums: 0."""
+    number = float(value)
+    return "0" if abs(number) < 1e-12 * largest or number == 0 else f"{number:.{digits}g}"
