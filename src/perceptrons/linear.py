@@ -473,7 +473,7 @@ class Perceptron(Classifier):
         -------
         self
             `progress_` has (examples, mistakes) at 1, 2, 4, 8, ... examples of the first epoch and at its end: every
-            example was predicted before it was learned from, so that this is an honest test (spec 10). With batches
+            example was predicted before it was learned from, so that this is an honest test. With batches
             the marks are at the ends of batches; one-vs-rest, one-vs-one and with several labels the mistakes are
             those of all the binary problems.
 

@@ -1,4 +1,4 @@
-"""The loss behind the perceptron and those the lectures compare it with: value and (sub)gradient (spec 2, 3, 6).
+"""The loss behind the perceptron and those the lectures compare it with: value and (sub)gradient.
 
 Two classes: y is -1 or +1 and s of shape (n,) one score an example; the loss depends on the margin y s. More classes: y
 holds class numbers and s of shape (n, K) one score a class. The gradient by the weights is the one by s, times x.

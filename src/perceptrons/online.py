@@ -1,4 +1,4 @@
-"""Progressive validation: predict each example of a stream, count the mistake, only then learn from it (spec 10)."""
+"""Progressive validation: predict each example of a stream, count the mistake, only then learn from it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

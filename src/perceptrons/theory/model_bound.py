@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
+from perceptrons.sequence import SequencePerceptron
+from perceptrons.structured import StructuredPerceptron
 from perceptrons.theory.bounds import EPS, Bound, mistake_bound
 from perceptrons.theory.examples import Examples, check_examples, check_features
 from perceptrons.theory.in_words import InWords
+from perceptrons.theory.other_bounds import SAFE, chain_bound, kernel_bound, refuse_kernel, refuse_tagger
 from perceptrons.training.learner import Learner
 from perceptrons.training.units import Units
 
@@ -59,12 +63,13 @@ class Comparison(InWords):
 
 
 def check_bound(
-    model: Perceptron,
+    model: Any,
     X: Any,
     y: Any,
     *,
     coef_init: Any = None,
     intercept_init: Any = None,
+    lengths: Any = None,
     max_seconds: float | None = None,
 ) -> Comparison:
     """Compare the updates that a fitted model made with the most that the theory allows it.
@@ -75,11 +80,15 @@ def check_bound(
 
     Parameters
     ----------
-    model : Perceptron
-        Fitted on X and y, in one or more epochs, with its parameters as they were then.
+    model : Perceptron, KernelPerceptron or SequencePerceptron
+        Fitted on X and y, in one or more epochs, with its parameters as they were then. Of a kernel, R and the margin
+        are those in its space: R^2 is the largest K(x, x). Of a tagger they are those of the features of whole
+        labellings, with the margin of the model's own last weights.
     X, y : all the examples that it learned from
     coef_init, intercept_init : arrays, optional
         The start, if `fit` was given one; the model does not keep it.
+    lengths : array, optional
+        Of a tagger that learned from a matrix, as in its `fit`.
     max_seconds : float, optional
         For the search of the best bound; see `mistake_bound`.
 
@@ -91,7 +100,8 @@ def check_bound(
     ------
     ValueError
         For what the theorem does not cover: steps other than constant, shrinking, costs, batches, class weights,
-        one-vs-rest and one-vs-one, several labels, an unknown start.
+        one-vs-rest and one-vs-one, several labels, an unknown start; budgets and kernels that are not positive
+        definite; a `StructuredPerceptron`, whose outputs only its own functions know.
 
     Examples
     --------
@@ -102,6 +112,11 @@ def check_bound(
     >>> comparison.holds, comparison.updates, comparison.at_most
     (True, 1, 1)
     """
+    if isinstance(model, KernelPerceptron | SequencePerceptron | StructuredPerceptron):
+        for name, value in (("coef_init", coef_init), ("intercept_init", intercept_init)):
+            if value is not None:
+                raise ValueError(f"{name} is for a Perceptron: a {type(model).__name__} starts from zero.")
+        return Comparison(int(model.n_updates_), *_other_bound(model, X, y, lengths, max_seconds))
     examples = check_examples(X, y)
     if isinstance(model, Perceptron):
         check_features(model, X)
@@ -116,6 +131,24 @@ def check_bound(
     )
     at_most = most_updates(bound, start, float(model.eta0), float(model.margin_))
     return Comparison(int(model.n_updates_), at_most, bound)
+
+
+def _other_bound(model: Any, X: Any, y: Any, lengths: Any, max_seconds: float | None) -> tuple[int, Bound]:
+    """Of kernels and taggers: the most updates allowed, and the bound behind it."""
+    model._fitted()
+    if isinstance(model, StructuredPerceptron):
+        raise ValueError(
+            "The mistake bound needs the margin over all outputs, and those of a StructuredPerceptron only its decode "
+            "knows: compute R and gamma by hand, then (R / gamma)^2."
+        )
+    if isinstance(model, KernelPerceptron):
+        refuse_kernel(model)
+        bound = kernel_bound(model, X, y, _passes(model, np.shape(X)[0]), max_seconds)
+        return math.floor(bound.updates * SAFE), bound
+    refuse_tagger(model)
+    n = len(model._tokens(X, lengths)[0].starts) - 1
+    bound = chain_bound(model, X, y, lengths, _passes(model, n))
+    return bound.updates, bound
 
 
 def covered_start(model: Perceptron, examples: Examples, coef_init: Any, intercept_init: Any) -> tuple[np.ndarray, int]:
@@ -242,7 +275,7 @@ def refuse_parameters(model: Perceptron, learner: Learner) -> None:
             raise ValueError(f"The mistake bound does not cover {what}: {why}.")
 
 
-def _passes(model: Perceptron, n: int) -> int:
+def _passes(model: Any, n: int) -> int:
     """How often, at most, the model met each of n examples."""
     learner, t = model._fitted(), model.t_
     fitted_once = learner.epochs == model.n_iter_ > 0 and not model.early_stopping
