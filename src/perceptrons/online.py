@@ -60,7 +60,7 @@ def progressive(
             progress.comparator_mistakes += comparator.predict_one(x) != label
         if scaler is not None:
             x = scaler.learn_one(x).transform_one(x)
-        known = known or hasattr(model, "classes_")
+        known = known or hasattr(model, "classes_") or getattr(model, "classes", None) is not None
         progress.mistakes += not known or model.predict_one(x) != label
         progress.examples += 1
         model.learn_one(x, label)

@@ -10,8 +10,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from perceptrons import KernelPerceptron, Perceptron, load, save
-from perceptrons.plots import BoundaryDisplay
-from perceptrons.theory import signed_distance
+from perceptrons.online import progressive
+from perceptrons.plots import BoundaryDisplay, PathDisplay
+from perceptrons.theory import check_bound, margins, signed_distance, trace
 from tests.support.lecture import rosenblatt
 
 CORNERS = [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -158,6 +159,25 @@ def test_before_the_first_example_the_tie_of_the_lecture_is_answered(zero_score,
     assert Perceptron(classes=["-", "+"], init="ones").predict_one([1.0]) == "+"
 
 
+def test_progressive_validation_counts_the_first_answer_if_there_is_one():
+    stream = [({"a": 1}, "ham"), ({"b": 1}, "spam")]
+    assert progressive(Perceptron(classes=["ham", "spam"]), stream).table[0] == (1, 0.0)
+    assert progressive(Perceptron(), stream).table[0] == (1, 1.0)
+
+
+def test_no_epochs_of_a_stream_are_refused():
+    with pytest.raises(ValueError, match="max_iter=0: give a whole number of at least 1"):
+        Perceptron(max_iter=0).fit_stream([(X, LABELS)], epochs=None)
+
+
+def test_a_stream_keeps_training_given_weights():
+    given = {"eta0": 0.1, "margin": None, "shuffle": False, "combine": "last"}
+    model = Perceptron.from_weights([0.2, 0.0], -0.1, [-1, 1], warm_start=True, **given)
+    model.fit_stream([(X[:3], [-1, 1, 1]), (X[3:], [-1])])
+    expected = rosenblatt(**given, max_iter=1, tol=None).fit(X, [-1, 1, 1, -1], [0.2, 0.0], -0.1)
+    assert np.array_equal(model.coef_, expected.coef_)
+
+
 def test_without_classes_there_is_no_answer_before_the_first_example():
     with pytest.raises(NotFittedError):
         Perceptron().predict_one({"free": 1})
@@ -201,6 +221,27 @@ def test_of_two_classes_the_first_is_the_negative_one():
     assert np.array_equal(one.coef_, -other.coef_)
     assert one.predict(X).tolist() == other.predict(X).tolist()
     assert other.score(X, y) == one.score(X, y)
+
+
+@pytest.mark.parametrize("order", [["yes", "no"], ["no", "yes"]])
+def test_theory_and_pictures_know_the_order_of_the_classes(order):
+    y = ["yes", "no", "no", "yes"]
+    model = rosenblatt(shuffle=False, classes=order, combine="vote", tol=None, init="ones").fit(X, y)
+    usual = rosenblatt(shuffle=False, combine="vote", tol=None).fit(X, y)
+    assert check_bound(model, X, y).holds
+    assert check_bound(usual, X, y).bound.updates == check_bound(model, X, y).bound.updates
+    last = rosenblatt(shuffle=False, classes=order, combine="last", tol=None).fit(X, y)
+    assert (margins(last, X, y).geometric > 0).all()
+    path = PathDisplay.from_estimator(model, X, y)
+    assert path.weights[-1] @ path.solution > 0
+    assert trace(X, y, model, visits=1)[0].margin > 0
+
+
+def test_a_class_that_is_named_but_never_comes_has_no_weight_in_the_balance():
+    order = ["NEU", "POS", "NEG", "ODD"]
+    model = rosenblatt(class_weight="balanced", classes=order).fit(X, LABELS)
+    told = rosenblatt(class_weight={"POS": 0.5}, classes=order).fit(X, LABELS)
+    assert np.array_equal(model.coef_, told.coef_)
 
 
 def test_ties_go_to_the_first_class_of_the_order():

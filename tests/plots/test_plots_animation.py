@@ -121,6 +121,19 @@ def test_every_frame_of_the_lectures_example_shows_the_line_and_all_examples():
     assert hidden == 11  # of these a box around the examples would show no line
 
 
+def test_every_frame_of_the_page_has_both_regions_and_the_arrow_within_the_picture():
+    page = BoundaryAnimation.from_data(POINTS, SIGNS, **LECTURE).html()
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
+    left, right, floor, top = data["area"]
+    assert len(data["frames"]) == 16
+    for frame in data["frames"]:
+        assert all(region.startswith("M") for region in frame["r"])
+        x1, y1, x2, y2 = frame["a"]
+        assert left < min(x1, x2) <= max(x1, x2) < right
+        assert top < min(y1, y2) <= max(y1, y2) < floor
+    assert len({tuple(frame["v"]) for frame in data["frames"]}) > 8  # the view moves
+
+
 def test_the_view_changes_by_and_by():
     film = BoundaryAnimation.from_data(POINTS, SIGNS, **LECTURE)
     sizes = np.array([np.ptp(view, axis=1) for view in film.views])

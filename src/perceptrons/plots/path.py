@@ -11,6 +11,7 @@ from perceptrons.plots import layout, style
 from perceptrons.plots.model_facts import split_pipeline
 from perceptrons.plots.updates import Updates, fitted_to
 from perceptrons.theory import mistake_bound
+from perceptrons.theory.examples import codes_among
 from perceptrons.theory.model_bound import constant_of, falling_distance, join, refuse_parameters
 
 FEW = 60  # updates that are drawn one by one
@@ -231,7 +232,7 @@ def _solution(model: Perceptron, X: Any, y: Any, max_seconds: float | None) -> t
         raise ValueError("X without y: give both, and the solution is sought, or neither.")
     bound = mistake_bound(
         X,
-        y,
+        codes_among(y, np.shape(X)[0], model._fitted().classes),
         fit_intercept=bool(model.fit_intercept),
         intercept_scaling=constant_of(model),
         max_seconds=max_seconds,

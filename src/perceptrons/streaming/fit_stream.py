@@ -30,17 +30,14 @@ Watch = Callable[[dict[str, Any]], None]
 
 
 def fit_stream(
-    model: Any,
-    reader: Iterable[Any],
-    epochs: Any,
-    classes: Any,
-    cache: Any,
-    checkpoint: Keeper | None,
+    model: Any, reader: Iterable[Any], epochs: Any, classes: Any, cache: Any, checkpoint: Keeper | None,
     watch: Watch | None,
-) -> None:
+) -> None:  # fmt: skip
     """`Perceptron.fit_stream`, where the parameters are described."""
-    if epochs is not None and (not isinstance(epochs, Integral) or isinstance(epochs, bool) or epochs < 1):
-        raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1, or None for `max_iter` and `tol`.")
+    asked = model.max_iter if epochs is None else epochs
+    if not isinstance(asked, Integral) or isinstance(asked, bool) or asked < 1:
+        told = f"epochs={epochs!r}, max_iter={model.max_iter!r}" if epochs is None else f"epochs={epochs!r}"
+        raise ValueError(f"{told}: give a whole number of at least 1, or None for `max_iter` and `tol`.")
     if model.early_stopping and checkpoint is not None:
         raise ValueError("early_stopping does not go with a checkpoint: it would have to hold the best epoch too.")
     if model.probability is not None and checkpoint is not None:

@@ -15,6 +15,7 @@ from perceptrons.theory.bounds import EPS, Bound, mistake_bound
 from perceptrons.theory.examples import Examples, check_examples, check_features
 from perceptrons.theory.in_words import InWords
 from perceptrons.theory.other_bounds import SAFE, chain_bound, kernel_bound, refuse_kernel, refuse_tagger
+from perceptrons.training.labels import places_of
 from perceptrons.training.learner import Learner
 from perceptrons.training.units import Units
 
@@ -120,6 +121,7 @@ def check_bound(
     examples = check_examples(X, y)
     if isinstance(model, Perceptron):
         check_features(model, X)
+        examples = _in_order(examples, model._fitted().classes)
     start, epochs = covered_start(model, examples, coef_init, intercept_init)
     bound = mistake_bound(
         examples.X,
@@ -149,6 +151,13 @@ def _other_bound(model: Any, X: Any, y: Any, lengths: Any, max_seconds: float | 
     n = len(model._tokens(X, lengths)[0].starts) - 1
     bound = chain_bound(model, X, y, lengths, _passes(model, n))
     return bound.updates, bound
+
+
+def _in_order(examples: Examples, classes: np.ndarray) -> Examples:
+    """The examples with their classes numbered as the model does, whose user may have put them in another order."""
+    if sorted(classes.tolist()) != examples.classes.tolist():
+        return examples
+    return examples._replace(classes=classes, codes=places_of(examples.classes, classes)[examples.codes])
 
 
 def covered_start(model: Perceptron, examples: Examples, coef_init: Any, intercept_init: Any) -> tuple[np.ndarray, int]:
