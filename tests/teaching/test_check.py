@@ -34,6 +34,7 @@ def test_every_exercise_starts_unwritten_and_says_so(name, capsys):
     result = check(written(HOME / f"{name}.py", name))
     assert not result
     assert result.examples == 1
+    assert "has no answer to compare" in str(result)
     assert "not written yet" in str(result)
     assert capsys.readouterr().out.strip() == str(result)
 
