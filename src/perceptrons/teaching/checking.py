@@ -91,15 +91,10 @@ def check(function: Callable[..., Any], exercise: str | None = None) -> Checked:
     for number, arguments in enumerate(cases, 1):
         complaint = _compare(task, function, arguments)
         if complaint:
-            shown = ", ".join(
-                f"{name} = {_shown(value)}" for name, value in zip(task.arguments, arguments, strict=True)
-            )
-            lines = [
-                f"{task.name}: example {number} of {len(cases)} differs from the library.",
-                f"  {shown}",
-                complaint,
-            ]
-            return Checked(task.name, False, number, "\n".join(lines))
+            given = _named(dict(zip(task.arguments, arguments, strict=True)))
+            verdict = "differs from the library" if "yours:" in complaint else "has no answer to compare"
+            first = f"{task.name}: example {number} of {len(cases)} {verdict}."
+            return Checked(task.name, False, number, f"{first}\n  {given}\n{complaint}")
     message = f"{task.name}: correct. All {len(cases)} examples agree with the library."
     return Checked(task.name, True, len(cases), message)
 
