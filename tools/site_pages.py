@@ -31,12 +31,18 @@ WRITTEN_BY = re.compile(r"<!-- written by: (python -m benchmarks (.*?)) -->\n")
 def on_config(config):
     """Spell the navigation out: benchmarks/results/*.md stands for the results of all benchmarks."""
     pages = [f"{RESULTS}/{path.name}" for path in sorted((ROOT / RESULTS).glob("*.md"))]
-    for section in config.nav:
-        for name, entries in section.items():
-            if isinstance(entries, list):
-                section[name] = [
-                    page for entry in entries for page in (pages if entry == f"{RESULTS}/*.md" else [entry])
-                ]
+
+    def spelled_out(entries):
+        found = []
+        for entry in entries:
+            if isinstance(entry, dict):
+                sections = entry.items()
+                found.append({name: spelled_out(at) if isinstance(at, list) else at for name, at in sections})
+            else:
+                found += pages if entry == f"{RESULTS}/*.md" else [entry]
+        return found
+
+    config.nav = spelled_out(config.nav)
     return config
 
 

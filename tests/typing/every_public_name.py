@@ -24,6 +24,7 @@ from perceptrons import (
     report,
     save,
     selection,
+    teaching,
     theory,
 )
 from perceptrons.client import Client, ServerError
@@ -129,6 +130,13 @@ def theorems() -> None:
     assert_type(steps, theory.Trace)
     assert_type(steps[0], theory.Visit)
     print(steps, steps.to_frame(), steps.to_latex(), steps.to_csv(), steps.to_dict(), steps[0].coef, steps[0].margin)
+
+
+def exercises() -> None:
+    result = teaching.check(lambda w, b, x: 1, "predict")
+    assert_type(result, teaching.Checked)
+    assert_type(result.passed, bool)
+    print(result.message, teaching.EXERCISES["predict"].arguments, teaching.Exercise)
 
 
 def choosing() -> None:

@@ -1,0 +1,192 @@
+"""`check`: calls a student's function on worked and random examples, and says which answer differs and by how much."""
+
+import copy
+import difflib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from perceptrons.inspection.html import block, escaped
+from perceptrons.teaching.exercises import EXERCISES, Exercise
+
+CLOSE = 1e-9  # answers that differ by less are equal: sums may be rounded differently
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The result of `check`: whether the function passed, on how many examples, and a message that says it in words.
+
+    Attributes
+    ----------
+    exercise : str
+        The name of the exercise.
+    passed : bool
+        True if the function agrees with the library on all examples.
+    examples : int
+        The number of examples that were tried. The check stops at the first one that differs.
+    message : str
+        What to tell the student.
+    """
+
+    exercise: str
+    passed: bool
+    examples: int
+    message: str
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __str__(self) -> str:
+        return self.message
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return block(f"<pre>{escaped(self.message)}</pre>")
+
+
+def check(function: Callable[..., Any], exercise: str | None = None) -> Checked:
+    """Compare a function that you wrote with the library, on worked and random examples.
+
+    The function is called with copies of the arguments, so it may change them. Nothing else is executed. The check
+    stops at the first example whose answer differs. The message shows the arguments, both answers and the largest
+    difference. For frequent slips, such as `<` instead of `<=`, it also says what the cause may be.
+
+    When to use it: for the exercises of the tutorial, in a script, a notebook or a classroom. When not: to test an
+    implementation that is meant for production, as the examples are small.
+
+    Parameters
+    ----------
+    function : callable
+        The student's function. It takes the arguments of the exercise by position.
+    exercise : str, optional
+        The name of the exercise, one of `EXERCISES`. By default it is the name of the function.
+
+    Returns
+    -------
+    Checked
+        It prints as its message, and is true if the function passed.
+
+    Examples
+    --------
+    >>> from perceptrons.teaching import check
+    >>> def predict(w, b, x):
+    ...     return 1 if sum(w * x) + b > 0 else -1
+    >>> check(predict)
+    predict: correct. All 32 examples agree with the library.
+    >>> def predict(w, b, x):
+    ...     return 1 if sum(w * x) > 0 else -1
+    >>> check(predict)
+    predict: example 1 of 32 differs from the library.
+      w = [1, 1], b = -1.5, x = [0, 1]
+      expected: label = -1
+      yours:    label = 1
+    Hint: this is the answer without the bias. The score is w·x + b.
+    """
+    task = _find(function, exercise)
+    cases = task.cases()
+    for number, arguments in enumerate(cases, 1):
+        complaint = _compare(task, function, arguments)
+        if complaint:
+            given = _named(dict(zip(task.arguments, arguments, strict=True)))
+            verdict = "differs from the library" if "yours:" in complaint else "has no answer to compare"
+            first = f"{task.name}: example {number} of {len(cases)} {verdict}."
+            return Checked(task.name, False, number, f"{first}\n  {given}\n{complaint}")
+    message = f"{task.name}: correct. All {len(cases)} examples agree with the library."
+    return Checked(task.name, True, len(cases), message)
+
+
+def _find(function: Callable[..., Any], name: str | None) -> Exercise:
+    """The exercise that a function is meant for."""
+    if not callable(function):
+        raise TypeError(f"check takes the function itself, not {type(function).__name__}: write check(update).")
+    name = name or str(getattr(function, "__name__", type(function).__name__))
+    if name not in EXERCISES:
+        near = difflib.get_close_matches(name, EXERCISES, 1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(
+            f"There is no exercise {name!r}.{meant} The exercises are {', '.join(EXERCISES)}. "
+            "Name your function after one of them, or write check(function, 'update')."
+        )
+    task = EXERCISES[name]
+    try:
+        inspect.signature(function).bind(*task.arguments)
+    except TypeError as error:
+        wanted = f"{task.name}({', '.join(task.arguments)})"
+        raise TypeError(f"The function must take {len(task.arguments)} arguments: {wanted}. {error}.") from error
+    return task
+
+
+def _compare(task: Exercise, function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
+    """What is wrong with the function's answer to one example; nothing if it is right."""
+    expected = _parts(task, task.library(*copy.deepcopy(arguments)))
+    try:
+        answer = function(*copy.deepcopy(arguments))
+    except NotImplementedError:
+        return "  The function is not written yet: replace `raise NotImplementedError` with your code."
+    except Exception as error:  # the student's own, whatever it is: the message names it
+        return f"  Your function raised {type(error).__name__}: {error}"
+    if answer is None:
+        return "  Your function returned None. Is there a `return` at its end?"
+    try:
+        got = _parts(task, answer)
+    except (TypeError, ValueError):
+        wanted = ", ".join(task.parts)
+        return f"  Your function returned {_shown(answer)}, which cannot be read as {wanted}."
+    lines = [f"  expected: {_named(expected)}", f"  yours:    {_named(got)}"]
+    for name, right in expected.items():
+        if got[name].shape != right.shape:
+            shapes = f"  {name} has the shape {got[name].shape}; expected {right.shape}."
+            return "\n".join([*lines, shapes, *_hints(task, arguments, got)])
+    if all(_same(got[name], right) for name, right in expected.items()):
+        return ""
+    largest = _largest(expected, got)
+    return "\n".join([*lines, *largest, *_hints(task, arguments, got)])
+
+
+def _parts(task: Exercise, answer: Any) -> dict[str, np.ndarray]:
+    """An answer as arrays, by the names of its parts."""
+    values = (answer,) if len(task.parts) == 1 else tuple(answer)
+    if len(values) != len(task.parts):
+        raise ValueError(f"{len(values)} parts, not {len(task.parts)}")
+    return {name: np.asarray(value, dtype=float) for name, value in zip(task.parts, values, strict=True)}
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.shape == b.shape and bool(np.all(abs(a - b) <= CLOSE * np.maximum(1, abs(b))))
+
+
+def _largest(expected: dict[str, np.ndarray], got: dict[str, np.ndarray]) -> list[str]:
+    """A line that names the number which is furthest from right, where there is more than one number."""
+    if sum(right.size for right in expected.values()) == 1:
+        return []
+    gaps = {name: abs(got[name] - right) for name, right in expected.items() if right.size}
+    name = max(gaps, key=lambda one: gaps[one].max())
+    place = np.unravel_index(gaps[name].argmax(), gaps[name].shape)
+    where = name + "".join(f"[{index}]" for index in place)
+    return [f"  The largest difference is {gaps[name].max():.6g}, in {where}."]
+
+
+def _hints(task: Exercise, arguments: tuple[Any, ...], got: dict[str, np.ndarray]) -> list[str]:
+    """The cause, if a frequent slip gives the same answer as the student's function."""
+    for slip, hint in task.slips:
+        theirs = _parts(task, slip(*copy.deepcopy(arguments)))
+        if all(_same(theirs[name], value) for name, value in got.items()):
+            return [f"Hint: {hint}"]
+    return []
+
+
+def _named(parts: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {_shown(value)}" for name, value in parts.items())
+
+
+def _shown(value: Any) -> str:
+    """A value as the lecture would write it: 1 instead of 1.0 or np.float64(1.0)."""
+    if callable(value):
+        return str(getattr(value, "__name__", value))
+    if isinstance(value, np.ndarray | list | tuple):
+        return f"[{', '.join(map(_shown, value))}]" if np.ndim(value) else _shown(value[()])  # type: ignore[call-overload]
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)

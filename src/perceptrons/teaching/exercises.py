@@ -1,0 +1,315 @@
+"""The exercises: what a student's function is given, and how the library answers. The examples are the same every time.
+
+Numbers are multiples of a quarter, so that no sum is rounded and a score of exactly 0 is exactly 0 for everybody.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.preprocessing import PolynomialFeatures
+
+from perceptrons.kernel import KernelPerceptron
+from perceptrons.linear import Perceptron
+from perceptrons.passes.viterbi import bridges, follow, new_desk, reach
+from perceptrons.teaching import slips
+from perceptrons.theory import mistake_bound, signed_distance
+from perceptrons.training.epochs import Counts, Outcome, Plan, Trainee, run_epochs
+
+Cases = list[tuple[Any, ...]]
+RANDOM = 30  # examples, beside the worked ones
+
+
+class Exercise(NamedTuple):
+    """An exercise: the function to write, the examples it is tried on, the library's answers, and frequent slips."""
+
+    name: str
+    arguments: tuple[str, ...]
+    parts: tuple[str, ...]  # the names of what it returns
+    cases: Callable[[], Cases]
+    library: Callable[..., Any]
+    slips: tuple[tuple[Callable[..., Any], str], ...]
+
+
+def _quarters(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rng.integers(-8, 9, shape) / 4
+
+
+def _rule(**more: Any) -> Perceptron:
+    """Rosenblatt's rule as the lecture states it, for one pass in the given order."""
+    options: dict[str, Any] = {"margin": 0, "intercept_scaling": 1, "combine": "last", "shuffle": False, "tol": None}
+    return Perceptron(**{**options, "max_iter": 1, **more})
+
+
+def _one_visit(w: Any, b: float, x: Any, y: int, **more: Any) -> tuple[np.ndarray, float]:
+    """The weights after one visit to an example. The second row has no weight: it only names the other class."""
+    model = _rule(**more)
+    model.fit(np.array([x, x]), [y, -y], coef_init=w, intercept_init=b, sample_weight=[1, 0])
+    return model.coef_[0], float(model.intercept_[0])
+
+
+# Step 1
+
+
+def _of_predict() -> Cases:
+    rng = np.random.default_rng(1)
+    worked: Cases = [(np.array([1.0, 1.0]), -1.5, np.array(x)) for x in ([0.0, 1.0], [1.0, 1.0])]
+    some: Cases = [(_quarters(rng, 3), float(_quarters(rng)), _quarters(rng, 3)) for _ in range(RANDOM - 2)]
+    on_the_line: Cases = [(w, -float(w @ x), x) for w, _, x in some[:2]]
+    return worked + on_the_line + some
+
+
+def _predict(w: Any, b: float, x: Any) -> int:
+    return int(Perceptron.from_weights(w, b, classes=[-1, 1]).predict([x])[0])
+
+
+# Step 2
+
+
+def _of_distance() -> Cases:
+    rng = np.random.default_rng(2)
+    worked: Cases = [(np.array([3.0, 4.0]), -5.0, np.array(x)) for x in ([3.0, 4.0], [-1.0, 0.0])]
+    return worked + [(_quarters(rng, 3) + 0.125, float(_quarters(rng)), _quarters(rng, 3)) for _ in range(RANDOM)]
+
+
+def _distance(w: Any, b: float, x: Any) -> float:
+    return float(signed_distance(Perceptron.from_weights(w, b, classes=[-1, 1]), [x])[0])
+
+
+# Step 3
+
+
+def _of_update() -> Cases:
+    rng = np.random.default_rng(3)
+    worked: Cases = [
+        (np.array([0.2, 0.0]), -0.1, np.array([1.0, 1.0]), -1, 0.1),
+        (np.array([0.1, -0.1]), -0.2, np.array([2.0, 1.0]), 1, 0.1),
+        (np.array([0.3, 0.0]), -0.1, np.array([1.5, -40.0]), 1, 0.1),
+        (np.zeros(2), 0.0, np.array([1.0, 2.0]), 1, 1.0),  # a score of exactly 0
+    ]
+    for _ in range(RANDOM):
+        w, x = _quarters(rng, 3), _quarters(rng, 3)
+        worked.append((w, float(_quarters(rng)), x, int(rng.choice([-1, 1])), float(rng.choice([0.5, 1.0, 2.0]))))
+    return worked
+
+
+def _update(w: Any, b: float, x: Any, y: int, eta: float) -> tuple[np.ndarray, float]:
+    return _one_visit(w, b, x, y, eta0=eta)
+
+
+def _of_perceptron() -> Cases:
+    return [(X, y, epochs) for (X, y), epochs in zip(_sets(4), [1, 2, 3] * RANDOM, strict=False)]
+
+
+def _sets(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Small training sets with both labels in each."""
+    rng, found = np.random.default_rng(seed), []
+    for _ in range(RANDOM):
+        X, y = _quarters(rng, 6, 2), rng.choice([-1, 1], 6)
+        y[:2] = 1, -1
+        found.append((X, y))
+    return found
+
+
+def _perceptron(X: Any, y: Any, epochs: int) -> tuple[np.ndarray, float]:
+    model = _rule(max_iter=epochs).fit(X, y)
+    return model.coef_[0], float(model.intercept_[0])
+
+
+# Step 4
+
+
+def _of_bound() -> Cases:
+    rng = np.random.default_rng(5)
+    cases: Cases = [(np.array([[2.0], [-1.0]]), np.array([1, -1]), np.array([1.0]))]
+    while len(cases) <= RANDOM:
+        X, u = _quarters(rng, 5, 2), np.array([0.6, 0.8]) * rng.choice([-1, 1], 2)
+        side = X @ u
+        if abs(side).min() > 0.1 and abs(side.sum()) < abs(side).sum():  # separated by u, with both labels
+            cases.append((X, np.sign(side).astype(int), u))
+    return cases
+
+
+def _bound(X: Any, y: Any, u: Any) -> float:
+    bound = mistake_bound(X, y, coef=u, fit_intercept=False)
+    return float((bound.radius / bound.margin) ** 2)
+
+
+# Step 5
+
+
+def _of_average() -> Cases:
+    worked = (np.array([[2.0, 1.0], [1.0, 1.0], [3.0, 1.0]]), np.array([1, -1, 1]))
+    return [worked, *_sets(6)]
+
+
+def _average(X: Any, y: Any) -> tuple[np.ndarray, float]:
+    model = _rule(combine="average").fit(X, y)
+    return model.coef_[0], float(model.intercept_[0])
+
+
+def _of_stop() -> Cases:
+    rng = np.random.default_rng(13)
+    cases: Cases = [([0.7, 0.8, 0.8, 0.75, 0.9], 2), ([0.5, 0.6, 0.7], 5)]
+    for _ in range(RANDOM):
+        cases.append((((rng.integers(50, 60, 12) + np.arange(12) // 2) / 100).tolist(), int(rng.integers(1, 5))))
+    return cases
+
+
+class _Replay(Trainee):
+    """Learns nothing: after every epoch the held-out accuracy is the next of a list."""
+
+    def __init__(self, accuracies: list[float]):
+        self.rest = iter(accuracies)
+
+    def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        yield Counts(len(order), 1, 1, 0.0)
+
+    def accuracy(self) -> float:
+        return next(self.rest)
+
+    def change(self) -> float:
+        return 1.0
+
+    def norm(self) -> float:
+        return 1.0
+
+    def snapshot(self) -> None: ...
+
+    def restore(self, snapshot: None) -> None: ...
+
+
+def _stop(accuracies: list[float], patience: int) -> tuple[int, int]:
+    outcome, plan = Outcome(), Plan(len(accuracies), None, False, patience, None, False)
+    run_epochs(
+        _Replay(accuracies), plan, rng=np.random.default_rng(0), epochs_before=0, n=1, train=None, held_out=True,
+        outcome=outcome,
+    )  # fmt: skip
+    return len(outcome.history), int(outcome.returned_to)
+
+
+# Step 6
+
+
+def _of_multiclass() -> Cases:
+    rng = np.random.default_rng(7)
+    words = np.zeros((3, 9))
+    words[0, 8] = 1.0  # the lecture: POS, NEG, NEU over eight words and a constant 1; the bias of POS is 1
+    first, second = np.array([1, 1, 0, 0, 0, 0, 0, 0, 1.0]), np.array([1, 1, 1, 0, 0, 0, 0, 0, 1.0])
+    after = words + np.outer([-1, 1, 0], first)
+    cases: Cases = [(words, first, 1), (after, second, 1), (np.zeros((3, 2)), np.array([1.0, 2.0]), 0)]
+    return cases + [(_quarters(rng, 3, 2), _quarters(rng, 2), int(rng.integers(3))) for _ in range(RANDOM)]
+
+
+def _multiclass(theta: Any, x: Any, y: int) -> np.ndarray:
+    others = [label for label in range(len(theta)) if label != y]
+    model = _rule(fit_intercept=False)
+    rows, labels = np.array([x] * len(theta)), [y, *others]
+    model.fit(rows, labels, coef_init=theta, sample_weight=[1] + [0] * len(others))
+    return model.coef_
+
+
+# Step 7
+
+
+def _of_margin() -> Cases:
+    third = (np.array([0.3, 0.0]), -0.1, np.array([1.5, 1.0]), 1, 0.1, 0.5)
+    reached = (np.array([1.0, 0.0]), 0.0, np.array([0.5, 2.0]), 1, 1.0, 0.5)  # y s is exactly the margin
+    rng = np.random.default_rng(8)
+    return [third, reached, *((*case, float(rng.choice([0.0, 0.5, 2.0]))) for case in _of_update()[4:])]
+
+
+def _margin(w: Any, b: float, x: Any, y: int, eta: float, margin: float) -> tuple[np.ndarray, float]:
+    return _one_visit(w, b, x, y, eta0=eta, margin=margin)
+
+
+# Step 8
+
+
+def squared(x: Any, z: Any) -> float:
+    return float((1 + np.dot(x, z)) ** 2)
+
+
+def gaussian(x: Any, z: Any) -> float:
+    return float(np.exp(-np.sum((np.asarray(x) - np.asarray(z)) ** 2)))
+
+
+KERNELS: dict[Callable[..., float], dict[str, Any]] = {
+    squared: {"kernel": "poly", "degree": 2, "gamma": 1, "coef0": 1},
+    gaussian: {"kernel": "rbf", "gamma": 1},
+}
+
+
+def _trained(X: Any, y: Any, kernel: Callable[..., float]) -> KernelPerceptron:
+    return KernelPerceptron(**KERNELS[kernel], combine="last", shuffle=False, max_iter=2, tol=None).fit(X, y)
+
+
+def _of_kernel() -> Cases:
+    corners = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]), np.array([-1, 1, 1, -1])
+    rng, cases = np.random.default_rng(9), []
+    for X, y in [corners, *_sets(10)]:
+        for kernel in KERNELS:
+            model = _trained(X, y, kernel)
+            alpha = np.zeros(len(y))
+            alpha[model.support_] = abs(model.dual_coef_[0])  # dual_coef_ is y alpha
+            cases.append((alpha, X, y, kernel, _quarters(rng, 2)))
+    return cases
+
+
+def _kernel(alpha: Any, X: Any, y: Any, kernel: Callable[..., float], x: Any) -> float:
+    return float(_trained(X, y, kernel).decision_function([x])[0])
+
+
+# Step 9
+
+
+def _of_viterbi() -> Cases:
+    rng = np.random.default_rng(11)
+    they_fish = np.array([[0.0, 0.0], [-1.0, 1.0]]), np.array([[-1.0, 1.0], [0.0, 0.0]])
+    fish_swim = np.array([[-1.0, 1.0], [0.0, 0.0]]), np.array([[-1.0, 1.0], [0.0, 0.0]])
+    two_are_equal = np.zeros((2, 2)), np.array([[-1.0, 0.0], [0.0, -1.0]])
+    cases: Cases = [they_fish, fish_swim, two_are_equal]
+    return cases + [(_quarters(rng, int(n), 3), _quarters(rng, 3, 3)) for n in rng.integers(1, 6, RANDOM)]
+
+
+def _viterbi(emissions: Any, transitions: Any) -> list[int]:
+    n, K = emissions.shape
+    arcs = np.zeros((K + 1, K + 1))  # the last row and column are the two ends, which have no weight here
+    arcs[:K, :K] = transitions
+    desk, bridge = new_desk(n, K, np.float64), bridges(arcs, np.zeros_like(arcs))
+    reach(np.ascontiguousarray(emissions), bridge, n, desk.v, desk.level)
+    follow(desk.v, bridge, n, desk.y_hat, 0, desk.other, False, desk.y_hat)
+    return desk.y_hat[:n].tolist()
+
+
+# Step 10
+
+
+def _of_features() -> Cases:
+    rng = np.random.default_rng(12)
+    corners: Cases = [(np.array(x),) for x in ([0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0])]
+    return corners + [(_quarters(rng, 2),) for _ in range(RANDOM)]
+
+
+def _features(x: Any) -> np.ndarray:
+    return PolynomialFeatures(2, interaction_only=True, include_bias=False).fit_transform([x])[0]
+
+
+def _listed(*exercises: Exercise) -> dict[str, Exercise]:
+    return {exercise.name: exercise for exercise in exercises}
+
+
+EXERCISES = _listed(
+    Exercise("predict", ("w", "b", "x"), ("label",), _of_predict, _predict, slips.PREDICT),
+    Exercise("distance", ("w", "b", "x"), ("distance",), _of_distance, _distance, slips.DISTANCE),
+    Exercise("update", ("w", "b", "x", "y", "eta"), ("w", "b"), _of_update, _update, slips.UPDATE),
+    Exercise("perceptron", ("X", "y", "epochs"), ("w", "b"), _of_perceptron, _perceptron, slips.PERCEPTRON),
+    Exercise("bound", ("X", "y", "u"), ("bound",), _of_bound, _bound, slips.BOUND),
+    Exercise("average", ("X", "y"), ("w", "b"), _of_average, _average, slips.AVERAGE),
+    Exercise("stop", ("accuracies", "patience"), ("last", "best"), _of_stop, _stop, slips.STOP),
+    Exercise("update_classes", ("theta", "x", "y"), ("theta",), _of_multiclass, _multiclass, slips.CLASSES),
+    Exercise("update_margin", ("w", "b", "x", "y", "eta", "margin"), ("w", "b"), _of_margin, _margin, slips.MARGIN),
+    Exercise("kernel_score", ("alpha", "X", "y", "kernel", "x"), ("score",), _of_kernel, _kernel, slips.KERNEL),
+    Exercise("viterbi", ("emissions", "transitions"), ("labels",), _of_viterbi, _viterbi, slips.VITERBI),
+    Exercise("feature_map", ("x",), ("features",), _of_features, _features, slips.FEATURES),
+)
