@@ -25,6 +25,7 @@ COMMANDS = (
     "tune",
     "compare",
     "report",
+    "lab",
     "export",
     "warmup",
     "tag",
