@@ -13,6 +13,9 @@ function element(tag, text = "", attributes = {}, ...children) {
   return made;
 }
 
+// α_j with a real subscript.
+const withSubscripts = (text) => text.split(/_(\w+)/).map((part, k) => (k % 2 ? element("sub", part) : part));
+
 function drawing(viewBox, tag, attributes) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), part = document.createElementNS("http://www.w3.org/2000/svg", tag);
   svg.setAttribute("viewBox", viewBox);
@@ -34,8 +37,14 @@ class App {
     this.running = false;
     this.cursor = null;
     this.proofJob = 0;
-    this.colours = palette();
+    this.restyle();
     this.take(state);
+  }
+
+  // Colours and the size of letters, as the style sheet has them now.
+  restyle() {
+    this.colours = palette();
+    this.letters = Math.round(parseFloat(getComputedStyle(document.documentElement).fontSize) * 0.78);
   }
 
   // Show another state: points, settings and names.
@@ -113,7 +122,7 @@ class App {
     if (!this.run.length) return;
     if (this.t >= this.run.length) this.t = 0;
     this.running = true;
-    byId("run").textContent = "⏸ Pause";
+    byId("run").textContent = "❚❚ Pause";
     byId("arithmetic").setAttribute("aria-live", "off"); // else a screen reader would speak all the time
     let before = performance.now(), due = 0;
     const frame = (now) => {
@@ -149,10 +158,14 @@ class App {
     for (const id of ["visit", "mistake", "epoch", "last"]) byId(id).disabled = t >= run.length;
     byId("run").disabled = !run.length;
     const clock = performance.now();
-    if (!this.running || clock - (this.drawnSmall || 0) > 150) { // while running, the small pictures lag behind a little
-      this.drawnSmall = clock;
-      this.drawSmall(now);
+    if (!this.running) {
+      for (const kind of KINDS) this.drawSmall(kind, now);
       drawCharts(run, t, this.proof, this.colours);
+    } else if (clock - (this.drawnSmall || 0) > 60) { // while running, one of the small pictures at a time
+      this.drawnSmall = clock;
+      this.turn = ((this.turn || 0) + 1) % 5;
+      if (this.turn < 4) this.drawSmall(KINDS[this.turn], now);
+      else drawCharts(run, t, this.proof, this.colours);
     }
   }
 
@@ -168,13 +181,13 @@ class App {
     let costs = 1; // of one value
     if (kind === "vote") costs = run.updatesUntil(t) + 1;
     else if (state.m.alpha) costs = state.m.alpha[0].reduce((n, a) => n + (a !== 0), 1);
-    return { field: plane.sample(predict, Math.max(300, Math.min(20000, budget / costs))) };
+    return { field: plane.sample(predict, Math.max(300, Math.min(this.running ? 4000 : 20000, budget / costs))) };
   }
 
   drawPlane(record, now) {
     const { run, plane, colours, state } = this, { settings } = state, budget = this.running ? 6e4 : 1.5e6;
     plane.measure();
-    plane.font = Math.round(parseFloat(getComputedStyle(document.documentElement).fontSize) * 0.78);
+    for (const one of [plane, ...Object.values(this.small)]) one.font = this.letters;
     const last = this.boundary(plane, "last", now, budget), boundaries = [];
     const straight = last && last.line;
     if (record && record.seen.changed && straight && byId("show-last").checked) {
@@ -224,7 +237,7 @@ class App {
     byId("slideTitle").textContent = words.title;
     byId("verdict").textContent = words.verdict ? words.verdict.text : "";
     byId("verdict").className = `verdict ${words.verdict ? words.verdict.kind : ""}`;
-    const lines = words.lines.map((line) => element("p", "", {}, ...line.filter(([text]) => text).map(([text, kind]) => element("span", text, kind ? { class: kind } : {}))));
+    const lines = words.lines.map((line) => element("p", "", {}, ...line.filter(([text]) => text).map(([text, kind]) => element("span", "", kind ? { class: kind } : {}, ...withSubscripts(text)))));
     byId("arithmetic").replaceChildren(...lines);
     byId("nEpoch").textContent = run.n ? Math.ceil(t / run.n).toLocaleString("en") : "0";
     byId("nMistakes").textContent = now.m.mistakes.toLocaleString("en");
@@ -240,6 +253,7 @@ class App {
   writeProof(now) {
     const { proof, run, state } = this, words = proofInWords(proof, run), bound = boundInWords(proof, run, now.m.updates);
     byId("proofTitle").textContent = words.title;
+    byId("showProof").closest("label").hidden = Boolean(proof && proof.why);
     byId("proofTitle").className = !proof || proof.why ? "" : proof.separable ? "yes" : "no";
     byId("proofText").replaceChildren(...words.lines.map((line) => element("p", line)));
     const members = proof && proof.separable === false ? proof.members : [];
@@ -247,7 +261,7 @@ class App {
       this.listed = members;
       byId("witness").replaceChildren(...members.map(({ i, k, weight }) => {
         const { x, y, c } = state.points[i], than = k === undefined ? "" : ` over ${state.names[k]}`;
-        return element("li", "", {}, element("b", num(weight)), shapeOf(c), element("span", `example ${i + 1}, ${vector([x, y])}${than}`));
+        return element("li", "", {}, element("b", num(weight)), shapeOf(c), element("span", `${i + 1}: ${vector([x, y])}${than}`));
       }));
     }
     byId("boundBox").hidden = !bound;
@@ -258,20 +272,16 @@ class App {
     }
   }
 
-  drawSmall(now) {
-    const { run, t, state, colours } = this, heavy = this.running ? 6e4 : 6e5;
-    for (const kind of KINDS) {
-      const plane = this.small[kind], canvas = plane.canvas;
-      const none = kind === "pocket" && !now.pocket;
-      canvas.closest("figure").hidden = none;
-      if (none || !plane.measure()) continue;
-      plane.view = this.wholeView(plane);
-      const shown = this.boundary(plane, kind, now, heavy);
-      plane.draw({ colours, run, points: state.points, axes: state.axes, regions: shown, boundaries: [{ ...shown, colour: colours.kinds[kind], dash: [], width: 2 }] });
-      const wrong = run.n ? run.errorsOf(kind, t, now) : 0;
-      byId(`errors-${kind}`).textContent = run.n ? `${wrong} of ${run.n} wrong` : "";
-      canvas.setAttribute("aria-label", `Boundary of the ${LABELS[kind]} weights: ${many(wrong, "example")} of ${run.n} wrong.`);
-    }
+  drawSmall(kind, now) {
+    const { run, t, state, colours } = this, plane = this.small[kind], none = kind === "pocket" && !now.pocket;
+    plane.canvas.closest("figure").hidden = none;
+    if (none || !plane.measure()) return;
+    plane.view = this.wholeView(plane);
+    const shown = this.boundary(plane, kind, now, this.running ? 6e4 : 6e5);
+    plane.draw({ colours, run, points: state.points, axes: state.axes, regions: shown, boundaries: [{ ...shown, colour: colours.kinds[kind], dash: [], width: 2 }] });
+    const wrong = run.n ? run.errorsOf(kind, t, now) : 0;
+    byId(`errors-${kind}`).textContent = run.n ? `${wrong} of ${run.n} wrong` : "";
+    plane.canvas.setAttribute("aria-label", `Boundary of the ${LABELS[kind]} weights: ${many(wrong, "example")} of ${run.n} wrong.`);
   }
 
   // The view of the plane, made wider or higher to fit a small picture, so that angles stay what they are.

@@ -6,12 +6,12 @@ function chart(canvas, values, { now, bars, line, lineText, colours }) {
   if (!box.width || !box.height) return;
   const size = { width: Math.round(box.width * ratio), height: Math.round(box.height * ratio) };
   if (canvas.width !== size.width || canvas.height !== size.height) Object.assign(canvas, size);
-  const g = canvas.getContext("2d"), left = 40, bottom = 18, width = box.width - left - 6, height = box.height - bottom - 6;
+  const g = canvas.getContext("2d"), left = 40, bottom = 18, width = box.width - left - 6, head = line === null || line === undefined ? 6 : 18, height = box.height - bottom - head;
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
   g.clearRect(0, 0, box.width, box.height);
   const known = values.filter((v) => v !== null), high = Math.max(0, line ?? 0, ...known), low = Math.min(0, ...known);
   const span = high - low || 1, top = high + 0.08 * span, floor = low - (low < 0 ? 0.08 * span : 0);
-  const across = (e) => left + ((e + 0.5) / Math.max(1, values.length)) * width, up = (v) => 6 + ((top - v) / (top - floor)) * height;
+  const across = (e) => left + ((e + 0.5) / Math.max(1, values.length)) * width, up = (v) => head + ((top - v) / (top - floor)) * height;
   g.font = "12px system-ui, sans-serif";
   g.fillStyle = colours.soft;
   g.strokeStyle = colours.grid;

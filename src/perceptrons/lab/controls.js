@@ -266,7 +266,7 @@ function begin() {
   watchTime(app);
   byId("preset").value = location.hash.length > 1 ? "" : BUILT_IN.own ? "own" : "lecture";
   if (innerWidth < 760) for (const part of document.querySelectorAll("#settings > details:not(:first-child)")) part.open = false;
-  const again = () => { app.colours = palette(); app.fitView(); app.render(); };
+  const again = () => { app.restyle(); app.fitView(); app.render(); };
   new ResizeObserver(again).observe(byId("plane"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
   addEventListener("hashchange", () => {

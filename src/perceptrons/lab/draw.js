@@ -40,6 +40,8 @@ class Plane {
   constructor(canvas, small = false) {
     this.canvas = canvas;
     this.small = small;
+    this.font = 12; // pixels; the page sets it by its own letters
+    this.radius = 6;
     this.view = { x0: -1, x1: 2, y0: -1, y1: 2 };
     this.edge = small ? { left: 0, right: 0, top: 0, bottom: 0 } : { left: 42, right: 6, top: 6, bottom: 26 };
   }
@@ -108,6 +110,7 @@ class Plane {
     this.drawPoints(scene.points, colours);
     if (scene.arrow) this.drawArrow(scene.arrow, colours);
     if (scene.visited) this.drawVisited(scene.visited, colours);
+    if (scene.proof && !scene.proof.separable) this.drawWeights(scene.proof, scene.run, colours);
     if (scene.cursor) this.drawCursor(scene.cursor, colours);
     g.restore();
     if (!this.small) this.drawAxes(scene.axes, colours);
@@ -126,7 +129,7 @@ class Plane {
   drawAxes(axes, colours) {
     const { g, view } = this, { left, top, width, height } = this.inner;
     g.fillStyle = colours.soft;
-    g.font = `${this.font || 12}px system-ui, sans-serif`;
+    g.font = `${this.font}px system-ui, sans-serif`;
     g.textAlign = "center";
     g.textBaseline = "top";
     for (const x of ticks(view.x0, view.x1, width / 70)) g.fillText(num(x), this.across(x), top + height + 5);
@@ -134,7 +137,7 @@ class Plane {
     g.textBaseline = "middle";
     for (const y of ticks(view.y0, view.y1, height / 60)) g.fillText(num(y), left - 5, this.up(y));
     g.fillStyle = colours.ink;
-    g.font = `italic ${(this.font || 12) + 2}px Georgia, serif`;
+    g.font = `italic ${this.font + 2}px Georgia, serif`;
     g.textBaseline = "bottom";
     g.fillText(axes[0], left + width - 6, top + height - 5);
     g.textAlign = "left";
@@ -143,7 +146,7 @@ class Plane {
   }
 
   drawPoints(points, colours) {
-    const { g } = this, r = this.small ? 2.6 : points.length > 200 ? 4.5 : 6.5;
+    const { g } = this, r = this.radius = (this.small ? 0.52 : 1) * (points.length > 200 ? 0.38 : 0.54) * this.font;
     g.lineWidth = this.small ? 0.5 : 1.2;
     g.strokeStyle = colours.paper;
     for (const c of [0, 1, 2]) {
@@ -272,7 +275,7 @@ class Plane {
       g.closePath();
       g.fill();
     }
-    g.font = "italic bold 17px Georgia, serif";
+    g.font = `italic bold ${Math.round(1.4 * this.font)}px Georgia, serif`;
     g.textAlign = "center";
     g.textBaseline = "middle";
     g.lineWidth = 4;
@@ -284,7 +287,7 @@ class Plane {
 
   // The example of this visit: a ring, and a cross as well if it was a mistake.
   drawVisited({ point, mistake, update }, colours) {
-    const { g } = this, x = this.across(point.x), y = this.up(point.y), r = 13;
+    const { g } = this, x = this.across(point.x), y = this.up(point.y), r = 2 * this.radius;
     for (const [colour, wide] of [[colours.paper, 5.5], [mistake ? colours.wrong : colours.ink, 2.5]]) {
       g.strokeStyle = colour;
       g.lineWidth = wide;
@@ -318,7 +321,7 @@ class Plane {
       const { w, low, high } = proof.street;
       const band = this.halfPlane(w, -low, 1), edge = this.halfPlane(w, -high, -1);
       g.save();
-      g.globalAlpha = 0.16;
+      g.globalAlpha = 0.12;
       for (const part of [band, edge]) {
         g.beginPath();
         part.forEach((p, k) => g[k ? "lineTo" : "moveTo"](...at(p)));
@@ -340,21 +343,27 @@ class Plane {
       g.stroke();
       g.setLineDash([]);
     }
-    for (const { i, weight } of marked) {
-      const [x, y] = at(points[i]);
-      g.lineWidth = 2.5;
+    g.lineWidth = 2.5;
+    for (const { i } of marked) {
       g.beginPath();
-      g.arc(x, y, 10, 0, 2 * Math.PI);
+      g.arc(...at(points[i]), 1.55 * this.radius, 0, 2 * Math.PI);
       g.stroke();
-      if (proof.separable) continue;
-      g.font = "bold 12px system-ui, sans-serif";
-      g.textAlign = "left";
-      g.textBaseline = "bottom";
-      g.lineWidth = 3;
-      g.strokeStyle = colours.paper;
-      g.strokeText(num(weight), x + 10, y - 8);
-      g.strokeStyle = colours.proof;
-      g.fillText(num(weight), x + 10, y - 8);
+    }
+  }
+
+  // The weights of the witness, beside its points.
+  drawWeights({ members }, run, colours) {
+    const { g } = this, points = run.points();
+    g.font = `bold ${this.font}px system-ui, sans-serif`;
+    g.textAlign = "center";
+    g.textBaseline = "bottom";
+    g.lineWidth = 4;
+    g.strokeStyle = colours.paper;
+    g.fillStyle = colours.proof;
+    for (const { i, weight } of members) {
+      const x = this.across(points[i][0]), y = this.up(points[i][1]) - 2.9 * this.radius;
+      g.strokeText(num(weight), x, y);
+      g.fillText(num(weight), x, y);
     }
   }
 }
@@ -370,17 +379,31 @@ function classAt({ nx, scores }, k, r) {
 // Where a sampled field crosses a level: two classes, or where one class overtakes the others (marching squares).
 function contour(g, { nx, ny, scores }, level, { left, top, width, height }) {
   const rows = scores[0].length, cw = width / nx, ch = height / ny;
-  for (let c = 0; c < (rows === 1 ? 1 : rows); c++) {
-    const value = (s) => (rows === 1 ? s[0] - level : s[c] - Math.max(...s.filter((_, k) => k !== c)));
-    const v = scores.map(value);
+  for (let c = 0; c < rows; c++) {
+    const v = scores.map((s) => (rows === 1 ? s[0] - level : s[c] - Math.max(...s.filter((_, k) => k !== c))));
+    const cuts = new Map(); // the edge of a cell that is cut, and the edges that the line goes on to
+    const meet = (a, b) => { for (const [one, other] of [[a, b], [b, a]]) cuts.set(one, [...(cuts.get(one) || []), other]); };
     for (let r = 0; r < ny; r++) for (let k = 0; k < nx; k++) {
-      const a = r * (nx + 1) + k, corners = [[k, r, v[a]], [k + 1, r, v[a + 1]], [k + 1, r + 1, v[a + nx + 2]], [k, r + 1, v[a + nx + 1]]];
-      const cuts = [];
-      for (let e = 0; e < 4; e++) {
-        const [x, y, p] = corners[e], [X, Y, q] = corners[(e + 1) % 4];
-        if (p > 0 !== q > 0) { const f = p / (p - q); cuts.push([left + cw * (x + f * (X - x)), top + ch * (y + f * (Y - y))]); }
-      }
-      for (let e = 0; e + 1 < cuts.length; e += 2) { g.moveTo(...cuts[e]); g.lineTo(...cuts[e + 1]); }
+      const a = r * (nx + 1) + k, b = a + 1, d = a + nx + 1, e = d + 1, up = (p) => v[p] > 0;
+      const edges = [[a, b, 2 * a], [b, e, 2 * b + 1], [d, e, 2 * d], [a, d, 2 * a + 1]].filter(([p, q]) => up(p) !== up(q)).map(([, , edge]) => edge);
+      for (let m = 0; m + 1 < edges.length; m += 2) meet(edges[m], edges[m + 1]);
     }
+    const place = (edge) => { // along the upper side of a cell (even), or along its left side (odd)
+      const p = edge >> 1, q = edge % 2 ? p + nx + 1 : p + 1, f = v[p] / (v[p] - v[q]), x = p % (nx + 1), y = Math.floor(p / (nx + 1));
+      return [left + cw * (x + (edge % 2 ? 0 : f)), top + ch * (y + (edge % 2 ? f : 0))];
+    };
+    const follow = (edge) => {
+      g.moveTo(...place(edge));
+      for (let next = edge; next !== undefined;) {
+        edge = next;
+        next = (cuts.get(edge) || []).pop();
+        if (next === undefined) break;
+        const back = cuts.get(next), at = back.indexOf(edge);
+        if (at >= 0) back.splice(at, 1);
+        g.lineTo(...place(next));
+      }
+    };
+    for (const [edge, others] of cuts) if (others.length === 1) follow(edge); // lines that end at the border
+    for (const [edge, others] of cuts) while (others.length) follow(edge); // closed ones
   }
 }

@@ -64,12 +64,12 @@ function randomPoints({ n, margin, noise, seed, classes }) {
 const PRESETS = {
   lecture: {
     title: "Worked example of the lecture",
-    make: () => newState(list("1,1,0 2,1,1 1.5,0.5,1 0.25,1,1"), { eta: 0.1, start: "own", w1: 0.2, w2: 0, b: -0.1 }),
+    make: () => newState(list("1,1,0 2,1,1 1.5,0.5,1 0.5,1.5,0"), { eta: 0.1, start: "own", w1: 0.2, w2: 0, b: -0.1 }),
   },
   and: { title: "AND", make: () => newState(logic(0, 0, 0, 1)) },
   or: { title: "OR", make: () => newState(logic(0, 1, 1, 1)) },
   xor: { title: "XOR: no line separates it", make: () => newState(logic(0, 1, 1, 0)) },
-  iris: { title: "Iris petals, three classes", make: () => fromCSV(BUILT_IN.iris) },
+  iris: { title: "Iris petals, three classes", make: () => { const iris = fromCSV(BUILT_IN.iris); iris.settings.order = "shuffled"; return iris; } },
   moons: { title: "Two moons", make: () => newState(moons(60, 0.12, 5), { features: "rbf", gamma: 2 }) },
   scaled: { title: "One feature scaled × 100", make: () => newState(blobs(40, 0.34, 100, 3)) },
   street: { title: "A thin street", make: () => newState(thinStreet(40, 2)) },

@@ -192,30 +192,27 @@ class Run {
   }
 
   // VOTES.   sum over all weight vectors so far of (visits it survived) × sign(its score): one vote per class.
+  // The scores are walked from one weight vector to the next: an update of a kernel model adds one kernel value.
   voter(t) {
-    const { examples } = this, until = this.updatesUntil(t), two = this.settings.classes === 2;
-    const start = this.kept[0].m, versions = this.updates.slice(0, until);
-    const counts = [until ? versions[0].t - 1 : t, ...versions.map((one, k) => (k + 1 < until ? versions[k + 1].t : t + 1) - one.t)];
+    const { examples, updates } = this, until = this.updatesUntil(t), two = this.settings.classes === 2;
+    const rows = two ? 1 : this.settings.classes, start = this.kept[0].m, positive = this.settings.zero === "positive";
     const cast = (scores, votes, count) => {
-      if (two) votes[0] += scores[0] > 0 || (scores[0] === 0 && this.settings.zero === "positive") ? count : -count;
+      if (two) votes[0] += scores[0] > 0 || (scores[0] === 0 && positive) ? count : -count;
       else votes[highest(scores)] += count;
     };
     return (point) => {
-      const x = examples.map(point), rows = two ? 1 : this.settings.classes, votes = Array(rows).fill(0);
-      let scores = start.alpha ? Array(rows).fill(0) : linearScores(start, x);
-      cast(scores, votes, counts[0]);
-      versions.forEach((one, k) => {
-        if (one.w) scores = linearScores(one, x);
+      const x = examples.map(point), votes = Array(rows).fill(0), scores = start.alpha ? Array(rows).fill(0) : linearScores(start, x);
+      cast(scores, votes, until ? updates[0].t - 1 : t);
+      for (let u = 0; u < until; u++) {
+        const one = updates[u], survived = (u + 1 < until ? updates[u + 1].t : t + 1) - one.t;
+        if (one.w) for (let k = 0; k < rows; k++) scores[k] = dot(one.w[k], x) + one.b[k];
         else {
           const more = one.step * examples.kernel(examples.x[one.i], x);
-          if (two) scores[0] += one.y * more;
-          else {
-            scores[one.y] += more;
-            scores[one.y_hat] -= more;
-          }
+          scores[two ? 0 : one.y] += two ? one.y * more : more;
+          if (!two) scores[one.y_hat] -= more;
         }
-        cast(scores, votes, counts[k + 1]);
-      });
+        cast(scores, votes, survived);
+      }
       return votes;
     };
   }

@@ -25,7 +25,7 @@ const FEATURE_NAMES = { none: "x", squares: "φ(x)" };
 // What happened at a visit. before, after: models; seen: what the engine says.
 function visitInWords(run, { before, after, seen, i, epoch }, t, names) {
   const { settings, rule } = run, x = run.examples.x[i], y = run.examples.y[i];
-  const title = `Visit ${t}: example ${i + 1} of ${run.n}, epoch ${epoch}`;
+  const title = `Visit ${t}: example ${i + 1}, epoch ${epoch}`;
   const lines = isKernel(settings) ? kernelLines(run, before.m, seen, i, y, names)
     : settings.classes === 2 ? binaryLines(run, before.m, after.m, seen, x, y) : jointLines(run, before.m, after.m, seen, x, y, names);
   return { title, lines, verdict: verdict(seen, rule, after.m) };
