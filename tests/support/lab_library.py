@@ -1,8 +1,9 @@
 """What the library makes of runs of the lab page: read as JSON from stdin, weights written as JSON to stdout.
 
-Run as a program of its own, since numba reads the processor's name when it starts. On the CPU that it runs on, LLVM may
-join a product and a sum into one rounding (fused multiply-add), which JavaScript never does. For a processor without
-that instruction it takes every sum as it is written, so this is what the page is compared with to the last bit.
+Run as a program of its own, since numba reads how to compile when it starts. As compiled for this processor, the library
+may take the sums of an expression in another order, and join a product and a sum into one rounding (fused multiply-add),
+which JavaScript never does: weights then differ in their last bits. Compiled without optimization and for a processor
+without that instruction, it computes as its source is written, and the page is compared with that to the last bit.
 """
 
 import json
@@ -17,13 +18,12 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).parent.parent.parent
-X86 = platform.machine().lower() in ("x86_64", "amd64")
+X86 = platform.machine().lower() in ("x86_64", "amd64")  # the smallest version of others has the instruction, too
 
 
 def answers(cases: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
     """The library's answers to cases, computed by a process without fused multiply-add; folder: for machine code."""
-    # other processors have the instruction in their smallest version; there the plain Python of the passes runs
-    how = {"NUMBA_OPT": "0", "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""} if X86 else {"NUMBA_OPT": "0"}
+    how = {"NUMBA_OPT": "0", "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     env = {**os.environ, **how, "NUMBA_CACHE_DIR": str(folder)}
     ran = subprocess.run(
         [sys.executable, "-m", "tests.support.lab_library"],

@@ -72,12 +72,23 @@ class App {
     this.proveSoon();
   }
 
-  changed(t = 0) {
+  // Stay at the same visit, or at the end if that is where we were: so the final line follows a point that is dragged.
+  changed(t = this.t && this.t === this.run.length ? Infinity : this.t) {
     this.state.settings = consistent(this.state.settings);
     this.pause();
     this.learnAgain(t);
     this.writeSettings();
     this.render();
+  }
+
+  // The same, once before the next frame, however often it is asked for.
+  changeSoon(t) {
+    if (this.changing) return;
+    this.changing = true;
+    requestAnimationFrame(() => {
+      this.changing = false;
+      this.changed(t);
+    });
   }
 
   // The proof is found in slices of a few milliseconds, a moment after the last change.

@@ -29,19 +29,21 @@ function placed(app, px, py) {
 function addPoint(app, where, c) {
   if (app.state.points.length >= MOST_POINTS) return say(`The page takes at most ${MOST_POINTS} points.`);
   app.state.points.push({ ...where, c });
-  app.changed(0);
+  byId("preset").value = "";
+  app.changed();
 }
 
 function removePoint(app, i) {
   app.state.points.splice(i, 1);
-  app.changed(0);
+  byId("preset").value = "";
+  app.changed();
 }
 
 // Set the line itself: its weights become the start.
 function setLine(app, w, b) {
   const tidy = (value) => Number(value.toPrecision(4));
   Object.assign(app.state.settings, { start: "own", w1: tidy(w[0]), w2: tidy(w[1]), b: app.state.settings.bias ? tidy(b) : 0 });
-  app.changed(0);
+  app.changeSoon(0);
 }
 
 // The line that is shown: the start, or what it has become.
@@ -74,7 +76,7 @@ function watchPlane(app) {
     moved = false;
     if (app.tool === "line") drag = lineDrag(app, px, py);
     else if (app.tool === "erase") drag = i < 0 ? null : () => {};
-    else if (i >= 0) drag = (_, x, y) => { Object.assign(app.state.points[i], placed(app, x, y)); app.changed(0); };
+    else if (i >= 0) drag = (_, x, y) => { Object.assign(app.state.points[i], placed(app, x, y)); app.changeSoon(); };
     else drag = null;
     canvas.dataset.from = JSON.stringify([px, py, i]);
   });
@@ -166,7 +168,7 @@ function readField(app, name) {
   if (value === undefined) return;
   app.state.settings[name] = value;
   if (name === "classes" && value === 2) app.state.points = app.state.points.filter((point) => point.c < 2);
-  app.changed(0);
+  app.changed();
 }
 
 function takeState(app, make, done = "") {
