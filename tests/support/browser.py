@@ -167,7 +167,8 @@ class Page:
         """The same with a finger."""
         self._send("Emulation.setTouchEmulationEnabled", enabled=True)
         self._send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
-        for part in (0.3, 0.6, 1.0) if to is not None else ():
+        for part in (0.3, 0.6, 1.0, 1.0) if to is not None else ():
+            time.sleep(0.1)  # a finger that is lifted in motion would fling, and the next tap only stop that
             place = {"x": x + part * (to[0] - x), "y": y + part * (to[1] - y)}
             self._send("Input.dispatchTouchEvent", type="touchMove", touchPoints=[place])
         self._send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])

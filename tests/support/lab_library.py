@@ -1,8 +1,8 @@
 """What the library makes of runs of the lab page: read as JSON from stdin, weights written as JSON to stdout.
 
-Run as a program of its own, since numba reads how to compile when it starts. As compiled for this processor, the library
-may take the sums of an expression in another order, and join a product and a sum into one rounding (fused multiply-add),
-which JavaScript never does: weights then differ in their last bits. Compiled without optimization and for a processor
+Run as a program of its own, since numba reads how to compile when it starts. As compiled for this processor, the
+library may take the sums of an expression in another order, and join a product and a sum into one rounding (fused
+multiply-add), which JavaScript never does: weights then differ in their last bits. Compiled without optimization and for a processor
 without that instruction, it computes as its source is written, and the page is compared with that to the last bit.
 """
 
@@ -43,11 +43,12 @@ def _linear(case: dict[str, Any]) -> dict[str, Any]:
 
     X, y, rule = np.array(case["x"], float), np.array(case["y"]), case["rule"]
     constant = rule["step"] == "constant"
-    parameters = dict(
-        step=rule["step"], eta0=rule["eta"] if constant else 1.0, C=1.0 if constant else rule["C"], margin=rule["margin"], shrink=rule["shrink"],
-        zero_score=rule["zero"], batch_size="all" if rule["batch"] == 0 else rule["batch"], intercept_scaling=1,
-        fit_intercept=case["bias"], shuffle=False, tol=None, random_state=0,
-    )  # fmt: skip
+    parameters = {
+        "step": rule["step"], "eta0": rule["eta"] if constant else 1.0, "C": 1.0 if constant else rule["C"],
+        "margin": rule["margin"], "shrink": rule["shrink"], "zero_score": rule["zero"],
+        "batch_size": rule["batch"] or "all", "intercept_scaling": 1, "fit_intercept": case["bias"],
+        "shuffle": False, "tol": None, "random_state": 0,
+    }  # fmt: skip
     start = {"coef_init": np.array(case["w"]), "intercept_init": np.array(case["b"])}
     classes = np.array(case["classes"])
     out: dict[str, Any] = {}

@@ -8,12 +8,12 @@ from typing import Any
 
 from perceptrons.cli.errors import refusing
 from perceptrons.cli.files import check_output, save_text
-from perceptrons.cli.inputs import name_of, opened, whole
+from perceptrons.cli.inputs import opened, whole
 from perceptrons.cli.options import READING, takes
 from perceptrons.cli.screen import Waiting, visible
 
 
-@takes("data:lab", "output:lab", "no_open", *READING, "quiet")
+@takes("data", "output:lab", "no_open", *READING, "quiet")
 def lab(asked: Any) -> None:
     """Write a page on which a perceptron learns step by step, and open it in the browser.
 
@@ -41,9 +41,10 @@ def with_data(asked: Any, show: Any) -> Any:
 
     reader = opened(asked.data, asked, scale="none")  # the page shows the numbers of DATA
     table = whole(reader)
-    names = names_of_table(table)
+    names, files = names_of_table(table), reader.files
+    title = Path(files[0]).name if len(files) == 1 else f"{len(files)} files"  # the page may be handed out: no folders
     with refusing(ValueError, TypeError, about=asked.data[0]):
-        return show(table.X, table.y, feature_names=names if isinstance(names, list) else None, title=name_of(reader))
+        return show(table.X, table.y, feature_names=names if isinstance(names, list) else None, title=title)
 
 
 def can_open() -> bool:

@@ -19,8 +19,7 @@ import typer
 from perceptrons.cli.screen import plain
 from perceptrons.cli.sparing import load_sklearn
 
-LEARN, STOP, READ = "How to learn", "When to stop", "How to read the data"
-COLUMNS = "What is in FILE"
+LEARN, STOP, READ, COLUMNS = "How to learn", "When to stop", "How to read the data", "What is in FILE"
 KERNELS, RUN, CLUSTER, SPLIT = "Kernels", "Long runs", "Clusters: many workers, by Dask", "Splitting and testing"
 BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -229,7 +228,6 @@ OPTIONS: dict[str, Option] = {
     "output:answers": Option(("-o", "--output"), Path | None, "Write to this file instead of standard output.", metavar="FILE"),
     "output:page": Option(("-o", "--output"), Path, "Write the page here.", metavar="PAGE", default=Path("report.html")),
     "output:lab": Option(("--out", "-o", "--output"), Path, "Write the page here (default: lab.html).", metavar="PAGE", default=Path("lab.html")),
-    "data:lab": Option((), list[Path] | None, "Files with examples of two or three classes to start with (default: the worked example of the lectures).", metavar="DATA"),
     "no_open": flag("--no-open", "Do not open the page in the browser."),
     "from_model": Option(("--from",), Path | None, "Keep training this model instead of a new one: one pass over DATA, or --epochs. Its settings, scaling and hashing stay; new columns, categories and classes are learned.", metavar="MODEL"),
     "certificate": Option(("--certificate",), Path | None, "Write the proof here, as JSON.", metavar="FILE"),

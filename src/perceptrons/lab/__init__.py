@@ -1,5 +1,5 @@
-"""The lab: one page on which a neuron learns step by step, in one HTML file. Start with `show`; the rule: `engine.js`."""
+"""The lab: a page on which a neuron learns step by step, in one HTML file. Start with `show`; the rule: `engine.js`."""
 
-from perceptrons.lab.page import Lab, show
+from perceptrons.lab.lab_page import Lab, show
 
 __all__ = ["Lab", "show"]

@@ -246,7 +246,7 @@ function watchTime(app) {
 // The data that Python put into the page.
 function ownState() {
   const { points, settings, names, axes, note } = BUILT_IN.own;
-  return newState(points.map(([x, y, c]) => ({ x, y, c })), settings, names.map(cleanName), axes.map(cleanName), note);
+  return newState(points.map(([x, y, c]) => ({ x, y, c })), settings, NAMES.map((name, k) => cleanName(names[k] ?? "") || name), axes.map(cleanName), note);
 }
 
 function firstState() {

@@ -12,6 +12,7 @@ function num(value) {
 const vector = (values) => `(${values.map(num).join(", ")})`;
 const inParentheses = (value) => (value < 0 || Object.is(value, -0) ? `(${num(value)})` : num(value));
 const signed = (y) => (y > 0 ? "+1" : "−1");
+const named = (y, names) => (names[y > 0 ? 1 : 0] === NAMES[y > 0 ? 1 : 0] ? signed(y) : `${signed(y)} (${names[y > 0 ? 1 : 0]})`);
 const many = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
 // w·x + b with numbers:  0.2·2 + 0·1 − 0.1
@@ -27,7 +28,7 @@ function visitInWords(run, { before, after, seen, i, epoch }, t, names) {
   const { settings, rule } = run, x = run.examples.x[i], y = run.examples.y[i];
   const title = `Visit ${t}: example ${i + 1}, epoch ${epoch}`;
   const lines = isKernel(settings) ? kernelLines(run, before.m, seen, i, y, names)
-    : settings.classes === 2 ? binaryLines(run, before.m, after.m, seen, x, y) : jointLines(run, before.m, after.m, seen, x, y, names);
+    : settings.classes === 2 ? binaryLines(run, before.m, after.m, seen, x, y, names) : jointLines(run, before.m, after.m, seen, x, y, names);
   return { title, lines, verdict: verdict(seen, rule, after.m) };
 }
 
@@ -37,9 +38,9 @@ function verdict(seen, rule, m) {
   return { kind: "right", text: seen.mistake ? "No update" : "Right: no update" };
 }
 
-function binaryLines(run, before, after, seen, x, y) {
+function binaryLines(run, before, after, seen, x, y, names) {
   const { settings, rule } = run, bias = settings.bias, then = lastOf(before), now = lastOf(after), w = then.w[0], b = then.b[0];
-  const X = FEATURE_NAMES[settings.features], lines = [[[`${X} = ${vector(x)},   y = ${signed(y)}`]]];
+  const X = FEATURE_NAMES[settings.features], lines = [[[`${X} = ${vector(x)},   y = ${named(y, names)}`]]];
   lines.push([[`s = w·${X}${bias ? " + b" : ""}`, "formula"], [` = ${products(w, x, b, bias)} = `], [num(seen.s), "result"]]);
   const ys = `y·s = ${num(seen.ys)}`;
   if (rule.step === "constant") {
@@ -100,7 +101,7 @@ function jointLines(run, before, after, seen, x, y, names) {
 
 function kernelLines(run, before, seen, i, y, names) {
   const two = run.settings.classes === 2, x = run.examples.x[i], eta = num(run.rule.eta);
-  const lines = [[[`x = ${vector(x)},   y = ${two ? signed(y) : names[y]}`]]];
+  const lines = [[[`x = ${vector(x)},   y = ${two ? named(y, names) : names[y]}`]]];
   const support = before.alpha.map((own) => own.reduce((n, a) => n + (a !== 0), 0));
   if (two) {
     const terms = before.alpha[0].map((a, j) => [a, j]).filter(([a]) => a !== 0);

@@ -123,7 +123,7 @@ def show(X: Any = None, y: Any = None, *, feature_names: Any = None, title: str 
         "settings": {"classes": len(examples.classes)}, "note": " ".join(notes),
         "points": [[*row, int(c)] for row, c in zip(plane[kept].tolist(), examples.codes[kept], strict=True)],
     }  # fmt: skip
-    return Lab(_page({"own": own}), own["note"])
+    return Lab(_page({"own": own}), " ".join(notes))
 
 
 def _sampled(n: int) -> np.ndarray:
