@@ -113,7 +113,7 @@ def _shown(path):
     text, name = path.read_text(), path.relative_to(ROOT)
     if path.suffix == ".md":
         return text
-    language = {".py": "python", ".toml": "toml", ".json": "json"}.get(path.suffix, "text")
+    language = {".py": "python", ".toml": "toml", ".json": "json", ".js": "javascript"}.get(path.suffix, "text")
     title = f"---\nhide: [navigation, toc]\n---\n\n# {path.name}\n\n`{name}`\n\n"
     return f"{title}`````{{.{language} linenums=1}}\n{text}\n`````\n"
 

@@ -180,7 +180,7 @@ def test_a_finger_adds_and_moves_points_on_a_phone(opened):
                      "(byId('visit').getBoundingClientRect()))")  # fmt: skip
     page.touch(*visit)
     page.ask(
-        "new Promise(done => { let n = 0; const wait = () => lab.t || n++ > 200 ? done() : setTimeout(wait, 20); wait(); })"
+        "new Promise(done => { let n = 0; (function wait() { lab.t || n++ > 200 ? done() : setTimeout(wait, 20) })() })"
     )
     assert page.ask("lab.t") == 1  # a click follows a tap a moment later
     small = page.ask("[...document.querySelectorAll('.buttons button, .tools label')].filter(part =>"
@@ -296,7 +296,8 @@ def test_a_csv_file_comes_back_as_it_was_saved(opened):
 @pytest.mark.parametrize(
     ("text", "words"),
     [("", "empty"), ("a,b\n1,2", "three columns"), ("x,y,c\n", "no examples"), ("1,2,a\n3,4,a", "1 different"),
-     ("1,2,a\n3,oops,b", "Line 2"), ("1,2,a\n3,4,b\n5,6,c\n7,8,d", "4 different"), ("u,v,w\na,b,c\nd,e,f", "two columns")],
+     ("1,2,a\n3,oops,b", "Line 2"), ("1,2,a\n3,4,b\n5,6,c\n7,8,d", "4 different"),
+     ("u,v,w\na,b,c\nd,e,f", "two columns")],
 )  # fmt: skip
 def test_a_csv_file_that_cannot_be_read_is_refused_in_words(opened, text, words):
     page = opened()

@@ -6,8 +6,8 @@ import numpy as np
 
 SETTINGS: dict[str, Any] = {
     "classes": 2, "rule": "perceptron", "eta": 1.0, "C": 1.0, "margin": 1.0, "shrink": 0.1, "batch": 0,
-    "zero": "mistake", "start": "zeros", "w1": 0.0, "w2": 0.0, "b": 0.0, "order": "given", "seed": 1, "bias": True, "features": "none",
-    "degree": 3, "gamma": 0.5, "epochs": 3,
+    "zero": "mistake", "start": "zeros", "w1": 0.0, "w2": 0.0, "b": 0.0, "order": "given", "seed": 1,
+    "bias": True, "features": "none", "degree": 3, "gamma": 0.5, "epochs": 3,
 }  # fmt: skip
 RULES = ("perceptron", "margin", "pa", "pa1", "arow", "batch", "shrink")
 ZEROS = ("mistake", "correct", "positive", "negative")

@@ -2,8 +2,8 @@
 
 Run as a program of its own, since numba reads how to compile when it starts. As compiled for this processor, the
 library may take the sums of an expression in another order, and join a product and a sum into one rounding (fused
-multiply-add), which JavaScript never does: weights then differ in their last bits. Compiled without optimization and for a processor
-without that instruction, it computes as its source is written, and the page is compared with that to the last bit.
+multiply-add), which JavaScript never does: weights then differ in their last bits. Compiled without optimization and
+for a processor without that instruction, it computes as its source is written. The page is compared with that.
 """
 
 import json
