@@ -2,17 +2,28 @@
 "use strict";
 
 function chart(canvas, values, { now, bars, line, lineText, colours }) {
-  const box = canvas.getBoundingClientRect(), ratio = Math.min(2, devicePixelRatio || 1);
+  const box = canvas.getBoundingClientRect(),
+    ratio = Math.min(2, devicePixelRatio || 1);
   if (!box.width || !box.height) return;
   const size = { width: Math.round(box.width * ratio), height: Math.round(box.height * ratio) };
   if (canvas.width !== size.width || canvas.height !== size.height) Object.assign(canvas, size);
-  const g = canvas.getContext("2d"), left = 40, bottom = 18, width = box.width - left - 6, head = line === null || line === undefined ? 6 : 18, height = box.height - bottom - head;
+  const g = canvas.getContext("2d"),
+    left = 3.2 * colours.letters,
+    bottom = 1.5 * colours.letters,
+    width = box.width - left - 6,
+    head = line === null || line === undefined ? 6 : 18,
+    height = box.height - bottom - head;
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
   g.clearRect(0, 0, box.width, box.height);
-  const known = values.filter((v) => v !== null), high = Math.max(0, line ?? 0, ...known), low = Math.min(0, ...known);
-  const span = high - low || 1, top = high + 0.08 * span, floor = low - (low < 0 ? 0.08 * span : 0);
-  const across = (e) => left + ((e + 0.5) / Math.max(1, values.length)) * width, up = (v) => head + ((top - v) / (top - floor)) * height;
-  g.font = "12px system-ui, sans-serif";
+  const known = values.filter((v) => v !== null),
+    high = Math.max(0, line ?? 0, ...known),
+    low = Math.min(0, ...known);
+  const span = high - low || 1,
+    top = high + 0.08 * span,
+    floor = low - (low < 0 ? 0.08 * span : 0);
+  const across = (e) => left + ((e + 0.5) / Math.max(1, values.length)) * width,
+    up = (v) => head + ((top - v) / (top - floor)) * height;
+  g.font = `${colours.letters}px system-ui, sans-serif`;
   g.fillStyle = colours.soft;
   g.strokeStyle = colours.grid;
   g.textAlign = "right";
@@ -26,7 +37,8 @@ function chart(canvas, values, { now, bars, line, lineText, colours }) {
   }
   g.textAlign = "center";
   g.textBaseline = "top";
-  for (const e of new Set([1, ...ticks(1, Math.max(1, values.length), 5)])) if (Number.isInteger(e)) g.fillText(num(e), across(e - 1), box.height - bottom + 4);
+  for (const e of new Set([1, ...ticks(1, Math.max(1, values.length), 5)]))
+    if (Number.isInteger(e)) g.fillText(num(e), across(e - 1), box.height - bottom + 4);
   if (line !== null && line !== undefined) {
     g.setLineDash([5, 4]);
     g.strokeStyle = g.fillStyle = colours.proof;
@@ -43,7 +55,10 @@ function chart(canvas, values, { now, bars, line, lineText, colours }) {
   g.beginPath();
   let drawn = false;
   values.forEach((v, e) => {
-    if (v === null) { drawn = false; return; }
+    if (v === null) {
+      drawn = false;
+      return;
+    }
     g.globalAlpha = e < now ? 1 : 0.25;
     if (bars) {
       g.fillStyle = colours.wrong;
@@ -70,13 +85,24 @@ function chart(canvas, values, { now, bars, line, lineText, colours }) {
 }
 
 function drawCharts(run, t, proof, colours) {
-  const now = run.n ? Math.floor(t / run.n) : 0, mistakes = run.epochs.map((e) => e.mistakes), margins = run.epochs.map((e) => e.margin);
-  const one = document.getElementById("mistakesChart"), two = document.getElementById("marginChart");
+  const now = run.n ? Math.floor(t / run.n) : 0,
+    mistakes = run.epochs.map((e) => e.mistakes),
+    margins = run.epochs.map((e) => e.margin);
+  const one = document.getElementById("mistakesChart"),
+    two = document.getElementById("marginChart");
   chart(one, mistakes, { now: Math.ceil(t / Math.max(1, run.n)), bars: true, line: null, colours });
   const widest = proof && proof.street ? proof.street.width / 2 : null;
   chart(two, margins, { now, bars: false, line: widest, lineText: "largest possible", colours });
-  one.setAttribute("aria-label", `Mistakes in each epoch: ${mistakes.slice(0, 20).join(", ")}${mistakes.length > 20 ? " and so on" : ""}.`);
+  one.setAttribute(
+    "aria-label",
+    `Mistakes in each epoch: ${mistakes.slice(0, 20).join(", ")}${mistakes.length > 20 ? " and so on" : ""}.`,
+  );
   const last = margins[now - 1];
-  two.setAttribute("aria-label", last === null || last === undefined ? "Margin after each epoch: none yet." : `Margin after epoch ${now}: ${num(last)}.`);
+  two.setAttribute(
+    "aria-label",
+    last === null || last === undefined
+      ? "Margin after each epoch: none yet."
+      : `Margin after epoch ${now}: ${num(last)}.`,
+  );
   two.closest("figure").hidden = run.settings.classes !== 2 || isKernel(run.settings);
 }

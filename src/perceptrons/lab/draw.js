@@ -1,40 +1,5 @@
-// The plane on a canvas: points, boundaries, regions, the arrow w, and the proof.
+// The plane on a canvas: points, boundaries, regions, the arrow w and the example of the visit.
 "use strict";
-
-const KINDS = ["last", "average", "vote", "pocket"];
-const DASHES = { last: [], average: [10, 5], vote: [2, 4], pocket: [12, 4, 2, 4] };
-
-// Colours come from the style sheet, so that they follow light and dark.
-function palette() {
-  const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue(`--${name}`).trim();
-  return {
-    ink: of("ink"), soft: of("soft"), paper: of("paper"), grid: of("grid"), wrong: of("wrong"), proof: of("proof"),
-    classes: [of("class0"), of("class1"), of("class2")], tints: [of("tint0"), of("tint1"), of("tint2")],
-    kinds: { last: of("ink"), average: of("average"), vote: of("vote"), pocket: of("pocket") },
-  };
-}
-
-// Shapes differ as well as colours: circle, square, triangle.
-function marker(path, c, x, y, r) {
-  if (c === 0) {
-    path.moveTo(x + r, y);
-    path.arc(x, y, r, 0, 2 * Math.PI);
-  } else if (c === 1) path.rect(x - 0.88 * r, y - 0.88 * r, 1.76 * r, 1.76 * r);
-  else {
-    path.moveTo(x, y - 1.2 * r);
-    path.lineTo(x + 1.1 * r, y + 0.75 * r);
-    path.lineTo(x - 1.1 * r, y + 0.75 * r);
-    path.closePath();
-  }
-}
-
-// Round numbers for the axes.
-function ticks(low, high, most) {
-  const rough = (high - low) / most, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough), found = [];
-  for (let k = Math.ceil(low / step); k * step <= high; k++) found.push(Number((k * step).toPrecision(6)));
-  return found;
-}
 
 class Plane {
   constructor(canvas, small = false) {
@@ -48,8 +13,10 @@ class Plane {
 
   // Follow the size on the screen. Returns whether there is anything to draw on.
   measure() {
-    const box = this.canvas.getBoundingClientRect(), ratio = Math.min(2, devicePixelRatio || 1);
-    const width = Math.round(box.width * ratio), height = Math.round(box.height * ratio);
+    const box = this.canvas.getBoundingClientRect(),
+      ratio = Math.min(2, devicePixelRatio || 1);
+    const width = Math.round(box.width * ratio),
+      height = Math.round(box.height * ratio);
     if (this.canvas.width !== width || this.canvas.height !== height) Object.assign(this.canvas, { width, height });
     Object.assign(this, { width: box.width, height: box.height, ratio, g: this.canvas.getContext("2d") });
     return width > 0 && height > 0;
@@ -60,32 +27,55 @@ class Plane {
     return { left, top, width: this.width - left - right, height: this.height - top - bottom };
   }
 
-  across(x) { const { left, width } = this.inner; return left + ((x - this.view.x0) / (this.view.x1 - this.view.x0)) * width; }
-  up(y) { const { top, height } = this.inner; return top + ((this.view.y1 - y) / (this.view.y1 - this.view.y0)) * height; }
+  across(x) {
+    const { left, width } = this.inner;
+    return left + ((x - this.view.x0) / (this.view.x1 - this.view.x0)) * width;
+  }
+  up(y) {
+    const { top, height } = this.inner;
+    return top + ((this.view.y1 - y) / (this.view.y1 - this.view.y0)) * height;
+  }
   world(px, py) {
-    const { left, top, width, height } = this.inner, { x0, x1, y0, y1 } = this.view;
+    const { left, top, width, height } = this.inner,
+      { x0, x1, y0, y1 } = this.view;
     return [x0 + ((px - left) / width) * (x1 - x0), y1 - ((py - top) / height) * (y1 - y0)];
   }
 
   // A view that holds all points. Both axes have the same scale unless the data differ too much for it.
   fit(points, lines = []) {
-    const xs = points.map((p) => p.x), ys = points.map((p) => p.y);
-    if (!points.length) { xs.push(-3, 3); ys.push(-3, 3); }
+    const xs = points.map((p) => p.x),
+      ys = points.map((p) => p.y);
+    if (!points.length) {
+      xs.push(-3, 3);
+      ys.push(-3, 3);
+    }
     let [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     const least = Math.max(x1 - x0, y1 - y0, 1e-6) * 0.04;
-    const wide = Math.max(x1 - x0, least), high = Math.max(y1 - y0, least), even = wide / high < 12 && high / wide < 12;
-    for (const { w, b } of lines) { // show where a line passes next to the points, if it is not far
-      const size = w[0] ** 2 + w[1] ** 2, x = (x0 + x1) / 2, y = (y0 + y1) / 2;
+    const wide = Math.max(x1 - x0, least),
+      high = Math.max(y1 - y0, least),
+      even = wide / high < 12 && high / wide < 12;
+    for (const { w, b } of lines) {
+      // show where a line passes next to the points, if it is not far
+      const size = w[0] ** 2 + w[1] ** 2,
+        x = (x0 + x1) / 2,
+        y = (y0 + y1) / 2;
       if (!size || !even) continue;
-      const off = (w[0] * x + w[1] * y + b) / size, px = x - off * w[0], py = y - off * w[1];
-      if (Math.hypot(px - x, py - y) < 3 * Math.max(wide, high)) [x0, x1, y0, y1] = [Math.min(x0, px), Math.max(x1, px), Math.min(y0, py), Math.max(y1, py)];
+      const off = (w[0] * x + w[1] * y + b) / size,
+        px = x - off * w[0],
+        py = y - off * w[1];
+      if (Math.hypot(px - x, py - y) < 3 * Math.max(wide, high))
+        [x0, x1, y0, y1] = [Math.min(x0, px), Math.max(x1, px), Math.min(y0, py), Math.max(y1, py)];
     }
-    const padX = Math.max(x1 - x0, least) * 0.2, padY = Math.max(y1 - y0, least) * 0.2;
+    const padX = Math.max(x1 - x0, least) * 0.2,
+      padY = Math.max(y1 - y0, least) * 0.2;
     const view = { x0: x0 - padX, x1: x1 + padX, y0: y0 - padY, y1: y1 + padY };
     const { width, height } = this.inner;
     if (even && width > 0 && height > 0) {
       const unit = Math.max((view.x1 - view.x0) / width, (view.y1 - view.y0) / height);
-      const grow = (low, high, by) => { const more = (by - (high - low)) / 2; return [low - more, high + more]; };
+      const grow = (low, high, by) => {
+        const more = (by - (high - low)) / 2;
+        return [low - more, high + more];
+      };
       [view.x0, view.x1] = grow(view.x0, view.x1, unit * width);
       [view.y0, view.y1] = grow(view.y0, view.y1, unit * height);
     }
@@ -95,7 +85,9 @@ class Plane {
 
   draw(scene) {
     if (!this.measure()) return;
-    const { g, ratio } = this, colours = scene.colours, { left, top, width, height } = this.inner;
+    const { g, ratio } = this,
+      colours = scene.colours,
+      { left, top, width, height } = this.inner;
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.fillStyle = colours.paper;
     g.fillRect(0, 0, this.width, this.height);
@@ -105,29 +97,37 @@ class Plane {
     g.clip();
     if (scene.regions) this.drawRegions(scene.regions, colours);
     if (!this.small) this.drawGrid(colours);
-    if (scene.proof) this.drawProof(scene.proof, scene.run, colours);
+    if (scene.proof) drawProof(this, scene.proof, scene.run, colours);
     for (const boundary of scene.boundaries) this.drawBoundary(boundary, colours);
     this.drawPoints(scene.points, colours);
     if (scene.arrow) this.drawArrow(scene.arrow, colours);
     if (scene.visited) this.drawVisited(scene.visited, colours);
-    if (scene.proof && !scene.proof.separable) this.drawWeights(scene.proof, scene.run, colours);
+    if (scene.proof && !scene.proof.separable) drawWeights(this, scene.proof, scene.run, colours);
     if (scene.cursor) this.drawCursor(scene.cursor, colours);
     g.restore();
     if (!this.small) this.drawAxes(scene.axes, colours);
   }
 
   drawGrid(colours) {
-    const { g, view } = this, { left, top, width, height } = this.inner;
+    const { g, view } = this,
+      { left, top, width, height } = this.inner;
     g.strokeStyle = colours.grid;
     g.lineWidth = 1;
     g.beginPath();
-    for (const x of ticks(view.x0, view.x1, width / 70)) { g.moveTo(this.across(x), top); g.lineTo(this.across(x), top + height); }
-    for (const y of ticks(view.y0, view.y1, height / 60)) { g.moveTo(left, this.up(y)); g.lineTo(left + width, this.up(y)); }
+    for (const x of ticks(view.x0, view.x1, width / 70)) {
+      g.moveTo(this.across(x), top);
+      g.lineTo(this.across(x), top + height);
+    }
+    for (const y of ticks(view.y0, view.y1, height / 60)) {
+      g.moveTo(left, this.up(y));
+      g.lineTo(left + width, this.up(y));
+    }
     g.stroke();
   }
 
   drawAxes(axes, colours) {
-    const { g, view } = this, { left, top, width, height } = this.inner;
+    const { g, view } = this,
+      { left, top, width, height } = this.inner;
     g.fillStyle = colours.soft;
     g.font = `${this.font}px system-ui, sans-serif`;
     g.textAlign = "center";
@@ -146,7 +146,8 @@ class Plane {
   }
 
   drawPoints(points, colours) {
-    const { g } = this, r = this.radius = (this.small ? 0.52 : 1) * (points.length > 200 ? 0.38 : 0.54) * this.font;
+    const { g } = this,
+      r = (this.radius = (this.small ? 0.52 : 1) * (points.length > 200 ? 0.38 : 0.54) * this.font);
     g.lineWidth = this.small ? 0.5 : 1.2;
     g.strokeStyle = colours.paper;
     for (const c of [0, 1, 2]) {
@@ -159,16 +160,27 @@ class Plane {
   }
 
   // Scores on a grid of the view, for regions and curved boundaries. most: how many values may be computed.
-  sample(predict, most) {
-    const { width, height } = this.inner, cell = Math.max(3, Math.sqrt((width * height) / most));
-    const nx = Math.max(8, Math.ceil(width / cell)), ny = Math.max(8, Math.ceil(height / cell)), scores = [];
+  // sharp: find where values jump, which an interpolation would miss.
+  sample(predict, most, sharp = false) {
+    const { width, height } = this.inner,
+      cell = Math.max(3, Math.sqrt((width * height) / most));
+    const nx = Math.max(8, Math.ceil(width / cell)),
+      ny = Math.max(8, Math.ceil(height / cell)),
+      scores = [];
     const { x0, x1, y0, y1 } = this.view;
-    for (let r = 0; r <= ny; r++) for (let c = 0; c <= nx; c++) scores.push(predict([x0 + ((x1 - x0) * c) / nx, y1 - ((y1 - y0) * r) / ny]));
-    return { nx, ny, scores };
+    for (let r = 0; r <= ny; r++)
+      for (let c = 0; c <= nx; c++) scores.push(predict([x0 + ((x1 - x0) * c) / nx, y1 - ((y1 - y0) * r) / ny]));
+    return {
+      nx,
+      ny,
+      scores,
+      predict: sharp ? (x, y) => predict([x0 + ((x1 - x0) * x) / nx, y1 - ((y1 - y0) * y) / ny]) : null,
+    };
   }
 
   drawRegions({ field, line }, colours) {
-    const { g } = this, { left, top, width, height } = this.inner;
+    const { g } = this,
+      { left, top, width, height } = this.inner;
     g.globalAlpha = 1;
     if (line) {
       const { w, b } = line;
@@ -181,7 +193,8 @@ class Plane {
       }
       return;
     }
-    const cw = width / field.nx, ch = height / field.ny;
+    const cw = width / field.nx,
+      ch = height / field.ny;
     for (const c of [0, 1, 2]) {
       g.beginPath();
       for (let r = 0; r < field.ny; r++) {
@@ -201,24 +214,43 @@ class Plane {
 
   // The corners of the part of the view on one side of a line.
   halfPlane(w, b, sign) {
-    const { x0, x1, y0, y1 } = this.view, corners = [[x0, y0], [x1, y0], [x1, y1], [x0, y1]], found = [];
+    const { x0, x1, y0, y1 } = this.view,
+      corners = [
+        [x0, y0],
+        [x1, y0],
+        [x1, y1],
+        [x0, y1],
+      ],
+      found = [];
     const side = ([x, y]) => sign * (w[0] * x + w[1] * y + b);
     corners.forEach((a, k) => {
-      const z = corners[(k + 1) % 4], u = side(a), v = side(z);
+      const z = corners[(k + 1) % 4],
+        u = side(a),
+        v = side(z);
       if (u >= 0) found.push(a);
-      if (u >= 0 !== v >= 0) { const f = u / (u - v); found.push([a[0] + f * (z[0] - a[0]), a[1] + f * (z[1] - a[1])]); }
+      if (u >= 0 !== v >= 0) {
+        const f = u / (u - v);
+        found.push([a[0] + f * (z[0] - a[0]), a[1] + f * (z[1] - a[1])]);
+      }
     });
     return found;
   }
 
   // Where w·x + b = 0 enters and leaves the view; null if it lies outside.
   segment(w, b) {
-    const { x0, x1, y0, y1 } = this.view, ends = [];
-    const keep = (x, y) => { if (x >= x0 - 1e-12 && x <= x1 + 1e-12 && y >= y0 - 1e-12 && y <= y1 + 1e-12) ends.push([x, y]); };
+    const { x0, x1, y0, y1 } = this.view,
+      ends = [];
+    const keep = (x, y) => {
+      if (x >= x0 - 1e-12 && x <= x1 + 1e-12 && y >= y0 - 1e-12 && y <= y1 + 1e-12) ends.push([x, y]);
+    };
     if (w[1]) for (const x of [x0, x1]) keep(x, -(b + w[0] * x) / w[1]);
     if (w[0]) for (const y of [y0, y1]) keep(-(b + w[1] * y) / w[0], y);
     if (ends.length < 2) return null;
-    const far = ends.reduce((best, one) => (Math.hypot(one[0] - ends[0][0], one[1] - ends[0][1]) > Math.hypot(best[0] - ends[0][0], best[1] - ends[0][1]) ? one : best));
+    const far = ends.reduce((best, one) =>
+      Math.hypot(one[0] - ends[0][0], one[1] - ends[0][1]) > Math.hypot(best[0] - ends[0][0], best[1] - ends[0][1])
+        ? one
+        : best,
+    );
     return [ends[0], far];
   }
 
@@ -233,7 +265,8 @@ class Plane {
     } else contour(g, field, level, this.inner);
     g.setLineDash(dash);
     g.globalAlpha = alpha;
-    if (!this.small && alpha === 1) { // a pale edge keeps lines apart from points and regions
+    if (!this.small && alpha === 1) {
+      // a pale edge keeps lines apart from points and regions
       g.strokeStyle = colours.paper;
       g.lineWidth = width + 2.5;
       if (!dash.length) g.stroke();
@@ -249,20 +282,30 @@ class Plane {
   arrowOf({ w, b }) {
     const size = w[0] ** 2 + w[1] ** 2;
     if (!size) return null;
-    const { x0, x1, y0, y1 } = this.view, ends = this.segment(w, b);
+    const { x0, x1, y0, y1 } = this.view,
+      ends = this.segment(w, b);
     const middle = ends ? [(ends[0][0] + ends[1][0]) / 2, (ends[0][1] + ends[1][1]) / 2] : null;
     if (!middle) return null;
     const from = [this.across(middle[0]), this.up(middle[1])];
-    const { width, height } = this.inner, dx = (w[0] * width) / (x1 - x0), dy = (-w[1] * height) / (y1 - y0), long = Math.hypot(dx, dy);
+    const { width, height } = this.inner,
+      dx = (w[0] * width) / (x1 - x0),
+      dy = (-w[1] * height) / (y1 - y0),
+      long = Math.hypot(dx, dy);
     const length = Math.min(Math.max(long, 36), 0.3 * Math.min(width, height));
     return { from, to: [from[0] + (dx / long) * length, from[1] + (dy / long) * length] };
   }
 
   drawArrow(line, colours) {
-    const arrow = this.arrowOf(line), { g } = this;
+    const arrow = this.arrowOf(line),
+      { g } = this;
     if (!arrow) return;
-    const [[x, y], [u, v]] = [arrow.from, arrow.to], angle = Math.atan2(v - y, u - x), head = this.small ? 5 : 11;
-    for (const [colour, wide] of [[colours.paper, 6], [colours.ink, 3]]) {
+    const [[x, y], [u, v]] = [arrow.from, arrow.to],
+      angle = Math.atan2(v - y, u - x),
+      head = this.small ? 5 : 11;
+    for (const [colour, wide] of [
+      [colours.paper, 6],
+      [colours.ink, 3],
+    ]) {
       g.strokeStyle = g.fillStyle = colour;
       g.lineWidth = wide;
       g.beginPath();
@@ -280,130 +323,58 @@ class Plane {
     g.textBaseline = "middle";
     g.lineWidth = 4;
     g.strokeStyle = colours.paper;
-    const lx = u + 15 * Math.cos(angle), ly = v + 15 * Math.sin(angle);
+    const lx = u + 15 * Math.cos(angle),
+      ly = v + 15 * Math.sin(angle);
     g.strokeText("w", lx, ly);
     g.fillText("w", lx, ly);
   }
 
   // The example of this visit: a ring, and a cross as well if it was a mistake.
   drawVisited({ point, mistake, update }, colours) {
-    const { g } = this, x = this.across(point.x), y = this.up(point.y), r = 2 * this.radius;
-    for (const [colour, wide] of [[colours.paper, 5.5], [mistake ? colours.wrong : colours.ink, 2.5]]) {
+    const { g } = this,
+      x = this.across(point.x),
+      y = this.up(point.y),
+      r = 2 * this.radius;
+    for (const [colour, wide] of [
+      [colours.paper, 5.5],
+      [mistake ? colours.wrong : colours.ink, 2.5],
+    ]) {
       g.strokeStyle = colour;
       g.lineWidth = wide;
       g.setLineDash(update && !mistake ? [4, 3] : []);
       g.beginPath();
       g.arc(x, y, r, 0, 2 * Math.PI);
-      if (mistake) for (const [a, b] of [[1, 1], [1, -1]]) {
-        g.moveTo(x + a * (r - 2), y + b * (r - 2));
-        g.lineTo(x + a * (r + 5), y + b * (r + 5));
-        g.moveTo(x - a * (r - 2), y - b * (r - 2));
-        g.lineTo(x - a * (r + 5), y - b * (r + 5));
-      }
+      if (mistake)
+        for (const [a, b] of [
+          [1, 1],
+          [1, -1],
+        ]) {
+          g.moveTo(x + a * (r - 2), y + b * (r - 2));
+          g.lineTo(x + a * (r + 5), y + b * (r + 5));
+          g.moveTo(x - a * (r - 2), y - b * (r - 2));
+          g.lineTo(x - a * (r + 5), y - b * (r + 5));
+        }
       g.stroke();
     }
     g.setLineDash([]);
   }
 
   drawCursor([wx, wy], colours) {
-    const { g } = this, x = this.across(wx), y = this.up(wy);
+    const { g } = this,
+      x = this.across(wx),
+      y = this.up(wy);
     g.strokeStyle = colours.ink;
     g.lineWidth = 2;
     g.beginPath();
-    for (const [a, b] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) { g.moveTo(x + 5 * a, y + 5 * b); g.lineTo(x + 16 * a, y + 16 * b); }
+    for (const [a, b] of [
+      [1, 0],
+      [-1, 0],
+      [0, 1],
+      [0, -1],
+    ]) {
+      g.moveTo(x + 5 * a, y + 5 * b);
+      g.lineTo(x + 16 * a, y + 16 * b);
+    }
     g.stroke();
-  }
-
-  drawProof(proof, run, colours) {
-    const { g } = this, points = run.points(), at = ([x, y]) => [this.across(x), this.up(y)];
-    g.strokeStyle = g.fillStyle = colours.proof;
-    if (proof.separable && proof.street) {
-      const { w, low, high } = proof.street;
-      const band = this.halfPlane(w, -low, 1), edge = this.halfPlane(w, -high, -1);
-      g.save();
-      g.globalAlpha = 0.12;
-      for (const part of [band, edge]) {
-        g.beginPath();
-        part.forEach((p, k) => g[k ? "lineTo" : "moveTo"](...at(p)));
-        g.clip();
-      }
-      g.fillRect(0, 0, this.width, this.height);
-      g.restore();
-      for (const c of [low, high]) this.drawBoundary({ line: { w, b: -c }, colour: colours.proof, dash: [5, 4], width: 1.5, alpha: 0.9 }, colours);
-    } else if (proof.separable && proof.field) {
-      const levels = run.settings.classes === 2 ? [-proof.level, 0, proof.level] : [0];
-      for (const level of levels) this.drawBoundary({ field: proof.field, level, colour: colours.proof, dash: level ? [3, 4] : [5, 4], width: 1.5, alpha: 0.9 }, colours);
-    }
-    const marked = proof.separable ? (proof.street ? proof.street.touching.map((i) => ({ i })) : proof.members) : proof.members;
-    if (!proof.separable) { // the hulls of the witness cross: lines between its points show where
-      g.lineWidth = 1.5;
-      g.setLineDash([2, 3]);
-      g.beginPath();
-      for (const a of marked) for (const b of marked) if (a.i < b.i && run.examples.y[a.i] === run.examples.y[b.i]) { g.moveTo(...at(points[a.i])); g.lineTo(...at(points[b.i])); }
-      g.stroke();
-      g.setLineDash([]);
-    }
-    g.lineWidth = 2.5;
-    for (const { i } of marked) {
-      g.beginPath();
-      g.arc(...at(points[i]), 1.55 * this.radius, 0, 2 * Math.PI);
-      g.stroke();
-    }
-  }
-
-  // The weights of the witness, beside its points.
-  drawWeights({ members }, run, colours) {
-    const { g } = this, points = run.points();
-    g.font = `bold ${this.font}px system-ui, sans-serif`;
-    g.textAlign = "center";
-    g.textBaseline = "bottom";
-    g.lineWidth = 4;
-    g.strokeStyle = colours.paper;
-    g.fillStyle = colours.proof;
-    for (const { i, weight } of members) {
-      const x = this.across(points[i][0]), y = this.up(points[i][1]) - 2.9 * this.radius;
-      g.strokeText(num(weight), x, y);
-      g.fillText(num(weight), x, y);
-    }
-  }
-}
-
-// The class whose region a cell of a sampled field belongs to, by the score in its middle.
-function classAt({ nx, scores }, k, r) {
-  const at = r * (nx + 1) + k, four = [scores[at], scores[at + 1], scores[at + nx + 1], scores[at + nx + 2]];
-  const mean = four[0].map((_, c) => four[0][c] + four[1][c] + four[2][c] + four[3][c]);
-  if (mean.length > 1) return mean.every((s) => s === mean[0]) ? -1 : highest(mean);
-  return mean[0] === 0 ? -1 : mean[0] > 0 ? 1 : 0;
-}
-
-// Where a sampled field crosses a level: two classes, or where one class overtakes the others (marching squares).
-function contour(g, { nx, ny, scores }, level, { left, top, width, height }) {
-  const rows = scores[0].length, cw = width / nx, ch = height / ny;
-  for (let c = 0; c < rows; c++) {
-    const v = scores.map((s) => (rows === 1 ? s[0] - level : s[c] - Math.max(...s.filter((_, k) => k !== c))));
-    const cuts = new Map(); // the edge of a cell that is cut, and the edges that the line goes on to
-    const meet = (a, b) => { for (const [one, other] of [[a, b], [b, a]]) cuts.set(one, [...(cuts.get(one) || []), other]); };
-    for (let r = 0; r < ny; r++) for (let k = 0; k < nx; k++) {
-      const a = r * (nx + 1) + k, b = a + 1, d = a + nx + 1, e = d + 1, up = (p) => v[p] > 0;
-      const edges = [[a, b, 2 * a], [b, e, 2 * b + 1], [d, e, 2 * d], [a, d, 2 * a + 1]].filter(([p, q]) => up(p) !== up(q)).map(([, , edge]) => edge);
-      for (let m = 0; m + 1 < edges.length; m += 2) meet(edges[m], edges[m + 1]);
-    }
-    const place = (edge) => { // along the upper side of a cell (even), or along its left side (odd)
-      const p = edge >> 1, q = edge % 2 ? p + nx + 1 : p + 1, f = v[p] / (v[p] - v[q]), x = p % (nx + 1), y = Math.floor(p / (nx + 1));
-      return [left + cw * (x + (edge % 2 ? 0 : f)), top + ch * (y + (edge % 2 ? f : 0))];
-    };
-    const follow = (edge) => {
-      g.moveTo(...place(edge));
-      for (let next = edge; next !== undefined;) {
-        edge = next;
-        next = (cuts.get(edge) || []).pop();
-        if (next === undefined) break;
-        const back = cuts.get(next), at = back.indexOf(edge);
-        if (at >= 0) back.splice(at, 1);
-        g.lineTo(...place(next));
-      }
-    };
-    for (const [edge, others] of cuts) if (others.length === 1) follow(edge); // lines that end at the border
-    for (const [edge, others] of cuts) while (others.length) follow(edge); // closed ones
   }
 }

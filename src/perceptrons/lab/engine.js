@@ -12,8 +12,14 @@
 // `perceptrons`: its weights are the same to the last bit.
 "use strict";
 
-const dot = (w, x) => { let s = 0; for (let j = 0; j < x.length; j++) s += x[j] * w[j]; return s; };
-const add = (w, step, x) => { for (let j = 0; j < x.length; j++) w[j] += step * x[j]; };
+const dot = (w, x) => {
+  let s = 0;
+  for (let j = 0; j < x.length; j++) s += x[j] * w[j];
+  return s;
+};
+const add = (w, step, x) => {
+  for (let j = 0; j < x.length; j++) w[j] += step * x[j];
+};
 
 // Is the score s = w·x + b a mistake for the label y? At s = 0 lectures disagree, so the rule says what counts there.
 const WRONG_AT_ZERO = {
@@ -97,7 +103,9 @@ function move(m, k, step, x, loss, rule) {
 // AROW: w += step Sigma x; then Sigma -= (Sigma x)² / (x·Sigma x + 1/C), that is, the neuron is surer of these weights.
 function moveConfidently(m, k, step, x, loss) {
   if (step === 0) return;
-  const sigma = m.sigma[k], beta = Math.abs(step) / loss, bias = m.one * m.sigmaB[k];
+  const sigma = m.sigma[k],
+    beta = Math.abs(step) / loss,
+    bias = m.one * m.sigmaB[k];
   for (let j = 0; j < x.length; j++) m.w[k][j] += step * sigma[j] * x[j];
   for (let j = 0; j < x.length; j++) m.late[k][j] += m.mass * step * sigma[j] * x[j];
   m.b[k] += step * bias;
@@ -106,12 +114,17 @@ function moveConfidently(m, k, step, x, loss) {
   m.sigmaB[k] *= 1 - beta * bias;
 }
 
-const spread = (sigma, x) => { let s = 0; for (let j = 0; j < x.length; j++) s += x[j] * x[j] * sigma[j]; return s; };
+const spread = (sigma, x) => {
+  let s = 0;
+  for (let j = 0; j < x.length; j++) s += x[j] * x[j] * sigma[j];
+  return s;
+};
 
 // BATCH.   w += eta × the sum of y x over the mistakes of the batch, all scored with the weights from before it.
 // The mistakes wait in m.waiting until the last visit of the batch.
 function learnBatch(m, x, y, rule, last) {
-  const two = m.w.length === 1, seen = (two ? look : lookJoint)(m, x, y, rule);
+  const two = m.w.length === 1,
+    seen = (two ? look : lookJoint)(m, x, y, rule);
   if (seen.update) m.waiting.push([x, y, seen]);
   if (last) {
     for (const [x, y, { y_hat, loss }] of m.waiting) {
@@ -130,7 +143,8 @@ function learnKernel(m, gram, i, labels, rule) {
   const y = labels[i];
   const scores = m.alpha.map((own, k) => {
     let s = 0;
-    for (let j = 0; j < own.length; j++) if (own[j] !== 0) s += own[j] * (m.alpha.length === 1 ? labels[j] : 1) * gram[i][j];
+    for (let j = 0; j < own.length; j++)
+      if (own[j] !== 0) s += own[j] * (m.alpha.length === 1 ? labels[j] : 1) * gram[i][j];
     return s;
   });
   const two = m.alpha.length === 1;
@@ -140,8 +154,16 @@ function learnKernel(m, gram, i, labels, rule) {
     raise(m, two ? 0 : y, i, rule.eta);
     if (!two) raise(m, y_hat, i, -rule.eta);
   }
-  const seen = { s: scores[0], ys: y * scores[0], scores, y_hat, mistake, update: mistake,
-    step: mistake ? rule.eta : 0, loss: two ? -y * scores[0] : scores[y_hat] - scores[y] };
+  const seen = {
+    s: scores[0],
+    ys: y * scores[0],
+    scores,
+    y_hat,
+    mistake,
+    update: mistake,
+    step: mistake ? rule.eta : 0,
+    loss: two ? -y * scores[0] : scores[y_hat] - scores[y],
+  };
   count(m, seen);
   return seen;
 }
@@ -154,7 +176,8 @@ function raise(m, k, i, step) {
 // AVERAGE.   The mean of w after every visit, without a sum at every visit:  (mass w - late) / seen.
 // Without shrinking, mass is the number of visits.
 function averageOf(m) {
-  const seen = m.seen || 1, mass = m.seen ? m.mass / m.seen : 1;
+  const seen = m.seen || 1,
+    mass = m.seen ? m.mass / m.seen : 1;
   const mean = (now, late) => now.map((value, j) => mass * value - late[j] / seen);
   if (m.alpha) return { alpha: m.alpha.map((own, k) => mean(own, m.lateAlpha[k])) };
   return { w: m.w.map((row, k) => mean(row, m.late[k])), b: mean(m.b, m.lateB) };
@@ -163,7 +186,8 @@ function averageOf(m) {
 // The last weights, as they are shown.
 function lastOf(m) {
   if (m.alpha) return { alpha: m.alpha };
-  return m.scale === 1 ? { w: m.w, b: m.b }
+  return m.scale === 1
+    ? { w: m.w, b: m.b }
     : { w: m.w.map((row) => row.map((value) => value * m.scale)), b: m.b.map((value) => value * m.scale) };
 }
 
@@ -178,14 +202,17 @@ function count(m, seen) {
 // SHRINKING.   w <- (1 - lambda) w at every visit. Only the common factor `scale` of all weights is changed; it is
 // multiplied out before it gets too small. `mass` is the sum of the scales, counted from a start that loses no digits.
 function shrink(m, rule) {
-  const keep = 1 - rule.shrink, anchor = rule.shrink >= 1e-3 ? keep / rule.shrink : 0;
+  const keep = 1 - rule.shrink,
+    anchor = rule.shrink >= 1e-3 ? keep / rule.shrink : 0;
   m.scale *= keep;
   if (m.scale >= (m.anchor > 0 ? 1e-60 : 1e-3)) return;
-  const known = anchor > 0 && m.anchor === anchor, fresh = -anchor / keep;
-  const multiplyOut = (now, late) => now.forEach((was, j) => {
-    now[j] = was * m.scale;
-    if (!known) late[j] += fresh * now[j] - m.mass * was;
-  });
+  const known = anchor > 0 && m.anchor === anchor,
+    fresh = -anchor / keep;
+  const multiplyOut = (now, late) =>
+    now.forEach((was, j) => {
+      now[j] = was * m.scale;
+      if (!known) late[j] += fresh * now[j] - m.mass * was;
+    });
   m.w.forEach((row, k) => multiplyOut(row, m.late[k]));
   multiplyOut(m.b, m.lateB);
   m.mass = fresh;
@@ -197,9 +224,20 @@ function shrink(m, rule) {
 function newModel(rows, size, start, bias, step) {
   const matrix = (value) => Array.from({ length: rows }, () => Array(size).fill(value));
   return {
-    w: start.w.map((row) => row.slice()), b: start.b.slice(), late: matrix(0), lateB: Array(rows).fill(0),
-    sigma: step === "arow" ? matrix(1) : null, sigmaB: step === "arow" ? Array(rows).fill(1) : null,
-    one: bias ? 1 : 0, seen: 0, mass: 0, scale: 1, anchor: 0, mistakes: 0, updates: 0, waiting: [],
+    w: start.w.map((row) => row.slice()),
+    b: start.b.slice(),
+    late: matrix(0),
+    lateB: Array(rows).fill(0),
+    sigma: step === "arow" ? matrix(1) : null,
+    sigmaB: step === "arow" ? Array(rows).fill(1) : null,
+    one: bias ? 1 : 0,
+    seen: 0,
+    mass: 0,
+    scale: 1,
+    anchor: 0,
+    mistakes: 0,
+    updates: 0,
+    waiting: [],
   };
 }
 
@@ -253,7 +291,8 @@ function changed(pocket) {
 }
 
 function judge(pocket, m, errors) {
-  const last = lastOf(m), mistakes = errors(last);
+  const last = lastOf(m),
+    mistakes = errors(last);
   pocket.judged = "worse";
   if (mistakes < pocket.mistakes) {
     pocket.weights = { w: last.w.map((row) => row.slice()), b: last.b.slice() };

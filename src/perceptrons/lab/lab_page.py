@@ -21,7 +21,21 @@ from perceptrons.modelfile import write_whole
 from perceptrons.theory.examples import check_examples
 
 # in the order in which they need each other; each is an idea: see the first line of each
-SCRIPTS = ("engine", "run", "proof", "state", "presets", "words", "draw", "charts", "app", "controls")
+SCRIPTS = (
+    "engine",
+    "run",
+    "proof",
+    "state",
+    "presets",
+    "words",
+    "shapes",
+    "draw_proof",
+    "draw",
+    "charts",
+    "elements",
+    "app",
+    "controls",
+)
 MOST_POINTS, LARGEST = 2000, 1e6  # as in state.js
 TITLE = "Perceptron lab"
 ABOUT = (

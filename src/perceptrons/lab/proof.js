@@ -20,8 +20,10 @@ function split(value) {
   if (value === 0) return [0n, 0];
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, value);
-  const bits = view.getBigUint64(0), raw = Number((bits >> 52n) & 2047n);
-  let whole = (bits & ((1n << 52n) - 1n)) | (raw ? 1n << 52n : 0n), e = (raw || 1) - 1075;
+  const bits = view.getBigUint64(0),
+    raw = Number((bits >> 52n) & 2047n);
+  let whole = (bits & ((1n << 52n) - 1n)) | (raw ? 1n << 52n : 0n),
+    e = (raw || 1) - 1075;
   while (!(whole & 1n)) {
     whole >>= 1n;
     e += 1;
@@ -33,7 +35,8 @@ function split(value) {
 function ratio(top, bottom) {
   if (top === 0n) return 0;
   const sign = top < 0n !== bottom < 0n ? -1 : 1;
-  const a = top < 0n ? -top : top, b = bottom < 0n ? -bottom : bottom;
+  const a = top < 0n ? -top : top,
+    b = bottom < 0n ? -bottom : bottom;
   const shift = a.toString(2).length - b.toString(2).length - 64;
   const quotient = shift > 0 ? a / (b << BigInt(shift)) : (a << BigInt(-shift)) / b;
   return sign * Number(quotient) * 2 ** shift;
@@ -49,7 +52,8 @@ const greatestDivisor = (a, b) => {
 // The vectors z whose hull is looked at: one per example (two classes), or one per example and wrong class.
 // Only their inner products are needed, so a polynomial kernel is as exact as plain features.
 function vectorsOf(examples, settings) {
-  const n = examples.x.length, size = n ? examples.x[0].length : 0;
+  const n = examples.x.length,
+    size = n ? examples.x[0].length : 0;
   const { whole, exponent } = toWhole([...examples.x.flat(), 1]);
   const one = whole[whole.length - 1];
   const x = examples.x.map((_, i) => whole.slice(i * size, (i + 1) * size));
@@ -69,19 +73,31 @@ function vectorsOf(examples, settings) {
     const items = examples.x.map((_, i) => ({ i }));
     return { items, unit, inner: (a, b) => sign[a.i] * sign[b.i] * product(a.i, b.i) };
   }
-  const items = [], same = (a, b) => (a === b ? 1n : 0n);
+  const items = [],
+    same = (a, b) => (a === b ? 1n : 0n);
   examples.y.forEach((y, i) => {
     for (let k = 0; k < settings.classes; k++) if (k !== y) items.push({ i, y, k });
   });
   const overlap = (a, b) => same(a.y, b.y) - same(a.y, b.k) - same(a.k, b.y) + same(a.k, b.k);
-  return { items, unit, inner: (a, b) => { const o = overlap(a, b); return o === 0n ? 0n : o * product(a.i, b.i); } };
+  return {
+    items,
+    unit,
+    inner: (a, b) => {
+      const o = overlap(a, b);
+      return o === 0n ? 0n : o * product(a.i, b.i);
+    },
+  };
 }
 
 // All vectors at hand: the one that reaches least far in the direction of p = sum of weight × member.
 function among({ items, inner }) {
   const columns = new Map();
   const column = (member) => {
-    if (!columns.has(member)) columns.set(member, items.map((item) => inner(member, item)));
+    if (!columns.has(member))
+      columns.set(
+        member,
+        items.map((item) => inner(member, item)),
+      );
     return columns.get(member);
   };
   return {
@@ -89,7 +105,8 @@ function among({ items, inner }) {
     first: () => items.reduce((best, item) => (inner(item, item) < inner(best, best) ? item : best)),
     lowest: (members, weights) => {
       const rows = members.map(column);
-      let best = 0, least = null;
+      let best = 0,
+        least = null;
       for (let a = 0; a < items.length; a++) {
         let value = 0n;
         for (let m = 0; m < rows.length; m++) value += weights[m] * rows[m][a];
@@ -102,18 +119,25 @@ function among({ items, inner }) {
 
 // Differences of a positive and a negative point: their nearest point to 0 is the shortest way between both hulls.
 function differences(x, y) {
-  const size = x[0].length, { whole } = toWhole(x.flat());
+  const size = x[0].length,
+    { whole } = toWhole(x.flat());
   const rows = x.map((_, i) => whole.slice(i * size, (i + 1) * size));
-  const plus = [...y.keys()].filter((i) => y[i] === 1), minus = [...y.keys()].filter((i) => y[i] === -1);
+  const plus = [...y.keys()].filter((i) => y[i] === 1),
+    minus = [...y.keys()].filter((i) => y[i] === -1);
   const vector = ({ a, b }) => rows[a].map((value, f) => value - rows[b][f]);
   const times = (u, v) => u.reduce((s, value, f) => s + value * v[f], 0n);
-  const least = (list, p, sign) => list.reduce((best, i) => (sign * times(p, rows[i]) < sign * times(p, rows[best]) ? i : best));
+  const least = (list, p, sign) =>
+    list.reduce((best, i) => (sign * times(p, rows[i]) < sign * times(p, rows[best]) ? i : best));
   return {
     inner: (u, v) => times(vector(u), vector(v)),
     first: () => ({ a: plus[0], b: minus[0] }),
     lowest: (members, weights) => {
       const p = rows[0].map(() => 0n);
-      members.forEach((member, m) => vector(member).forEach((value, f) => { p[f] += weights[m] * value; }));
+      members.forEach((member, m) =>
+        vector(member).forEach((value, f) => {
+          p[f] += weights[m] * value;
+        }),
+      );
       const item = { a: least(plus, p, 1n), b: least(minus, p, -1n) };
       return { item, value: times(p, vector(item)) };
     },
@@ -124,9 +148,11 @@ function differences(x, y) {
 // every round, so that the page stays responsive. Returns {members, weights, total, square}; p = sum weights × members
 // / total, and |p|² = square / total².
 function* nearest({ inner, first, lowest }) {
-  let members = [first()], weights = [1n];
+  let members = [first()],
+    weights = [1n];
   while (true) {
-    const total = weights.reduce((s, w) => s + w, 0n), square = squareOf(members, weights, inner);
+    const total = weights.reduce((s, w) => s + w, 0n),
+      square = squareOf(members, weights, inner);
     const found = { members, weights, total, square };
     if (square === 0n) return found;
     const { item, value } = lowest(members, weights);
@@ -134,16 +160,20 @@ function* nearest({ inner, first, lowest }) {
     members = [...members, item];
     weights = [...weights, 0n];
     yield;
-    for (;;) { // the nearest point of the plane through all members; drop those that it lies beyond
-      const target = balance(members, inner), sum = target.reduce((s, w) => s + w, 0n);
+    for (;;) {
+      // the nearest point of the plane through all members; drop those that it lies beyond
+      const target = balance(members, inner),
+        sum = target.reduce((s, w) => s + w, 0n);
       if (target.every((w) => w > 0n)) {
         weights = shortened(target);
         break;
       }
       const now = weights.reduce((s, w) => s + w, 0n);
-      let top = 1n, bottom = 1n; // how far to go from here to there until a weight is 0
+      let top = 1n,
+        bottom = 1n; // how far to go from here to there until a weight is 0
       target.forEach((w, m) => {
-        const here = weights[m] * sum, there = w * now;
+        const here = weights[m] * sum,
+          there = w * now;
         if (w <= 0n && here * bottom < top * (here - there)) [top, bottom] = [here, here - there];
       });
       const mixed = weights.map((w, m) => (bottom - top) * w * sum + top * target[m] * now);
@@ -156,7 +186,11 @@ function* nearest({ inner, first, lowest }) {
 
 const squareOf = (members, weights, inner) => {
   let s = 0n;
-  members.forEach((a, m) => members.forEach((b, o) => { s += weights[m] * weights[o] * inner(a, b); }));
+  members.forEach((a, m) =>
+    members.forEach((b, o) => {
+      s += weights[m] * weights[o] * inner(a, b);
+    }),
+  );
   return s;
 };
 
@@ -180,7 +214,8 @@ function balance(members, inner) {
     }
     before = pivot;
   }
-  const u = M.map((row) => row[n]), sum = u.reduce((s, w) => s + w, 0n);
+  const u = M.map((row) => row[n]),
+    sum = u.reduce((s, w) => s + w, 0n);
   return sum < 0n ? u.map((w) => -w) : u;
 }
 
@@ -195,18 +230,26 @@ function* prove(examples, settings, street = true) {
   if (settings.features === "poly" && settings.degree > 3) {
     return { why: "Proofs are made for polynomial kernels up to degree 3." };
   }
-  const vectors = vectorsOf(examples, settings), found = yield* nearest(among(vectors));
+  const vectors = vectorsOf(examples, settings),
+    found = yield* nearest(among(vectors));
   const { members, weights, total, square } = found;
   const share = members.map(({ i, k }, m) => ({ i, k, weight: ratio(weights[m], total), whole: weights[m] }));
   if (square === 0n) return { separable: false, members: share };
-  const longest = vectors.items.reduce((most, a) => { const v = vectors.inner(a, a); return v > most ? v : most; }, 0n);
+  const longest = vectors.items.reduce((most, a) => {
+    const v = vectors.inner(a, a);
+    return v > most ? v : most;
+  }, 0n);
   const result = {
-    separable: true, members: share, bound: (longest * total * total) / square,
-    R: Math.sqrt(ratio(longest, vectors.unit)), gamma: Math.sqrt(ratio(square, total * total * vectors.unit)),
+    separable: true,
+    members: share,
+    bound: (longest * total * total) / square,
+    R: Math.sqrt(ratio(longest, vectors.unit)),
+    gamma: Math.sqrt(ratio(square, total * total * vectors.unit)),
   };
   const own = (x, z) => (settings.features === "poly" ? examples.kernel(x, z) : dot(x, z) + (settings.bias ? 1 : 0));
   result.scores = (point) => {
-    const x = examples.map(point), scores = Array(settings.classes === 2 ? 1 : settings.classes).fill(0);
+    const x = examples.map(point),
+      scores = Array(settings.classes === 2 ? 1 : settings.classes).fill(0);
     for (const { i, k, weight } of share) {
       const value = weight * own(examples.x[i], x);
       if (settings.classes === 2) scores[0] += examples.y[i] * value;
@@ -227,7 +270,8 @@ function* prove(examples, settings, street = true) {
 // The widest street between two classes in the plane: w·x = low touches the negative class, w·x = high the positive.
 function* streetOf(examples) {
   const { members, weights, total } = yield* nearest(differences(examples.x, examples.y));
-  const w = [0, 0], touching = new Set();
+  const w = [0, 0],
+    touching = new Set();
   members.forEach(({ a, b }, m) => {
     const part = ratio(weights[m], total);
     for (const f of [0, 1]) w[f] += part * (examples.x[a][f] - examples.x[b][f]);
@@ -235,5 +279,11 @@ function* streetOf(examples) {
   });
   const score = (i) => dot(w, examples.x[i]);
   const side = (label) => examples.y.map((y, i) => (y === label ? score(i) : NaN)).filter((s) => !Number.isNaN(s));
-  return { w, low: Math.max(...side(-1)), high: Math.min(...side(1)), width: Math.sqrt(dot(w, w)), touching: [...touching] };
+  return {
+    w,
+    low: Math.max(...side(-1)),
+    high: Math.min(...side(1)),
+    width: Math.sqrt(dot(w, w)),
+    touching: [...touching],
+  };
 }

@@ -34,7 +34,9 @@ function ruleOf(settings) {
     margin: ["margin", "pa", "pa1", "arow", "shrink"].includes(rule) ? settings.margin : 0,
     shrink: rule === "shrink" ? settings.shrink : 0,
     batch: rule === "batch" ? settings.batch : 1,
-    eta, C, zero,
+    eta,
+    C,
+    zero,
   };
 }
 
@@ -46,10 +48,13 @@ function examplesOf(points, settings) {
   const examples = {
     x: points.map((point) => map([point.x, point.y])),
     y: points.map((point) => (settings.classes === 2 ? (point.c === 1 ? 1 : -1) : point.c)),
-    map, gram: null, kernel: null,
+    map,
+    gram: null,
+    kernel: null,
   };
   if (isKernel(settings)) {
-    const K = KERNELS[settings.features], kernel = { gamma: settings.gamma, degree: settings.degree };
+    const K = KERNELS[settings.features],
+      kernel = { gamma: settings.gamma, degree: settings.degree };
     examples.kernel = (x, z) => K(x, z, kernel);
     examples.gram = examples.x.map((x) => examples.x.map((z) => examples.kernel(x, z)));
   }
@@ -87,14 +92,16 @@ class Run {
   }
 
   first() {
-    const { settings, rule, size, n } = this, rows = settings.classes === 2 ? 1 : settings.classes;
+    const { settings, rule, size, n } = this,
+      rows = settings.classes === 2 ? 1 : settings.classes;
     if (isKernel(settings)) return { m: newKernelModel(rows, n), pocket: null };
     const m = newModel(rows, size, startOf(settings, size), settings.bias, rule.step);
     return { m, pocket: newPocket(m, (weights) => this.errors(weights)) };
   }
 
   toTheEnd() {
-    const { settings, n } = this, now = clone(this.kept[0]);
+    const { settings, n } = this,
+      now = clone(this.kept[0]);
     const most = Math.max(1, Math.min(settings.epochs, Math.floor(MOST_VISITS / n)));
     for (let epoch = 0; epoch < most; epoch++) {
       const before = { mistakes: now.m.mistakes, updates: now.m.updates };
@@ -104,7 +111,8 @@ class Run {
         if (seen.changed) this.updates.push({ t: this.length, ...this.versionOf(now.m, this.length, seen) });
         if (this.length % EVERY === 0) this.kept.push(clone(now));
       }
-      const mistakes = now.m.mistakes - before.mistakes, updates = now.m.updates - before.updates;
+      const mistakes = now.m.mistakes - before.mistakes,
+        updates = now.m.updates - before.updates;
       this.epochs.push({ mistakes, updates, margin: this.marginOf(lastOf(now.m)) });
       const fades = this.rule.shrink > 0 && this.rule.margin > 0; // shrunk weights lose what margin they have
       if (!mistakes && !updates && !fades) {
@@ -124,12 +132,18 @@ class Run {
 
   // Visit number t. Changes `now`.
   visit(now, t) {
-    const { rule, examples, n } = this, { m, pocket } = now, i = this.example(t), place = (t - 1) % n;
+    const { rule, examples, n } = this,
+      { m, pocket } = now,
+      i = this.example(t),
+      place = (t - 1) % n;
     if (m.alpha) {
       const seen = learnKernel(m, examples.gram, i, examples.y, rule);
       return { ...seen, changed: seen.update };
     }
-    const x = examples.x[i], y = examples.y[i], two = m.w.length === 1, errors = (weights) => this.errors(weights);
+    const x = examples.x[i],
+      y = examples.y[i],
+      two = m.w.length === 1,
+      errors = (weights) => this.errors(weights);
     const endOfEpoch = place + 1 === n;
     let seen, moved;
     if (rule.batch === 1) {
@@ -157,20 +171,24 @@ class Run {
 
   // The model and its pocket after t visits.
   state(t) {
-    const at = Math.min(Math.floor(t / EVERY), this.kept.length - 1), now = clone(this.kept[at]);
+    const at = Math.min(Math.floor(t / EVERY), this.kept.length - 1),
+      now = clone(this.kept[at]);
     for (let v = at * EVERY + 1; v <= t; v++) this.visit(now, v);
     return now;
   }
 
   // What happened at visit t: the model before and after it, and what was seen.
   record(t) {
-    const before = this.state(t - 1), now = clone(before), seen = this.visit(now, t);
+    const before = this.state(t - 1),
+      now = clone(before),
+      seen = this.visit(now, t);
     return { before, after: now, seen, i: this.example(t), epoch: Math.floor((t - 1) / this.n) + 1 };
   }
 
   // How many updates were made in the first t visits.
   updatesUntil(t) {
-    let low = 0, high = this.updates.length;
+    let low = 0,
+      high = this.updates.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if (this.updates[middle].t <= t) low = middle + 1;
@@ -194,17 +212,24 @@ class Run {
   // VOTES.   sum over all weight vectors so far of (visits it survived) × sign(its score): one vote per class.
   // The scores are walked from one weight vector to the next: an update of a kernel model adds one kernel value.
   voter(t) {
-    const { examples, updates } = this, until = this.updatesUntil(t), two = this.settings.classes === 2;
-    const rows = two ? 1 : this.settings.classes, start = this.kept[0].m, positive = this.settings.zero === "positive";
+    const { examples, updates } = this,
+      until = this.updatesUntil(t),
+      two = this.settings.classes === 2;
+    const rows = two ? 1 : this.settings.classes,
+      start = this.kept[0].m,
+      positive = this.settings.zero === "positive";
     const cast = (scores, votes, count) => {
       if (two) votes[0] += scores[0] > 0 || (scores[0] === 0 && positive) ? count : -count;
       else votes[highest(scores)] += count;
     };
     return (point) => {
-      const x = examples.map(point), votes = Array(rows).fill(0), scores = start.alpha ? Array(rows).fill(0) : linearScores(start, x);
+      const x = examples.map(point),
+        votes = Array(rows).fill(0),
+        scores = start.alpha ? Array(rows).fill(0) : linearScores(start, x);
       cast(scores, votes, until ? updates[0].t - 1 : t);
       for (let u = 0; u < until; u++) {
-        const one = updates[u], survived = (u + 1 < until ? updates[u + 1].t : t + 1) - one.t;
+        const one = updates[u],
+          survived = (u + 1 < until ? updates[u + 1].t : t + 1) - one.t;
         if (one.w) for (let k = 0; k < rows; k++) scores[k] = dot(one.w[k], x) + one.b[k];
         else {
           const more = one.step * examples.kernel(examples.x[one.i], x);
@@ -226,7 +251,8 @@ class Run {
 
   // How many examples weights get wrong, by the rule's own convention at 0.
   errors(weights) {
-    const { x, y } = this.examples, two = weights.w.length === 1;
+    const { x, y } = this.examples,
+      two = weights.w.length === 1;
     let wrong = 0;
     for (let i = 0; i < x.length; i++) {
       const scores = linearScores(weights, x[i]);
@@ -237,7 +263,9 @@ class Run {
 
   // How many examples one way to predict gets wrong after t visits, by the answers that it gives.
   errorsOf(kind, t, state) {
-    const predict = this.predictor(kind, t, state), { y } = this.examples, positive = this.settings.zero === "positive";
+    const predict = this.predictor(kind, t, state),
+      { y } = this.examples,
+      positive = this.settings.zero === "positive";
     if (!predict) return null;
     return this.points().reduce((wrong, point, i) => {
       const scores = predict(point);
@@ -261,7 +289,8 @@ class Run {
 
 function clone({ m, pocket }) {
   const copy = { ...m };
-  for (const name of ["w", "late", "sigma", "alpha", "lateAlpha"]) if (m[name]) copy[name] = m[name].map((row) => row.slice());
+  for (const name of ["w", "late", "sigma", "alpha", "lateAlpha"])
+    if (m[name]) copy[name] = m[name].map((row) => row.slice());
   for (const name of ["b", "lateB", "sigmaB"]) if (m[name]) copy[name] = m[name].slice();
   if (m.waiting) copy.waiting = m.waiting.slice();
   return { m: copy, pocket: pocket && { ...pocket } };
