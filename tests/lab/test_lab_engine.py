@@ -8,38 +8,45 @@ import numpy as np
 import pytest
 
 from perceptrons import KernelPerceptron, Perceptron
-from tests.support.lab_cases import RAN, SETTINGS, for_library, kernel_cases, points, random_cases
+from tests.support.lab_cases import RAN, RULES, SETTINGS, for_library, kernel_cases, points, random_cases
 from tests.support.lab_library import X86, answers, train
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-@pytest.fixture(scope="module")
-def machine_code(tmp_path_factory):
-    """Where the library without fused multiply-add keeps its machine code."""
-    return tmp_path_factory.mktemp("machine_code")
 
 
 def ran_on_page(engine, cases):
     return engine.ask(f"{RAN}({json.dumps(cases)})")
 
 
-def both(engine, cases, folder):
+def both(engine, cases):
     ran = ran_on_page(engine, cases)
-    learned = answers([for_library(case, one) for case, one in zip(cases, ran, strict=True)], folder)
+    learned = answers([for_library(case, one) for case, one in zip(cases, ran, strict=True)])
     return zip(cases, ran, learned, strict=True)
 
 
 @pytest.mark.skipif(not X86, reason=f"on {platform.machine()} numba always has fused multiply-add, JavaScript never")
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
-def test_the_page_learns_the_weights_of_the_library_to_the_last_bit(engine, machine_code, seed):
+def test_the_page_learns_the_weights_of_the_library_to_the_last_bit(engine, seed):
     compared = 0
-    for case, page, library in both(engine, random_cases(420, seed), machine_code):
+    for case, page, library in both(engine, random_cases(420, seed)):
         for which in ("last", "average"):
             assert page[which] == library[which], case["settings"]
         assert (page["mistakes"], page["updates"]) == (library["mistakes"], library["updates"]), case["settings"]
         compared += page["updates"] > 0
     assert compared > 400  # runs in which something was learned
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not X86, reason="as above")
+def test_every_preset_learned_to_the_end_by_every_rule_has_the_bits_of_the_library(engine):
+    cases = engine.ask(
+        f"Object.values(PRESETS).flatMap(preset => {list(RULES)}.flatMap(rule => ['none', 'squares'].map(features => {{"
+        " const {points, settings} = preset.make(); return {points, settings: {...settings, rule, features}} })))"
+    )
+    assert len(cases) == 9 * len(RULES) * 2
+    for case, page, library in both(engine, cases):
+        for which in ("last", "average", "mistakes", "updates"):
+            assert page[which] == library[which], case["settings"]
 
 
 def test_the_page_learns_the_same_bits_as_any_processor_where_sums_are_exact(engine):
@@ -51,8 +58,8 @@ def test_the_page_learns_the_same_bits_as_any_processor_where_sums_are_exact(eng
 
 
 @pytest.mark.skipif(not X86, reason="as above")
-def test_the_kernel_perceptron_of_the_page_has_the_alphas_of_the_library_to_the_last_bit(engine, machine_code):
-    for case, page, library in both(engine, kernel_cases(80, 0), machine_code):
+def test_the_kernel_perceptron_of_the_page_has_the_alphas_of_the_library_to_the_last_bit(engine):
+    for case, page, library in both(engine, kernel_cases(80, 0)):
         alpha, scores = np.array(page["last"]["alpha"]), np.array(page["scores"])
         if case["settings"]["classes"] == 2:
             alpha = alpha * np.where([point["c"] == 1 for point in case["points"]], 1.0, -1.0)

@@ -8,6 +8,7 @@ import pytest
 
 from perceptrons.lab import show
 from tests.report.test_report_browser import PALE
+from tests.support.tiers import slow
 
 PRESETS = ("lecture", "and", "or", "xor", "iris", "moons", "scaled", "street", "drifting")
 RULES = ("perceptron", "margin", "pa", "pa1", "arow", "batch", "shrink")
@@ -51,7 +52,7 @@ def test_the_page_is_smaller_than_200_kb_and_asks_for_nothing(opened, lab_file):
     assert page.ask("byId('slideTitle').textContent") == "Start"
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", ["lecture", "iris", *(slow(name) for name in PRESETS[1:] if name != "iris")])
 def test_every_preset_is_stepped_to_the_end_by_every_rule(opened, preset):
     page = opened()
     choose(page, "preset", preset)

@@ -17,14 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from tools.compiled import cache_folder
+
 ROOT = Path(__file__).parent.parent.parent
 X86 = platform.machine().lower() in ("x86_64", "amd64")  # the smallest version of others has the instruction, too
 
 
-def answers(cases: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
-    """The library's answers to cases, computed by a process without fused multiply-add; folder: for machine code."""
+def answers(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The library's answers to cases, computed by a process that compiles as the source is written."""
     how = {"NUMBA_OPT": "0", "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
-    env = {**os.environ, **how, "NUMBA_CACHE_DIR": str(folder)}
+    env = {**os.environ, **how, "NUMBA_CACHE_DIR": f"{cache_folder()}-as-written"}
     ran = subprocess.run(
         [sys.executable, "-m", "tests.support.lab_library"],
         input=json.dumps(cases), capture_output=True, text=True, env=env, cwd=ROOT, check=False,
