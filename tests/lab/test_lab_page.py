@@ -216,6 +216,16 @@ def test_keys_step_run_and_go_back(opened):
         assert page.ask("lab.tool") == tool
 
 
+def test_arrow_keys_step_after_a_tool_was_clicked(opened):
+    page = opened()
+    page.click(
+        *page.ask("(box => [box.left + 8, box.top + 8])(document.getElementsByName('tool')[1].getBoundingClientRect())")
+    )
+    page.press("ArrowRight")
+    page.ask(DRAWN)
+    assert page.ask("[lab.tool, lab.t]") == ["1", 1]
+
+
 def test_points_are_placed_and_removed_by_keys_alone(opened):
     page = opened("points=0,0,0;2,2,1")
     page.ask("byId('plane').focus()")
@@ -389,3 +399,35 @@ def test_the_page_works_in_the_frame_of_a_notebook(opened, tmp_path):
     page.ask(DRAWN)
     assert page.ask("document.querySelector('iframe').getBoundingClientRect().height") > 500
     assert page.complaints == []
+
+
+ACTIONS = """((seed, times) => {
+  const random = randomBy(seed), pick = list => list[Math.floor(random() * list.length)], done = [];
+  const set = (id, value) => { byId(id).value = value; byId(id).dispatchEvent(new Event("change")); };
+  const options = id => [...byId(id).options].map(one => one.value).filter(Boolean);
+  const acts = {
+    choose: () => { const id = pick(["preset", "classes", "rule", "zero", "features", "start", "order"]); set(id, pick(options(id))); },
+    number: () => { const id = pick(["eta", "margin", "C", "shrink", "batch", "degree", "gamma", "w1", "w2", "b", "seed"]);
+      set(id, pick(["0", "1", "-1", "0.5", "3", "1e6", "1e-6", "", "9"])); },
+    epochs: () => set("epochs", pick(["1", "2", "7"])),
+    tick: () => byId(pick(["bias", "showProof", "show-last", "show-average", "show-vote", "show-pocket"])).click(),
+    press: () => byId(pick(["first", "back", "visit", "mistake", "epoch", "last", "fit", "random", "visit"])).click(),
+    clear: () => random() < 0.2 && byId("clear").click(),
+    add: () => addPoint(lab, {x: pick([0, 1, 0.5, -3, 1e6]), y: pick([0, 1, 2.5, -1e6])}, Math.floor(random() * lab.state.settings.classes)),
+    remove: () => lab.state.points.length && removePoint(lab, 0),
+  };
+  for (let k = 0; k < times; k++) { const name = pick(Object.keys(acts)); done.push(name); acts[name](); lab.render(); }
+  return done.length;
+})"""  # noqa: E501
+
+
+@pytest.mark.parametrize("seed", [0, *slow(1, 2, 3)])
+def test_whatever_people_do_the_page_never_complains(opened, seed):
+    page = opened()
+    assert page.ask(f"{ACTIONS}({seed}, 120)") == 120
+    page.ask(PROVED)
+    page.ask(DRAWN)
+    assert quiet(page), page.complaints
+    assert page.ask("fromFragment(toFragment(lab.state)).points.length === lab.state.points.length")
+    choose(page, "preset", "and")
+    assert page.ask("lab.state.points.length") == 4

@@ -276,6 +276,9 @@ function watchFields(app) {
   byId("showProof").addEventListener("change", () => app.render());
   for (const radio of document.getElementsByName("tool"))
     radio.addEventListener("change", () => app.choose(radio.value));
+  // After a click the arrow keys belong to time again; with the keyboard they stay with the tools or ticks.
+  for (const input of document.querySelectorAll('[type="radio"], [type="checkbox"]'))
+    input.addEventListener("click", (event) => event.detail > 0 && input.blur());
   byId("random").addEventListener("click", () =>
     takeState(app, () => {
       const read = (id, low, high, whole) => {

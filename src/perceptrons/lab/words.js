@@ -3,6 +3,7 @@
 
 // A number as a slide writes it: at most four significant digits, a real minus sign.
 function num(value) {
+  if (Number.isNaN(value)) return "undefined";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   if (value === 0) return "0";
   const size = Math.abs(value);
