@@ -18,7 +18,7 @@ def test_the_public_names_are_these():
 
 
 def test_modules_are_there_when_first_asked_for():
-    modules = ["data", "losses", "online", "plots", "report", "selection", "teaching", "theory"]
+    modules = ["data", "lab", "losses", "online", "plots", "report", "selection", "teaching", "theory"]
     code = f"import perceptrons; print([getattr(perceptrons, module).__name__ for module in {modules}])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert run.stdout.strip() == str([f"perceptrons.{module}" for module in modules])
@@ -33,7 +33,7 @@ def test_the_public_names_of_the_theory_are_these():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("module", ["plots", "report", "selection", "teaching", "theory"])
+@pytest.mark.parametrize("module", ["lab", "plots", "report", "selection", "teaching", "theory"])
 def test_every_function_and_display_says_when_to_use_it(module):
     public = getattr(perceptrons, module)
     for name in public.__all__:

@@ -4,6 +4,7 @@
 - Results of benchmarks are pages of the site. In the navigation `benchmarks/results/*.md` stands for them.
 - A link to a file of the repository outside of docs/ leads to a page that shows the file.
 - Nothing in the site is loaded from the network.
+- The lab, one page with everything inside, is a file of the site: perceptron-lab.html.
 - The line `<!-- commands -->` becomes the reference of the command line.
 """
 
@@ -22,6 +23,7 @@ from tools.run_pages import run_pages  # noqa: E402 (found by the line above)
 
 LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(?=[)#])")
 RESULTS = "benchmarks/results"
+LAB = "perceptron-lab.html"  # docs/lab.md shows it
 NETWORK = re.compile(
     r"""<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=["']?https?:[^>]*|url\(["']?https?:[^)]*"""
 )
@@ -58,6 +60,7 @@ def on_files(files, config):
                 files.append(
                     File.generated(config, _uri(path), content=_shown(path), inclusion=InclusionLevel.NOT_IN_NAV)
                 )
+    files.append(File.generated(config, LAB, content=_lab()))
     ran = run_pages(Path(page.abs_src_path) for page in own)
     problems = [problem for result in ran.values() for problem in result.problems]
     for page in own:
@@ -116,7 +119,7 @@ def _shown(path):
     text, name = path.read_text(), path.relative_to(ROOT)
     if path.suffix == ".md":
         return text
-    language = {".py": "python", ".toml": "toml", ".json": "json"}.get(path.suffix, "text")
+    language = {".py": "python", ".toml": "toml", ".json": "json", ".js": "javascript"}.get(path.suffix, "text")
     title = f"---\nhide: [navigation, toc]\n---\n\n# {path.name}\n\n`{name}`\n\n"
     return f"{title}`````{{.{language} linenums=1}}\n{text}\n`````\n"
 
@@ -126,6 +129,13 @@ def _result(text):
     command, name = WRITTEN_BY.match(text).groups()
     title = name.replace("_", " ").replace(" --device ", ", ").capitalize()
     return f"# {title}\n\nWritten by `{command}`.\n\n{WRITTEN_BY.sub('', text)}"
+
+
+def _lab():
+    """The page of the lab, as `perceptrons lab` writes it."""
+    from perceptrons.lab import show
+
+    return show().html
 
 
 def _commands():

@@ -41,7 +41,7 @@ _HOMES = {
     "load": "modelfile",
     "save": "modelfile",
 }
-_MODULES = ("data", "export", "losses", "online", "onnx", "plots", "report", "selection", "teaching", "theory")
+_MODULES = ("data", "export", "lab", "losses", "online", "onnx", "plots", "report", "selection", "teaching", "theory")
 
 
 def __getattr__(name: str) -> Any:

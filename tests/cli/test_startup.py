@@ -55,7 +55,7 @@ def test_help_loads_neither_numpy_nor_scikit_learn_nor_numba(tmp_path):
 
 def test_a_command_is_the_only_one_that_is_loaded(tmp_path):
     _, did = command("predict", "--help", folder=tmp_path)
-    commands = ("look", "train", "evaluate", "inspect", "diagnose", "tune", "compare", "report", "warmup", "tag")
+    commands = ("look", "train", "evaluate", "inspect", "diagnose", "tune", "compare", "report", "lab", "warmup", "tag")
     assert [name for name in commands if f"perceptrons.cli.{name}" in did["modules"]] == []
 
 

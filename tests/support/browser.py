@@ -154,6 +154,25 @@ class Page:
             code = {"ArrowRight": 39, "ArrowLeft": 37, "Tab": 9}.get(key, 0)
             self._send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
 
+    def click(self, x: float, y: float, to: tuple[float, float] | None = None) -> None:
+        """Click at a place of the window, or drag from there to another."""
+        ends = [(x, y)] if to is None else [(x, y), ((x + to[0]) / 2, (y + to[1]) / 2), to]
+        mouse = {"button": "left", "buttons": 1, "clickCount": 1}
+        self._send("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, **mouse)
+        for place in ends[1:]:
+            self._send("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1], **mouse)
+        self._send("Input.dispatchMouseEvent", type="mouseReleased", x=ends[-1][0], y=ends[-1][1], **mouse)
+
+    def touch(self, x: float, y: float, to: tuple[float, float] | None = None) -> None:
+        """The same with a finger."""
+        self._send("Emulation.setTouchEmulationEnabled", enabled=True)
+        self._send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        for part in (0.3, 0.6, 1.0, 1.0) if to is not None else ():
+            time.sleep(0.1)  # a finger that is lifted in motion would fling, and the next tap only stop that
+            place = {"x": x + part * (to[0] - x), "y": y + part * (to[1] - y)}
+            self._send("Input.dispatchTouchEvent", type="touchMove", touchPoints=[place])
+        self._send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
     def photograph(self, path: Path, part: str = "body", height: int | None = None) -> None:
         """A picture of the first element that a selector finds, cut at this height, as PNG."""
         where = self.ask(

@@ -17,6 +17,7 @@ from perceptrons import (
     SequencePerceptron,
     StructuredPerceptron,
     data,
+    lab,
     load,
     losses,
     online,
@@ -149,6 +150,7 @@ def pictures() -> None:
     model = Perceptron().fit(X, y)
     print(plots.BoundaryDisplay.from_estimator(model, X, y), plots.HistoryDisplay.from_estimator(model))
     print(report.report(model, X, y))
+    assert_type(lab.show(X[:, :2], y, title="Two features"), lab.Lab)
 
 
 def cluster() -> None:

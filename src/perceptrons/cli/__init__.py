@@ -30,6 +30,7 @@ COMMANDS = {
     "compare": "Compare the perceptron's variants with naive Bayes, logistic regression, SVM, least squares and ridge.",
     "report": "Write one page about a model and its answers to labelled DATA: figures, mistakes, features, "
     "margins, proof.",
+    "lab": "Write a page on which a perceptron learns step by step, and open it in the browser.",
     "export": "Write MODEL for other programs: FILE.onnx (an ONNX graph), FILE.json (weights by name) or FILE.c (C99).",
     "serve": "Serve MODEL over HTTP: it predicts, learns while it predicts, and forgets nothing.",
     "warmup": "Compile what the usual commands need, so that the first run takes no longer than later ones.",

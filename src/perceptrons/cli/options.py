@@ -20,8 +20,7 @@ from perceptrons.cli.help import shown_value
 from perceptrons.cli.screen import plain
 from perceptrons.cli.sparing import load_libraries
 
-LEARN, STOP, READ = "How to learn", "When to stop", "How to read the data"
-COLUMNS = "What is in FILE"
+LEARN, STOP, READ, COLUMNS = "How to learn", "When to stop", "How to read the data", "What is in FILE"
 SERVER, DURABLE, LIMITS = "Server", "Log and snapshots", "Limits"
 KERNELS, RUN, CLUSTER, SPLIT = "Kernels", "Long runs", "Clusters: many workers, by Dask", "Splitting and testing"
 BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
@@ -228,6 +227,8 @@ OPTIONS: dict[str, Option] = {
     "output": Option(("-o", "--output"), Path | None, "Save the model here.", metavar="MODEL"),
     "output:answers": Option(("-o", "--output"), Path | None, "Write to this file instead of standard output.", metavar="FILE"),
     "output:page": Option(("-o", "--output"), Path, "Write the page here.", metavar="PAGE", default=Path("report.html")),
+    "output:lab": Option(("--out", "-o", "--output"), Path, "Write the page here (default: lab.html).", metavar="PAGE", default=Path("lab.html")),
+    "no_open": flag("--no-open", "Do not open the page in the browser."),
     "from_model": Option(("--from",), Path | None, "Keep training this model instead of a new one: one pass over DATA, or --epochs. Its settings, scaling and hashing stay; new columns, categories and classes are learned.", metavar="MODEL"),
     "certificate": Option(("--certificate",), Path | None, "Write the proof here, as JSON.", metavar="FILE"),
     "test": Option(("--test",), Path | None, "Test on this file.", metavar="FILE"),

@@ -1,0 +1,203 @@
+"""`show`: the page with the user's own points, and how its parts become one file that needs no network."""
+
+import base64
+import csv
+import errno
+import hashlib
+import io
+import json
+import os
+from functools import cache
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from perceptrons.inspection.html import visible
+from perceptrons.modelfile import write_whole
+from perceptrons.theory.examples import check_examples
+
+# in the order in which they need each other; each is an idea: see the first line of each
+SCRIPTS = (
+    "engine",
+    "run",
+    "proof",
+    "state",
+    "presets",
+    "words",
+    "shapes",
+    "draw_proof",
+    "draw",
+    "charts",
+    "elements",
+    "app",
+    "controls",
+)
+MOST_POINTS, LARGEST = 2000, 1e6  # as in state.js
+TITLE = "Perceptron lab"
+ABOUT = (
+    "Everything is inside this file; nothing is loaded from the network and nothing leaves your computer. The weights "
+    "are those of the Python library perceptrons."
+)
+
+
+class Lab:
+    """The lab page, as `show` made it. Notebooks show it in a frame of its own.
+
+    Attributes
+    ----------
+    html : str
+        The whole page.
+    note : str
+        How the plane was made from X, where that is not obvious: which two principal components, how many examples.
+    """
+
+    def __init__(self, html: str, note: str = ""):
+        self.html, self.note = html, note
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, whole or not at all; a file of that name is replaced."""
+        where = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
+        if not where.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a page to", str(where.parent))
+        if where.exists() and not where.is_file():
+            raise IsADirectoryError(errno.EISDIR, "this is a folder or a device, not a file that a page could replace",
+                                    str(where))  # fmt: skip
+        write_whole(where, self.html.encode())
+
+    def __repr__(self) -> str:
+        return f"<Lab, {len(self.html.encode()):,} bytes of HTML: save(path), or show it in a notebook>"
+
+    def _repr_html_(self) -> str:
+        frame = "width:100%;height:60rem;border:1px solid rgba(127,127,127,0.4);border-radius:4px"
+        return (
+            f'<iframe sandbox="allow-scripts allow-downloads" title="{TITLE}" style="{frame}" '
+            f'srcdoc="{escape(self.html, quote=True)}"></iframe>'
+        )
+
+
+def show(X: Any = None, y: Any = None, *, feature_names: Any = None, title: str = "Your data") -> Lab:
+    """Show the lab: a page on which a perceptron learns from points in a plane, step by step.
+
+    With X and y the page starts with these examples, without them with the worked example of the lectures. More than
+    two features are projected on their first two principal components, and the page says so.
+
+    When to use it: to see how a learning rule works, in lectures and notebooks, or whether two features separate the
+    classes. When not: to train a model that is used (`Perceptron`), or with more than three classes.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_examples, n_features), optional
+        Two features are shown as they are. Of more than 2,000 examples, 2,000 are drawn at random.
+    y : array of shape (n_examples,), optional
+        Labels of two or three classes.
+    feature_names : sequence of str, optional
+        Names of the features, for the axes of the plane. Default: the names of the columns of a frame.
+    title : str, default="Your data"
+        What the page calls these examples in its list of data.
+
+    Returns
+    -------
+    Lab
+        It shows itself in a notebook; `save` writes it to a file.
+
+    Examples
+    --------
+    >>> from perceptrons.lab import show
+    >>> page = show([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], title="XOR")
+    >>> page.html.startswith("<!doctype html>"), page.note
+    (True, '')
+    """
+    if X is None and y is None:
+        return Lab(_page({}))
+    if X is None or y is None:
+        raise ValueError("show needs both X and y, or neither of them.")
+    columns = getattr(X, "columns", None)  # of a frame
+    named = columns if feature_names is None else feature_names
+    named = None if named is None else [str(name) for name in named]
+    examples = check_examples(X, y)
+    if len(examples.classes) > 3:
+        raise ValueError(
+            f"y has {len(examples.classes)} classes, and the page shows two or three: choose three of them, or make "
+            "one class of several."
+        )
+    kept, notes = _sampled(len(examples.codes)), []
+    if len(kept) < len(examples.codes):
+        notes.append(f"{len(kept):,} of {len(examples.codes):,} examples, drawn at random.")
+    plane, axes, note = _plane(examples.X, named)
+    if note:
+        notes.insert(0, note)
+    if not np.abs(plane).max() <= LARGEST:
+        raise ValueError(f"X has values beyond {LARGEST:,.0f}, which the page does not show: scale the features.")
+    own = {
+        "title": visible(title), "names": [visible(str(label)) for label in examples.classes.tolist()], "axes": axes,
+        "settings": {"classes": len(examples.classes)}, "note": " ".join(notes),
+        "points": [[*row, int(c)] for row, c in zip(plane[kept].tolist(), examples.codes[kept], strict=True)],
+    }  # fmt: skip
+    return Lab(_page({"own": own}), " ".join(notes))
+
+
+def _sampled(n: int) -> np.ndarray:
+    """Which examples are shown, in their order."""
+    if n <= MOST_POINTS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, MOST_POINTS, replace=False))
+
+
+def _plane(X: Any, named: list[str] | None) -> tuple[np.ndarray, list[str], str]:
+    """Two columns, their names, and how they were made if they are not those of X."""
+    n_features = X.shape[1]
+    if n_features == 1:
+        raise ValueError("X has one feature, and the page is a plane: give two or more.")
+    dense = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
+    if named is not None and len(named) != n_features:
+        raise ValueError(f"feature_names has {len(named)} names, but X has {n_features} features: give one for each.")
+    if n_features == 2:
+        names = [visible(named[k]) if named is not None else ("x₁", "x₂")[k] for k in (0, 1)]
+        return dense, names, ""
+    centred = dense - dense.mean(axis=0)
+    _, spread, directions = np.linalg.svd(centred, full_matrices=False)
+    directions = directions[:2] * np.sign(directions[[0, 1], np.abs(directions[:2]).argmax(axis=1)])[:, None]
+    total = float((spread**2).sum())
+    share = float((spread[:2] ** 2).sum()) / total if total > 0 else 1.0
+    note = (
+        f"The axes are the first two principal components of {n_features:,} features, with {share:.1%} of the variance."
+    )
+    return centred @ directions.T, ["component 1", "component 2"], note
+
+
+def _page(data: dict[str, Any]) -> str:
+    """The file: style, data and scripts inside. Only these scripts may run, whatever the data hold."""
+    style, script, html = _parts()
+    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data: blob:"
+    # "<" would end the element that holds the data
+    held = json.dumps({"iris": _iris(), **data}, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+    return Template(html).substitute(policy=policy, title=TITLE, style=style, script=script, data=held, about=ABOUT)
+
+
+@cache
+def _parts() -> tuple[str, str, str]:
+    folder = files("perceptrons.lab")
+    script = "\n".join(folder.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS)
+    return folder.joinpath("lab.css").read_text("utf-8"), f"\n{script}", folder.joinpath("lab.html").read_text("utf-8")
+
+
+@cache
+def _iris() -> str:
+    """The petals of Fisher's iris data, as CSV."""
+    from sklearn.datasets import load_iris
+
+    iris = load_iris()
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["petal length (cm)", "petal width (cm)", "class"])
+    for row, code in zip(iris.data[:, 2:].tolist(), iris.target.tolist(), strict=True):
+        rows.writerow([*row, iris.target_names[code]])
+    return text.getvalue()
+
+
+def _hash(content: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
