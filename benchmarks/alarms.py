@@ -6,7 +6,7 @@ every other time.
 """
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
@@ -171,12 +171,15 @@ def own_level(errors: np.ndarray) -> dict[str, Any]:
     Beside it, how often that is so at any time: there the level is the error since the alarm before.
     """
     found, sums = events(errors.tolist()), np.concatenate([[0], np.cumsum(errors)])
-    windows = {}
+    alarms, windows = [event["version"] for event in found], {}
     for n in WINDOWS:
         known = [event for event in found if event["version"] + n <= len(errors) and event["error_before"] is not None]
         higher = [sums[event["version"] + n] - sums[event["version"]] > n * event["error_before"] for event in known]
-        levels = [sums[at + n] - sums[at] > n * level for at, level in _levels(sums, ours(errors.tolist()), n)]
-        windows[str(n)] = {"compared": len(known), "higher": int(sum(higher)), "at any time": float(np.mean(levels))}
+        levels = [sums[at + n] - sums[at] > n * level for at, level in _levels(sums, alarms, n)]
+        after = _mean((sums[event["version"] + n] - sums[event["version"]]) / n for event in known)
+        windows[str(n)] = {
+            "error": after, "compared": len(known), "higher": int(sum(higher)), "at any time": _mean(levels),
+        }  # fmt: skip
     return {
         "error_before": _mean(event["error_before"] for event in found if event["error_before"] is not None),
         "error_after": _mean(event["error_after"] for event in found),
@@ -193,7 +196,7 @@ def _levels(sums: np.ndarray, alarms: Alarms, n: int) -> Iterator[tuple[int, flo
         start = stop
 
 
-def _mean(values: Iterator[float]) -> float | None:
+def _mean(values: Iterable[float]) -> float | None:
     kept = list(values)
     return float(np.mean(kept)) if kept else None
 
@@ -224,23 +227,23 @@ def describe(found: dict[str, Any], names: Collection[str]) -> str:
 
 
 def describe_own(stream: dict[str, Any]) -> str:
-    own, one = stream["own level"], stream["detectors"][OURS]
+    own, ours = stream["own level"], stream["detectors"][OURS]
     spans = {DAY: "day", 2 * DAY: "two days", WEEK: "week"}
-    windows = [(spans[int(n)], one) for n, one in own["windows"].items()]
+    lines = [
+        [
+            f"next {spans[int(n)]}", _percent(one["error"]),
+            f"{_percent(one['higher'] / one['compared'])} ({one['higher']} of {one['compared']})",
+            _percent(one["at any time"]),
+        ]
+        for n, one in own["windows"].items() if one["compared"]
+    ]  # fmt: skip
+    head = [f"after an alarm of {OURS}", "mean error", "above the error before", "above it at any time"]
     return (
-        f"So {one['compared'] - one['higher']} of {one['compared']} alarms of {OURS} were not followed by a worse week. "
+        f"So {ours['compared'] - ours['higher']} of {ours['compared']} alarms of {OURS} did not precede a worse week. "
         f"The live page would show rises from {_percent(own['error_before'])} to {_percent(own['error_after'])}, on "
-        "average. The second number is too high: it is the error on the examples that raised the alarm. After the "
-        "alarm, the error was above the first number in "
-        + _listed([f"{one['higher']} of {one['compared']} cases over the next {span}" for span, one in windows])
-        + ". At any time, that is so in "
-        + _listed([_percent(one["at any time"]) for _, one in windows])
-        + " of cases."
+        "average. The second number is too high: it is the error on the examples that raised the alarm. What came "
+        f"then:\n\n{results.table(head, lines)}"
     )
-
-
-def _listed(parts: list[str]) -> str:
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _followed(one: dict[str, Any]) -> list[str]:
@@ -275,6 +278,6 @@ def note(streams: int, shuffles: int) -> str:
         "orders of the same errors, in which nothing drifts. Followed by a higher error: the error of the week after "
         f"the alarm ({WEEK} examples) is above that of the week before last. The last week is left out, since its "
         "errors raised the alarm; alarms too near to an end of the stream are not counted. At any time: the same for "
-        "all examples, whether there was an alarm or not. Where the number of the live page is compared, it is then "
-        "the error since the last alarm."
+        "all examples, whether there was an alarm or not. In the last table, the error before is then the error since "
+        "the last alarm."
     )
