@@ -57,6 +57,17 @@ def test_a_frame_gives_the_model_its_names_and_the_weights_of_an_array(client, d
     assert model.predict(frame[["a", "b", "c", "d"]]).tolist() == again.predict(X).tolist()
 
 
+def test_one_shard_of_classes_in_a_given_order_is_the_local_training(client, data):
+    X, y = data
+    told = {"margin": 0, "intercept_scaling": 1, "shuffle": False, "max_iter": 3, "tol": None}
+    model = Perceptron(classes=["right", "left", "middle"], **told)
+    fit(model, X, y, client=client, shards=1, epochs=3)
+    assert model.classes_.tolist() == ["right", "left", "middle"]
+    assert np.array_equal(model.coef_, Perceptron(classes=["right", "left", "middle"], **told).fit(X, y).coef_)
+    with pytest.raises(ValueError, match="not in classes"):
+        fit(Perceptron(classes=["right", "left"]), X, y, client=client, shards=1)
+
+
 def test_a_hundred_shards_are_added_up_as_a_tree(client, data):
     X, y = data
     tree = fit(Perceptron(max_iter=5, tol=None), X, y, client, shards=100)

@@ -103,6 +103,17 @@ def test_the_weights_after_the_last_visit_are_those_of_fit(parameters):
     assert not hasattr(model, "coef_")
 
 
+@pytest.mark.parametrize("batch_size", [1, 7, "all"])
+def test_weighted_examples_are_traced_as_they_are_learned(batch_size):
+    X, y = blobs(60, classes=3, seed=2)
+    weight = np.arange(60) % 3 / 2
+    model = rosenblatt(max_iter=3, tol=None, batch_size=batch_size)
+    found = trace(X, y, model, sample_weight=weight)
+    np.testing.assert_allclose(found[-1].coef, model.fit(X, y, sample_weight=weight).coef_last_, rtol=1e-12)
+    if batch_size == 1:
+        assert found.updates == model.n_updates_
+
+
 def test_a_kernel_is_traced_by_its_alphas():
     X, y = np.array([[0, 0], [0, 1], [1, 0], [1, 1.0]]), np.array([0, 1, 1, 0])
     found = trace(X, y, KernelPerceptron(kernel="poly", gamma=1, degree=2, shuffle=False, tol=None))

@@ -92,7 +92,8 @@ def trace(
         raise ValueError("y has several labels per example, and a trace is of one: trace the labels one by one.")
     if not _is_fitted(learner) and learner.classes is None and len(target.classes) == 1:
         learner.classes = list(_pair(target))
-    record = _record(learner, rows, target, visits, updates)
+    weighted = sample_weight is not None or learner.class_weight is not None
+    record = _record(learner, rows, target, visits, updates, weighted)
     learner._visiting = record
     try:
         learner.fit(X, y, sample_weight=sample_weight, **start)
@@ -257,9 +258,11 @@ class _KernelRecord(_Record):
         return learner.winners(s if len(s) == 1 else s[None])
 
 
-def _record(model: Any, X: Any, target: Target, visits: int | None, updates: int | None) -> _Record:
+def _record(model: Any, X: Any, target: Target, visits: int | None, updates: int | None, weighted: bool) -> _Record:
     if isinstance(model, KernelPerceptron):
         return _KernelRecord(model, X, target, visits, updates)
     record = _Record(model, X, target, visits, updates)
     record.size = 0 if isinstance(model.batch_size, str) else int(model.batch_size)
+    if record.size != 1 and weighted:  # repetitions count in a batch: where one ends only the pass knows
+        record.size = 0
     return record
