@@ -28,7 +28,7 @@ function chart(canvas, values, { now, bars, line, lineText, colours }) {
   g.strokeStyle = colours.grid;
   g.textAlign = "right";
   g.textBaseline = "middle";
-  for (const v of ticks(floor, top, Math.max(2, height / 34))) {
+  for (const v of ticks(floor, top, Math.max(3, height / 34))) {
     g.beginPath();
     g.moveTo(left, up(v));
     g.lineTo(left + width, up(v));
