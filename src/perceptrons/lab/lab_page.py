@@ -2,7 +2,6 @@
 
 import base64
 import csv
-import errno
 import hashlib
 import io
 import json
@@ -10,14 +9,13 @@ import os
 from functools import cache
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 from typing import Any
 
 import numpy as np
 
 from perceptrons.inspection.html import visible
-from perceptrons.modelfile import write_whole
+from perceptrons.modelfile.whole_files import write_page
 from perceptrons.theory.examples import check_examples
 
 # in the order in which they need each other; each is an idea: see the first line of each
@@ -60,13 +58,7 @@ class Lab:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, whole or not at all; a file of that name is replaced."""
-        where = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
-        if not where.parent.is_dir():
-            raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a page to", str(where.parent))
-        if where.exists() and not where.is_file():
-            raise IsADirectoryError(errno.EISDIR, "this is a folder or a device, not a file that a page could replace",
-                                    str(where))  # fmt: skip
-        write_whole(where, self.html.encode())
+        write_page(path, self.html)
 
     def __repr__(self) -> str:
         return f"<Lab, {len(self.html.encode()):,} bytes of HTML: save(path), or show it in a notebook>"

@@ -1,5 +1,6 @@
 """Files that appear whole or not at all, whoever reads, interrupts or kills."""
 
+import errno
 import os
 import secrets
 import stat
@@ -51,6 +52,18 @@ def write_whole(path: Path, content: bytes, before: Path | None = None) -> None:
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
+
+
+def write_page(path: str | os.PathLike[str], page: str) -> None:
+    """Write a page of HTML to a file, whole or not at all; a file of that name is replaced."""
+    where = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
+    if not where.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a page to", str(where.parent))
+    if where.exists() and not where.is_file():
+        raise IsADirectoryError(
+            errno.EISDIR, "this is a folder or a device, not a file that a page could replace", str(where)
+        )
+    write_whole(where, page.encode())
 
 
 def _rename(temporary: str, path: Path, before: Path | None) -> None:

@@ -1,13 +1,11 @@
 """`report`: one page about a model and its data, made of the sections beside this file."""
 
-import errno
 import os
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from perceptrons.inspection.html import visible
-from perceptrons.modelfile import write_whole
+from perceptrons.modelfile.whole_files import write_page
 from perceptrons.report.boundary_section import boundary, separability_and_margins
 from perceptrons.report.curves_section import curves
 from perceptrons.report.data_section import data_summary
@@ -35,13 +33,7 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, whole or not at all; a file of that name is replaced."""
-        where = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
-        if not where.parent.is_dir():
-            raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a page to", str(where.parent))
-        if where.exists() and not where.is_file():
-            raise IsADirectoryError(errno.EISDIR, "this is a folder or a device, not a file that a page could replace",
-                                    str(where))  # fmt: skip
-        write_whole(where, self.html.encode())
+        write_page(path, self.html)
 
     def __repr__(self) -> str:
         return (
