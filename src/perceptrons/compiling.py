@@ -12,22 +12,18 @@ from typing import Any
 
 try:
     from llvmlite import ir
-    from numba import config, njit, types
+    from numba import __version__, config, njit, types
     from numba.core import cgutils, event
     from numba.core.caching import FunctionCache, NullCache
     from numba.core.runtime import rtsys
     from numba.extending import intrinsic, overload
-
-    from perceptrons.linking import InnerCode, InnerCompiler, OuterCompiler
 except ModuleNotFoundError as missing:
     if missing.name not in ("numba", "llvmlite"):
         raise
     from perceptrons.uncompiled import (  # type: ignore[no-redef, assignment]
         FunctionCache,
-        InnerCode,
-        InnerCompiler,
         NullCache,
-        OuterCompiler,
+        __version__,
         cgutils,
         config,
         event,
@@ -63,7 +59,14 @@ CONFIG: Any = config
 # it leaves overloads out, and code compiled without checks would still be loaded from the cache.
 CHECKED = os.environ.get("PERCEPTRONS_BOUNDSCHECK", "0") not in ("", "0")
 BOUNDS: dict[str, bool] = {"boundscheck": True} if CHECKED else {}  # among the options of everything compiled
-LINKED: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
+# numba's inside is not the same in every version: what linking.py changes there was tested with these
+LINKS = COMPILES and (0, 61) <= tuple(int(part) for part in __version__.split(".")[:2]) <= (0, 68)
+ENTERED: dict[str, Any] = {"no_cfunc_wrapper": True}  # how to compile what Python calls
+LINKED: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}  # and what only compiled code calls
+if LINKS:
+    from perceptrons.linking import InnerCode, InnerCompiler, OuterCompiler
+
+    ENTERED["pipeline_class"], LINKED["pipeline_class"] = OuterCompiler, InnerCompiler
 CALL = 2**8  # steps that NumPy takes for a call, about, however small it is
 LITTLE = 2**16  # steps: those of a loop that NumPy does in a command before it is compiled or loaded
 little = 0  # see Unhurried
@@ -104,10 +107,12 @@ class Kept(FunctionCache):
 class KeptInner(Kept):
     """The same for a function that is only linked into others."""
 
-    _impl_class = InnerCode  # type: ignore[assignment]
+    if LINKS:
+        _impl_class = InnerCode  # type: ignore[assignment]
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
-        return (*super()._index_key(sig, codegen), "linked")  # what numba keeps is of another kind
+        key = super()._index_key(sig, codegen)
+        return (*key, "linked") if LINKS else key  # what numba keeps is of another kind
 
 
 class NotKept(NullCache):
@@ -151,8 +156,7 @@ def kept(inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], 
     inner: compiled only as a part of other functions. What Python would call it through is left out, which takes
     longer to compile than a small function itself. Called from Python, it is the plain function.
     """
-    how = LINKED if inner else {"no_cfunc_wrapper": True, "pipeline_class": OuterCompiler}
-    compiled = njit(**options | BOUNDS | how)
+    compiled = njit(**options | BOUNDS | (LINKED if inner else ENTERED))
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = compiled(function)

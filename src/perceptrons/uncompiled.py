@@ -21,7 +21,7 @@ class NullCache:
     """The base of a cache that nobody asks for."""
 
 
-InnerCode = InnerCompiler = OuterCompiler = None
+__version__ = "0"
 
 
 def njit(**options: Any) -> Callable[[Any], Any]:

@@ -203,3 +203,25 @@ def test_a_function_that_others_call_is_kept_without_machine_code_and_linked_in_
     assert (weights, loaded, none) == (same_weights, "1", "0")
     assert weights != other
     assert 0 < int(functions) < int(all_functions)
+
+
+@pytest.mark.slow
+def test_with_a_version_of_numba_that_was_never_tested_it_compiles_as_numba_does_and_learns_the_same(tmp_path):
+    code = """
+import sys, numba
+numba.__version__ = sys.argv[1]
+import numpy as np
+from perceptrons import Perceptron, compiling
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((50, 3)), rng.integers(0, 3, 50)
+model = Perceptron(max_iter=3, tol=None).fit(X, y)
+print(compiling.LINKS, model.coef_.tobytes().hex())
+"""
+    found = []
+    for version in ("0.61.0", "9.0.0", "9.0.0"):  # the last one loads what the one before has kept
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NUMBA_CACHE_DIR": str(tmp_path)}
+        command = [sys.executable, "-c", code, version]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=True)
+        found.append(done.stdout.split())
+    assert [linked for linked, _ in found] == ["True", "False", "False"]
+    assert found[0][1] == found[1][1] == found[2][1]

@@ -4,6 +4,7 @@ And has little work done by NumPy, so that a loop need not be compiled for it.
 """
 
 import gc
+import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec
@@ -51,6 +52,8 @@ def load_sklearn() -> None:
 
 def load_compiler() -> None:
     """Import what compiles, and say whether NumPy does what is little (see `perceptrons.compiling.Unhurried`)."""
+    if alone:  # numba colours what did not fit wherever it tries several ways: a thirtieth of its time, seen by nobody
+        os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     from perceptrons import compiling
 
     compiling.little = compiling.LITTLE if alone else 0

@@ -173,7 +173,7 @@ def _sqnorm(w: np.ndarray) -> float:
     """The sum of all squares, in float64."""
     flat = w.reshape(-1)
     parts = (flat[at : at + AT_ONCE].astype(np.float64) for at in range(0, len(flat), AT_ONCE))
-    return sum(float(part @ part) for part in parts)
+    return sum(float(np.square(part, out=part).sum()) for part in parts)
 
 
 def runs(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
