@@ -110,7 +110,7 @@ def test_if_both_checkpoints_are_cut_short_it_is_said_and_nothing_is_overwritten
         os.truncate(tmp_path / name, 100)
     code, said = warm.run(*command)
     assert code == 2
-    assert said.startswith("No checkpoint is sound: ")
+    assert said.startswith("No checkpoint is valid: ")
     assert said.count("\n") == 1
     assert [(tmp_path / name).stat().st_size for name in ("c", "c.before")] == [100, 100]
     assert not (tmp_path / "m").exists()

@@ -482,7 +482,9 @@ class Perceptron(Classifier):
     def intercept_(self, intercept: Any) -> None:
         learner = settable(self, "intercept_")
         if not self.fit_intercept and np.any(intercept):
-            raise ValueError("fit_intercept=False means an intercept of 0: set intercept_ to 0, or fit with one.")
+            raise ValueError(
+                "fit_intercept=False means an intercept of 0: set intercept_ to 0, or use fit_intercept=True."
+            )
         learner.set_last(intercept=intercept)
 
     coef_last_ = property(lambda self: self._fitted().shown("last").weights)
@@ -634,7 +636,7 @@ class Perceptron(Classifier):
                 X = X if block == "checked" and X.dtype == dtype else check_block(self, X, dtype, self._growth())
             else:
                 raise ValueError(
-                    f"A block has {X.shape[1]} features, but there were {self._learner.n_features} before."
+                    f"A block has {X.shape[1]} features, but earlier blocks had {self._learner.n_features}."
                 )
             target = y if isinstance(y, Target) else read_target(y, X.shape[0], "" if first else self._learner.form)
             check_consistent_length(X, target.codes)  # a source may have said another number of rows

@@ -23,7 +23,7 @@ class Progress:
     def regret(self) -> int:
         """Mistakes made beyond those of the fixed comparator on the same examples."""
         if self.comparator_mistakes is None:
-            raise ValueError("Regret is measured against a comparator: call progressive(..., comparator=model).")
+            raise ValueError("Regret needs a comparator: call progressive(..., comparator=model).")
         return self.mistakes - self.comparator_mistakes
 
 

@@ -193,7 +193,7 @@ def named(x: Mapping[Hashable, Any]) -> Mapping[str, Any]:
         return x  # type: ignore[return-value]
     found = {str(name): value for name, value in x.items()}
     if len(found) < len(x):
-        raise ValueError(f"{sorted(map(repr, x))}: two features have the same text as a name: rename one of them.")
+        raise ValueError(f"{sorted(map(repr, x))}: two features have the same name as text: rename one of them.")
     return found
 
 
@@ -201,13 +201,13 @@ def records(X: "pd.DataFrame") -> Iterable[dict[str, Any]]:
     """The rows of a frame as dicts of plain values."""
     names = [str(name) for name in X.columns]
     if len(set(names)) < len(names):
-        raise ValueError("X has two columns whose names have the same text: rename one of them.")
+        raise ValueError("X has two columns with the same name as text: rename one of them.")
     columns = [X.iloc[:, place].tolist() for place in range(len(names))]
     return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)) if names else [{}] * len(X)
 
 
 def _no_probabilities(model: _Online) -> str:
     return (
-        f"{type(model).__name__} has no predict_proba_one: its scores say which class wins, but are not probabilities. "
-        "Use predict_one, and metrics that compare labels."
+        f"{type(model).__name__} has no predict_proba_one: its scores are not probabilities. Use predict_one, and "
+        "metrics that compare labels."
     )

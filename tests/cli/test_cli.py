@@ -181,7 +181,7 @@ def test_the_report_shows_settings_and_updates_where_they_are_not_as_usual(run, 
     out = run("train", folder / "animals.csv", "--step", "pa1", "--C", 0.5, "--early-stopping")[1]
     assert "Settings: C=0.5, early_stopping=True, step='pa1'" in out
     assert max(map(len, out.split("What to try next")[0].splitlines())) <= 80
-    assert re.search(r"epoch +mistakes +updates +right on held-out examples\n +1 +\d+ +\S+ +\d+ +[\d.]+%", out)
+    assert re.search(r"epoch +mistakes +updates +accuracy on held-out examples\n +1 +\d+ +\S+ +\d+ +[\d.]+%", out)
     history = json.loads(run("train", folder / "animals.csv", "--step", "pa1", "--json")[1])["history"]
     assert any(row["updates"] > row["mistakes"] for row in history)
     out = run("train", folder / "animals.csv")[1]
@@ -676,7 +676,7 @@ def test_a_file_of_costs_is_not_overwritten(refused, folder, tmp_path):
         (["train", "{}/animals.csv", "--label-column", "colour"], "animals.csv:1:1: no column is called 'colour'"),
         (["train", "{}/animals.csv", "--test", "{}/none.csv"], "^{}/none.csv: no such file"),
         (["train", "{}/animals.csv", "--test", "{}/xor.csv"], "xor.csv:1:1: "),
-        (["train", "{}/animals.csv", "--test", "{}/bare.csv", "--test-share", "0.1"], "exclude each other"),
+        (["train", "{}/animals.csv", "--test", "{}/bare.csv", "--test-share", "0.1"], "cannot be combined"),
         (["train", "--test", "{}/bare.csv"], "--test needs DATA"),
         (["train", "{}/animals.csv", "-o", "{}/nowhere/m"], "^{}/nowhere/m: cannot be written.*no folder {}/nowhere"),
         (["train", "{}/animals.csv", "-o", "{}"], "^{}: cannot be written.*folder"),
@@ -782,8 +782,8 @@ def test_help_and_version(run):
     assert (code, err) == (0, "")
     assert all(command in out for command in ("train", "predict", "evaluate", "inspect"))
     assert run("--version") == (0, f"perceptrons {perceptrons.__version__}\n", "")
-    panels = re.split("─ (Options|How to learn|When to stop) ─", run("train", "--help")[1])
-    assert panels[1::2] == ["Options", "How to learn", "When to stop"]
+    panels = re.split("─ (Options|Training|Stopping) ─", run("train", "--help")[1])
+    assert panels[1::2] == ["Options", "Training", "Stopping"]
     for option, panel in {"--test-share": 2, "--C ": 4, "--batch-size": 4, "--cost": 4, "--tol": 6}.items():
         assert [option in part for part in panels[::2]] == [2 * k == panel for k in range(4)], option
 

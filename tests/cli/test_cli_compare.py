@@ -162,8 +162,8 @@ def test_the_demonstrations_are_shown(run, name, made):
         (("{table}", "--dev-share", "0"), "nothing to choose"),
         (("{table}", "--dev-share", "nan"), "give a share"),
         (("{table}", "--dev-share", "0.5", "--test-share", "0.5"), "nothing to learn from"),
-        (("{table}", "--test", "{table}", "--test-share", "0.2"), "exclude each other"),
-        (("{table}", "--time-order", "--group-column", "patient"), "exclude each other"),
+        (("{table}", "--test", "{table}", "--test-share", "0.2"), "cannot be combined"),
+        (("{table}", "--time-order", "--group-column", "patient"), "cannot be combined"),
         (("{table}", "--group-column", "nobody"), "nobody"),
         (("{table}", "--max-seconds", "0"), "above 0"),
         (("{table}", "--max-seconds", "nan"), "above 0"),
@@ -198,7 +198,7 @@ def test_labels_of_any_kind_are_shown_as_they_are(run, tmp_path, rng):
     path.write_text("a,b,label\n" + "\n".join(rows) + "\n")
     code, out, _ = run("compare", path, "--learner", "last", "--learner", "naive-bayes")
     assert code == 0
-    assert "[red]" in out or "taken for" not in out
+    assert "[red]" in out or "predicted as" not in out
     assert "\t" not in out
 
 

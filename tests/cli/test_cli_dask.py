@@ -117,7 +117,7 @@ def test_workers_of_this_machine_and_a_cluster_learn_the_same(run, cluster, fold
     ]
     assert [row["mistakes"] for row in model.history_] == [row["mistakes"] for row in trained.history_]
     assert "Stopped after 3 epochs in" in words
-    assert "All 3 epochs asked for are done, and it still made mistakes. 1 worker, 2 shards, weighted by" in words
+    assert "All 3 epochs are done, and the model still made mistakes. 1 worker, 2 shards, weighted by" in words
     table = perceptrons.data.read(folder / "test.svm")
     assert f"Test accuracy {100 * model.score(table.X, table.y):.1f}% (" in words
     assert f"Saved as {tmp_path}/m" in out
@@ -230,7 +230,7 @@ def test_a_cluster_without_workers_is_told_of_on_stderr_until_it_has_some(run, f
     assert code == 0
     same_weights(tmp_path / "m", trained)
     first, gone, *_, back = err.splitlines()
-    assert first.startswith(f"Cluster {empty.scheduler_address}: no worker yet. ")
+    assert first.startswith(f"Cluster {empty.scheduler_address}: no workers yet. ")
     assert gone[10:] == (
         f"The cluster at {empty.scheduler_address} has no workers: waiting for one. "
         "Start workers (dask worker, cluster.scale), or stop with Ctrl-C."
@@ -245,20 +245,20 @@ REFUSED = [
     (["part-0.svm", "--shards", "2"], "^--shards is for clusters: give --dask ADDRESS or --workers N too"),
     (["part-0.svm", "--mixing", "uniform"], "^--mixing is for clusters"),
     (["part-0.svm", "--workers", "2", "--mixing", "harmonic"], "--mixing.*'mistakes', 'uniform'"),
-    (["part-0.svm", "--workers", "2", "--dask", "tcp://127.0.0.1:1"], "^--dask and --workers exclude each other"),
+    (["part-0.svm", "--workers", "2", "--dask", "tcp://127.0.0.1:1"], "^--dask and --workers cannot be combined"),
     (["part-0.svm", "--workers", "0"], "--workers"),
     (["--workers", "2"], "^--workers needs DATA"),
-    (["-", "--format", "svmlight", "--workers", "2"], "^- does not go with --workers: .* standard input"),
-    (["part-0.svm", "--workers", "2", "--cache", "c"], "^--cache does not go with --workers: every worker keeps"),
-    (["--example", "sms", "--workers", "2"], "^--example does not go with --workers"),
+    (["-", "--format", "svmlight", "--workers", "2"], "^- cannot be combined with --workers: .* standard input"),
+    (["part-0.svm", "--workers", "2", "--cache", "c"], "^--cache cannot be combined with --workers: every worker keeps"),
+    (["--example", "sms", "--workers", "2"], "^--example cannot be combined with --workers"),
     (["part-0.svm", "--workers", "2", "--combine", "vote"], "^combine='vote' cannot be mixed: .*Use combine="),
     (["part-0.svm", "--workers", "2", "--combine", "pocket"], "^combine='pocket' cannot be mixed"),
     (["part-0.svm", "--workers", "2", "--combine", "recent"], "^combine='recent' cannot be mixed: .*Use combine="),
     (["part-0.svm", "--workers", "2", "--step", "arow"], "^step='arow' cannot be mixed"),
-    (["part-0.svm", "--workers", "2", "--kernel", "rbf"], "^--workers does not go with --kernel: kernels need all"),
+    (["part-0.svm", "--workers", "2", "--kernel", "rbf"], "^--workers cannot be combined with --kernel: kernels need all"),
     (
         ["part-0.svm", "--workers", "2", "--test-share", "0.3"],
-        "^--test-share does not go with --workers: .*--test FILE",
+        "^--test-share cannot be combined with --workers: .*--test FILE",
     ),
     (["part-0.svm", "--workers", "2", "--resume"], "^--resume needs --checkpoint"),
     (["part-0.svm", "--workers", "2", "--words", "1-2"], "^--words says nothing about files of format 'svmlight'"),
@@ -396,7 +396,7 @@ def test_a_run_whose_scheduler_was_killed_goes_on_on_another_cluster(
     ("options", "said"),
     [
         ([], "Nothing is saved: with --checkpoint FILE a run can be resumed."),
-        (["--checkpoint", "c"], "Nothing was mixed yet, so that nothing is saved."),
+        (["--checkpoint", "c"], "No epoch is complete yet, so nothing is saved."),
     ],
 )
 def test_a_lost_cluster_that_left_nothing_is_one_line(refused, cluster, folder, tmp_path, monkeypatch, options, said):

@@ -106,7 +106,7 @@ def test_a_report_shows_the_text_of_the_worst_mistake_with_its_file(run, tmp_pat
 
 def test_files_beside_the_classes_are_told(run, folder):
     (folder / "README").write_text("about")
-    assert f"{folder}: 1 file beside the folders of the classes left out, such as README" in " ".join(
+    assert f"{folder}: 1 file outside the class folders left out, such as README" in " ".join(
         run("train", folder)[1].split()
     )
 

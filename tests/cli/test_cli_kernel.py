@@ -156,7 +156,11 @@ def test_verbose_progress_goes_to_stderr(run, folder):
 @pytest.mark.parametrize(
     ("options", "reason", "sentence"),
     [
-        (["xor.csv"], "converged", "without a mistake: the training examples are separated in the kernel's space"),
+        (
+            ["xor.csv"],
+            "converged",
+            "without a mistake: the training examples are linearly separable in the kernel's feature space",
+        ),
         (["animals.csv", "--tol", "0.5"], "tol", "The averaged coefficients settled: .* less than 0.5 of their size"),
         (["animals.csv", "--early-stopping"], "early_stopping", "so the coefficients are those of epoch \\d+"),
         (["animals.csv", "--max-iter", "2", "--tol", "0"], "max_iter", "All 2 epochs .* and it still made mistakes"),
@@ -183,7 +187,7 @@ def test_features_of_very_different_scale_are_pointed_out_unless_the_kernel_does
     path = tmp_path / "uneven.csv"
     path.write_text("small,large,kind\n" + "".join(f"{k % 2},{1000 * k},{k % 2}\n" for k in range(1, 21)))
     raw = ["--scale", "none", "--max-iter", 5]
-    assert "the kernel hears the largest only" in run("train", path, "--kernel", "rbf", *raw)[1]
+    assert "the largest ones dominate the kernel" in run("train", path, "--kernel", "rbf", *raw)[1]
     assert "in scale" not in run("train", path, "--kernel", "cosine", *raw)[1]
     assert "in scale" not in run("train", path, "--kernel", "rbf", "--max-iter", 5)[1]
 

@@ -103,7 +103,7 @@ def test_areas_of_more_scores_than_are_kept_are_not_measured_and_that_is_said(ru
 def test_train_chooses_a_threshold_on_training_examples_held_out(run, folder, tmp_path):
     out = " ".join(run("train", folder / "two.csv", "--threshold", "f1", "-o", tmp_path / "m")[1].split())
     said = re.search(
-        r"Threshold (-?[\d.]+): spam at scores at or above it\. Chosen by f1 on (\d+) held-out examples: "
+        r"Threshold (-?[\d.]+): spam for scores at or above it\. Chosen by f1 on (\d+) held-out examples: "
         r"([\d.]+)% \(([\d.]+)% without it\)", out,
     )  # fmt: skip
     model = perceptrons.load(tmp_path / "m")
@@ -150,7 +150,7 @@ def test_what_does_not_go_with_a_threshold_is_refused_in_one_line(refused, run, 
     assert "no such file" in refused("train", two, "--threshold", f"cost:{tmp_path / 'none.json'}")
     assert "names the class 'eggs'" in refused("train", two, "--threshold", 'cost:{"eggs": {"ham": 1}}')
     assert "--folds: give a number" in refused("train", two, "--threshold", "f1", "--folds", 3)
-    assert "does not go with --workers: give a number" in refused("train", two, "--threshold", "f1", "--workers", 1)
+    assert "cannot be combined with --workers: give a number" in refused("train", two, "--threshold", "f1", "--workers", 1)
     (tmp_path / "few.csv").write_text("1,a\n2,b\n")
     assert "too few training examples" in refused("train", tmp_path / "few.csv", "--threshold", "f1")
 
@@ -210,8 +210,8 @@ def test_what_does_not_go_with_folds_is_refused_in_one_line(refused, run, folder
     two = folder / "two.csv"
     assert "--folds needs all data in memory" in refused("train", two, "--folds", 3, "--in-memory", 0)
     assert "--folds needs all data in memory" in refused("train", two, "--folds", 3, "--in-memory", "1kB")
-    assert "--folds does not go with --workers" in refused("train", two, "--folds", 3, "--workers", 1)
-    assert "--folds does not go with --dask" in refused("train", two, "--folds", 3, "--dask", "tcp://x:1")
+    assert "--folds cannot be combined with --workers" in refused("train", two, "--folds", 3, "--workers", 1)
+    assert "--folds cannot be combined with --dask" in refused("train", two, "--folds", 3, "--dask", "tcp://x:1")
     assert "--folds and --test-share exclude" in refused("train", two, "--folds", 3, "--test-share", 0.1)
     assert "--metric roc_auc is for folds" in refused("train", two, "--metric", "roc_auc")
     assert "no class has as many examples" in refused("train", two, "--folds", 390)

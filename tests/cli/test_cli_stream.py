@@ -242,7 +242,7 @@ def test_records_that_are_no_examples_stop_it_or_are_skipped_and_counted(run, re
         assert line.startswith(f"{folder}/bad.svm:2:3: 'x' is not a number")
         code, out, err = run("train", folder / "bad.svm", *how, "--on-error", "skip")
         assert (code, err) == (0, "")
-        assert f"2 records were skipped, the first: {folder}/bad.svm:2:3: " in out
+        assert f"2 records were skipped. The first: {folder}/bad.svm:2:3: " in out
         assert f"    {folder}/bad.svm:4:" in out
         found = json.loads(run("train", folder / "bad.svm", *how, "--on-error", "skip", "--json")[1])
         assert (found["examples"], found["skipped"], len(found["complaints"])) == (3, 2, 2)
@@ -258,12 +258,12 @@ def test_the_live_line_goes_to_stderr(run, folder, monkeypatch):
 
 
 REFUSED = [
-    (["part-0.svm", "--epochs", "2", "--tol", "0"], "^--epochs and --tol exclude each other"),
-    (["part-0.svm", "--epochs", "2", "--max-iter", "5"], "^--epochs and --max-iter exclude each other"),
-    (["part-0.svm", "--test", "test.svm", "--test-share", "0.1"], "^--test and --test-share exclude each other"),
+    (["part-0.svm", "--epochs", "2", "--tol", "0"], "^--epochs and --tol cannot be combined"),
+    (["part-0.svm", "--epochs", "2", "--max-iter", "5"], "^--epochs and --max-iter cannot be combined"),
+    (["part-0.svm", "--test", "test.svm", "--test-share", "0.1"], "^--test and --test-share cannot be combined"),
     (
         [*STREAM, "part-0.svm", "--kernel", "rbf"],
-        "^--kernel needs .* memory, which --in-memory 0 rules out: raise",
+        "^--kernel needs .* memory, which --in-memory 0 forbids: raise",
     ),
     ([*STREAM, "part-0.svm", "--class-weight", "balanced"], '^--class-weight balanced needs .*{"class": weight}'),
     (["part-0.svm", "--in-memory", "much"], "--in-memory.*much is no size such as 2GiB"),
@@ -300,9 +300,9 @@ REFUSED = [
     (["part-*.svm", "--checkpoint", "c", "-o", "c"], "name the same file"),
     ([*STREAM, "part-*.svm", "--cache", "mail.vw", "--epochs", "2"], "mail.vw: not a cache"),
     (["--example", "digits"], "--example.*sms"),
-    (["--example", "sms", "part-0.svm"], "^DATA does not go with --example"),
-    (["--example", "sms", "--test", "part-0.svm"], "^--test does not go with --example"),
-    (["--example", "sms", "--format", "text"], "^--format does not go with --example"),
+    (["--example", "sms", "part-0.svm"], "^DATA cannot be combined with --example"),
+    (["--example", "sms", "--test", "part-0.svm"], "^--test cannot be combined with --example"),
+    (["--example", "sms", "--format", "text"], "^--format cannot be combined with --example"),
 ]
 
 
@@ -381,7 +381,7 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_it_used(run, folder, tm
 def test_if_no_checkpoint_is_sound_nothing_is_learned(refused, tmp_path, stopped):
     os.truncate(tmp_path / "c", 300)
     os.truncate(tmp_path / "c.before", 300)
-    assert refused("train", *stopped, "--resume").startswith("No checkpoint is sound: ")
+    assert refused("train", *stopped, "--resume").startswith("No checkpoint is valid: ")
 
 
 def test_a_checkpoint_is_not_overwritten_nor_used_for_something_else(refused, folder, tmp_path, stopped):
@@ -394,7 +394,7 @@ def test_a_checkpoint_is_not_overwritten_nor_used_for_something_else(refused, fo
 def test_resuming_without_a_checkpoint_begins_at_the_beginning_and_says_so(run, folder, tmp_path):
     options = [folder / "part-0.svm", *STREAM, "--checkpoint", tmp_path / "c", "--resume"]
     code, out, err = run("train", *options, "--epochs", 1)
-    assert (code, err) == (0, f"{tmp_path}/c: there is no checkpoint yet: starting from the beginning.\n")
+    assert (code, err) == (0, f"{tmp_path}/c: there is no checkpoint yet, so training starts from the beginning.\n")
     assert "examples/s" in out
     code, out, err = run("train", *options, "--epochs", 2)
     assert (code, err) == (0, "The checkpoint is of the end of 1 epoch.\n")
@@ -554,7 +554,7 @@ def test_what_comes_before_a_bad_line_is_answered_and_then_the_line_is_named(run
     assert (code, out) == (2, "".join([*answers, *answers[:7]]))
     code, out, err = run("predict", folder / "points.model", tmp_path / "a.svm", "--on-error", "skip")
     assert (code, out) == (0, "".join([*answers[:7], "\n", *answers[7:9], "\n"]))  # one line for every record
-    assert err.startswith(f"2 records were skipped, the first: {tmp_path}/a.svm:8:3: ")
+    assert err.startswith(f"2 records were skipped. The first: {tmp_path}/a.svm:8:3: ")
     (tmp_path / "b.svm").write_text("1 9:1\n" + good[0])
     code, out, err = run("predict", folder / "points.model", tmp_path / "b.svm", folder / "part-0.svm")
     assert (code, out) == (2, "")
@@ -681,7 +681,7 @@ def test_evaluate_counts_labels_it_does_not_know_and_records_it_skips(run, refus
     (tmp_path / "c.svm").write_text("".join(f"{k} 1:1\n" for k in range(1500)))
     assert "more than 1,000 labels" in refused("evaluate", folder / "points.model", tmp_path / "c.svm")
     (tmp_path / "d.svm").write_text("\n\n")
-    assert "there is no example in it" in refused("evaluate", folder / "points.model", tmp_path / "d.svm")
+    assert "there are no examples in it" in refused("evaluate", folder / "points.model", tmp_path / "d.svm")
 
 
 def test_evaluate_several_files_in_memory(run, folder, tmp_path):

@@ -104,7 +104,7 @@ def test_a_model_without_collisions_says_so(run, folder):
     found, _ = top_weights(run, folder / "mail.model")
     assert (found["hashing"]["features_sharing"], found["hashing"]["heaviest"]) == (0, [])
     out = run("inspect", folder / "mail.model", "--collisions")[1]
-    assert "No column that features share carries weight" in out
+    assert "No shared column has a weight" in out
     assert re.search(r"hashing +\d+ features in 2\^20 columns *\n", out)
 
 

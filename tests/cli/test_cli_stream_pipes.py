@@ -174,7 +174,7 @@ def test_an_empty_pipe_is_no_answer_and_nothing_to_learn_from(folder):
     done = shell(folder, f"{COMMAND} predict mail.model - < /dev/null")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     done = shell(folder, f"{COMMAND} train - --format svmlight < /dev/null")
-    what = "<stdin>:1:1: there is no example in the file: give a line for each\n"
+    what = "<stdin>:1:1: there are no examples in the file: write one example per line\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", what)
     done = shell(folder, f"{COMMAND} train - --format svmlight --in-memory 0 < /dev/null")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "There is no example in the stream.\n")

@@ -283,7 +283,7 @@ def test_verbose_progress_goes_to_stderr(run, folder):
         (["{}/tags.tsv", "--templates", "chunking"], "^--templates chunking: .*needs a word and its tag"),
         (["{}/chunks.txt", "--test", "{}/none.txt"], "^{}/none.txt: no such file"),
         (["{}/chunks.txt", "--test", "{}/tags.tsv"], "tags.tsv: column 2 is both the label and a column"),
-        (["{}/chunks.txt", "--test", "{}/test.txt", "--test-share", "0.1"], "exclude each other"),
+        (["{}/chunks.txt", "--test", "{}/test.txt", "--test-share", "0.1"], "cannot be combined"),
         (["{}/chunks.txt", "-o", "{}/nowhere/m"], "^{}/nowhere/m: cannot be written.*no folder {}/nowhere"),
         (["{}/chunks.txt", "-o", "{}/chunks.txt"], "chunks.txt: .*overwritten"),
         (["{}/chunks.txt", "--hash-bits", "40"], "hash_bits must be"),
@@ -310,7 +310,7 @@ def test_what_cannot_be_learned_ends_with_code_2_and_one_clear_line(refused, fol
     ("text", "message"),
     [
         (b"", ":1:1: the file is empty"),
-        (b"\n\n", ":1:1: there is no token in the file"),
+        (b"\n\n", ":1:1: there are no tokens in the file"),
         (b"a X\nb Y Z\n", ":2:3: 3 columns here, but 2 in line 1"),
         (b"a\tX\n\nb\t\n", ":3:2: the label is missing"),
         (b"a X\n\xe9 Y\n", ":2:1: byte 0xe9 is not utf-8 text"),
@@ -406,7 +406,7 @@ def test_dev_is_the_validation_set_of_python(run, folder, made, tmp_path):
 
 def test_the_report_names_what_early_stopping_went_by(run, folder):
     out = run("tag", "train", folder / "chunks.txt", "--early-stopping")[1]
-    assert "F1 of phrases" in out.partition("Stopped")[0]
+    assert "phrase F1" in out.partition("Stopped")[0]
     told = json.loads(run("tag", "train", folder / "tags.tsv", "--early-stopping", "--json")[1])
     assert told["parameters"]["validation_metric"] == "accuracy"
     assert "validation_phrase_f1" not in told["history"][0]
@@ -417,9 +417,9 @@ def test_options_that_need_others_are_refused(refused, folder):
     assert "--dev is for early stopping" in refused(*train, "--dev", folder / "test.txt")
     assert "--metric is for early stopping" in refused(*train, "--metric", "accuracy")
     assert "--shards is for clusters" in refused(*train, "--shards", 2)
-    assert "exclude each other" in refused(*train, "--workers", 2, "--dask", "tcp://a:1")
+    assert "cannot be combined" in refused(*train, "--workers", 2, "--dask", "tcp://a:1")
     words = ["--workers", 2, "--early-stopping", "--dev", folder / "test.txt"]
-    assert "--dev does not go with --workers" in refused(*train, *words)
+    assert "--dev cannot be combined with --workers" in refused(*train, *words)
     words = ["tag", "train", folder / "tags.tsv", "--early-stopping", "--metric", "phrase_f1"]
     assert "phrase_f1 needs labels of phrases" in refused(*words)
 

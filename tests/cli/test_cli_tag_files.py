@@ -184,7 +184,7 @@ def test_evaluate_has_averages_over_types_and_counts_strictly_if_asked(run, refu
         assert found["phrases"]["f1"] == scores.f1
         for name in ("macro", "weighted"):
             assert found["phrases"][name] == scores.averages()[name]._asdict()
-        assert "mean of types" in run(*words, *options)[1]
+        assert "macro average" in run(*words, *options)[1]
     assert "is not a label of the scheme IOE2" in refused(*words, "--scheme", "IOE2")
 
 
@@ -334,13 +334,13 @@ def test_inspect_shows_features_and_transitions_of_a_tagger(run, folder):
 
 def test_inspect_of_one_label_shows_only_that(run, refused, folder):
     out = run("inspect", folder / "chunks.model", "--class", "B-PP")[1]
-    transitions = out.split("Heaviest transitions from and to B-PP")[1]
+    transitions = out.split("Largest transition weights from and to B-PP")[1]
     rows = re.findall(r"\n(\S+) +(\S+) +[+-]", transitions)
     assert rows
     assert all("B-PP" in row for row in rows)
     assert "against B-PP" in out
     message = refused("inspect", folder / "chunks.model", "--class", "NP")
-    assert message == "--class NP: the tagger has no such label, only B-NP, B-PP, B-VP, I-NP, I-VP, O."
+    assert message == "--class NP: the tagger does not have this label. Its labels are B-NP, B-PP, B-VP, I-NP, I-VP, O."
 
 
 def test_inspect_reads_taggers_made_in_python(run, folder, tmp_path):
@@ -412,7 +412,7 @@ def test_tag_alone_and_its_help_show_the_commands(run):
         code, out, err = run(*words)
         assert (code, err) == (0, "")
         assert all(command in out for command in ("train", "predict", "evaluate"))
-    panels = re.split("─ (Arguments|Options|What is in FILE|How to learn|When to stop) ─", run("tag", "train", "-h")[1])
+    panels = re.split("─ (Arguments|Options|Columns of FILE|Training|Stopping) ─", run("tag", "train", "-h")[1])
     assert len(panels) == 11
     for option, panel in {"--resume": 4, "--columns": 6, "--separator": 6, "--templates": 8, "--tol": 10}.items():
         assert [option + " " in part for part in panels[::2]] == [2 * k == panel for k in range(6)], option
@@ -466,7 +466,7 @@ def test_closed_streams_end_in_one_line_or_are_no_matter(folder, tmp_path, close
     )
     if closed == "<&-":
         assert (ended.returncode, ended.stdout) == (2, "")
-        assert ended.stderr == "<stdin>: standard input is closed: give a file, or something to read\n"
+        assert ended.stderr == "<stdin>: standard input is closed: give a file, or pipe data into the command\n"
     else:
         assert (ended.returncode, ended.stdout) == (0, "")
         assert (tmp_path / "m").exists()

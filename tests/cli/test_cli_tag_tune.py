@@ -134,7 +134,7 @@ def test_labels_that_are_not_allowed_are_repaired_before(run, folder, refused):
         (["--grid", '{"templates": ["nothing"]}'], "--templates nothing"),
         (["--grid", '{"margin": [-1]}'], "margin"),
         (["--dev-share", "1.5"], "--dev-share 1.5: give a share"),
-        (["--test", "x", "--test-share", "0.1"], "--test and --test-share exclude each other"),
+        (["--test", "x", "--test-share", "0.1"], "--test and --test-share cannot be combined"),
         (["--hash-bits", "9", "--min-count", "3"], "not remembered"),
     ],
 )

@@ -151,7 +151,7 @@ def test_a_grid_and_a_kernel_can_be_asked_for(run, table, tmp_path):
         (["--ledger", "/dev/full"], "no ordinary file"),
         (["--test-share", "0.9"], "nothing to learn from"),
         (["--test-share", "2"], "--test-share 2: give a share"),
-        (["--time-order", "--group-column", "patient"], "exclude each other"),
+        (["--time-order", "--group-column", "patient"], "cannot be combined"),
         (["--group-column", "nowhere"], "nowhere"),
         (["--test", "nowhere.csv"], "no such file"),
         (["--ledger", "/"], "--ledger"),

@@ -181,7 +181,7 @@ def test_where_the_best_bound_takes_too_long_that_of_the_proof_is_given(told, fa
 )
 def test_equal_rows_with_different_labels_are_named_by_line(told, facts, name, content, lines):
     text = told(content, name=name)
-    assert f"Equal examples with different labels: {len(lines)} in 1 group" in text
+    assert f"Identical examples with different labels: {len(lines)} in 1 group" in text
     shown = re.search(r"1 group lines ([^N]*) No classifier", text)[1]
     assert [int(number) for number in re.findall(r"(\d+) \(", shown)] == lines
     found = facts(content, name=name)
@@ -201,9 +201,9 @@ def test_rows_of_an_npz_file_are_named_by_their_number(told, facts, tmp_path):
 def test_many_contradictions_are_counted_and_some_are_shown(told, facts):
     content = "".join(f"{k},{'ab'[turn % 2]}\n" for k in range(40) for turn in range(12))
     text = told(content)
-    assert "Equal examples with different labels: 480 in 40 groups" in text
+    assert "Identical examples with different labels: 480 in 40 groups" in text
     assert "lines 1 (a), 2 (b), 3 (a), 4 (b), 5 (a), 6 (b), 7 (a), 8 (b) and 4 more" in text
-    assert "and 35 groups more (--json has all)" in text
+    assert "and 35 groups more (use --json for all)" in text
     assert "50.0% of the examples at most" in text
     found = facts(content)["contradictions"]
     assert (len(found["groups"]), found["unlearnable"], found["best_accuracy"]) == (40, 240, 0.5)
@@ -263,7 +263,7 @@ def test_sparse_data_are_scaled_without_centring(told, facts, tmp_path, rng):
     found = facts(None, name="a.svm")
     assert found["even_scale"]["how"] == "largest absolute value 1"
     assert found["even_scale"]["effort"]["radius"] <= np.sqrt(31)
-    assert "scaled by largest" in told(None, name="a.svm")
+    assert "scaled by maximum" in told(None, name="a.svm")
 
 
 # ---- several classes

@@ -131,7 +131,7 @@ def test_an_indicator_of_another_width_is_refused(rng):
     model = Perceptron().partial_fit(X, Y)
     for width in (2, 5):
         other = np.ones((4, width), int)
-        with pytest.raises(ValueError, match=f"y has {width} columns, but the model was begun with 3"):
+        with pytest.raises(ValueError, match=f"y has {width} columns, but the model was created with 3"):
             model.partial_fit(X, other)
         with pytest.raises(ValueError, match=f"y has {width} columns"):
             model.score(X, sp.csr_matrix(other))

@@ -312,7 +312,7 @@ def test_it_fits_a_screen_in_any_encoding(monkeypatch, tmp_path, encoding):
     assert max(map(len, out.splitlines())) <= 80
     assert ("█" in out) == (encoding == "utf-8")
     assert "#" in out or encoding == "utf-8"
-    for said in ("400 examples, 11 columns, 2 classes", "Examples by class", "What train leaves out", "What to mind"):
+    for said in ("400 examples, 11 columns, 2 classes", "Examples by class", "Left out by train", "Warnings"):
         assert said in out
 
 
@@ -336,4 +336,4 @@ def test_standard_input_is_looked_at_and_nothing_is_refused(run, monkeypatch, tm
     (tmp_path / "empty.csv").write_text("a,b\n")
     code, _, err = run("look", tmp_path / "empty.csv")
     assert code == 2
-    assert "there is no example in it" in err
+    assert "there are no examples in it" in err

@@ -323,7 +323,7 @@ def test_choices_that_are_none_are_refused(write):
     [
         (["X"] * 4, "4 labels were given for 5 tokens"),
         ([["X"] * 2], "labels for 1 sentences were given, but there are 2"),
-        ([["X"] * 2, ["X"] * 2], r"2 labels were given for the 3 tokens of sentence 1 \(counted from 0\)"),
+        ([["X"] * 2, ["X"] * 2], r"2 labels were given for the 3 tokens of sentence 1 \(numbered from 0\)"),
         (["X", "Y", "", "X", "X"], "'' is no label"),
         (["X", "Y", None, "X", "X"], "'None' is no label"),
         (["X", "Y", float("nan"), "X", "X"], "'nan' is no label"),

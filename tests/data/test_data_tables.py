@@ -206,7 +206,7 @@ def test_a_column_is_of_numbers_if_most_of_its_cells_are(tmp_path):
     assert reader.columns.names() == ["a", "b=x", "b=y"]
     line, column, what = error_of(reader_of(path))
     assert (line, column) == (4, 1)
-    assert what == "column 'a': 'NA' is not a number: mend it, or name the column under categories (--categories)"
+    assert what == "column 'a': 'NA' is not a number: correct it, or list the column in categories (--categories)"
 
 
 def test_columns_named_as_categories_are(tmp_path):
@@ -585,17 +585,17 @@ def test_every_way_to_write_a_number_is_read(tmp_path, number):
 @pytest.mark.parametrize(
     ("number", "what"),
     [
-        ("", "there is no number here: fill it in, or remove the record"),
-        ("  ", "there is no number here: fill it in, or remove the record"),
-        ("nan", "'nan' is not a finite number: fill it in, or remove the record"),
-        ("-inf", "'-inf' is not a finite number: fill it in, or remove the record"),
+        ("", "there is no number here: add it, or remove the record"),
+        ("  ", "there is no number here: add it, or remove the record"),
+        ("nan", "'nan' is not a finite number: replace it, or remove the record"),
+        ("-inf", "'-inf' is not a finite number: replace it, or remove the record"),
         ("1e400", "'1e400' is too large (at most 1e+100): scale the values"),
         ("-1e101", "'-1e101' is too large (at most 1e+100): scale the values"),
-        ("1_000", "'1_000' is not a number: mend it, or name the column under categories (--categories)"),
-        ("0x10", "'0x10' is not a number: mend it, or name the column under categories (--categories)"),
-        ("١", "'١' is not a number: mend it, or name the column under categories (--categories)"),
+        ("1_000", "'1_000' is not a number: correct it, or list the column in categories (--categories)"),
+        ("0x10", "'0x10' is not a number: correct it, or list the column in categories (--categories)"),
+        ("١", "'١' is not a number: correct it, or list the column in categories (--categories)"),
         ('"1,5"', "'1,5' is not a number: write decimals with a point"),
-        ("1 2", "'1 2' is not a number: mend it, or name the column under categories (--categories)"),
+        ("1 2", "'1 2' is not a number: correct it, or list the column in categories (--categories)"),
     ],
 )
 def test_a_cell_that_is_no_number_is_named_with_its_place(tmp_path, number, what):
@@ -725,7 +725,7 @@ def test_json_is_flat_features(tmp_path, fast, monkeypatch):
         (
             '{"a": null, "label": 1}',
             2,
-            "key 'a': there is no number here: fill it in, or remove the record",
+            "key 'a': there is no number here: add it, or remove the record",
         ),
         (
             '{"a": "x", "label": 1}',
@@ -741,21 +741,34 @@ def test_json_is_flat_features(tmp_path, fast, monkeypatch):
             "key 'a': '1e+101' is too large (at most 1e+100): scale the values",
         ),
         ('{"a": [1, 2], "label": 1}', 2, "key 'a': '[1, 2]' is not a number"),
-        ('{"a": 1, "a": 2, "label": 1}', 2, "key 'a': it stands twice: remove one"),
-        ('{"a": 1}', 1, "there is no label, key 'label': give one, or remove the record"),
-        ('{"a": 1, "label": null}', 10, "key 'label': there is no label here: give one, or remove the record"),
+        ('{"a": 1, "a": 2, "label": 1}', 2, "key 'a': the key appears twice: remove one"),
+        ('{"a": 1}', 1, "there is no label, key 'label': add one, or remove the record"),
+        ('{"a": 1, "label": null}', 10, "key 'label': there is no label here: add one, or remove the record"),
         (
             '{"a": 1, "label": [[1]]}',
             10,
-            "key 'label': a list of labels holds null or something that is not a label: write strings or whole numbers",
+            "key 'label': a list of labels contains null or something that is not a label: write strings or whole "
+            "numbers",
         ),
-        ('{"a": 1, "label": 1', 20, "this is no JSON (Expecting ',' delimiter): mend or remove the line"),
-        ('{"a": 1, "label": 1} {}', 22, "this is no JSON (Extra data): mend or remove the line"),
+        ('{"a": 1, "label": 1', 20, "this is no JSON (Expecting ',' delimiter): correct or remove the line"),
+        ('{"a": 1, "label": 1} {}', 22, "this is no JSON (Extra data): correct or remove the line"),
         ("[1, 2]", 1, "'[1, 2]' is no object: give one for each example"),
         ("null", 1, "'null' is no object"),
-        ('{"a": 1, "label": "\\ud800"}', 20, "half of a surrogate pair, as \\ud800, is no text: mend it, or remove"),
-        ('{"z": ' + "[" * 5000 + "]" * 5000 + "}", 1, "too deep, or with too long a number: mend or remove the line"),
-        ('{"a": ' + "1" * 5000 + ', "label": 1}', 1, "too deep, or with too long a number: mend or remove the line"),
+        (
+            '{"a": 1, "label": "\\ud800"}',
+            20,
+            "half of a surrogate pair, such as \\ud800, is not text: mend it, or remove",
+        ),
+        (
+            '{"z": ' + "[" * 5000 + "]" * 5000 + "}",
+            1,
+            "the JSON is nested too deeply, or has a number that is too long: correct or remove the line",
+        ),
+        (
+            '{"a": ' + "1" * 5000 + ', "label": 1}',
+            1,
+            "the JSON is nested too deeply, or has a number that is too long: correct or remove the line",
+        ),
     ],
 )
 def test_a_bad_line_of_json_is_named_with_its_place(tmp_path, line, column, what):
@@ -872,13 +885,13 @@ def test_missing_numbers_of_parquet_and_arrow_are_bad_records(tmp_path, format):
     rows = [{"a": 1.0, "i": 5, "label": "p"}, {"a": None, "i": 6, "label": "q"}, {"a": 2.0, "i": None, "label": "q"}]
     rows += [{"a": float("nan"), "i": 7, "label": "p"}, {"a": 1e101, "i": 8, "label": "p"}]
     path = write_table(tmp_path, rows, format)
-    assert error_of(reader_of(path)) == (2, 1, "column 'a': there is no number here: fill it in, or remove the record")
+    assert error_of(reader_of(path)) == (2, 1, "column 'a': there is no number here: add it, or remove the record")
     reader = reader_of(path, on_error="skip")
     assert all_of(reader)[0].tolist() == [[1, 5]]
     assert [complaint.partition(":")[2] for complaint in reader.complaints] == [
-        "2:1: column 'a': there is no number here: fill it in, or remove the record",
-        "3:2: column 'i': there is no number here: fill it in, or remove the record",
-        "4:1: column 'a': 'nan' is not a finite number: fill it in, or remove the record",
+        "2:1: column 'a': there is no number here: add it, or remove the record",
+        "3:2: column 'i': there is no number here: add it, or remove the record",
+        "4:1: column 'a': 'nan' is not a finite number: replace it, or remove the record",
         "5:1: column 'a': '1e+101' is too large (at most 1e+100): scale the values",
     ]
 

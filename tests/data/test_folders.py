@@ -88,7 +88,7 @@ def test_hidden_files_and_those_beside_the_classes_are_left_out_and_links_end(tm
     os.symlink(data, data / "spam" / "again")
     table = read(data)
     assert len(table.y) == 6
-    assert table.notices == ["1 file beside the folders of the classes left out, such as README"]
+    assert table.notices == ["1 file outside the class folders left out, such as README"]
 
 
 def test_compressed_members_are_read_and_binary_or_large_ones_are_bad_records(tmp_path, monkeypatch):

@@ -200,7 +200,7 @@ def test_short_sparse_rows_of_many_columns_take_bounded_memory(tmp_path, monkeyp
         ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\n2,'y\n", "a.arff:5:2: there is text behind the closing"),
         ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\n{0 1, 7 y}\n", "a.arff:5:2: 1 cell here, but 2"),
         ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\n{1 y, 0 1}\n", "a.arff:5:2: 1 cell here, but 2"),
-        ("@attribute a real\n@attribute c {x,y}\n@data\n% nothing\n", "a.arff:4:1: there is no row below @data"),
+        ("@attribute a real\n@attribute c {x,y}\n@data\n% nothing\n", "a.arff:4:1: there are no rows below @data"),
         (
             "@relation 'x: -C 2'\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n",
             "2 columns are labels.*--label-column",

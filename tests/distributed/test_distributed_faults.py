@@ -166,7 +166,7 @@ def test_stopped_after_any_epoch_it_goes_on_as_if_it_had_not(data, tmp_path):
                     Perceptron(random_state=3), X[1:], y[1:], client, shards=3, checkpoint=Checkpoint(path, resume=True)
                 )
             for more in ({"shards": 2}, {"shards": 3, "mixing": "uniform"}):
-                with pytest.raises(ValueError, match="was begun with"):
+                with pytest.raises(ValueError, match="this run was started with"):
                     fit(Perceptron(random_state=3), X, y, client, checkpoint=Checkpoint(path, resume=True), **more)
 
 

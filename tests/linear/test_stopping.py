@@ -259,7 +259,7 @@ def test_verbose_shows_every_epoch_and_why_it_stopped(capsys, rng):
         "epoch    1",
         "epoch    3",
         "mistakes in 90 examples",
-        "right on held-out examples",
+        "accuracy on held-out examples",
         "stopped: max_iter",
     ):
         assert words in said.err

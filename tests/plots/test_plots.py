@@ -102,7 +102,7 @@ class TestBoundary:
         assert crossed.tolist() == X3[wrong].tolist()
         assert ringed.tolist() == X3[np.sort(model.support_)].tolist()
         assert title(display) == f"90 examples, {wrong.sum()} mistakes"
-        assert legend(display.ax_) == ["0", "1", "2", "support example", "mistake"]
+        assert legend(display.ax_) == ["0", "1", "2", "support vector", "mistake"]
         plain = display.plot(mistakes=False, support=False, legend=False)
         assert [c for c in plain.ax_.collections if c.get_zorder() in (3.5, 4)] == []
         assert plain.ax_.get_legend() is None
@@ -225,7 +225,7 @@ class TestBoundary:
         ("X", "y", "how", "says"),
         [
             (np.ones((4, 1)), [0, 1, 0, 1], {}, "X has one feature, and a plane needs two"),
-            (np.eye(4), [0, 1, 0, 1], {}, r"X has 4 features: choose two to draw, as features=\('x0', 'x1'\)"),
+            (np.eye(4), [0, 1, 0, 1], {}, r"X has 4 features: choose two to draw, such as features=\('x0', 'x1'\)"),
             (np.eye(4), [0, 1, 0, 1], {"features": (0, 9)}, "There is no feature 9: they are numbered 0 to 3"),
             (np.eye(4), [0, 1, 0, 1], {"features": ("a", "b")}, "There is no feature 'a'"),
             (np.eye(4), [0, 1, 0, 1], {"features": (1, 1)}, "the same feature twice"),
@@ -309,9 +309,9 @@ class TestHistory:
         assert left.axison
 
     def test_what_has_no_history_is_refused(self):
-        with pytest.raises(ValueError, match="learned by partial_fit, which has no epochs"):
+        with pytest.raises(ValueError, match="was trained by partial_fit, which has no epochs"):
             p.HistoryDisplay.from_estimator(Perceptron().partial_fit(*shuffle(X2, Y2, random_state=0)))
-        with pytest.raises(ValueError, match="keeps no history_"):
+        with pytest.raises(ValueError, match="has no history_"):
             p.HistoryDisplay.from_estimator(SVC().fit(X2, Y2))
         with pytest.raises(ValueError, match="X without y"):
             p.HistoryDisplay.from_estimator(Perceptron().fit(X2, Y2), X2)
@@ -441,7 +441,7 @@ class TestMargins:
             assert display.counts_.sum() == len(values)
         with pytest.raises(ValueError, match="give one number an example"):
             p.MarginsDisplay([])
-        with pytest.raises(ValueError, match="do not go with 2 classes"):
+        with pytest.raises(ValueError, match="do not match 2 classes"):
             p.MarginsDisplay.from_predictions([0, 1], np.ones((2, 3)))
         with pytest.raises(ValueError, match="bins=0"):
             p.MarginsDisplay([1.0]).plot(bins=0)

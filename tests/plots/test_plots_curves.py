@@ -60,7 +60,7 @@ def test_the_answers_of_the_model_are_marked_and_a_threshold_moves_them(rng):
         assert display.ax_.lines[1].get_data() == (pytest.approx([false]), pytest.approx([found]))
         assert display.roc_auc == [pytest.approx(sk.roc_auc_score(y == "yes", model.decision_function(X)))]
     labels = [text.get_text() for text in display.plot(kind="precision_recall").ax_.get_legend().get_texts()]
-    assert "its answers" not in labels  # nobody is answered yes: there is no precision
+    assert "predictions" not in labels  # nobody is answered yes: there is no precision
 
 
 def test_of_many_classes_the_most_frequent_are_drawn(rng):

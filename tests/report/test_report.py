@@ -94,7 +94,7 @@ def test_the_page_has_the_figures_the_sections_and_the_pictures(blobs, pictures)
     for part in (
         f"{right} of 120 right", "95% interval", "always answering", "Examples by class",
         "All 7 epochs allowed were used",
-        "precision recall F1", "What it goes by", "The worst mistakes", "The boundary", "Margins",
+        "precision recall F1", "Most important features", "The worst mistakes", "Decision boundary", "Margins",
         "Metrics and curves", "Matthews correlation", "ROC AUC",
         "Perceptron(max_iter=7, tol=None)", "perceptrons train DATA --max-iter 7 --tol 0 -o MODEL", "scikit-learn",
     ):  # fmt: skip
@@ -186,7 +186,7 @@ def test_every_kind_of_model_has_a_page(model, sparse, blobs):
     X, y = blobs
     X = sp.csr_matrix(np.c_[X, np.zeros(len(X)), np.abs(X)]) if sparse else X
     found = outline(report(model.fit(X, y), X, y))
-    assert ("support examples" in found.text) == isinstance(model, KernelPerceptron)
+    assert ("support vectors" in found.text) == isinstance(model, KernelPerceptron)
 
 
 def test_models_that_learned_bit_by_bit_have_a_page(blobs):
@@ -322,7 +322,7 @@ def test_features_of_many_scales_are_weighed_by_their_deviations(rng):
     text = outline(report(Perceptron().fit(X, y), X, y, feature_names=["m", "mm", "one"])).text
     assert "Mind: the features differ widely in scale: mm reaches" in text
     assert "weight × deviation" in text
-    assert "1 feature is the same everywhere and says nothing here: one." in text
+    assert "1 feature is constant and adds nothing here: one." in text
 
 
 def test_what_no_page_can_be_about_is_refused(blobs):
@@ -396,7 +396,7 @@ def test_the_command_writes_the_page_of_a_table(run, blobs, tmp_path):
         "m.model on t.csv",
         "left",
         "c0",
-        "The boundary",
+        "Decision boundary",
         f"perceptrons report {model} {data} -o {page}",
         "SHA-256",
     ):
@@ -487,7 +487,7 @@ def test_the_command_refuses_in_one_line_and_leaves_the_old_page(run, blobs, tmp
         ((model, tmp_path / "none.npz"), "no such file"),
         ((model, data, "--image-shape", "28"), "ROWSxCOLUMNS"),
         ((model, data, "--image-shape", "3x3"), "9 pixels"),
-        ((model, data, "--image-shape", "1x2", "--no-images"), "exclude each other"),
+        ((model, data, "--image-shape", "1x2", "--no-images"), "cannot be combined"),
         ((model, data, "--max-seconds", "0"), "above 0"),
         ((model, data, "--features", "a", "b"), "no feature 'a'"),
         ((model, data, "--text-column", "a"), "--text-column says nothing about files of format 'npz'"),

@@ -59,8 +59,8 @@ def test_where_all_weights_have_one_sign_no_feature_speaks_for_the_other_class(s
     model = Perceptron(max_iter=3).fit(X, y)
     assert (sign * model.coef_ > 0).all()
     text = said(model, X, y)
-    assert f"no feature speaks for {lacks}" in text
-    assert f"no feature speaks for {has}" not in text
+    assert f"no feature is evidence for {lacks}" in text
+    assert f"no feature is evidence for {has}" not in text
     assert "all weights are 0" not in text
 
 
@@ -76,7 +76,7 @@ def test_of_very_many_weights_only_the_heaviest_are_spoken_of():
     X, y = np.array([x, -x]), ["p", "n"]
     text = said(Perceptron(max_iter=3).fit(X, y), X, y)
     assert "none of the 500 heaviest weights speaks for n" in text
-    assert "no feature speaks for n" not in text
+    assert "no feature is evidence for n" not in text
 
 
 # ---- labels that the model does not know
@@ -124,7 +124,7 @@ def test_if_only_unknown_labels_are_wrong_the_page_does_not_say_that_all_is_righ
 def test_how_many_mistakes_there_are_and_which_are_shown(updown):
     X = np.c_[np.arange(1.0, 31.0), np.zeros(30)]  # up, all of them
     for down, strange, words in (
-        (12, 0, "Of 12 mistakes the 10 in which the wrong answer leads the right one by most."),
+        (12, 0, "Of 12 mistakes the 10 in which the wrong class leads by most."),
         (3, 0, "All 3 mistakes, first those in which"),
         (12, 2, "There are 14 mistakes; 2 have labels that the model does not know, and are not shown. Of the other 12 "
          "the 10 in which the wrong"),
@@ -184,7 +184,7 @@ def test_two_examples_in_one_direction_are_not_called_the_same_point():
     X, y = [[1.0, 1.0], [2.0, 2.0], [1.0, -3.0], [-1.0, 3.0]], ["a", "b", "a", "b"]
     text = said(Perceptron(fit_intercept=False, max_iter=5).fit(X, y), X, y)
     assert "example 1, example 2 lie in one direction, or opposite ones, from the origin" in text
-    assert "hold the same point" not in text
+    assert "are the same point" not in text
 
 
 def test_two_hashed_examples_that_no_boundary_parts_are_equal_in_their_features():
@@ -192,7 +192,7 @@ def test_two_hashed_examples_that_no_boundary_parts_are_equal_in_their_features(
     model = make_pipeline(HashedText(bits=1, signed=False), Perceptron(max_iter=3)).fit(texts, labels)
     text = said(model, texts, labels)
     assert "are equal in the hashed features, with different labels" in text
-    assert "hold the same point" not in text
+    assert "are the same point" not in text
 
 
 def test_hashing_is_found_inside_pipelines_and_unions():
@@ -224,7 +224,7 @@ def test_the_command_says_that_hashed_lines_may_differ(run, tmp_path):
 def test_one_epoch_is_not_called_all_of_them():
     X, y = gaussian(np.random.default_rng(0), 60, 2, 3)
     model = Perceptron(max_iter=1, tol=None).fit(X, y)
-    assert why_it_stopped(model).startswith("The one epoch allowed was used")
+    assert why_it_stopped(model).startswith("The maximum of 1 epoch was reached")
     text, pictures = said(model, X, y), alts(model, X, y)
     mistakes = model.history_[0]["mistakes"]
     assert f"{mistakes} mistakes in its only epoch" in text
@@ -272,7 +272,7 @@ def test_a_recipes_page_says_if_the_model_has_learned_on_since(tuned):
     assert "learned on since" not in before
     text = said(model.partial_fit(X, y), X, y)
     assert "Mind: the model has learned on since" in text
-    assert "yes: the figures above are of a model before" in text
+    assert "yes: the scores above are those of an earlier version" in text
 
 
 def test_a_recipes_page_says_if_test_examples_were_learned_from(tuned):
@@ -315,4 +315,4 @@ def test_a_threshold_moves_answers_mistakes_and_margins_and_is_said(rng):
 def test_examples_of_one_class_make_no_curve(rng):
     X, y = gaussian(rng, 60, 3, 2)
     found = Outline(report(Perceptron(max_iter=2).fit(X, y), X[y == 1], y[y == 1], max_seconds=1).html).text
-    assert "There are examples of one class only: they make no curve." in found
+    assert "All examples belong to one class, so there are no curves." in found

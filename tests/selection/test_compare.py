@@ -498,11 +498,11 @@ def test_it_says_when_a_relative_is_ahead_of_every_perceptron_and_when_not(rng):
     X = (rng.random((600, 200)) < np.where(y[:, None] == 1, 0.54, 0.46)).astype(float)
     ahead = compare(X, y, learners=["last", "naive_bayes"])
     assert ahead.best.name == "naive_bayes"
-    assert "A relative beats every perceptron: Bernoulli naive Bayes is" in ahead.explain()
+    assert "Another model beats every perceptron: Bernoulli naive Bayes is" in ahead.explain()
     assert "A likely reason, not tested: its assumption" in ahead.explain()
     behind = compare(*load_digits(return_X_y=True), learners=["average", "naive_bayes"])
-    assert "No relative beats every perceptron: averaged perceptron is" in behind.explain()
-    assert "taken for" in behind.explain()
+    assert "No other model beats every perceptron: averaged perceptron is" in behind.explain()
+    assert "predicted as" in behind.explain()
     assert "Only averaged perceptron gets" in behind.explain()
 
 
@@ -532,7 +532,7 @@ def test_it_says_that_a_curved_boundary_is_needed():
     found = compare(X, y, learners=["average", "kernel", "logistic"])
     assert found.best.name == "kernel"
     assert found.row("logistic").worse
-    assert "A curved boundary is needed: the kernel (" in found.explain()
+    assert "A curved decision boundary is needed: the kernel (" in found.explain()
     assert "Significantly worse: " in found.explain()
 
 

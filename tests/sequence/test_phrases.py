@@ -140,7 +140,7 @@ def test_labels_come_as_lists_tuples_or_arrays_nested_or_with_lengths():
             [["O"], ["O", "O"]],
             [["O"], ["O"]],
             None,
-            r"sentence 1 \(counted from 0\) has 2 true labels, but 1 predicted",
+            r"sentence 1 \(numbered from 0\) has 2 true labels, but 1 predicted",
         ),
         ([["O"]], [["O"], ["O"]], None, "1 sentences of true labels, but 2 of predicted"),
         (["O", "O"], ["O"], [2], "lengths sum to 2, but there are 1 labels"),

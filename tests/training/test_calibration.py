@@ -288,7 +288,7 @@ def test_what_does_not_go_together_is_refused(tmp_path):
         Perceptron(probability=True).fit(X2, Y2)
     with pytest.raises(ValueError, match="early_stopping=False and probability=None"):
         Perceptron(probability="sigmoid").fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ValueError, match="probability does not go with a checkpoint"):
+    with pytest.raises(ValueError, match="probability cannot be combined with a checkpoint"):
         Perceptron(probability="sigmoid").fit_stream([(X2, Y2)], checkpoint=perceptrons.Checkpoint(tmp_path / "c"))
     model = Perceptron(max_iter=2).fit(X2, Y2)
     with pytest.raises(ValueError, match="method='platt'"):
@@ -327,7 +327,7 @@ def test_a_recipe_calibrates_on_its_development_examples():
     plain = recipe(clone(pipe).set_params(perceptron__probability=None), X3, Y3, test=0, retrain=False)
     assert found.calibrated == found.model[-1].probability == "temperature"
     assert not found.retrained
-    assert "calibrated on development data" in found.explain()
+    assert "calibrated on the validation set" in found.explain()
     assert np.array_equal(found.model[-1].coef_, plain.model[-1].coef_)
     calibrate(plain.model, *plain.parts.dev.taken(), "temperature")
     assert np.array_equal(found.model.predict_proba(X3), plain.model.predict_proba(X3))

@@ -39,7 +39,7 @@ def refusing_data() -> Iterator[None]:
         what = error.strerror or str(error)
         what = what[:1].lower() + what[1:]
         if error.filename is None and error.errno in FULL:
-            what += ": what was read is kept in a temporary file, in the folder that TMPDIR names: choose another one"
+            what += ": parsed data are kept in a temporary file in the folder TMPDIR: set TMPDIR to another folder"
         raise BadInputError(what if error.filename is None else f"{error.filename}: {what}") from error
     except (ValueError, ModuleNotFoundError) as error:
         raise BadInputError(str(error)) from error

@@ -190,15 +190,15 @@ def stream(
     if format not in kinds:
         raise ValueError(f"format={format!r}: choose one of {', '.join(FORMATS)}.")
     if hash_bits is not None and not (isinstance(hash_bits, int) and 0 <= hash_bits <= 31):
-        raise ValueError(f"hash_bits={hash_bits!r}: give a whole number from 1 to 31, or 0 to hash nothing.")
+        raise ValueError(f"hash_bits={hash_bits!r}: give a whole number from 1 to 31, or 0 for no hashing.")
     chosen = {name: value for name, value in options.items() if value is not None}
     if chosen.get("scale") == "none" and format not in OPTIONS["scale"]:
         del chosen["scale"]  # as nothing else is scaled
     for name in chosen:
         if name not in OPTIONS:
-            raise TypeError(f"stream() knows no option {name!r}.")
+            raise TypeError(f"stream() has no option {name!r}.")
         if format not in OPTIONS[name]:
-            raise ValueError(f"{name} says nothing about files of format {format!r}: leave it out.")
+            raise ValueError(f"{name} does not apply to files of format {format!r}: leave it out.")
     module, name = kinds[format].split(".")
     if format == "text" and (is_folder(paths[0]) or chosen.get("form") == "files"):
         module, name = "folder", "TextFilesReader"
@@ -218,7 +218,7 @@ def stream(
     except TypeError as error:
         if like is None:
             raise
-        raise ValueError(f"What the model says about reading files makes no sense ({error}).") from error
+        raise ValueError(f"The model's description of its data format is invalid ({error}).") from error
     said = {name: value for name, value in options.items() if isinstance(value, str | int | float | list)}
     reader.asked = reader.recipe() | said | {"on_error": on_error, "need_labels": need_labels}
     return reader
@@ -233,7 +233,8 @@ def in_memory(given: tuple[Any, ...]) -> InMemory | None:
             continue
         if len(given) > 1:
             raise TypeError(
-                "Examples in memory are read by themselves: give one frame, list of records or pair (X, y)."
+                "Examples in memory cannot be combined with other data: give one frame, one list of records or one "
+                "pair (X, y)."
             )
         if _is_frame(one):
             return InMemory.of(one, "frame")
@@ -259,7 +260,7 @@ def like_model(
     recipe = dict(getattr(model, "source_", None) or {})
     learned = str(recipe.get("format"))
     if recipe and learned not in {*FORMATS, *MEMORY}:
-        raise ValueError(f"What the model says about reading files makes no sense (format {learned[:40]!r}).")
+        raise ValueError(f"The model's description of its data format is invalid (format {learned[:40]!r}).")
     if format is None:
         named = _format_by_name(paths[0])  # what the model learned from says more than what is in a file
         if learned in FORMATS and named != "npz" and not (learned in NUMERIC and named in NUMERIC):
@@ -278,9 +279,9 @@ def like_model(
     for name in OF_MODEL:
         if name in told and recipe.get("preparation") is not None:
             typed = name.replace("_", "-")
-            raise ValueError(f"{name} (--{typed}): the model prepares tables as it learned to: leave it out.")
+            raise ValueError(f"{name} (--{typed}): the model already knows how to prepare tables: leave it out.")
     if format in NAMED and told.get("text_column") and not (recipe.get("text_column") or recipe.get("text")):
-        raise ValueError("text_column (--text-column): the model learned from no column of text: leave it out.")
+        raise ValueError("text_column (--text-column): the model was not trained on text columns: leave it out.")
     if isinstance(known.get("text"), dict) and isinstance(told.get("text"), dict):
         told["text"] = known["text"] | told["text"]
     if "categories" in told and "categories" in known:
@@ -288,7 +289,7 @@ def like_model(
     for name in INTERACTIONS:
         if format == "vw" and name in told and told[name] != known.get(name):
             learned_with = f"with {', '.join(known[name])}" if name in known else "without"
-            raise ValueError(f"{name} is the model's own choice, which learned {learned_with}: leave it out.")
+            raise ValueError(f"{name} is fixed by the model, which was trained {learned_with}: leave it out.")
     return format, paths, hash_bits, known | told | _label_options(model, known | told)
 
 
@@ -312,7 +313,7 @@ def _same_categories(told: str | list[str], known: list[str]) -> list[str]:
 
     for name in listed(told):
         if name not in known:
-            raise ValueError(f"categories names {name!r}, which is none of the model's: leave it out.")
+            raise ValueError(f"categories names {name!r}, which is not a category column of the model: leave it out.")
     return known
 
 
@@ -330,7 +331,7 @@ def _known_by_recipe(model: Any, format: str, recipe: dict[str, Any], grow: bool
         if not recipe and str(next(iter(getattr(model, "feature_names_in_", [])), "")) == "0":
             known["zero_based"] = True
     elif not recipe:
-        what = f"like: this model did not learn from files of format {format}, so it does not know how they are read"
+        what = f"like: this model was not trained on files of format {format}, so it does not know how to read them"
         raise ValueError(f"{what}.")
     return known
 
@@ -365,7 +366,7 @@ def stream_format(paths: tuple[Any, ...]) -> str:
     """The format that the ending of the first name stands for."""
     found = _format_by_name(paths[0])
     if found is None:
-        raise unknown_format(paths[0], "the ending of this name says nothing about the format:")
+        raise unknown_format(paths[0], "the file extension does not tell the format:")
     return found
 
 

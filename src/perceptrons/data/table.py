@@ -108,7 +108,7 @@ class Table:
     def label_sets(self) -> list[tuple[Any, ...]]:
         """The labels of each example by name, where it may have several: as `Perceptron.fit` takes them."""
         if self.classes is None:
-            raise ValueError("These examples have one label each: read y.")
+            raise ValueError("These examples have one label each: use y.")
         names, ends = self.classes[self.y.indices].tolist(), self.y.indptr.tolist()
         return [tuple(names[begin:end]) for begin, end in pairwise(ends)]
 
@@ -154,7 +154,7 @@ def check_classes(table: Table, many_classes: bool) -> None:
     """Refuse labels that are not classes, such as prices or ids: nearly every row has its own."""
     if table.classes is not None:
         if not len(table.classes):
-            raise DataFileError(table.path, "no example has a label: there is nothing to learn from")
+            raise DataFileError(table.path, "no example has a label, so there is nothing to learn from")
         return
     labels = np.unique(np.asarray(table.y)).tolist()
     what = None if many_classes else not_classes(labels, table.X.shape[0], table.label_name)

@@ -190,7 +190,9 @@ def _table(X: Any) -> Any:
     if hasattr(X, "columns") or hasattr(X, "column_names"):
         return X
     if sp.issparse(X):
-        raise TypeError("TableFeatures takes tables, and a sparse matrix was passed: leave it out for such data.")
+        raise TypeError(
+            "TableFeatures takes tables, but a sparse matrix was passed: leave TableFeatures out for sparse data."
+        )
     if isinstance(X, list | tuple) and all(hasattr(record, "keys") for record in X):
         if not len(X):
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")

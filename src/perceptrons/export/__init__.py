@@ -17,7 +17,9 @@ def ending_of(path: str | os.PathLike[str]) -> str:
     """The format of a file by its name. Raises ExportError for another ending."""
     ending = Path(os.fsdecode(path)).suffix.lower()
     if ending not in FORMATS:
-        raise ExportError(f"{os.fsdecode(path)}: the ending says the format, and must be one of {', '.join(FORMATS)}.")
+        raise ExportError(
+            f"{os.fsdecode(path)}: the extension selects the format and must be one of {', '.join(FORMATS)}."
+        )
     return ending
 
 

@@ -178,7 +178,7 @@ class Columns:
     def name_of(self, column: int) -> list[str]:
         """The remembered names of a column, the most frequent first."""
         if not 0 <= column < self.n_columns:
-            raise ValueError(f"There is no column {column}: there are {self.n_columns}.")
+            raise ValueError(f"There is no column {column}: there are {self.n_columns} columns.")
         numbers = np.flatnonzero(self.columns == column)
         return self._shown(numbers[np.argsort(-self.counts[numbers], kind="stable")])
 
@@ -281,7 +281,8 @@ def audit(columns: np.ndarray, n_columns: int, weights: Any, top: int) -> dict[s
         table = np.atleast_2d(np.asarray(weights))
         if table.ndim != 2 or table.shape[1] != n_columns:
             raise ValueError(
-                f"weights have the shape {np.shape(weights)}: there must be one for each of {n_columns} columns."
+                f"weights have the shape {np.shape(weights)}: there must be one weight for each of the {n_columns} "
+                "columns."
             )
         table = table[:, shared]
         largest = np.abs(table).max(axis=0, initial=0)

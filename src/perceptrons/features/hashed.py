@@ -54,8 +54,8 @@ class Naming(TransformerMixin, BaseEstimator, ABC):
         if self.bits is not None and self.min_count > 1:
             name = type(self).__name__
             raise ValueError(
-                f"{name}(bits={self.bits}, min_count={self.min_count}) does not work: a hashed feature has its column "
-                "however often it comes. Use one of the two."
+                f"{name}(bits={self.bits}, min_count={self.min_count}) does not work: hashed features are not "
+                "counted. Use one of the two."
             )
 
     def new_columns(self) -> Columns:
@@ -249,7 +249,7 @@ class HashedFeatures(Naming):
 
     def _read(self, X: Any) -> Rowed:
         if isinstance(X, str | bytes | Mapping) or not isinstance(X, Iterable):
-            raise TypeError(f"X is a {type(X).__name__}: a list of rows was expected, each a dict, or a list of names.")
+            raise TypeError(f"X is a {type(X).__name__}: give a list of rows, each a dict or a list of names.")
         if hasattr(X, "columns"):
             raise TypeError(f"X is a {type(X).__name__}: give rows as dicts, for instance X.to_dict('records').")
         return Rowed(list(X))
@@ -290,7 +290,9 @@ def _features(row: Any, at: int) -> Iterable[tuple[Any, Any]]:
     if isinstance(row, Mapping):
         return row.items()
     if isinstance(row, str | bytes) or not isinstance(row, Iterable):
-        raise TypeError(f"Row {at} is {row!r} ({type(row).__name__}): a row is a dict, or a list of names or of pairs.")
+        raise TypeError(
+            f"Row {at} is {row!r} ({type(row).__name__}): a row must be a dict, or a list of names or of pairs."
+        )
     return (_pair(item, at) for item in row)
 
 
@@ -299,9 +301,7 @@ def _pair(item: Any, at: int) -> tuple[Any, Any]:
         return item, 1
     if isinstance(item, tuple | list) and len(item) == 2:
         return item[0], item[1]
-    raise TypeError(
-        f"Row {at} has {item!r} ({type(item).__name__}): a name, or a pair of a name and a value, was expected."
-    )
+    raise TypeError(f"Row {at} has {item!r} ({type(item).__name__}): give a name, or a pair of a name and a value.")
 
 
 def _feature(name: Any, value: Any, at: int) -> tuple[bytes, float]:
@@ -321,4 +321,6 @@ def _feature(name: Any, value: Any, at: int) -> tuple[bytes, float]:
     try:
         return name.encode(), amount
     except UnicodeEncodeError as error:
-        raise ValueError(f"Row {at}: the name {name!r} has half a surrogate pair, which is no character.") from error
+        raise ValueError(
+            f"Row {at}: the name {name!r} contains half a surrogate pair, which is not a character."
+        ) from error

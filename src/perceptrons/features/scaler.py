@@ -157,7 +157,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 assert found is not None
             if not count_named(*found, self._keep(), self._moments):
                 wrong = next(name for name, value in x.items() if not math.isfinite(value))
-                raise ValueError(f"The feature {wrong!r} is {x[wrong]!r}: a scale needs finite numbers.")
+                raise ValueError(f"The feature {wrong!r} is {x[wrong]!r}: scaling needs finite numbers.")
         self.n_samples_seen_ += 1
         return self
 
@@ -197,7 +197,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _shown(self, which: int) -> Any:
         """Means (0) or variances (1)."""
         if not hasattr(self, "_moments"):
-            raise AttributeError("This RunningScaler has counted nothing yet: call fit, partial_fit or learn_one.")
+            raise AttributeError("This RunningScaler is not fitted yet: call fit, partial_fit or learn_one.")
         if hasattr(self, "_places"):
             return dict(zip(self._places, self._moments[:, (MEAN, VARIANCE)[which]].tolist(), strict=False))
         return up_to(self._keep(), self.n_samples_seen_, self._moments)[which]
@@ -218,14 +218,16 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Be ready for dicts."""
         if not hasattr(self, "_places"):
             if hasattr(self, "_moments"):
-                raise ValueError("This RunningScaler counts rows of numbers, and x is a dict: use one of the two.")
+                raise ValueError(
+                    "This RunningScaler was fitted on rows of numbers, but x is a dict: use one of the two."
+                )
             self._begin(16)
             self._places = {}
 
     def _matrix(self, X: Any, reset: bool) -> Any:
         if hasattr(self, "_places"):
             raise ValueError(
-                "This RunningScaler counts dicts of named features, and X is a matrix: use one of the two."
+                "This RunningScaler was fitted on dicts of named features, but X is a matrix: use one of the two."
             )
         X = check_matrix(self, X, reset=reset)
         if sp.issparse(X) and not X.has_canonical_format:

@@ -23,7 +23,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "norm": (Words(NORMS), NONE),
 }
 PIECE = 2**20  # bytes, about: what one thread cuts at a time
-ONE_TEXT = "a list of texts was expected: put a single text in a list"
+ONE_TEXT = "give a list of texts: put a single text in a list"
 
 
 class HashedText(Naming):
@@ -112,7 +112,7 @@ class HashedText(Naming):
         super()._check()
         check_parameters(self, DOMAINS)
         if self.words is None and self.chars is None:
-            raise ValueError("HashedText(words=None, chars=None) leaves nothing of a text: give one of the two.")
+            raise ValueError("HashedText(words=None, chars=None) leaves no features: give words or chars.")
         for name in ("words", "chars"):
             _span(self, name)
 
@@ -144,8 +144,8 @@ def _span(text: HashedText, name: str) -> tuple[int, int]:
         and 1 <= sizes[0] <= sizes[1] <= LONGEST
     ):
         raise ValueError(
-            f"HashedText({name}={span!r}): {name} must be None or two whole numbers from 1 to {LONGEST}, the lesser "
-            "first, as (1, 2)."
+            f"HashedText({name}={span!r}): {name} must be None or two whole numbers from 1 to {LONGEST}, the smaller "
+            "first, such as (1, 2)."
         )
     return int(sizes[0]), int(sizes[1])
 
@@ -190,7 +190,9 @@ class Arrowed:
         for chunk in chunks:
             if chunk.null_count:
                 missing = next(row for row, valid in enumerate(chunk.is_valid().to_pylist()) if not valid)
-                raise ValueError(f"Row {self.rows + missing} is None: fill in missing texts first, for instance by ''.")
+                raise ValueError(
+                    f"Row {self.rows + missing} is None: replace missing texts first, for instance with ''."
+                )
             wide = str(chunk.type).startswith("large")
             _, offsets, data = chunk.buffers()
             ends = np.frombuffer(offsets or b"", np.int64 if wide else np.int32)[chunk.offset :][: len(chunk) + 1]
@@ -226,7 +228,7 @@ def read_texts(X: Any) -> Listed | Arrowed:
     if isinstance(X, str | bytes):
         raise ValueError(f"X is one text, {X[:40]!r}: {ONE_TEXT}, [text].")
     if X is None or not hasattr(X, "__iter__"):
-        raise TypeError(f"X is {X!r} ({type(X).__name__}): a list of texts was expected.")
+        raise TypeError(f"X is {X!r} ({type(X).__name__}): give a list of texts.")
     if isinstance(X, dict) or hasattr(X, "columns") or getattr(X, "ndim", 1) != 1:
         shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
         raise ValueError(f"X is a {type(X).__name__}{shape}: give one column of texts, for instance X['text'].")
@@ -260,7 +262,7 @@ def _plain(text: Any, row: int) -> str | bytes:
     if isinstance(text, str | bytes):
         return text
     if is_missing(text):
-        raise ValueError(f"Row {row} is {text!r}: fill in missing texts first, for instance by ''.")
+        raise ValueError(f"Row {row} is {text!r}: replace missing texts first, for instance with ''.")
     raise TypeError(
         f"Row {row} is {text!r} ({type(text).__name__}): every row must be a text (str, or bytes of UTF-8)."
     )

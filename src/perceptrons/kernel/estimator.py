@@ -346,7 +346,7 @@ history_, converged_, stop_reason_
         points = self._fitted().support.points()
         if self._learner.kernel.name == "precomputed":
             raise AttributeError(
-                "A model of a precomputed kernel knows no examples, only their numbers: read support_."
+                "A model with a precomputed kernel stores no examples, only their indices: use support_."
             )
         return points.take(np.arange(len(points))).rows
 
@@ -354,7 +354,7 @@ history_, converged_, stop_reason_
     def dual_coef_(self) -> Any:
         self._fitted()
         if self.combine == "vote":
-            raise AttributeError("Voting predicts with many functions: read dual_coef_average_ or dual_coef_last_.")
+            raise AttributeError("Voting predicts with many functions: use dual_coef_average_ or dual_coef_last_.")
         return self.dual_coef_last_ if self.combine == "last" else self.dual_coef_average_
 
     def explain(self, x: Any) -> Explanation:
@@ -401,9 +401,9 @@ history_, converged_, stop_reason_
     def to_sklearn(self) -> Any:
         """Raises ValueError: scikit-learn has no model that predicts with these support examples."""
         raise ValueError(
-            "KernelPerceptron has no counterpart in scikit-learn: its linear models have no kernel, and its SVC knows "
-            "only what it has trained itself. Save the model with perceptrons.save or skops, or approximate "
-            "the kernel: sklearn's Nystroem before a perceptrons.Perceptron, whose to_sklearn() works."
+            "KernelPerceptron has no counterpart in scikit-learn: its linear models have no kernel, and its SVC "
+            "cannot take given coefficients. Save the model with perceptrons.save or skops, or approximate the "
+            "kernel with sklearn's Nystroem before a perceptrons.Perceptron, whose to_sklearn() works."
         )
 
     def _placed(self, array: np.ndarray) -> Any:

@@ -63,9 +63,9 @@ def save(model: "AnyModel | Pipeline | CalibratedClassifierCV", path: str | os.P
         raise TypeError(f"Only a {' or a '.join(KINDS)} can be saved, not {type(model).__name__}.")
     path = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
     if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a model to", str(path.parent))
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist: create it first", str(path.parent))
     if path.exists() and not path.is_file():
-        raise ModelFileError(f"{path}: this is a folder or a device, not a file that a model could replace.")
+        raise ModelFileError(f"{path}: this is a folder or a device, not a regular file: give another name.")
     write_whole(path, as_bytes(model))
 
 

@@ -86,7 +86,9 @@ class BoundaryAnimation:
         updates = Updates(estimator)
         d = updates.start[0].shape[1]
         if d != 2:
-            raise ValueError(f"The model has {d} feature{'s' * (d != 1)}, and the film is of two: see PathDisplay.")
+            raise ValueError(
+                f"The model has {d} feature{'s' * (d != 1)}, but the animation needs two: use PathDisplay instead."
+            )
         rows = rows_of(X)
         codes = codes_among(y, rows.shape[0], updates.classes)
         names = feature_names(estimator, X) or ["x0", "x1"]
@@ -142,7 +144,7 @@ class BoundaryAnimation:
     def draw(self, frame: int = -1, ax: Any = None) -> Any:
         """Draw one frame, the last unless told otherwise, and return the axes."""
         if not -len(self.frames) <= frame < len(self.frames):
-            raise ValueError(f"There is no frame {frame}: there are {len(self.frames)}, numbered from 0.")
+            raise ValueError(f"There is no frame {frame}: there are {len(self.frames)} frames, numbered from 0.")
         with style.context(ax):
             _, ax = style.figure_and_axes(ax, self._size)
             self._move(self._stage(ax), self.frames[frame])
@@ -162,17 +164,17 @@ class BoundaryAnimation:
         """
         kind = Path(path).suffix.lower()
         if kind not in (".gif", ".mp4", ".html"):
-            raise ValueError(f"{str(path)!r} is no film: let the name end in .gif, .mp4 or .html.")
+            raise ValueError(f"{str(path)!r} is not the name of an animation: use .gif, .mp4 or .html.")
         if fps is not None and not (isinstance(fps, int | float | np.number) and 0.1 <= fps <= 60):
-            raise ValueError(f"fps={fps!r}: give 0.1 to 60 frames a second.")
+            raise ValueError(f"fps={fps!r}: give 0.1 to 60 frames per second.")
         speed = float(np.clip(len(self.frames) / 15, 2, 12)) if fps is None else float(fps)
         if kind == ".html":
             Path(path).write_text(self.html(fps=speed), encoding="utf-8", newline="\n")
             return
         if kind == ".mp4" and not FFMpegWriter.isAvailable():
             raise RuntimeError(
-                "MP4 needs the program ffmpeg, which was not found: install it (apt, brew or conda install ffmpeg), or "
-                "save as .gif or .html."
+                "MP4 needs the program ffmpeg, which was not found: install it (apt, brew or conda install ffmpeg), "
+                "or save as .gif or .html."
             )
         with style.context():
             figure = Figure(figsize=self._size, dpi=dpi, layout="constrained")
@@ -214,7 +216,9 @@ class BoundaryAnimation:
         return page(frames, labels, self.points, self.codes, self.box, self.names, self.note(), speed)
 
     def _repr_html_(self) -> str:
-        frame = 'style="width:100%;max-width:700px;height:640px;border:0" title="The boundary, update by update"'
+        frame = (
+            'style="width:100%;max-width:700px;height:640px;border:0" title="The decision boundary, update by update"'
+        )
         return f'<iframe srcdoc="{escaped(self.html())}" {frame}></iframe>'
 
     def _stage(self, ax: Any) -> tuple[Any, Any, Any]:

@@ -102,7 +102,7 @@ class BoundaryDisplay:
         classes = fitted_classes(estimator)
         if getattr(estimator, "kernel", None) == "precomputed":
             raise ValueError(
-                "A model of a precomputed kernel knows no features to draw: fit it with the kernel itself."
+                "A model with a precomputed kernel has no features to draw: fit it with a kernel by name or function."
             )
         plane = plane_of(X, choose_features(X, features, feature_names(estimator, X)), held, resolution)
         codes = codes_among(y, plane.n, classes)
@@ -201,7 +201,7 @@ class BoundaryDisplay:
                     self.grid_x, self.grid_y, lead, levels=at, colors=[style.INK], linewidths=1.0, linestyles="--",
                     zorder=1,
                 )  # fmt: skip
-            what = "closest right score" if self.margin is None else f"margin γ = {style.number(self.margin)}"
+            what = "smallest correct score" if self.margin is None else f"margin γ = {style.number(self.margin)}"
             handles.append(Line2D([], [], color=style.INK, lw=1.0, ls="--", label=what))
         return handles
 
@@ -217,7 +217,7 @@ class BoundaryDisplay:
             ringed = points[held[shown]]
             ring = {"facecolors": "none", "edgecolors": style.INK, "linewidths": 0.8 * line}
             ax.scatter(ringed[:, 0], ringed[:, 1], s=3.0 * size, zorder=3.5, **ring)
-            handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, ms=9, label="support example"))
+            handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, ms=9, label="support vector"))
         if mistakes and wrong.any():
             crossed = points[wrong[shown]]
             ax.scatter(crossed[:, 0], crossed[:, 1], s=1.3 * size, c=style.INK, marker="x", linewidths=line, zorder=4)

@@ -74,7 +74,7 @@ class CurvesDisplay:
         classes = fitted_classes(estimator)
         scores = scores_of(estimator, X)
         if scores is None:
-            raise ValueError(f"{type(estimator).__name__} has no scores, only answers: they make no curve.")
+            raise ValueError(f"{type(estimator).__name__} has no scores, only predictions: there is no curve to draw.")
         codes = codes_among(y, len(scores), classes)
         return cls.from_scores(codes, scores, classes, codes_among(estimator.predict(X), len(scores), classes))
 
@@ -100,7 +100,7 @@ class CurvesDisplay:
                 point = None if said is None else (int((said & (codes == k)).sum()), int((said & (codes != k)).sum()))
                 curves.append(Curve(names[k], k, cuts, point))
         if not curves:
-            raise ValueError("All examples are of one class: there is no curve to draw.")
+            raise ValueError("All examples belong to one class: there is no curve to draw.")
         return cls(curves, len(codes))
 
     def plot(self, ax: Any = None, *, kind: str = "roc") -> "CurvesDisplay":
@@ -129,11 +129,11 @@ class CurvesDisplay:
                 axis.set_major_formatter(percent)
             self.ax_.set_xlim(-0.02, 1.02)
             self.ax_.set_ylim(-0.02, 1.04)
-            names = ("false alarms", "found (recall)") if kind == "roc" else ("found (recall)", "right (precision)")
+            names = ("false positive rate", "recall") if kind == "roc" else ("recall", "precision")
             layout.label_below(self.ax_, names[0])
             self.ax_.set_ylabel(names[1])
             layout.legend_beside(self.ax_, *self.ax_.get_legend_handles_labels())
-            what = "ROC curve and its area" if kind == "roc" else "Precision and recall, average precision"
+            what = "ROC curve, area under it" if kind == "roc" else "Precision-recall curve, average precision"
             layout.title(self.ax_, f"{what}\n{count(self.n_examples, 'example')}")
         return self
 
@@ -151,10 +151,10 @@ class CurvesDisplay:
                 at = found, hits / (hits + alarms)
             else:
                 return
-            self.ax_.plot(*at, "o", ms=8, mfc="none", mec=style.INK, mew=1.5, label="its answers")
+            self.ax_.plot(*at, "o", ms=8, mfc="none", mec=style.INK, mew=1.5, label="predictions")
 
     def _chance(self, kind: str) -> None:
-        look: dict[str, Any] = {"color": style.PALE, "ls": ":", "lw": 1.2, "label": "by chance"}
+        look: dict[str, Any] = {"color": style.PALE, "ls": ":", "lw": 1.2, "label": "chance"}
         if kind == "roc":
             self.ax_.plot([0, 1], [0, 1], **look)
         elif len(self.curves) == 1:

@@ -50,11 +50,13 @@ class WeightsDisplay:
         self.names, self.note = names, note
         rows, K = len(self.coef), len(self.classes)
         if K < 2 or (rows != K and (rows, K) != (1, 2)):
-            raise ValueError(f"coef has {rows} rows for {K} classes: give one for two classes, else one a class.")
+            raise ValueError(f"coef has {rows} rows for {K} classes: give one row for two classes, else one per class.")
         if names is not None and hasattr(names, "__len__") and len(names) != self.coef.shape[1]:
-            raise ValueError(f"There are {len(names)} names for {self.coef.shape[1]} features: give one each.")
+            raise ValueError(
+                f"There are {len(names)} names for {self.coef.shape[1]} features: give one name per feature."
+            )
         if not np.isfinite(self.coef).all():
-            raise ValueError("The weights hold NaN or infinity.")
+            raise ValueError("The weights contain NaN or infinity.")
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, names: Any = None) -> "WeightsDisplay":
@@ -76,17 +78,17 @@ class WeightsDisplay:
         kind, voting = type(model).__name__, getattr(model, "combine", None) == "vote"
         coef = getattr(model, "coef_average_" if voting else "coef_", None)
         if coef is None:
-            raise ValueError(f"{kind} has no weights of features: draw a linear model, or BoundaryDisplay of this one.")
+            raise ValueError(f"{kind} has no feature weights: use a linear model, or BoundaryDisplay for this one.")
         classes = model.classes_
         form = getattr(getattr(model, "_learner", None), "form", "single")
         if getattr(model, "multiclass", None) == "ovo" and len(classes) > 2:
-            raise ValueError(f"This {kind} has weights for every pair of classes (one-vs-one): use multiclass='joint'.")
+            raise ValueError(f"This {kind} has weights per pair of classes (one-vs-one): use multiclass='joint'.")
         if len(classes) < 2:
             raise ValueError(
-                f"This {kind} knows only the class {np.asarray(classes).tolist()[0]!r}: nothing to draw yet."
+                f"This {kind} knows only the class {np.asarray(classes).tolist()[0]!r}: there is nothing to draw yet."
             )
         if form != "single" and len(coef) == 1:
-            raise ValueError("A model of one label only: there are no two classes to compare.")
+            raise ValueError("This model has only one label: there are no two classes to compare.")
         return cls(
             coef,
             classes,
@@ -196,7 +198,7 @@ class WeightsDisplay:
         shape = tuple(int(side) for side in image_shape)
         if len(shape) != 2 or shape[0] * shape[1] != self.coef.shape[1]:
             raise ValueError(
-                f"image_shape={image_shape!r} has not as many pixels as there are features, {self.coef.shape[1]}."
+                f"image_shape={image_shape!r} does not have as many pixels as there are features, {self.coef.shape[1]}."
             )
         rows = len(self.coef)
         columns = min(rows, 5)

@@ -14,11 +14,11 @@ from perceptrons.theory import Bound, check_bound
 
 REASONS = {
     "converged": "an epoch without mistakes",
-    "stuck": "scores of exactly 0 pass for right",
-    "tol": "the averaged weights have settled",
-    "early_stopping": "held-out accuracy improves no more",
-    "max_iter": "max_iter epochs are over",
-    "max_seconds": "max_seconds are over",
+    "stuck": "scores of exactly 0 count as right",
+    "tol": "the averaged weights stopped changing",
+    "early_stopping": "held-out accuracy no longer improves",
+    "max_iter": "max_iter epochs reached",
+    "max_seconds": "max_seconds reached",
     "interrupted": "interrupted",
     "failed": "an error",
 }
@@ -68,9 +68,11 @@ class HistoryDisplay:
         for name in ("mistakes", "updates", "loss", "accuracy"):
             part = getattr(self, name)
             if part is not None and part.shape != self.epochs.shape:
-                raise ValueError(f"{name} has the shape {part.shape}, epochs {self.epochs.shape}: give one an epoch.")
+                raise ValueError(
+                    f"{name} has the shape {part.shape}, but epochs has {self.epochs.shape}: give one value per epoch."
+                )
         if not len(self.epochs):
-            raise ValueError("There is no epoch to draw.")
+            raise ValueError("There are no epochs to draw.")
 
     @classmethod
     @nameless()
@@ -98,10 +100,10 @@ class HistoryDisplay:
         check_is_fitted(model)
         rows = getattr(model, "history_", None)
         if not rows:
-            why = "learned by partial_fit, which has no epochs" if rows is not None else "keeps no history_"
-            raise ValueError(f"This {type(model).__name__} {why}: draw a Perceptron after fit.")
+            why = "was trained by partial_fit, which has no epochs" if rows is not None else "has no history_"
+            raise ValueError(f"This {type(model).__name__} {why}: use a Perceptron after fit.")
         if X is not None and y is None:
-            raise ValueError("X without y: give both, and the bound is computed, or neither.")
+            raise ValueError("X without y: give both to compute the bound, or neither.")
         if X is not None and bound is None:
             compared = check_bound(model, X if before is None else before.transform(X), y, max_seconds=max_seconds)
             bound = compared.at_most if compared.bound.separable and compared.bound.deviation == 0 else None

@@ -67,7 +67,7 @@ class LossesDisplay:
         chosen = list(ALL.values()) if losses is None else list(losses)
         wrong = [loss for loss in chosen if not isinstance(loss, Loss)]
         if wrong:
-            raise TypeError(f"{wrong[0]!r} is no loss: give some of perceptrons.losses, as losses.hinge.")
+            raise TypeError(f"{wrong[0]!r} is not a loss: give losses of perceptrons.losses, such as losses.hinge.")
         margins = np.linspace(low, high, 501)
         if low < 0 < high:  # the step of the zero-one loss is upright
             margins = np.unique([*margins, 0.0, np.nextafter(0.0, 1.0)])

@@ -47,9 +47,11 @@ class MarginsDisplay:
     def __init__(self, margins: Any, *, geometric: bool = True):
         self.margins, self.geometric = np.asarray(margins, np.float64), geometric
         if self.margins.ndim != 1 or not len(self.margins):
-            raise ValueError(f"margins has the shape {self.margins.shape}: give one number an example, and an example.")
+            raise ValueError(
+                f"margins has the shape {self.margins.shape}: give one number per example, and at least one example."
+            )
         if not np.isfinite(self.margins).all():
-            raise ValueError("The margins hold NaN or infinity.")
+            raise ValueError("The margins contain NaN or infinity.")
 
     @property
     def smallest(self) -> int:
@@ -84,7 +86,7 @@ class MarginsDisplay:
             return cls(theory_margins(model, inside, classes[codes]).geometric)
         scores = scores_of(estimator, X)
         if scores is None:
-            raise ValueError(f"{type(estimator).__name__} has no scores, only answers: they have no margin.")
+            raise ValueError(f"{type(estimator).__name__} has no scores, only predictions: they have no margin.")
         return cls(true_lead(scores, codes), geometric=False)
 
     @classmethod
@@ -108,8 +110,8 @@ class MarginsDisplay:
         K = 2 if scores.ndim == 1 else scores.shape[-1]
         if scores.ndim not in (1, 2) or K < 2 or len(known) != K:
             raise ValueError(
-                f"scores of the shape {scores.shape} do not go with {len(known)} classes: give (n,) for two, else "
-                "(n, n_classes); and classes=... if y_true has not all of them."
+                f"scores of the shape {scores.shape} do not match {len(known)} classes: give (n,) for two classes, "
+                "else (n, n_classes); and classes=... if y_true does not contain all of them."
             )
         return cls(true_lead(scores, codes_among(y_true, len(scores), known)), geometric=False)
 
@@ -132,12 +134,16 @@ class MarginsDisplay:
             self.axes_, self.ax_ = grid[:, 0], grid[0, 0]
             self._histogram(self.axes_[0], bins)
             self._cumulative(self.axes_[1])
-            kind = "margin (distance to the boundary)" if self.geometric else "margin (lead of the true class's score)"
+            kind = (
+                "margin (distance to the decision boundary)"
+                if self.geometric
+                else "margin (lead of the true class's score)"
+            )
             layout.label_below(self.axes_[1], kind)
             n, wrong = len(self.margins), int((self.margins <= 0).sum())
             layout.title(
                 self.ax_,
-                f"{count(n, 'example')}, {wrong:,} not right ({wrong / n:.1%})\n"
+                f"{count(n, 'example')}, {wrong:,} wrong ({wrong / n:.1%})\n"
                 f"median margin {style.number(float(np.median(self.margins)))}",
             )
         return self
@@ -167,7 +173,7 @@ class MarginsDisplay:
         self.counts_ = counts
         handles: list[Any] = [Patch(facecolor=style.RIGHT, label="right")] if (~below).any() else []
         if below.any():
-            handles.append(Patch(facecolor=style.WRONG, hatch=style.HATCH, edgecolor="white", label="not right"))
+            handles.append(Patch(facecolor=style.WRONG, hatch=style.HATCH, edgecolor="white", label="wrong"))
         handles.append(self._mark(ax))
         ax.axvline(0, color=style.INK, lw=1.0)
         ax.set_ylabel("examples")

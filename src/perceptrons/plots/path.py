@@ -85,8 +85,8 @@ class PathDisplay:
         updates = Updates(estimator)
         if estimator.shrink > 0 or (updates.log[:, 5] != 1).any():
             raise ValueError(
-                f"shrink={estimator.shrink!r}: these weights fade at every example, and the path has points at updates "
-                "only. Fit with shrink=0; BoundaryAnimation shows models that fade, too."
+                f"shrink={estimator.shrink!r}: these weights decay at every example, but the path has points only at "
+                "updates. Fit with shrink=0; BoundaryAnimation also shows models with weight decay."
             )
         weights, averages, t = [], [], 0.0
         sums: Any = 0.0
@@ -169,7 +169,7 @@ class PathDisplay:
             _arrows(ax, w)
         ax.plot(
             mean[:, 0], mean[:, 1], color=style.COLOURS[1], lw=2.0, ls="-", marker="s" if few else "", ms=3.5,
-            label="their average so far", zorder=3,
+            label="average so far", zorder=3,
         )  # fmt: skip
         ends = {"ls": "", "mec": style.INK, "mew": 1.2, "zorder": 4}
         ax.plot(*w[0], marker="o", ms=9, mfc="white", label="start", **ends)
@@ -220,7 +220,7 @@ class PathDisplay:
 def _solution(model: Perceptron, X: Any, y: Any, max_seconds: float | None) -> tuple[np.ndarray | None, float | None]:
     """w* and rho as `theory.convergence` has them; None if the data are not known to be separable, or not covered."""
     if y is None:
-        raise ValueError("X without y: give both, and the solution is sought, or neither.")
+        raise ValueError("X without y: give both to compute the solution, or neither.")
     bound = mistake_bound(
         X,
         y,

@@ -56,7 +56,7 @@ def confusion_of(y_true: Any, y_pred: Any, ax: Any = None, *, normalize: str | N
     """
     true, predicted = np.asarray(y_true), np.asarray(y_pred)
     if not len(true):
-        raise ValueError("There are no examples: nothing to draw.")
+        raise ValueError("There are no examples, so there is nothing to draw.")
     labels = np.array(
         sorted({*true.tolist(), *predicted.tolist()}), dtype=true.dtype if true.dtype == predicted.dtype else object
     )
@@ -203,7 +203,7 @@ def calibration_of(
         handles, labels = ax.get_legend_handles_labels()
         unique = dict(zip(labels, handles, strict=True))
         layout.legend_beside(ax, list(unique.values()), list(unique))
-        ax.set_xlabel("probability that the model gives")
-        ax.set_ylabel("share that was so")
+        ax.set_xlabel("predicted probability")
+        ax.set_ylabel("observed share")
         layout.title(ax, count(len(codes), "example") + ("" if len(classes) > 2 else f", class {name}"))
     return displays

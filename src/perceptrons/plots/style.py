@@ -186,7 +186,9 @@ def panels(
     else:
         figure, place = ax.figure, ax.get_subplotspec()
         if place is None:
-            raise ValueError("These axes have no place in a grid to divide: give axes of plt.subplots, or ax=None.")
+            raise ValueError(
+                "These axes cannot be divided, because they are not in a grid: give axes of plt.subplots, or ax=None."
+            )
         ax.set_axis_off()
         grid = place.subgridspec(rows, columns, height_ratios=heights)
     axes = np.empty((rows, columns), object)

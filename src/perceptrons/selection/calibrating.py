@@ -51,7 +51,7 @@ def calibrate(model: Any, X: Any, y: Any, method: str = "sigmoid", sample_weight
     last = _checked(model, method)
     target = read_target(y, len_of(X), last._learner.form)
     if target.several != (last._learner.form != "single"):
-        raise ValueError("y has another form than the labels that the model learned from: one label, or several.")
+        raise ValueError("y has another form than in training: one label per example, or several.")
     weight, _ = target.weights(sample_weight, None, stream=False)
     if target.several:
         scores, truth = _scores(model, X), _flags(target, last.classes_)
@@ -71,7 +71,7 @@ def calibrate_on_blocks(model: Any, blocks: Iterable[Any], method: str) -> None:
         if sum(scores.size for _, scores, _ in parts) >= MOST_SCORES:
             break
     if not parts:
-        raise ValueError("There are no examples to calibrate by: give some of every class.")
+        raise ValueError("There are no examples to calibrate with: give some of every class.")
     truth, scores, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     model._learner.calibration = calibration_of(method, scores, truth, weights, model)
 
@@ -82,11 +82,11 @@ def _checked(model: Any, method: Any) -> Any:
     last = last_step(model)[0]
     if not isinstance(last, Classifier):
         raise TypeError(
-            f"{type(last).__name__} cannot be calibrated so: give a Perceptron or a KernelPerceptron, or use "
+            f"{type(last).__name__} cannot be calibrated here: give a Perceptron or a KernelPerceptron, or use "
             "scikit-learn's CalibratedClassifierCV."
         )
     if len(last.classes_) < 2 and last._learner.form == "single":
-        raise ValueError("The model knows one class only: there is nothing to calibrate.")
+        raise ValueError("The model knows only one class: there is nothing to calibrate.")
     return last
 
 

@@ -115,14 +115,14 @@ def compare(
     dev, test = (_given(part, name, X.shape[1]) for part, name in ((dev, "dev"), (test, "test")))
     parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, random_state=random_state)
     if parts.test is None:
-        raise ValueError("test=0 leaves nothing to compare on: give a share between 0 and 1, or data (X, y).")
+        raise ValueError("test=0 leaves no test set to compare on: give a share between 0 and 1, or data (X, y).")
     check_labels_meet(parts)
     settings = {"learners": learners, "metric": metric, "scale": scale, "max_seconds": max_seconds}
     sealed, _ = seal(parts, parts.test, ledger, force, what="compare", random_state=random_state, **settings)
     held = Parts(Part(*parts.train.taken()), Part(*parts.dev.taken()), None, parts.how)
     train, y_train = held.train.taken()
     if len(np.unique(y_train)) < 2:
-        raise ValueError("The train part has one class only: there must be two or more in it.")
+        raise ValueError("The training set has only one class: it needs two or more.")
     scaled = _scaled(train, scale)
     seed = random_state if isinstance(random_state, int) else 0
     asked = learners_for(StandardScaler().fit_transform(train) if scaled else train, learners, seed)
@@ -154,13 +154,13 @@ def _tune_or_say_why(learner: Learner, *given: Any) -> tuple[str, "Tuned | None"
     except Exception as error:
         if learner.name in LEARNERS:
             raise
-        return f"it failed, {type(error).__name__}: {error}", None
+        return f"it failed with {type(error).__name__}: {error}", None
 
 
 def _scaled(train: Any, scale: Any) -> bool:
     if sp.issparse(train):
         if scale is True:
-            raise ValueError("scale=True: sparse data are not standardised, as their zeros would be lost.")
+            raise ValueError("scale=True: sparse data cannot be standardised, because their zeros would be lost.")
         return False
     if scale != "auto":
         return bool(scale)
@@ -170,19 +170,19 @@ def _scaled(train: Any, scale: Any) -> bool:
 def _examples(X: Any, y: Any, where: str) -> tuple[Any, np.ndarray]:
     """Numbers and one label each, as all learners take them."""
     if isinstance(X, list | tuple) and len(X) and isinstance(X[0], str):
-        raise ValueError(f"{where}X holds texts: make features of them first, by HashedText or a vectorizer.")
+        raise ValueError(f"{where}X contains texts: convert them to features first, with HashedText or a vectorizer.")
     X = check_rows(X)
     if sp.issparse(X) and X.nnz < 2**31 and X.shape[1] < 2**31:  # liblinear reads no others
         X = sp.csr_matrix((X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32)), shape=X.shape)
     if sp.issparse(y) or (isinstance(y, list | tuple) and any(isinstance(one, list | tuple | set) for one in y)):
-        raise ValueError(f"{where}y has several labels an example: compare takes one for each.")
+        raise ValueError(f"{where}y has several labels per example: compare takes one label per example.")
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise ValueError(f"{where}y has {y.ndim} dimensions: compare takes one label for each example.")
+        raise ValueError(f"{where}y has {y.ndim} dimensions: compare takes one label per example.")
     if y.dtype.kind == "f" and not np.array_equal(y, np.round(y)):
-        raise ValueError(f"{where}y holds fractions or missing values: compare takes classes.")
+        raise ValueError(f"{where}y contains fractions or missing values: compare takes classes.")
     return X, y
 
 
@@ -191,7 +191,7 @@ def _given(part: Any, name: str, n_features: int) -> Any:
         return part
     X, y = _examples(*part, f"{name}: ")
     if X.shape[1] != n_features:
-        raise ValueError(f"{name}: has {X.shape[1]:,} features, and X has {n_features:,}: give the same.")
+        raise ValueError(f"{name} has {X.shape[1]:,} features, but X has {n_features:,}: give the same features.")
     return X, y
 
 
@@ -213,7 +213,7 @@ class Tuned:
         self.train_accuracy = float(np.mean(self.model.predict(learnable[0][some]) == learnable[1][some]))
 
     def line(self, metric: str) -> str:
-        return f"{self.learner.what}: {metric} {self.best.score:.4f} on development data, {self.tuning_seconds:.1f} s"
+        return f"{self.learner.what}: {metric} {self.best.score:.4f} on the validation set, {self.tuning_seconds:.1f} s"
 
     def tested(self, X: Any, y: Any, metric: Metric) -> Contender:
         spent: list[float] = []
@@ -239,8 +239,8 @@ def tune(
     """The learner, tuned; or why it is left out."""
     n = len_of(learnable[0])
     if learner.name == "kernel" and n > MOST_FOR_KERNEL:
-        grows = "its time grows with the square of the examples"
-        return f"{grows}, and {n:,} are more than {MOST_FOR_KERNEL:,}: compare on a part of them", None
+        grows = "its time grows with the square of the number of examples"
+        return f"{grows}, and {n:,} are more than {MOST_FOR_KERNEL:,}: compare on a subset", None
     estimator, prefix = _in_pipeline(learner.estimator) if scaled else (learner.estimator, "")
     watchable = Watchable(estimator)
     watchable.check()
@@ -265,14 +265,14 @@ def tune(
         if late:
             break
     if not settings:
-        return f"{max_seconds:g} seconds do not suffice for one epoch", None
+        return f"{max_seconds:g} seconds are not enough for one epoch", None
     done = Tuned(learner, watchable, settings, time.perf_counter() - began, learnable)
     done.notes += [f"{late}, with setting {len(settings)} of {len(runs)}"] if late else []
     return "", done
 
 
 def _too_late(max_seconds: float | None) -> str:
-    return f"tuning ended when {max_seconds:g} seconds were spent"
+    return f"tuning ended at the time limit of {max_seconds:g} seconds"
 
 
 def _whole_epochs(setting: Setting) -> list[Setting]:

@@ -157,12 +157,14 @@ class Compared:
             if row.name == name:
                 return row
         reason = f" ({self.left_out[name]})" if name in self.left_out else ""
-        raise KeyError(f"{name!r} was not compared{reason}: there are {', '.join(row.name for row in self.rows)}.")
+        raise KeyError(
+            f"{name!r} was not compared{reason}: the learners are {', '.join(row.name for row in self.rows)}."
+        )
 
     @property
     def test(self) -> str:
         """Of the difference between two learners: exact for right answers, by swapping answers for other figures."""
-        return "McNemar" if self._counts_answers else "by swapping answers,"
+        return "McNemar" if self._counts_answers else "by swapping predictions,"
 
     @property
     def _counts_answers(self) -> bool:
@@ -187,7 +189,11 @@ class Compared:
         """What the table needs to be understood."""
         notes, n = [], len(self.rows) - 1
         if n:
-            how = "McNemar's exact test on right answers" if self._counts_answers else "a test by swapping answers"
+            how = (
+                "McNemar's exact test on correct predictions"
+                if self._counts_answers
+                else "a permutation test that swaps predictions"
+            )
             several = f" after Holm's correction for {n} comparisons" if n > 1 else ""
             notes = [f"{MARK} significantly worse than the best: {how}, p < {SIGNIFICANT}{several}."]
         return notes + [f"{row.what}: {note}." for row in self.rows for note in row.notes]
@@ -195,7 +201,7 @@ class Compared:
     def table(self, times: bool = True) -> tuple[list[str], list[list[str]]]:
         """Head and lines of the table. times: with the columns that differ from run to run."""
         head = ["learner", "family", self.metric, "95% interval", "p"]
-        head += ["learned in s", "1,000 answers in s"] * times
+        head += ["trained in s", "1,000 predictions in s"] * times
         return [*head, "kB", "probabilities"], [self._line(row, times) for row in self.rows]
 
     def _line(self, row: Contender, times: bool) -> list[str]:
@@ -211,7 +217,7 @@ class Compared:
 
     def settings(self) -> tuple[list[str], list[list[str]]]:
         """Head and lines of a second table: how each was tuned."""
-        head = ["learner", "tried", f"best {self.metric} on development data", "setting", "tuned in s"]
+        head = ["learner", "tried", f"best {self.metric} on the validation set", "setting", "tuned in s"]
         return head, [
             [row.what, str(row.settings_tried), f"{row.dev_score:.4f}", named(row.setting), f"{row.tuning_seconds:.3g}"]
             for row in self.rows
@@ -259,27 +265,26 @@ def _kilobytes(size: int) -> str:
 
 def in_words(found: Compared) -> list[str]:
     sizes, best = found.sizes, found.best
-    scaled = ", standardised for all alike" if found.scaled else ""
+    scaled = ", standardised for all learners" if found.scaled else ""
     lines = [
-        f"{sizes['train']:,} examples to learn from, {sizes['dev']:,} for development, {sizes['test']:,} to test on "
+        f"{sizes['train']:,} training, {sizes['dev']:,} validation and {sizes['test']:,} test examples "
         f"(split {found.parts.how}); {found.n_features:,} features{scaled}.",
-        f"Best on the test examples: {best.what}, {found.metric} {best.score:.4f} "
+        f"Best on the test set: {best.what}, {found.metric} {best.score:.4f} "
         f"({best.interval.low:.4f} to {best.interval.high:.4f}).",
     ]
     others = found.rows[1:]
     if others:
         lines.append(
             f"Not significantly worse: {_names(row for row in others if not row.worse)}. Significantly worse: "
-            f"{_names(row for row in others if row.worse)}. (The best was chosen by these examples: it flatters a bit.)"
+            f"{_names(row for row in others if row.worse)}. (The best was chosen by the test set, so its score is "
+            "slightly too optimistic.)"
         )
     lines += [*_families(found), *_curved(found), *_wrong(found)]
     lines += [f"Left out: {name}: {reason}." for name, reason in found.left_out.items()]
     if found.rerun:
         lines.append(RERUN)
     if found.looks > 1:
-        lines.append(
-            f"FORCED: these test examples were looked at {found.looks} times, so that the test figures may flatter."
-        )
+        lines.append(f"FORCED: this test set was used {found.looks} times, so the test scores may be too optimistic.")
     return lines
 
 
@@ -297,8 +302,10 @@ def _families(found: Compared) -> list[str]:
     points = 100 * abs(theirs.score - ours.score)
     if not relative_ahead(found):
         equal = "as good as" if ours.score == theirs.score else f"{points:.2f} points ahead of"
-        return [f"No relative beats every perceptron: {ours.what} is {equal} {theirs.what} ({found.test} {_p_is(p)})."]
-    start = f"A relative beats every perceptron: {theirs.what} is {points:.2f} points ahead of {ours.what}"
+        return [
+            f"No other model beats every perceptron: {ours.what} is {equal} {theirs.what} ({found.test} {_p_is(p)})."
+        ]
+    start = f"Another model beats every perceptron: {theirs.what} is {points:.2f} points ahead of {ours.what}"
     if p >= SIGNIFICANT:
         return [f"{start}, which may be chance ({found.test} {_p_is(p)})."]
     return [f"{start} ({found.test} {_p_is(p)}). A likely reason, not tested: {why(found, theirs, ours)}"]
@@ -307,23 +314,23 @@ def _families(found: Compared) -> list[str]:
 def why(found: Compared, theirs: Contender, ours: Contender) -> str:
     """What may have put a relative ahead: a guess from sizes and accuracies, which no experiment has tested."""
     n, d = found.sizes["train"] + found.sizes["dev"], found.n_features
-    fitted = f"{ours.what} is right on {ours.train_accuracy:.1%} of what it learned from"
+    fitted = f"{ours.what} is right on {ours.train_accuracy:.1%} of the training set"
     if theirs.name == "naive_bayes":
         if n < d:
             return (
-                f"there are fewer examples ({n:,}) than features ({d:,}): naive Bayes estimates each feature by "
-                "itself, which few examples suffice for."
+                f"there are fewer examples ({n:,}) than features ({d:,}): naive Bayes estimates each feature "
+                "separately, for which few examples are enough."
             )
-        return "its assumption, that features tell about the class independently, does little harm here."
+        return "its assumption, that features are independent given the class, does little harm here."
     penalty = f", with a penalty on large weights ({named(theirs.setting)})" if theirs.name in PENALISED else ""
     both = f"{fitted}, {theirs.what} on {theirs.train_accuracy:.1%}"
     if ours.train_accuracy >= SEPARATED > theirs.train_accuracy:
-        return f"{both}: the perceptron fits these too closely, while {theirs.what} does not{penalty}."
+        return f"{both}: the perceptron overfits, while {theirs.what} does not{penalty}."
     if ours.train_accuracy >= SEPARATED:
-        return f"{both}: of the many boundaries that fit, {theirs.what} takes a better one{penalty}."
+        return f"{both}: of the many decision boundaries that fit, {theirs.what} finds a better one{penalty}."
     return (
-        f"the classes overlap ({both}): the perceptron's rule never comes to rest there, and its average is of weights "
-        f"that still move, while {theirs.what} minimises one loss over all examples{penalty}."
+        f"the classes overlap ({both}): the perceptron's rule never converges then, and it averages weights that "
+        f"still change, while {theirs.what} minimises one loss over all examples{penalty}."
     )
 
 
@@ -336,15 +343,16 @@ def _curved(found: Compared) -> list[str]:
     p, points = found.p_of(kernel, straight), 100 * (kernel.score - straight.score)
     if points > 0 and p < SIGNIFICANT:
         return [
-            f"A curved boundary is needed: the kernel ({named(kernel.setting)}) is {points:.2f} points ahead of the "
-            f"best straight one, {straight.what} ({found.test} {_p_is(p)})."
+            f"A curved decision boundary is needed: the kernel ({named(kernel.setting)}) is {points:.2f} points "
+            "ahead of the "
+            f"best linear model, {straight.what} ({found.test} {_p_is(p)})."
         ]
     if points < 0 and p < SIGNIFICANT:
         return [
-            f"A straight boundary is enough: the kernel is {-points:.2f} points behind {straight.what} "
+            f"A linear decision boundary is enough: the kernel is {-points:.2f} points behind {straight.what} "
             f"({found.test} {_p_is(p)})."
         ]
-    return [f"A curved boundary makes no significant difference (kernel against {straight.what}: {_p_is(p)})."]
+    return [f"A curved decision boundary makes no significant difference (kernel against {straight.what}: {_p_is(p)})."]
 
 
 def _wrong(found: Compared) -> list[str]:
@@ -368,7 +376,7 @@ def _confusion(y: np.ndarray, row: Contender) -> str:
     (true, answered), times = min(pairs.items(), key=lambda item: (-item[1], str(item[0])), default=((0, 0), 0))
     if times < 2:
         return ""
-    return f", most often {short(str(true), 28)} taken for {short(str(answered), 28)} ({times:,} times)"
+    return f", most often {short(str(true), 28)} predicted as {short(str(answered), 28)} ({times:,} times)"
 
 
 def _names(rows: Iterable[Contender]) -> str:

@@ -86,21 +86,22 @@ class Recipe:
         """The result in words."""
         sizes, n = self.sizes, len(self.settings)
         folds = len(self.best.folds)
-        held = f"in {folds} folds" if folds else f"{sizes['dev']:,} for development"
-        by = f"By the mean over {folds} folds" if folds else "Best on development data"
-        learned = "train and development examples" if self.retrained and not folds else "the train examples"
+        held = f"in {folds} folds" if folds else f"{sizes['dev']:,} for validation"
+        by = f"By the mean over {folds} folds" if folds else "Best on the validation set"
+        learned = "the training and validation sets" if self.retrained and not folds else "the training set"
         lines = [
-            f"Split {self.parts.how}: {sizes['train']:,} to learn from, {held}, {sizes['test']:,} to test on.",
+            f"Split {self.parts.how}: {sizes['train']:,} for training, {held}, {sizes['test']:,} for testing.",
             f"{n} setting{'s' * (n > 1)} tried. {by}: {named(self.best)}, {self.metric} {self.dev_score:.4f}.",
-            f"The model learned from {learned}.",
+            f"The model was trained on {learned}.",
         ]
         if self.threshold is not None:
             value, by_metric, score, before, _ = self.threshold
             lines.append(
-                f"Threshold {value:.4g}, by {by_metric} on development data: {score:.4f}, {before:.4f} without it."
+                f"Threshold {value:.4g}, chosen by {by_metric} on the validation set: {score:.4f}, {before:.4f} "
+                "without it."
             )
         if self.calibrated is not None:
-            lines.append(f"Probabilities by {self.calibrated}, calibrated on development data.")
+            lines.append(f"Probabilities by {self.calibrated}, calibrated on the validation set.")
         if self.test_score is None:
             lines.append("There was no test.")
         else:
@@ -110,13 +111,13 @@ class Recipe:
                 f"Test {self.metric} {self.test_score:.4f} ({level:.0%} interval {low:.4f} to {high:.4f}, {method})."
             )
         if self.twice:
-            lines.append(f"{self.twice:,} of the {sizes['test']:,} test examples are also among the others.")
+            lines.append(
+                f"{self.twice:,} of the {sizes['test']:,} test examples also occur in the training or validation set."
+            )
         if self.rerun:
             lines.append(RERUN)
         if self.looks > 1:
-            lines.append(
-                f"FORCED: these test examples were looked at {self.looks} times, so that the test figure may flatter."
-            )
+            lines.append(f"FORCED: this test set was used {self.looks} times, so the test score may be too optimistic.")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -128,7 +129,7 @@ class Recipe:
         ]
         curve = self.best.curve
         after = ", ".join(f"{place + 1}: {curve[place]:.4f}" for place in shown_epochs(len(curve)))
-        found = f"\n\nThe best setting after so many epochs: {after}" if len(curve) > 1 else ""
+        found = f"\n\nThe best setting, by number of epochs: {after}" if len(curve) > 1 else ""
         return self.explain() + "\n\n" + "\n".join(table) + found
 
     def _repr_html_(self) -> str:
@@ -138,7 +139,7 @@ class Recipe:
         drawn = []
         if len(curve) > 1:
             words = f"{curve[0]:.4f} after the first of {len(curve):,} epochs, {self.dev_score:.4f} at best"
-            drawn = [html.note("The best setting on development data, by epoch"), sparkline(curve, words, min(curve))]
+            drawn = [html.note("The best setting on the validation set, by epoch"), sparkline(curve, words, min(curve))]
         return html.block(*map(html.note, self.explain().splitlines()), table, *drawn)
 
     def to_dict(self) -> dict[str, Any]:
@@ -322,14 +323,15 @@ def _check_together(split: str | None, dev: Any, folds: int | None, retrain: boo
     if folds is None:
         return
     if split == "time":
-        raise ValueError("folds and split='time' exclude each other: folds would learn from the future of others.")
+        raise ValueError("folds and split='time' cannot be combined: folds would train on the future.")
     if isinstance(dev, tuple):
-        raise ValueError("folds and dev=(X, y) exclude each other: choose settings by folds, or by data of their own.")
+        raise ValueError("folds and dev=(X, y) cannot be combined: choose settings by folds, or by a validation set.")
     if not retrain:
-        raise ValueError("folds and retrain=False exclude each other: there is no single train part to learn from.")
+        raise ValueError("folds and retrain=False cannot be combined: there is no single training set.")
     if chosen:
         raise ValueError(
-            "folds exclude a threshold to be chosen, and a calibration (probability): they need one development part."
+            "folds cannot be combined with a threshold to be chosen, or with probability: these need one validation "
+            "set."
         )
 
 
@@ -344,11 +346,11 @@ def check(watchable: Watchable) -> None:
     """Refuse what cannot be tuned so."""
     watchable.check()
     if is_regressor(watchable.last):
-        raise ValueError(f"{type(watchable.last).__name__} predicts numbers: the recipe is for classifiers.")
+        raise ValueError(f"{type(watchable.last).__name__} predicts numbers, but the recipe is for classifiers.")
     if get_tags(watchable.last).input_tags.pairwise:
         raise ValueError(
-            "A matrix of kernel values has a column for every training example, so that parts of its rows are no "
-            "matrices of that kind: give the examples, and the kernel by name or as a function."
+            "A precomputed kernel matrix has one column per training example, so it cannot be split by rows: give "
+            "the examples, and the kernel by name or as a function."
         )
 
 

@@ -49,7 +49,7 @@ def wilson(right: float, n: int, level: float = 0.95) -> Interval:
     0.826 to 0.945
     """
     if not (n > 0 and 0 <= right <= n):
-        raise ValueError(f"wilson({right}, {n}): give how many of how many, n at least 1.")
+        raise ValueError(f"wilson({right}, {n}): give the number of right predictions and n of at least 1.")
     if not 0 < level < 1:
         raise ValueError(f"level={level}: give a confidence between 0 and 1.")
     z = float(norm.ppf((1 + level) / 2))
@@ -93,7 +93,7 @@ def mcnemar(one: Any, other: Any) -> float:
     one, other = np.asarray(one), np.asarray(other)
     if one.shape != other.shape or one.ndim != 1 or not {one.dtype.kind, other.dtype.kind} <= set("bui"):
         raise ValueError(
-            f"mcnemar takes two lists of True and False, one for each example, and these have shapes {one.shape} and "
+            f"mcnemar takes two lists of True and False, one value per example, but these have shapes {one.shape} and "
             f"{other.shape} and types {one.dtype} and {other.dtype}."
         )
     one, other = one.astype(bool), other.astype(bool)
@@ -182,16 +182,18 @@ class Metric:
         if self.needs == ANSWERS and not binary:
             return y, model.predict(X) if predicted is None else predicted
         if not is_single(y):
-            raise ValueError(f"metric={self.name!r} is for one label per example, and y has several: choose another.")
+            raise ValueError(f"metric={self.name!r} is for one label per example, but y has several: choose another.")
         codes = _codes(y, model.classes_)
         if binary:
             if len(model.classes_) != 2:
-                raise ValueError(f"metric={self.name!r} is for two classes, and there are {len(model.classes_):,}.")
+                raise ValueError(
+                    f"metric={self.name!r} is for two classes, but there are {len(model.classes_):,}: choose another."
+                )
             return codes, _codes(model.predict(X) if predicted is None else predicted, model.classes_)
         if self.needs == PROBABILITIES or not hasattr(model, "decision_function"):
             if not hasattr(model, "predict_proba"):
                 raise ValueError(
-                    f"metric={self.name!r} needs probabilities, and {type(model).__name__} has none: calibrate it with "
+                    f"metric={self.name!r} needs probabilities, but {type(model).__name__} has none: calibrate it with "
                     "scikit-learn's CalibratedClassifierCV, or choose another metric."
                 )
             scores = np.asarray(model.predict_proba(X), np.float64)
@@ -206,7 +208,7 @@ class Metric:
         """The metric, or a ValueError where these examples do not suffice for it."""
         figure = self(y, answers)
         if not math.isfinite(figure):
-            raise ValueError(f"metric={self.name!r} needs examples of several classes, and all of these are of one.")
+            raise ValueError(f"metric={self.name!r} needs examples of several classes, but all of these belong to one.")
         return figure
 
     def swappable(self, answers: Any) -> Any:
@@ -222,7 +224,9 @@ class Metric:
             y, predicted = np.array(list(chain(*y))), np.array(list(chain(*predicted)))
         figure = self._figure(y, predicted)
         if not math.isfinite(figure) and (self.own or self.needs == ANSWERS):
-            raise ValueError(f"metric {self.name} gave {figure} for {len_of(y):,} examples: it must give a number.")
+            raise ValueError(
+                f"metric {self.name} returned {figure} for {len_of(y):,} examples: it must return a number."
+            )
         return figure
 
     def _figure(self, y: Any, predicted: Any) -> float:

@@ -80,7 +80,7 @@ def choose_threshold(model: Any, X: Any, y: Any, metric: Any = "balanced_accurac
     check_has_threshold(last)
     target = read_target(y, len_of(X))
     if target.several:
-        raise ValueError("y has several labels per example, and a threshold is for two classes.")
+        raise ValueError("y has several labels per example, but a threshold is for two classes.")
     return _choose(last, [judged(model, last, X, target.codes, target.classes)], metric)
 
 
@@ -105,7 +105,7 @@ def check_has_threshold(model: Any) -> None:
     if len(model.classes_) != 2 or model._learner.form != "single":
         several = ", several per example" * (model._learner.form != "single")
         raise ValueError(
-            f"A threshold is for models of two classes, and this one has {len(model.classes_):,}{several}."
+            f"A threshold is for models with two classes, but this one has {len(model.classes_):,}{several}."
         )
 
 
@@ -146,9 +146,9 @@ def best_threshold(
 ) -> Threshold:
     """The threshold itself. codes: 0 or 1 for every example. answers: those given so far, for comparison."""
     if not len(codes):
-        raise ValueError("There are no examples to choose a threshold by: give at least one of each class.")
+        raise ValueError("There are no examples to choose a threshold with: give at least one of each class.")
     if not 0 < np.count_nonzero(codes) < len(codes):
-        raise ValueError("All examples to choose a threshold by are of one class: give examples of both.")
+        raise ValueError("All examples to choose a threshold with belong to one class: give examples of both.")
     name, worth, sign = _judge(metric, classes)
     cuts = cuts_of(codes == 1, scores)
     # the first cut answers the second class to nobody
@@ -174,7 +174,7 @@ def _judge(metric: Any, classes: np.ndarray) -> tuple[str, Any, float]:
     if metric not in BY_ANSWERS:
         raise ValueError(
             f"metric={metric!r}: give one of {', '.join(map(repr, BY_ANSWERS))}, or a dict of costs, "
-            "{true class: {answer: cost}}."
+            "{true class: {predicted class: cost}}."
         )
     return metric, METRICS[metric].of, 1.0
 

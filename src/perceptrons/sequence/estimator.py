@@ -192,7 +192,9 @@ stop_average_ : arrays
                 check_metric(self.validation_metric, target.classes)
             n, train, which = len(read.starts) - 1, None, None
             if self.early_stopping and not given and n < 2:
-                raise ValueError("early_stopping holds sequences out, and there is only one: give more, or go without.")
+                raise ValueError(
+                    "early_stopping holds out sequences, but there is only one: give more, or use early_stopping=False."
+                )
             if not warm:
                 self._begin(features, target.classes, read.dtype)
             learner = self._learner
@@ -408,7 +410,7 @@ stop_average_ : arrays
         if X_val is None and y_val is None and lengths_val is None:
             return False
         if X_val is None or y_val is None:
-            raise ValueError("X_val and y_val belong together: give both, or neither.")
+            raise ValueError("X_val and y_val must be given together: give both, or neither.")
         if not self.early_stopping:
             raise ValueError("X_val and y_val are for early_stopping=True: set it, or leave them out.")
         return True
@@ -437,7 +439,7 @@ stop_average_ : arrays
         y_hat, stuck = learner.label(tokens, self.combine, learner.limits(self, stream=True).barrier)
         if stuck >= 0:
             n = tokens.starts[stuck + 1] - tokens.starts[stuck]
-            raise ValueError(f"Sequence {stuck} has {n} tokens, and no labelling of so many is allowed: see `allowed`.")
+            raise ValueError(f"Sequence {stuck} has {n} tokens, but `allowed` permits no labelling of that length.")
         return y_hat, tokens.starts, flat
 
     def _leads(self, X: Any, lengths: Any) -> tuple[np.ndarray, np.ndarray, bool]:
@@ -457,7 +459,7 @@ stop_average_ : arrays
         self._check_can_go_on()
         features = self._learner.features
         if not len(self._learner.classes):
-            raise ValueError("The model has met no label yet: it cannot predict one.")
+            raise ValueError("The model knows no labels yet: train it first.")
         self._learner.meet_features()  # what a call that failed left to be done
         read = read_tokens(self, features, X, lengths, reset=False)
         flat = features.kind == "matrix" and not isinstance(X, TokenFeatures)

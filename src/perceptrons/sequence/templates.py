@@ -117,11 +117,11 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
     def parsed(self) -> tuple[list[Template], list[str]]:
         """The templates and the columns, checked."""
         if not isinstance(self.columns, str | list | tuple):
-            raise ValueError(f"columns={self.columns!r}: give a list of names, as ['word', 'pos'].")
+            raise ValueError(f"columns={self.columns!r}: give a list of names, such as ['word', 'pos'].")
         columns = [self.columns] if isinstance(self.columns, str) else list(self.columns)
         named = all(isinstance(name, str) and name.isidentifier() for name in columns)
         if not columns or not named or len(set(columns)) < len(columns):
-            raise ValueError(f"columns={self.columns!r}: give different names, as ['word', 'pos'].")
+            raise ValueError(f"columns={self.columns!r}: give different names, such as ['word', 'pos'].")
         texts = self.templates
         if texts is None:
             texts = _rich(columns)
@@ -138,7 +138,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
             made += len(templates)
             found.update(dict.fromkeys(templates))
             if len(found) > MANY or made > 10 * MANY:  # before all that a hostile file asks for is made
-                raise ValueError(f"There are over {MANY:,} templates: that is the most that is possible.")
+                raise ValueError(f"There are more than {MANY:,} templates, which is the maximum: use fewer.")
         if not found:
             raise ValueError("There are no templates: give at least one.")
         return list(found), columns
@@ -165,6 +165,6 @@ def _rich(columns: Sequence[str]) -> list[str]:
 def _renamed(texts: Sequence[str], columns: Sequence[str]) -> list[str]:
     """Templates written for word and pos, for the first two of these columns."""
     if len(columns) < 2 and any("pos" in text for text in texts):
-        raise ValueError(f"templates='chunking' needs a word and its tag, and there is only the column {columns[0]!r}.")
+        raise ValueError(f"templates='chunking' needs a word and its tag, but there is only the column {columns[0]!r}.")
     renaming = dict(zip(("word", "pos"), columns, strict=False))
     return [re.sub(r"\b(word|pos)\b", lambda found: renaming[found[0]], text) for text in texts]

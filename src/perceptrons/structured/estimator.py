@@ -307,8 +307,8 @@ class StructuredPerceptron(Estimator):
         check_choices(self)
         if self.model is None:
             raise ValueError(
-                "There is no model: a file holds the weights, not the code that decodes. Set the model that they were "
-                "learned with, set_params(model=...)."
+                "There is no model: a model file holds the weights, not the code that decodes. Set the model that "
+                "was used for training, set_params(model=...)."
             )
         missing = [name for name in OFFERS if not hasattr(self.model, name)]
         if missing or isinstance(self.model, type):
@@ -317,7 +317,7 @@ class StructuredPerceptron(Estimator):
                 if missing
                 else "a class, not an object"
             )
-            raise ValueError(f"model must be an object with size, decode, features and loss, and this is {what}.")
+            raise ValueError(f"model must be an object with size, decode, features and loss, but it is {what}.")
 
 
 def check_choices(estimator: StructuredPerceptron) -> None:
@@ -326,13 +326,13 @@ def check_choices(estimator: StructuredPerceptron) -> None:
     e = estimator
     if e.step == "pa1" and e.eta0 != 1:
         raise ValueError(
-            f"StructuredPerceptron(step='pa1', eta0={e.eta0}) does not work: this step follows from the loss, and eta0 "
-            "has no part in it: leave eta0=1, and set C."
+            f"StructuredPerceptron(step='pa1', eta0={e.eta0}) does not work: this step is computed from the loss, "
+            "without eta0: leave eta0=1, and set C."
         )
     if e.step == "pa1" and e.margin == 0:
         raise ValueError(
-            "StructuredPerceptron(step='pa1', margin=0) does not work: this step is as long as the loss, and without a "
-            "margin that is 0 at the zero start: nothing is learned."
+            "StructuredPerceptron(step='pa1', margin=0) does not work: without a margin, the loss and the step are 0 "
+            "at the start, so nothing is learned."
         )
     if e.margin is not None and 0 < e.margin < LEAST_MARGIN:
         raise ValueError(f"StructuredPerceptron(margin={e.margin}): margin must be 0, or at least {LEAST_MARGIN}.")
@@ -342,9 +342,9 @@ def read_examples(X: Any, y: Any) -> tuple[int, tuple[Any, Any]]:
     """How many there are, at least one, and inputs and outputs so that each can be asked for the one at place i."""
     (n, X), (n_outputs, y) = read_sequence(X, "X"), read_sequence(y, "y")
     if n != n_outputs:
-        raise ValueError(f"X has {n} inputs, but y has {n_outputs} outputs: give as many.")
+        raise ValueError(f"X has {n} inputs, but y has {n_outputs} outputs: give one output per input.")
     if n == 0:
-        raise ValueError("There is no example: X and y are empty.")
+        raise ValueError("There are no examples: X and y are empty.")
     return n, (X, y)
 
 

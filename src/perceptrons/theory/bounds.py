@@ -91,15 +91,16 @@ class Bound(InWords):
                 f"radius R = {R:.4g} and the margin gamma = {gamma:.4g}. Training ends with an epoch without mistakes."
             )
         passes = f"{self.epochs:,} epoch" + "s" * (self.epochs > 1)
-        known = {True: "", False: "The data are not separable. ", None: ""}[self.separable]
+        known = {True: "", False: "The data are not linearly separable. ", None: ""}[self.separable]
         if self.is_vain:
             return (
-                f"{known}At most {self.epochs * self.n_samples:,} updates in {passes}, one for every visit: no margin "
-                f"and deviation give a smaller bound. The radius is R = {R:.4g}."
+                f"{known}At most {self.epochs * self.n_samples:,} updates in {passes}, one for every visit: no "
+                f"margin and deviation give a smaller bound. The radius is R = {R:.4g}."
             )
         return (
             f"{known}At most {self.updates:,} updates in {passes}: ((R + sqrt(epochs) D) / gamma)^2 with the radius "
-            f"R = {R:.4g}, the margin gamma = {gamma:.4g} and D = {D:.4g}, by which examples fall short of it."
+            f"R = {R:.4g}, the margin gamma = {gamma:.4g} and D = {D:.4g}, the amount by which examples fall short "
+            "of that margin."
         )
 
 
@@ -162,7 +163,7 @@ def mistake_bound(
     clock = Clock(max_seconds)
     if margin is not None and (coef is None or not isinstance(margin, Real) or not 0 < margin < math.inf):
         raise ValueError(
-            f"margin={margin!r}: " + ("it is that of coef." if coef is None else "give a positive number.")
+            f"margin={margin!r}: " + ("it is computed from coef." if coef is None else "give a positive number.")
         )
     if not isinstance(intercept_scaling, Real) or not 0 < intercept_scaling < math.inf:
         raise ValueError(f"intercept_scaling={intercept_scaling!r}: give a positive number.")
@@ -276,12 +277,12 @@ def given_direction(examples: Examples, coef: Any, intercept: Any, constant: flo
         raise ValueError(f"intercept has shape {b.shape}, but these data need {shape[:1] if K > 2 else 'one number'}.")
     b = np.broadcast_to(b.ravel(), shape[0])
     if not (np.isfinite(w).all() and np.isfinite(b).all()):
-        raise ValueError("coef or intercept holds NaN or infinity.")
+        raise ValueError("coef or intercept contains NaN or infinity.")
     if b.any() and not constant:
-        raise ValueError("fit_intercept=False means an intercept of 0, but intercept is not 0: drop one of them.")
+        raise ValueError("fit_intercept=False means an intercept of 0, but intercept is not 0: leave one of them out.")
     u = np.hstack([w.reshape(shape), b[:, None] / constant]) if constant else w.reshape(shape)
     if (u == (u[0] if K > 2 else 0)).all():
-        raise ValueError(f"coef and intercept are all zero{' or equal' * (K > 2)}: they are no direction.")
+        raise ValueError(f"coef and intercept are all zero{' or equal' * (K > 2)}: they do not define a hyperplane.")
     return unit(u[0] if K == 2 else u)
 
 

@@ -180,21 +180,21 @@ class Certificate(InWords):
     def from_json(cls, text: str) -> "Certificate":
         """Read what `to_json` wrote. ValueError for anything that is no certificate."""
         if TOO_LONG.search(text):
-            raise ValueError("This is no certificate: a number in it has 100,000 digits or more.")
+            raise ValueError("This is not a certificate: it contains a number of 100,000 digits or more.")
         try:
             content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once_each)
         except (ValueError, TypeError, RecursionError) as error:
-            raise ValueError(f"This is no certificate: it cannot be read as JSON ({error}).") from error
+            raise ValueError(f"This is not a certificate: it cannot be read as JSON ({error}).") from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise ValueError(f'This is no certificate: its "format" is not "{FORMAT}".')
+            raise ValueError(f'This is not a certificate: its "format" is not "{FORMAT}".')
         names = {entry.name for entry in fields(cls)}
         if set(content) != names | {"format"}:
             wrong = sorted(set(content) ^ (names | {"format"}))
-            raise ValueError(f"This is no certificate: {', '.join(map(repr, wrong))[:200]} missing or unknown.")
+            raise ValueError(f"This is not a certificate: {', '.join(map(repr, wrong))[:200]} missing or unknown.")
         try:
             return _read(content)
         except (TypeError, KeyError, AttributeError, ZeroDivisionError, OverflowError, ValueError) as error:
-            raise ValueError(f"This is no certificate: a part of it has the wrong form ({error}).") from error
+            raise ValueError(f"This is not a certificate: a part of it has the wrong form ({error}).") from error
 
     def _content(self) -> dict[str, Any]:
         """What the digest is taken of, as JSON has it."""
@@ -229,12 +229,13 @@ class Certificate(InWords):
             kind = f"a {plane} puts" if len(self.classes) == 2 else f"{len(self.classes)} linear scores put"
             return (
                 f"L{separable[1:]} ({what}): {kind} every example on its side, at a distance of {low:.6g} or more. "
-                f"No separator keeps more than {high:.6g}, since the convex hulls of the classes come so close in "
+                f"No hyperplane keeps a distance of more than {high:.6g}, because the convex hulls of the classes "
+                "come this close in "
                 f"{_rows(self.support)}. The best mistake bound that this margin gives is (R / margin)^2."
             )
         witness: Any = self.witness
         if len(witness.rows) == 1:
-            return f"Not {separable} ({what}): row {witness.rows[0]} is all zeros, and every score of it is 0."
+            return f"Not {separable} ({what}): row {witness.rows[0]} is all zeros, so all its scores are 0."
         if len(witness.rows) == 2 and witness.labels == witness.rivals[::-1]:
             first, second = witness.rows
             return (
@@ -326,13 +327,13 @@ def _read(content: dict[str, Any]) -> Certificate:
 
 def _kind(value: Any, kind: type) -> Any:
     if type(value) is not kind:
-        raise ValueError(f"{value!r} is no {kind.__name__}")
+        raise ValueError(f"{value!r} is not of type {kind.__name__}")
     return value
 
 
 def _label(label: Any) -> Any:
     if type(label) not in LABELS:
-        raise ValueError(f"{label!r} is no label")
+        raise ValueError(f"{label!r} is not a label")
     return label
 
 
@@ -373,9 +374,9 @@ def _combination(value: Any) -> Combination | None:
 
 def _once_each(entries: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(entries)) != len(entries):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return dict(entries)
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")

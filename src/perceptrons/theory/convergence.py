@@ -58,12 +58,12 @@ class Convergence(InWords):
     def explain(self) -> str:
         """The answer in words."""
         if self.converges is None:
-            return f"Not known whether the perceptron converges. {self.certificate.explain()}"
+            return f"It is not known whether the perceptron converges. {self.certificate.explain()}"
         if not self.converges:
             return f"The perceptron never converges: it makes mistakes in every epoch. {self.certificate.explain()}"
-        text = f"The perceptron converges, after at most {self.at_most:,} updates from this start in any order"
+        text = f"The perceptron converges after at most {self.at_most:,} updates from this start, in any order"
         if self.updates is None:
-            return f"{text}. The run did not come to its end in the time given."
+            return f"{text}. The run did not finish within the time limit."
         text += f"; in this order it took {self.updates:,}, in {self.epochs:,} epochs"
         if self.trace is None:
             return f"{text}."

@@ -259,7 +259,7 @@ def diagnose(
     clock = Clock(max_seconds, 1.0)
     examples = check_examples(X, y)
     X = examples.X
-    tell("Looking for a proof ...")
+    tell("Searching for a proof ...")
     found = Diagnosis(
         examples, bool(fit_intercept), feature_names, lines, contradictions(X, examples.codes),
         scales(X, fit_intercept),
@@ -269,12 +269,12 @@ def diagnose(
         tell("Bounding and counting updates ...")
         found.effort = _effort(X, found, clock.share(0.4), known=found.certificate)
     if not clock.is_over and not found.words:
-        tell("Trying features of one scale ...")
+        tell("Trying scaled features ...")
         found.even = _effort(even(X, centre=found.centred), found, clock.share(0.5))
     if len(examples.classes) > 2 and not found.certificate.separable:
         for pair in _pairs(found, clock):
             found.pairs.append(pair)
-            tell(f"Looking at pairs of classes: {len(found.pairs):,} of {found.n_pairs:,} ...")
+            tell(f"Checking pairs of classes: {len(found.pairs):,} of {found.n_pairs:,} ...")
     return found
 
 

@@ -42,7 +42,9 @@ def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
     X = canonical(sound_csr(X)) if sp.issparse(X) else np.asarray(X)
     codes = np.asarray(codes)
     if codes.shape != X.shape[:1]:
-        raise ValueError(f"X has {X.shape[0]:,} rows, and there are classes for {codes.size:,}: give as many.")
+        raise ValueError(
+            f"X has {X.shape[0]:,} rows, but there are classes for {codes.size:,}: give one class per row."
+        )
     hashes = _hashes_of_sparse(X) if sp.issparse(X) else _hashes_of_dense(X)
     order = np.argsort(hashes, kind="stable")
     hashes = hashes[order]

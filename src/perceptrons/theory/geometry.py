@@ -111,7 +111,9 @@ def project(model: Any, X: Any) -> np.ndarray:
         between = _distances(planes.w) + np.diag(np.full(len(planes.w), np.inf))
         if not between.all():
             first, second = planes.classes[np.argwhere(between == 0)[0]].tolist()
-            raise ValueError(f"The classes {first!r} and {second!r} have equal weights: no boundary lies between them.")
+            raise ValueError(
+                f"The classes {first!r} and {second!r} have equal weights: there is no decision boundary between them."
+            )
         own = s.argmax(axis=1)
         distance, rival = _nearest(planes, s, own)
         normal = (planes.w[own] - planes.w[rival]) / between[own, rival][:, None]
@@ -226,22 +228,26 @@ def hyperplanes(model: Any) -> Hyperplanes:
     if missing:
         raise ValueError(f"{name} has no {' and no '.join(missing)}: give a fitted linear classifier.")
     if getattr(getattr(model, "_learner", None), "form", "single") != "single" or isinstance(model.classes_, list):
-        raise ValueError(f"This {name} was taught several labels an example: each is a hyperplane of its own.")
+        raise ValueError(f"This {name} was trained on several labels per example: each label has its own hyperplane.")
     classes, K = model.classes_, len(model.classes_)
     pairs = getattr(model, "multiclass", None) == "ovo" or hasattr(model, "support_vectors_")
     if pairs and K > 2:
-        raise ValueError(f"This {name} learned a hyperplane for every pair of classes (one-vs-one): use one a class.")
+        raise ValueError(
+            f"This {name} has one hyperplane per pair of classes (one-vs-one): use a model with one per class."
+        )
     if K < 2:
-        raise ValueError(f"This {name} knows only the class {classes.tolist()[0]!r}: no boundary yet.")
+        raise ValueError(
+            f"This {name} knows only the class {classes.tolist()[0]!r}: there is no decision boundary yet."
+        )
     w = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
     w = np.atleast_2d(w).astype(np.float64)
     b = np.broadcast_to(np.asarray(model.intercept_, np.float64).ravel(), len(w))
     if len(w) != K and (len(w), K) != (1, 2):
         raise ValueError(
-            f"coef_ of this {name} has {len(w)} rows for {K} classes: give a classifier with a row a class."
+            f"coef_ of this {name} has {len(w)} rows for {K} classes: give a classifier with one row per class."
         )
     if not (np.isfinite(w).all() and np.isfinite(b).all()):
-        raise ValueError(f"The weights of this {name} hold NaN or infinity.")
+        raise ValueError(f"The weights of this {name} contain NaN or infinity.")
     if (w == (w[0] if len(w) > 1 else 0.0)).all():
         raise ValueError(
             f"The weights of this {name} are all zero{' or equal' * (len(w) > 1)}: there is no hyperplane."

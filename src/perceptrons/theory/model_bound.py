@@ -51,7 +51,7 @@ class Comparison(InWords):
         kept = (
             "as the theory says"
             if self.holds
-            else "more than the theory allows, so these are not the examples learned from"
+            else "more than the theory allows, so these are not the training examples"
         )
         return f"{self.updates:,} updates made, at most {self.at_most:,} possible ({self.ratio:.2%}), {kept}. " + (
             self.bound.explain()
@@ -121,13 +121,13 @@ def check_bound(
 def covered_start(model: Perceptron, examples: Examples, coef_init: Any, intercept_init: Any) -> tuple[np.ndarray, int]:
     """The start of a fitted model and its passes over the examples, or a ValueError that says why it is not covered."""
     if not isinstance(model, Perceptron):
-        raise TypeError(f"The bound is about a perceptrons.Perceptron, not a {type(model).__name__}.")
+        raise TypeError(f"The bound applies to a perceptrons.Perceptron, not to a {type(model).__name__}.")
     learner = model._fitted()
     refuse_parameters(model, learner)
     if learner.classes.tolist() != examples.classes.tolist():
         raise ValueError(
-            f"The model knows the classes {learner.classes[:10].tolist()}, y has {examples.classes[:10].tolist()}: "
-            "give the examples that the model learned from."
+            f"The model knows the classes {learner.classes[:10].tolist()}, but y has "
+            f"{examples.classes[:10].tolist()}: give the examples that the model was trained on."
         )
     epochs = _passes(model, len(examples.codes))
     if coef_init is None and intercept_init is None and learner.votes is not None:
@@ -137,8 +137,8 @@ def covered_start(model: Perceptron, examples: Examples, coef_init: Any, interce
     once = learner.epochs == model.n_iter_ > 0 and learner.weights.t <= learner.epochs * len(examples.codes)
     if init != "zeros" and not once:
         raise ValueError(
-            f"The start, init={init!r}, is known only of a model that was fitted once: it went on learning since, and "
-            "may have met new classes or features. Use init='zeros' or combine='vote', which keeps the start."
+            f"The start, init={init!r}, is known only for a model that was fitted once: this one was trained "
+            "further, and may have new classes or features. Use init='zeros' or combine='vote', which keeps the start."
         )
     start = starting_weights(
         model, examples, learner.weights.dtype, learner.seed, constant_of(model), coef_init, intercept_init
@@ -219,24 +219,26 @@ def most_updates(bound: Bound, start: np.ndarray, eta: float, margin: float) -> 
             break
         b = root
     if not b < HUGE:
-        raise ValueError("The bound is beyond all floats: the start, the step and the data are too far apart in scale.")
+        raise ValueError(
+            "The bound is too large for a float: the scales of the start, the step and the data differ too much."
+        )
     return math.floor((b * (1 + 1e-12)) ** 2)
 
 
 def refuse_parameters(model: Perceptron, learner: Learner) -> None:
     several = len(learner.classes) > 2
     for wrong, what, why in (
-        (learner.form != "single", "several labels", "every label is a problem apart, with a bound of its own"),
+        (learner.form != "single", "several labels", "every label is a separate problem with its own bound"),
         (
             several and learner.scheme != "joint",
             f"multiclass={learner.scheme!r}",
-            "every binary problem has a bound of its own",
+            "every binary problem has its own bound",
         ),
-        (model.step != "constant", f"step={model.step!r}", "its steps are of many lengths"),
-        (model.shrink > 0, f"shrink={model.shrink!r}", "weights that fade never come to an end"),
-        (model.cost is not None, "cost", "every pair of classes demands another margin"),
-        (model.batch_size != 1, f"batch_size={model.batch_size!r}", "a batch is learned as one sum"),
-        (model.class_weight is not None, "class_weight", "it repeats examples, and so their updates"),
+        (model.step != "constant", f"step={model.step!r}", "its updates have different lengths"),
+        (model.shrink > 0, f"shrink={model.shrink!r}", "weights that decay never stop changing"),
+        (model.cost is not None, "cost", "every pair of classes requires another margin"),
+        (model.batch_size != 1, f"batch_size={model.batch_size!r}", "a batch is one update"),
+        (model.class_weight is not None, "class_weight", "it repeats examples, and therefore updates"),
     ):
         if wrong:
             raise ValueError(f"The mistake bound does not cover {what}: {why}.")
@@ -247,11 +249,11 @@ def _passes(model: Perceptron, n: int) -> int:
     learner, t = model._fitted(), model.t_
     fitted_once = learner.epochs == model.n_iter_ > 0 and not model.early_stopping
     if t % 1 or (fitted_once and t < learner.epochs * n and t != sum(row["examples"] for row in model.history_)):
-        raise ValueError("The model learned with sample weights, which the mistake bound does not cover.")
+        raise ValueError("The model was trained with sample weights, which the mistake bound does not cover.")
     if t > learner.epochs * n and (learner.epochs or t % n):
         raise ValueError(
             f"The model has seen {t:g} examples, by weight, where {learner.epochs} epochs of these {n} are "
-            f"{learner.epochs * n}: it learned from other examples, by partial_fit after fit, or with sample weights, "
-            "and how often it met each is not known."
+            f"{learner.epochs * n}: it was trained on other examples, by partial_fit after fit, or with sample "
+            "weights, so it is not known how often it saw each example."
         )
     return max(1, learner.epochs, math.ceil(t / n))
