@@ -1,7 +1,8 @@
-"""The loss behind the perceptron and those the lectures compare it with: value and (sub)gradient (spec 2, 3, 6).
+"""The perceptron's loss function and others to compare it with: values and (sub)gradients.
 
-Two classes: y is -1 or +1 and s of shape (n,) one score an example; the loss depends on the margin y s. More classes: y
-holds class numbers and s of shape (n, K) one score a class. The gradient by the weights is the one by s, times x.
+Two classes: y is -1 or +1 and s of shape (n,) one score per example; the loss depends on the margin y s. More classes:
+y
+holds class numbers and s of shape (n, K) one score per class. The gradient by the weights is the one by s, times x.
 """
 
 from abc import ABC, abstractmethod
@@ -13,7 +14,7 @@ import numpy as np
 
 
 class Loss(ABC):
-    """A loss of labels and scores, one value an example. Take one of `ALL`, or make a `Hinge`.
+    """A loss of labels and scores, one value per example. Take one of `ALL`, or make a `Hinge`.
 
     Examples
     --------

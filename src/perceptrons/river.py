@@ -1,4 +1,4 @@
-"""River's interface to `Perceptron`: classifiers for River's pipelines, metrics and evaluations. Needs the extra river.
+"""Classifiers for River that wrap `Perceptron`: for its pipelines, metrics and evaluations. Needs the extra river.
 
 Both hold a `Perceptron` and give it every example by `learn_one`, so that they learn the same weights to the bit.
 """
@@ -80,10 +80,10 @@ class _Online(base.Estimator):
 
 
 class RiverPerceptron(_Online, base.MiniBatchClassifier):
-    """The perceptron as a classifier of River, for two classes or more.
+    """The perceptron as a River classifier, for two or more classes.
 
-    When to use it: in River's pipelines, with its metrics, drift detectors and evaluations. When not: your data fit in
-    memory or in a file; `Perceptron.fit` and `fit_stream` are many times as fast.
+    Use it in River's pipelines, with its metrics, drift detectors and evaluations. If your data fit in memory or in a
+    file, `Perceptron.fit` and `fit_stream` are many times faster.
 
     Features may come and go, and so may classes. A string counts as the feature "name=value". Names that are not
     strings count by their text: 1 and "1" are the same feature.
@@ -143,7 +143,7 @@ class RiverPerceptron(_Online, base.MiniBatchClassifier):
 
 
 class RiverMultiLabelPerceptron(_Online, base.MultiLabelClassifier):
-    """The perceptron as a multilabel classifier of River: every label is a problem of two classes.
+    """The perceptron as a multilabel River classifier: every label is a separate binary problem.
 
     A label is learned from the first example on that has it. Until then the answer for it is False.
 

@@ -159,10 +159,10 @@ def test_a_folder_that_changed_is_not_read_again_as_the_same(tmp_path):
 
 
 def test_nothing_to_read_is_an_error(tmp_path):
-    with pytest.raises(DataFileError, match="there is no file in it: give a folder for each class"):
+    with pytest.raises(DataFileError, match="there are no files in it: create one folder per class,"):
         read(tmp_path)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataFileError, match="there is no file in it"):
+    with pytest.raises(DataFileError, match="there are no files in it:"):
         read(tmp_path)
     with pytest.raises(IsADirectoryError):
         read(tmp_path, format="csv")

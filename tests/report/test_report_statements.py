@@ -68,14 +68,14 @@ def test_weights_that_are_all_0_are_called_so():
     model = Perceptron(max_iter=1).fit([[0.0], [0.0]], ["p", "n"])
     text = said(model, [[1.0], [2.0]], ["p", "n"])
     assert text.count("all weights are 0") == 2
-    assert "no feature speaks" not in text
+    assert "no feature is evidence" not in text
 
 
 def test_of_very_many_weights_only_the_heaviest_are_spoken_of():
     x = np.where(np.arange(600) < 550, 2.0, -1.0)
     X, y = np.array([x, -x]), ["p", "n"]
     text = said(Perceptron(max_iter=3).fit(X, y), X, y)
-    assert "none of the 500 heaviest weights speaks for n" in text
+    assert "none of the 500 largest weights is evidence for n" in text
     assert "no feature is evidence for n" not in text
 
 
@@ -97,7 +97,7 @@ def test_unknown_labels_are_counted_alike_everywhere_and_left_out_aloud(updown, 
     assert "1 example with a label that the model does not know (zzz) counts as a mistake" in text
     assert "There are 2 mistakes; 1 has a label that the model does not know, and is not shown" in text
     assert "Of 1 mistake" not in text
-    boundary = text[text.index("Each region is what the model") :]
+    boundary = text[text.index("Each region has the colour of the predicted class; the") :]
     left_out = "1 of the 5 examples has a label that the model does not know and is left out"
     assert boundary[: boundary.index("Separability")].count(left_out) == 1
     assert boundary[boundary.index("Separability") :].count(left_out) == 1
@@ -107,14 +107,14 @@ def test_unknown_labels_are_counted_alike_everywhere_and_left_out_aloud(updown, 
 
 def test_the_picture_of_margins_counts_the_rows_that_the_page_counts(updown, drawn):
     text = said(updown, UP, ["zzz", "down", "up", "up", "up"])
-    assert "The smallest is that of example 4 (the picture counts examples from 0)" in text
+    assert "The smallest margin is that of example 4 (the plot numbers examples from 0)." in text
     assert drawn.the("MarginsDisplay").smallest == 3
     assert len(drawn.the("MarginsDisplay").margins) == 4
 
 
 def test_if_only_unknown_labels_are_wrong_the_page_does_not_say_that_all_is_right(updown):
     text = said(updown, UP, ["zzz", "down", "yyy", "down", "up"])
-    assert "every answer is right" not in text
+    assert "every prediction is right." not in text
     assert "There are 2 mistakes; 2 have labels that the model does not know, and are not shown" in text
     assert "2 of the 5 examples have labels that the model does not know and are left out" in text
     text = said(updown, UP, ["zzz", "down", "up", "down", "up"])
@@ -124,8 +124,8 @@ def test_if_only_unknown_labels_are_wrong_the_page_does_not_say_that_all_is_righ
 def test_how_many_mistakes_there_are_and_which_are_shown(updown):
     X = np.c_[np.arange(1.0, 31.0), np.zeros(30)]  # up, all of them
     for down, strange, words in (
-        (12, 0, "Of 12 mistakes the 10 in which the wrong class leads by most."),
-        (3, 0, "All 3 mistakes, first those in which"),
+        (12, 0, "The 10 of 12 mistakes in which the wrong class leads by most."),
+        (3, 0, "All 3 mistakes, starting with those in which."),
         (12, 2, "There are 14 mistakes; 2 have labels that the model does not know, and are not shown. Of the other 12 "
          "the 10 in which the wrong"),
         (3, 1, "There are 4 mistakes; 1 has a label that the model does not know, and is not shown. Here are the other "
@@ -145,14 +145,14 @@ def test_a_page_of_known_labels_does_not_speak_of_others(updown):
 
 def test_the_commonest_label_may_be_one_that_the_model_does_not_know(updown):
     text = said(updown, UP, ["zzz", "zzz", "zzz", "down", "up"])
-    assert re.search("60.0% always answering zzz ?, the commonest label, which the model does not know", text)
+    assert re.search("60.0% always predicting zzz ?, the commonest label, which the model does not know", text)
 
 
 def test_no_bound_is_given_where_labels_show_that_it_learned_from_others():
     X = UP
     model = Perceptron(max_iter=2, tol=None).fit(X, ["up", "down", "up", "down", "up"])
     text = said(model, X, ["zzz", "down", "up", "down", "up"])
-    assert "it can have made at most" not in text
+    assert "model can have made at most" not in text
     assert "some labels here are not known to the model" in text
 
 
@@ -231,7 +231,7 @@ def test_one_epoch_is_not_called_all_of_them():
     for part in ("All 1 epochs", "first of 1 epoch"):
         assert part not in text + pictures
     two = Perceptron(max_iter=2, tol=None).fit(X, y)
-    assert why_it_stopped(two).startswith("All 2 epochs allowed were used")
+    assert why_it_stopped(two).startswith("The maximum of 2 epochs was reached")
     assert "in the first of 2 epochs" in said(two, X, y)
 
 
@@ -239,7 +239,7 @@ def test_one_second_and_one_epoch_of_patience_are_singular():
     X, y = gaussian(np.random.default_rng(0), 60, 2, 3)
     model = Perceptron(max_iter=1, max_seconds=1, early_stopping=True, n_iter_no_change=1).fit(X, y)
     model.stop_reason_ = "max_seconds"
-    assert why_it_stopped(model) == "The time allowed was over (1 second)."
+    assert why_it_stopped(model) == "The time limit was reached (1 second)."
     model.stop_reason_ = "early_stopping"
     assert "had not improved for 1 epoch, so" in why_it_stopped(model)
 
@@ -269,7 +269,7 @@ def tuned():
 def test_a_recipes_page_says_if_the_model_has_learned_on_since(tuned):
     model, X, y = tuned
     before = said(model, X, y)
-    assert "learned on since" not in before
+    assert "was trained further since," not in before
     text = said(model.partial_fit(X, y), X, y)
     assert "Mind: the model has learned on since" in text
     assert "yes: the scores above are those of an earlier version" in text
@@ -277,12 +277,12 @@ def test_a_recipes_page_says_if_the_model_has_learned_on_since(tuned):
 
 def test_a_recipes_page_says_if_test_examples_were_learned_from(tuned):
     model, X, y = tuned
-    assert "also among those" not in said(model, X, y)
+    assert "also in the training" not in said(model, X, y)
     model.recipe_["twice"] = 3
     text = said(model, X, y)
-    assert "Mind: 3 of the test examples were also among those learned from or chosen by" in text
+    assert "Mind: 3 of the test examples were also in the training or validation set," in text
     model.recipe_["twice"] = 1
-    assert "Mind: 1 of the test examples was also among those learned from or chosen by" in said(model, X, y)
+    assert "Mind: 1 of the test examples was also in the training or validation set," in said(model, X, y)
 
 
 def test_metrics_and_curves_are_those_of_evaluate_and_of_scikit_learn(rng):
@@ -307,7 +307,7 @@ def test_a_threshold_moves_answers_mistakes_and_margins_and_is_said(rng):
     assert right != int(((model.decision_function(X) > 0) == y).sum())
     found = Outline(report(model, X, y, max_seconds=1).html).text
     assert f"{right} of 200 right" in found
-    assert "The model answers the second class at scores from 20 on." in found
+    assert "The model predicts the second class for scores of 20 or more." in found
     assert "the threshold is +20" in found
     assert f"{200 - right:,} examples of 200 not right" in report(model, X, y, max_seconds=1).html
 

@@ -37,7 +37,8 @@ SHOWN_ROWS = 20
 SHARING = 5  # features of a shared column
 SAMPLE = 2**16  # examples of --data that are looked at
 MORE = " (--class, --json)"
-CALIBRATE = """For probabilities, train with --probabilities sigmoid, or calibrate in Python with other examples:
+CALIBRATE = """For probabilities, train with --probabilities sigmoid, or calibrate the model
+in Python with examples X and y that it was not trained on:
     perceptrons.selection.calibrate(perceptrons.load(MODEL), X, y)"""
 
 

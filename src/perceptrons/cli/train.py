@@ -168,7 +168,7 @@ def _watching(kind: Any, model: "AnyModel", asked: Any, title: list[str]) -> Any
     """Somebody to look on while it learns."""
     said = not (asked.quiet or asked.json)
     return kind(
-        model, asked.epochs, title + [f"{asked.test} to test on"] * (asked.test is not None), lines=said,
+        model, asked.epochs, title + [f"{asked.test} for testing"] * (asked.test is not None), lines=said,
         live=(asked.verbose and not asked.quiet) or (sys.stderr.isatty() and said),
         needed=asked.output is not None or asked.checkpoint is not None,
     )  # fmt: skip
@@ -230,7 +230,7 @@ def _on_table(
     test_reader = None
     if parts is None and asked.test is not None:
         test_reader = like_table(table, asked.test, asked)
-        said = f"{table.X.shape[0]:,} to learn from; {test_reader.X.shape[0]:,} in {asked.test} to test on"
+        said = f"{table.X.shape[0]:,} for training; {test_reader.X.shape[0]:,} in {asked.test} for testing"
         parts = Split(table, test_reader, said)
     elif parts is None:
         parts = split_table(table, _share(asked), asked.seed)
@@ -333,7 +333,7 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
     share = _share(asked) if asked.test is None else 0.0
     read = "they are read" if len(reader.files) > 1 else "it is read"
     title = [name_of(reader), f"Trained while {read} ({why})"]
-    title += [f"{share:.0%} held out as a test (seed {asked.seed})"] * bool(share)
+    title += [f"{share:.0%} held out for testing (seed {asked.seed})"] * bool(share)
     watching = _watching(Watching, model, asked, title)
     checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching)
     classes = named_classes(model, asked)

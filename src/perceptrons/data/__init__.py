@@ -59,12 +59,12 @@ OPTIONS = {  # that only some formats know
 
 
 def read(*given: Any, **options: Any) -> Table:
-    """Read all examples as one table.
+    """Read all examples into one table in memory.
 
     Parameters
     ----------
     *given, **options
-        Files or examples in memory, and how to read them, as `stream` takes them.
+        Files or examples in memory, and how to read them, as for `stream`.
 
     Returns
     -------
@@ -74,8 +74,9 @@ def read(*given: Any, **options: Any) -> Table:
     Raises
     ------
     DataFileError
-        The first malformed record as "file:line:column: what is wrong: what to do", or the lack of any example. The
-        column is the cell in CSV, the character in other text files. A file that cannot be opened raises OSError.
+        For the first malformed record, as "file:line:column: what is wrong: what to do", or if there are no examples.
+        The column is the cell in CSV, and the character in other text files. A file that cannot be opened raises
+        OSError.
 
     Examples
     --------
@@ -111,60 +112,61 @@ def stream(
     Parameters
     ----------
     *given : paths, streams or examples in memory
-        Files, patterns such as "part-*.svm.gz", "-" for standard input, or streams that are open already, of text or
-        bytes, such as `io.StringIO`; compressed by gzip, zstd, xz or bzip2 or not. A folder is a set of texts: each
-        file in it is one example, and the folder directly below the given one is its label. Instead of files: one frame
+        Files, patterns such as "part-*.svm.gz", "-" for standard input, or open streams of text or bytes, such as
+        `io.StringIO`; compressed by gzip, zstd, xz or bzip2, or not. A folder is a set of texts: each file in it is one
+        example, and its label is the name of the folder directly below the given one. Instead of files: one frame
         (pandas, polars or pyarrow), one list of records (dicts), or one pair of arrays (X, y), where y may be None.
     format : str, optional
-        The format of the files, a key of `FORMATS`: "csv", "tsv", "whitespace" (columns between blanks), "arff",
-        "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz". By default the ending of the
-        first file says it, or, where it says nothing, the first bytes do: see `sniffing.format_of`. "text" is
-        fastText's "__label__x text", or a label, a tab and a text. "jsonl", "parquet" and "arrow" need the package
-        pyarrow, "xlsx" needs openpyxl.
+        The format of the files, a key of `FORMATS`: "csv", "tsv", "whitespace" (columns separated by blanks), "arff",
+        "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz". By default, it is detected from
+        the extension of the first file, or else from its first bytes: see `sniffing.format_of`. "text" is fastText's
+        "__label__x text", or a label, a tab and a text. "jsonl", "parquet" and "arrow" need the package pyarrow, "xlsx"
+        needs openpyxl.
     hash_bits : int, optional
-        Features to 2^hash_bits columns; 0: none is hashed, names are remembered. Otherwise as is usual for the
-        format: 18 bits for "vw", those of `text` for texts, none for numbered features and tables.
+        Hash features to 2^hash_bits columns; 0 stores their names instead. The default depends on the format: 18 bits
+        for "vw", those of `text` for texts, no hashing for numbered features and tables.
     on_error : {"raise", "skip"}, default="raise"
-        The first record that is no example raises DataFileError, or such records are skipped and counted:
-        `reader.skipped`, `reader.complaints`.
+        What to do with malformed records: raise DataFileError at the first, or skip and count them: `reader.skipped`,
+        `reader.complaints`.
     text_labels : bool, default=False
-        Keep labels as strings. Otherwise they are whole numbers if all of the first block (in `read`, all there are)
-        look like it, unless the classes of the model `like` are strings.
+        Whether to keep labels as strings. Otherwise they become whole numbers if all labels of the first block (in
+        `read`, all labels) look like whole numbers, unless the classes of the model `like` are strings.
     need_labels : bool, default=True
-        Is an example without a label an error?
+        Whether an example without a label is an error.
     prompt : bool, default=False
-        Give lines as soon as they are there, for a pipe that somebody waits for.
+        Whether to return lines as soon as they arrive, for interactive pipes.
     many_classes : bool, default=False
-        Accept data in which more than half of the examples of the first block have a label of their own. Otherwise
-        this is an error, as such labels are prices, ids or texts rather than classes.
+        Whether to accept data in which more than half of the examples of the first block have a label of their own.
+        Otherwise this is an error, because such labels are usually prices, ids or texts rather than classes.
     like : fitted model, optional
-        A model that is to predict: files are read into its columns, as the files were that it learned from. A model
-        that learned from arrays chooses the columns of a table by `feature_names_in_`, or by position if it or the file
-        has no names. What the model has no column for is left out, or for numbered features an error.
+        A model that should predict: files are read into its columns, in the same way as its training files. For a model
+        that was trained on arrays, the columns of a table are chosen by `feature_names_in_`, or by position if the
+        model or the file has no names. Features that the model does not know are left out; for numbered features, they
+        are an error.
     prepare : bool, default=False
-        Make tables ready to learn from, as the command does: numbers are scaled, missing values filled, identifiers
-        left out, dates become features. What is not a table is left as it is. `TableReader` has the options by which
-        each can be chosen: scale, on_missing, missing, keep, interactions, powers.
+        Whether to prepare tables for training, as the command does: numbers are scaled, missing values filled,
+        identifiers left out, and dates become features. Other data do not change. `TableReader` has the options for
+        each step: scale, on_missing, missing, keep, interactions, powers.
     grow : bool, default=False
-        With like: read examples that the model is to learn from. New words, categories and columns get columns of
-        their own behind those of the model; what the model settled, as scales and hashing, stays.
+        With like: read examples to keep training the model. New words, categories and columns are added after the
+        columns of the model; scales and hashing do not change.
     **options
-        Of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, at half the
-        memory). vw: quadratic and cubic, interactions of namespaces by their first letters, such as ["ab"], as VW's -q
-        and --cubic; ":" stands for all. npz: part ("train" or "test", for files that hold both). Tables: label_column
-        (a name, or a number from 1), text_column, categories (columns that are categories though they look like
-        numbers), ignore (columns to leave out). Texts: text, a `HashedText` that says how words become features, or
-        its parameters. Of all with named features: columns, the `Columns` of a model that is to predict. Of all
-        formats of text: encoding, such as "latin-1" (default: UTF-8). Of all formats: multilabel, True if examples may
-        have several labels or none (default: as the first block shows); of tables and texts: label_separator, what is
+        Options of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, with
+        half the memory). vw: quadratic and cubic, interactions of namespaces by their first letters, such as ["ab"],
+        like VW's -q and --cubic; ":" means all. npz: part ("train" or "test", for files with both). Tables:
+        label_column (a name, or a number from 1), text_column, categories (columns of numbers that are categories),
+        ignore (columns to leave out). Texts: text, a `HashedText` that defines how words become features, or its
+        parameters. All formats with named features: columns, the `Columns` of a model that should predict. All text
+        formats: encoding, such as "latin-1" (default: UTF-8). All formats: multilabel, True if examples may have
+        several labels or none (default: detected from the first block). Tables and texts: label_separator, the text
         between the labels of a cell, such as ";", which implies multilabel.
 
     Returns
     -------
     Reader
-        Iterate over it, as often as you like, for blocks with X, y, weight, path and lines; `Perceptron.fit_stream`
-        takes it as it is. `read(limit)` gives all examples as one table, if they are not more than `limit` bytes.
-        `recipe()` has the arguments to read other files alike.
+        Iterate over it, as often as you like, for blocks with X, y, weight, path and lines. `Perceptron.fit_stream`
+        takes it directly. `read(limit)` returns all examples as one table, if they take at most `limit` bytes.
+        `recipe()` returns the arguments to read other files in the same way.
 
     Examples
     --------

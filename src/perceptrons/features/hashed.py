@@ -1,4 +1,4 @@
-"""`HashedFeatures`: dicts, pairs or lists of names to sparse rows; and what it shares with `HashedText`."""
+"""`HashedFeatures`, the transformer that turns dicts, pairs or lists of names into sparse rows."""
 
 import math
 from abc import ABC, abstractmethod
@@ -200,35 +200,34 @@ class Rowed:
 
 
 class HashedFeatures(Naming):
-    """Rows of named features to a sparse matrix, hashed to columns or with a vocabulary.
+    """Turn rows of named features into a sparse matrix, hashed to columns or with a vocabulary.
 
     A row is a dict of names and values (a number, or a string: then "name=value" has the value 1), a list of pairs of
     names and values, or a list of names, which have the value 1. As scikit-learn's `FeatureHasher`, but
     it remembers the names it met in `fit` and which of them share a column; its columns and signs are others.
 
-    When to use it: features made by a program, with names that are not known beforehand. When not: texts, for which
-    there is `HashedText`, or tables with fixed columns (scikit-learn's `OneHotEncoder`).
+    Use it for computed features whose names are not known in advance. For texts use `HashedText`, for tables with fixed
+    columns `TableFeatures`.
 
     Parameters
     ----------
     bits : int or None, default=20
-        Hash to 2**bits columns, 1 to 31. None: columns for the names that `fit` meets, others are dropped.
+        Hash to 2**bits columns, 1 to 31. None: one column per name found by `fit`; other names are dropped.
     signed : bool, default=True
-        Where columns are hashed, half of the features count negatively, so that those which share a column do
-        not add up.
+        Whether half of the hashed features count negatively, so that features that share a column do not add up.
     seed : int, default=0
-        Of the hash, MurmurHash3 of the name as UTF-8.
+        The seed of the hash, MurmurHash3 of the name as UTF-8.
     min_count : int, default=1
-        With bits=None: leave out names that come less often in the rows of `fit`.
+        With bits=None: leave out names that occur less often in the rows of `fit`.
 
     Attributes
     ----------
     columns_ : Columns
         After `fit`: names and columns; `columns_.audit(weights)` shows what shares a column.
     vocabulary_ : dict of str to int
-        The column of each name met in `fit`.
+        The column of each name found in `fit`.
     counts_ : array
-        How often each came, in the order of `vocabulary_`.
+        How often each name occurred, in the order of `vocabulary_`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`HashedText`: texts to sparse rows of words and n-grams.
+"""`HashedText`, the transformer that turns texts into sparse rows of words and n-grams.
 
 Texts come as lists, arrays, or columns of pandas, polars and pyarrow. The compiled loops are in `scan/words.py`.
 """
@@ -27,38 +27,37 @@ ONE_TEXT = "give a list of texts: put a single text in a list"
 
 
 class HashedText(Naming):
-    """Texts to sparse rows of words and n-grams, hashed to columns or with a vocabulary.
+    """Turn texts into sparse rows of words and n-grams, hashed to columns or with a vocabulary.
 
     A word is a run of letters, digits and underscores in the sense of Unicode, in lower case; everything else separates
-    words. Runs compiled, in several threads if there is a megabyte of text or more; the result does not depend on them.
+    words. It is compiled, and uses several threads for a megabyte of text or more; the result does not depend on them.
 
-    When to use it: texts for a linear model, above all many of them or a stream, as hashing needs no pass over the data
-    first and has a fixed width. When not: you need columns that never share two words (set bits=None, and `fit`), words
-    cut by other rules, or stop words and idf weights (scikit-learn's `TfidfVectorizer`; `TfidfTransformer` works
-    behind this one).
+    Use it to prepare texts for a linear model, above all for many texts or a stream: hashing needs no first pass over
+    the data and has a fixed width. For columns that are never shared, set bits=None and call `fit`. For other
+    tokenizers, stop words or idf weights, use scikit-learn's `TfidfVectorizer`; `TfidfTransformer` also works after
+    this transformer.
 
     Parameters
     ----------
     bits : int or None, default=20
-        Hash to 2**bits columns, 1 to 31. None: columns for the words that `fit` meets, others are dropped.
+        Hash to 2**bits columns, 1 to 31. None: one column per word found by `fit`; other words are dropped.
     words : (int, int) or None, default=(1, 1)
-        N-grams of words, from so many to so many, up to 16: (1, 2) is single words and pairs, as "new york".
+        The smallest and largest size of word n-grams, up to 16: (1, 2) is single words and pairs, such as "new york".
     chars : (int, int) or None, default=None
-        N-grams of characters within words, with a space before and behind the word; a word shorter than that gives
-        itself. Shown in ‹ ›.
+        The smallest and largest size of character n-grams within words, with a space before and after the word; shorter
+        words are used whole. They are shown in ‹ ›.
     lowercase : bool, default=True
-        Make everything lower case, character by character.
+        Whether to convert everything to lower case, character by character.
     values : {"log", "count", "binary"}, default="log"
-        What a feature is worth that comes c times in a text: 1 + ln c, c, or 1.
+        The value of a feature that occurs c times in a text: 1 + ln c, c, or 1.
     norm : {"l2"} or None, default="l2"
-        Scale every row to Euclidean length 1.
+        Whether to scale every row to Euclidean length 1.
     signed : bool, default=True
-        Where columns are hashed, half of the features count negatively, so that those which share a column do
-        not add up.
+        Whether half of the hashed features count negatively, so that features that share a column do not add up.
     seed : int, default=0
-        Of the hash, MurmurHash3 of the feature as UTF-8.
+        The seed of the hash, MurmurHash3 of the feature as UTF-8.
     min_count : int, default=1
-        With bits=None: leave out what comes less often in the texts of `fit`.
+        With bits=None: leave out features that occur less often in the texts of `fit`.
 
     Attributes
     ----------
@@ -66,14 +65,14 @@ class HashedText(Naming):
         After `fit`: names and columns; `columns_.audit(weights)` shows what shares a column, `columns_.name_of(j)` what
         is in column j.
     vocabulary_ : dict of str to int
-        The column of each name met in `fit`.
+        The column of each name found in `fit`.
     counts_ : array
-        How often each came, in the order of `vocabulary_`.
+        How often each name occurred, in the order of `vocabulary_`.
 
     Notes
     -----
-    Texts are str, or bytes of UTF-8, in which bytes that are no UTF-8 separate words. Which characters are letters, and
-    their lower case, is what Python's `str` says.
+    Texts are str, or bytes in UTF-8; bytes that are not UTF-8 separate words. Letters and lower case are those of
+    Python's `str`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checkpoints: the model and how far it has come, written now and then, so that a run that was killed can go on."""
+"""Checkpoints: the model and its place in the data, saved from time to time, so that a killed run can be resumed."""
 
 import os
 import time
@@ -16,26 +16,26 @@ FREE = frozenset({"verbose", "n_jobs", "max_seconds", "warm_start", "max_iter", 
 
 
 class Checkpoint:
-    """Where `fit_stream` and `perceptrons.distributed.fit` save their state, and how often.
+    """A checkpoint file: where `fit_stream` and `perceptrons.distributed.fit` save their state, and how often.
 
-    A checkpoint is a model file: `perceptrons.load` reads it. The one before it is kept as PATH.before, and used if the
-    last one was cut short or damaged.
+    A checkpoint is a model file: `perceptrons.load` reads it. The previous one is kept as PATH.before, and is used if
+    the last one is truncated or damaged.
 
     Parameters
     ----------
     path : path
     every : float, default=60.0
-        Seconds between two checkpoints; the end of training writes one too.
+        The number of seconds between two checkpoints; one is also written at the end of training.
     resume : bool, default=False
-        Go on from the checkpoint, if there is one: the model ends as if it had never stopped. Otherwise a file that is
-        there already is an error, so that no run is lost by mistake.
+        Whether to resume from the checkpoint, if it exists: the result is as if the run had never stopped. Otherwise an
+        existing file is an error, so that no run is lost by mistake.
 
     Attributes
     ----------
     complaints : list of str
-        What was wrong with checkpoints that could not be used.
+        The errors of checkpoints that could not be used.
     resumed : bool
-        Did the run go on from a checkpoint?
+        Whether the run was resumed from a checkpoint.
 
     Examples
     --------

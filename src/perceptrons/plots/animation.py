@@ -1,4 +1,4 @@
-"""The boundary after every update, as a film: GIF, MP4, or one page of HTML with a slider."""
+"""Animates the decision boundary after every update, as GIF, MP4, or an HTML page with a slider."""
 
 from os import PathLike
 from pathlib import Path
@@ -26,22 +26,22 @@ MOST_POINTS = 1500
 
 
 class BoundaryAnimation:
-    """The boundary of a `Perceptron` over two features after every update, with the example that made it.
+    """An animation of the decision boundary of a `Perceptron` with two features, update by update.
 
-    When to use it: to see, or show, how the perceptron learns. When not: for more than two features
-    (`PathDisplay` shows how their weights move), or thousands of updates, of which only some are shown.
+    Use it to see, or show, how the perceptron learns. For more than two features, use `PathDisplay`. Of thousands of
+    updates, only some are shown.
 
     Parameters
     ----------
     frames : list of Frame
     updates : int
-        How many there were; more than the frames show if they were thinned out.
+        The number of updates; more than the frames show if some were left out.
     classes : array of shape (n_classes,)
     points, codes : arrays of shape (n_examples, 2) and (n_examples,)
         The examples and the numbers of their classes.
     names : tuple of two str, default=("x0", "x1")
     positive_at_zero : bool, default=False
-        Is a score of exactly 0 the second class of two?
+        Whether a score of exactly 0 means the second of two classes.
 
     Examples
     --------
@@ -72,10 +72,11 @@ class BoundaryAnimation:
         Parameters
         ----------
         estimator : Perceptron
-            Of two features, fitted with combine="vote", which keeps every update.
-        X, y : the examples to draw, usually those that it learned from
+            A model with two features, fitted with combine="vote", which keeps every update.
+        X, y : the examples to draw, usually the training examples
         most_frames : int, default=200
-            If there were more updates, so many versions are shown, evenly chosen, the first and the last among them.
+            The maximum number of frames. If there were more updates, this many are chosen evenly, including the first
+            and the last.
 
         Returns
         -------
@@ -111,7 +112,7 @@ class BoundaryAnimation:
         X, y : as in `Perceptron.fit`, of two features
         most_frames : int, default=200
         **parameters
-            Of the `Perceptron`.
+            Parameters of the `Perceptron`.
 
         Returns
         -------
@@ -151,14 +152,14 @@ class BoundaryAnimation:
         return ax
 
     def save(self, path: str | PathLike[str], *, fps: float | None = None, dpi: float = 100) -> None:
-        """Write the film.
+        """Write the animation to a file.
 
         Parameters
         ----------
         path : str or path
             Ends in .gif, .mp4 (needs ffmpeg) or .html (one page with a slider, which needs no network).
         fps : float, optional
-            Frames a second; unless given 2 to 12, so that the film takes 15 seconds if it can.
+            The number of frames per second; by default 2 to 12, for about 15 seconds.
         dpi : float, default=100
             Of GIF and MP4: the picture is 640 by 440 at 100; wider for more than 12 classes.
         """
@@ -206,7 +207,7 @@ class BoundaryAnimation:
         images[0].save(path, save_all=True, append_images=rest, duration=wait, loop=0, optimize=False)
 
     def html(self, *, fps: float | None = None) -> str:
-        """The page that `save` writes: everything is in it."""
+        """Return the HTML page that `save` writes, without external resources."""
         speed = float(np.clip(len(self.frames) / 15, 2, 12)) if fps is None else float(fps)
         labels = self.labels
         frames = [
@@ -262,7 +263,8 @@ def _palette(image: Any) -> Any:
 def polygons(w: np.ndarray, b: np.ndarray, box: np.ndarray, *, positive_at_zero: bool = False) -> list[np.ndarray]:
     """For every class the corners (m, 2) of its region within a box; no corner where it has none there.
 
-    w (rows, 2), b (rows,): one row for two classes, else a row a class; ties go to the first class, with one row to the
+    w (rows, 2), b (rows,): one row for two classes, else one row per class; ties go to the first class, with one row to
+    the
     second under positive_at_zero.  box: (low, high) of each feature, (2, 2).
     """
     w, b = np.asarray(w, np.float64), np.asarray(b, np.float64)

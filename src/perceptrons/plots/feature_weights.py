@@ -1,4 +1,4 @@
-"""The weights of a linear model: bars by feature name and class, or as pictures where features are pixels."""
+"""Plots the weights of a linear model: as bars by feature name, or as images if features are pixels."""
 
 from typing import Any
 
@@ -13,21 +13,20 @@ CHANNELS = "RdBu_r"  # white at 0; red and blue are told apart by all but the ve
 
 
 class WeightsDisplay:
-    """The largest weights of every class by feature name, or all of them as a picture a class.
+    """A plot of the most important weights of every class by feature name, or of all weights as one image per class.
 
-    When to use it: to see what a linear model goes by; as pictures, what each digit looks like to it. When not: where
-    features have very different scales, since a weight then says as much about the scale as about the feature:
-    standardise them first.
+    Use it to see the most important features of a linear model. If features have very different scales, standardise
+    them first: otherwise a weight says as much about the scale as about the feature.
 
     Parameters
     ----------
     coef : array of shape (n_rows, n_features)
-        One row for two classes, else a row a class, as `coef_`.
+        One row for two classes, else one row per class, as `coef_`.
     classes : array of shape (n_classes,)
     names : sequence of str, optional
-        Of the features; anything that answers names[column].
+        The names of the features; anything that supports names[column].
     note : str, default=""
-        What the title says.
+        The text of the title.
 
     Attributes
     ----------
@@ -65,9 +64,9 @@ class WeightsDisplay:
         Parameters
         ----------
         estimator : fitted Perceptron, or any linear classifier with `coef_`, or a pipeline that ends in one
-            Voting has no single weights: the averaged ones are shown.
+            For voting, the averaged weights are shown.
         names : sequence of str, optional
-            Of the features; otherwise those that the model, or the pipeline before it, knows.
+            The names of the features; by default those of the model or of the pipeline before it.
 
         Returns
         -------
@@ -99,16 +98,16 @@ class WeightsDisplay:
     def plot(
         self, ax: Any = None, *, top: int = 10, image_shape: tuple[int, ...] | None = None
     ) -> "WeightsDisplay":  # fmt: skip
-        """Draw it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Divided into panels where there are several; a new figure is made unless given.
+            The axes, which are divided if there are several panels; by default, a new figure is created.
         top : int, default=10
-            Bars a class: the weights farthest from 0.
+            The number of bars per class: the weights farthest from 0.
         image_shape : tuple of int, optional
-            Rows and columns of the pixels that the features are: pictures instead of bars.
+            The rows and columns of the images, if the features are pixels; images are drawn instead of bars.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""How training went, epoch by epoch: mistakes, all of them against the mistake bound, loss, held-out accuracy."""
+"""Plots the training history: mistakes by epoch, the mistake bound, loss and held-out accuracy."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,20 +27,20 @@ FAR = 5.0  # a bound so many times as high would press everything else flat: log
 
 
 class HistoryDisplay:
-    """Mistakes, loss and held-out accuracy by epoch, in panels that share the epochs; and the mistake bound.
+    """A plot of the training history: mistakes, loss and held-out accuracy by epoch, and the mistake bound.
 
-    When to use it: to see whether training was still learning when it stopped, overfitted, or could never converge, and
-    how far it stayed below the bound. When not: for models that only met `partial_fit`: they have no epochs.
+    Use it to see whether training stopped too early, overfitted or could not converge, and how far it stayed below the
+    mistake bound. Models that were trained only by `partial_fit` have no epochs.
 
     Parameters
     ----------
     epochs, mistakes : arrays of shape (n_epochs,)
     updates, loss, accuracy : arrays of shape (n_epochs,), optional
-        Updates are drawn where they are more than the mistakes; the loss is that of the epoch; accuracy is that on
-        held-out examples, NaN where it was not measured.
+        Updates are drawn if there are more than mistakes; the loss is that of the epoch; accuracy is that on held-out
+        examples, NaN if it was not measured.
     stop_reason : str, optional
     bound : Bound or int, optional
-        At most so many updates: a line in the panel of all updates so far.
+        The mistake bound, a line in the panel of all updates so far.
 
     Attributes
     ----------
@@ -85,12 +85,12 @@ class HistoryDisplay:
         ----------
         estimator : fitted Perceptron, KernelPerceptron or other model with `history_`, or a pipeline that ends in one
         X, y : optional
-            All the examples that a `Perceptron` learned from: the bound is then computed by `theory.check_bound`. Data
-            that are not separable have none, and no line.
+            All training examples of a `Perceptron`, to compute the bound with `theory.check_bound`. Data that are not
+            separable have no bound.
         bound : Bound or int, optional
-            A bound that is known already.
+            A bound that is already known.
         max_seconds : float or None, default=10.0
-            For computing the bound.
+            The time limit for computing the bound.
 
         Returns
         -------
@@ -120,12 +120,12 @@ class HistoryDisplay:
         )
 
     def plot(self, ax: Any = None) -> "HistoryDisplay":
-        """Draw it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Divided into the panels; a new figure is made unless given.
+            The axes, which are divided into panels; by default, a new figure is created.
 
         Returns
         -------

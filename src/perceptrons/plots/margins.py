@@ -1,4 +1,4 @@
-"""How the margins of examples are distributed: which are right by much, by little, or wrong."""
+"""Plots the distribution of margins: which examples are right by a large margin, by a small one, or wrong."""
 
 from typing import Any
 
@@ -17,17 +17,17 @@ MOST_BINS = 40
 
 
 class MarginsDisplay:
-    """A histogram of the margins of examples and the share of examples below each; mistakes are on the left of 0.
+    """A histogram of the margins of examples, and the share of examples below each; mistakes are left of 0.
 
-    When to use it: to see how safe right answers are and how far mistakes are from right, for any number of features
-    and classes. When not: to compare models on differently scaled features.
+    Use it to see how safe correct predictions are and how wrong mistakes are, for any number of features and classes.
+    Do not use it to compare models with differently scaled features.
 
     Parameters
     ----------
     margins : array of shape (n_examples,)
         Positive where the model is right.
     geometric : bool, default=True
-        Are they distances, in units of the features, or differences of scores?
+        Whether the margins are distances, in units of the features, or differences of scores.
 
     Attributes
     ----------
@@ -66,8 +66,8 @@ class MarginsDisplay:
         Parameters
         ----------
         estimator : fitted classifier
-            Of a linear one the geometric margins (`theory.margins`), in the features that its pipeline gives it. Of
-            others, and of votes, by how much the score of the true class leads.
+            For a linear model, the geometric margins (`theory.margins`) in its own features. For other models and for
+            votes, by how much the score of the true class leads.
         X, y : as in `fit`
 
         Returns
@@ -91,7 +91,7 @@ class MarginsDisplay:
 
     @classmethod
     def from_predictions(cls, y_true: Any, scores: Any, *, classes: Any = None) -> "MarginsDisplay":
-        """Take margins from scores: by how much the true class leads its best rival.
+        """Compute the margins from given scores: by how much the true class leads its best rival.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class MarginsDisplay:
         scores : array of shape (n_examples,) or (n_examples, n_classes)
             As `decision_function` gives them.
         classes : array, optional
-            What the scores are of; the sorted labels of y_true unless given.
+            The classes of the scores; by default the sorted labels of y_true.
 
         Returns
         -------
@@ -116,14 +116,14 @@ class MarginsDisplay:
         return cls(true_lead(scores, codes_among(y_true, len(scores), known)), geometric=False)
 
     def plot(self, ax: Any = None, *, bins: int | None = None) -> "MarginsDisplay":
-        """Draw it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Divided into two panels; a new figure is made unless given.
+            The axes, which are divided into two panels; a new figure is made unless given.
         bins : int, optional
-            About so many bars; by the number of examples unless given. One ends at 0.
+            The approximate number of bars; by default, it depends on the number of examples. One bar ends at 0.
 
         Returns
         -------

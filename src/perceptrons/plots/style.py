@@ -1,4 +1,4 @@
-"""How all pictures look: colours and markers that are told apart without colour, sizes, and names that fit.
+"""The style of all plots: colours, markers that can be distinguished without colour, sizes, and names that fit.
 
 Nothing here changes the settings of matplotlib for others: figures are made inside `context()`.
 """
@@ -89,7 +89,7 @@ def dark(colour: Any) -> bool:
 
 
 def picture(figure: Any, format: str = "png", dpi: float = 100) -> bytes:
-    """A figure as the bytes of a file, the same from run to run: no date, no random names inside.
+    """Return a figure as the bytes of a file, the same in every run: without dates or random names.
 
     The figure's layout is settled by it and stays as it is.
 

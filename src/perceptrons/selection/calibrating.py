@@ -1,4 +1,4 @@
-"""Probabilities of a model that is trained already: its scores are calibrated on examples that it has not seen."""
+"""Calibrates the scores of a trained model on examples that it has not seen, so that it has probabilities."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,19 +16,18 @@ from perceptrons.training.labels import Target, merge, read_target
 
 
 def calibrate(model: Any, X: Any, y: Any, method: str = "sigmoid", sample_weight: Any = None) -> Any:
-    """Calibrate the scores of a trained model, so that it has `predict_proba`. Weights and answers stay as they are.
+    """Calibrate the scores of a trained model, so that it has `predict_proba`. Weights and predictions do not change.
 
     `Perceptron(probability=...)` does the same in `fit`, on examples that it holds out itself.
 
-    When to use it: there is a validation set; the model learned from a stream, on a cluster or by `partial_fit`; it
-    kept training since it was calibrated. When not: on the examples that the model learned from, whose scores are too
-    good; there are too few examples to hold some out (use scikit-learn's `CalibratedClassifierCV`, which
-    cross-validates).
+    Use it with a validation set, for a model that was trained on a stream, on a cluster or by `partial_fit`, or that
+    was trained further since its calibration. Do not use it on training examples, whose scores are too good. If there
+    are too few examples to hold some out, use scikit-learn's `CalibratedClassifierCV`, which cross-validates.
 
     Parameters
     ----------
     model : fitted Perceptron or KernelPerceptron, or a Pipeline that ends in one
-    X, y : the examples to calibrate by, a validation set
+    X, y : the examples to calibrate with, a validation set
     method : {"sigmoid", "temperature", "isotonic"}, default="sigmoid"
         As the parameter `probability` of `Perceptron`.
     sample_weight : array, optional

@@ -1,4 +1,4 @@
-"""The comparison: variants of the perceptron beside other linear models, on one split, tuned alike, tested once."""
+"""Compares variants of the perceptron with other linear models: same split, same tuning, one test."""
 
 import os
 import time
@@ -49,48 +49,48 @@ def compare(
     max_seconds: float | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Compared:
-    """The perceptron's variants and their relatives beside each other: same parts, tuned alike, tested once together.
+    """Compare variants of the perceptron with other linear models: same split, same tuning, one test.
 
-    Each learner tries at most five settings on the same development examples, all relative to the scale of the data;
-    epochs of perceptrons are found from the same runs. Then each learns from train and development examples together,
-    and all are tested in one opening of the test part.
+    Each learner tries at most five settings on the same validation set, all relative to the scale of the data. The
+    number of epochs is found in the same runs. Then each learner is trained on the training and validation sets
+    together, and all are tested in one use of the test set.
 
-    When to use it: to see which kind of learner suits your data, and what that costs. When not: to get a model
-    (`recipe` tunes one more finely); for several labels an example, or sequences.
+    Use it to see which kind of learner suits your data, and at what cost. Do not use it to get a model (`recipe` tunes
+    one more finely), for several labels per example, or for sequences.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
-        Dense data on uneven scales are standardised.
+        The examples. Dense data with different scales are standardised.
     y : array of shape (n_samples,)
     dev, test : float, or tuple of X and y, default=0.2
-        Shares of all examples, or data of their own.
+        The shares of the validation and test sets, or separate data for them.
     split : {"stratified", "grouped", "time"}, optional
         See `parts_of`.
     groups : array, optional
-        The group of every example; groups stay whole.
+        The group of every example; groups are never divided.
     random_state : int, RandomState or None, default=0
-        Seed of the split and, if it is an int, of the learners.
+        The seed of the split and, if it is an int, of the learners.
     learners : list, optional
-        Exactly those to compare: names of `LEARNERS`, and tuples (name, estimator, grid) of your own, which are left
-        out, with the reason, if they fail.
+        The learners to compare: names of `LEARNERS`, and your own tuples (name, estimator, grid). Learners that fail
+        are left out, with the reason.
     metric : str or function of true and predicted labels, default="accuracy"
-        What settings are chosen by and learners ranked by. Differences in accuracy are tested by McNemar's test, in
-        other figures by swapping answers.
+        The metric to choose settings by and to rank learners by. Differences in accuracy are tested with McNemar's
+        test, others with a permutation test.
     scale : {"auto", True, False}, default="auto"
-        Standardise dense data for all alike: if the largest values of features differ by more than a factor of 30 or
-        all of them are very large or small, or as said. Means and deviations are of what is learned from. Sparse data
-        stay as they are.
+        Whether to standardise dense data for all learners. "auto": if the largest values of features differ by more
+        than a factor of 30, or all are very large or small. Means and deviations are those of the training data. Sparse
+        data do not change.
     force : bool, default=False
-        Look at test examples that were looked at before; the result says so. Not needed to ask just the same again.
+        Whether to use a test set that was used before; the result says so. Repeating the same call is always allowed.
     ledger : path, optional
-        A file that remembers looks from process to process; otherwise this process does.
+        A file that records uses of test sets across processes; otherwise they are recorded for this process only.
     max_seconds : float, optional
-        Of tuning, for each learner. What is beyond is not tried; a perceptron that makes no epoch in it is left out.
-        Either is said. Another learner, which cannot be stopped, tries one setting whatever it takes, and no setting
-        more than there is time for by what those before took.
+        The time limit for tuning each learner. Further settings are not tried, and a perceptron that completes no epoch
+        is left out; the result says so. Other learners cannot be stopped: they try one setting in any case, and more
+        while time is left.
     tell : function, optional
-        Is told in a line what each learner did on development examples, to show progress.
+        A function that gets one line per learner about its result on the validation set, to show progress.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def _given(part: Any, name: str, n_features: int) -> Any:
 
 
 class Tuned:
-    """A learner with its best setting, which has learned from train and development examples."""
+    """A learner with its best setting, trained on the training and validation sets."""
 
     def __init__(self, learner: Learner, watchable: Watchable, settings: list[Setting], seconds: float, learnable: Any):
         self.learner, self.settings, self.tuning_seconds = learner, settings, seconds

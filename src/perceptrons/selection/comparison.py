@@ -1,4 +1,4 @@
-"""What `compare` found: a row for every learner, tables for terminals, pages and notebooks, and a verdict in words."""
+"""The result of `compare`: one row per learner, as tables for terminals, pages and notebooks, and as a summary."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,34 +28,33 @@ class Contender:
     Attributes
     ----------
     name, what : str
-        As in `LEARNERS`, and in words.
+        The name in `LEARNERS`, and a description.
     family : {"perceptron", "relative"}
     score, interval : float and Interval
         On the test examples.
     p : float
-        Of the test against the best, McNemar's or by swapping answers, by Holm's correction for so many comparisons; 1
-        for the best itself.
+        The p-value against the best learner, with Holm's correction for several comparisons; 1 for the best itself.
     p_alone : float
         The same without the correction.
     dev_score : float
     setting : Setting
         The best one of `settings_tried`.
     train_accuracy : float
-        Of the final model on what it learned from, or on 2,000 examples of it.
+        The accuracy of the final model on its training data, or on 2,000 examples of it.
     training_seconds, tuning_seconds : float
-        Of the final fit, and of trying all settings, development examples predicted included.
+        The time of the final fit, and of trying all settings, including predictions for the validation set.
     prediction_seconds : float
-        For 1,000 examples, the least of three takes.
+        The prediction time for 1,000 examples, the shortest of three runs.
     size : int or None
-        Bytes of the numbers that predicting needs, see `size_of`.
+        The size in bytes of the numbers that prediction needs, see `size_of`.
     probabilistic : bool
-        Has it `predict_proba`?
+        Whether it has `predict_proba`.
     notes : tuple of str
-        Such as that it did not converge.
+        Notes, for instance that it did not converge.
     model : the fitted estimator
-    predicted, right : arrays, an entry a test example
-    compared, answers : arrays, an entry a test example
-        What the metric compares: labels and predictions, or numbers of classes and ranks of scores.
+    predicted, right : arrays, one entry per test example
+    compared, answers : arrays, one entry per test example
+        The input of the metric: labels and predictions, or class numbers and ranks of scores.
     """
 
     name: str
@@ -101,26 +100,26 @@ class Contender:
 
 
 class Compared:
-    """What `compare` found.
+    """The result of `compare`.
 
     Attributes
     ----------
     rows : list of Contender
-        The best on the test examples first; of equals as they were asked for.
+        The learners, the best on the test set first; ties keep the given order.
     left_out : dict
-        Who was not compared, and why.
+        The learners that were not compared, and why.
     best, best_perceptron, best_relative : Contender, or None if there is none of that family
     y_test : array
     parts : Parts
     sizes : dict
-        Examples to train, for development (dev) and to test.
+        The sizes of the training set, the validation set (dev) and the test set.
     metric : str
     scaled : bool
-        Were the data standardised, for all alike?
+        Whether the data were standardised for all learners.
     looks : int
-        How often these test examples were looked at, this time included.
+        How often this test set has been used, including this time.
     rerun : bool
-        Was just this asked before, with the same data, settings and seed? Then it is the same look.
+        Whether the same call was made before, with the same data, settings and seed; it then counts as the same use.
     n_features : int
     """
 
@@ -181,8 +180,11 @@ class Compared:
         return mcnemar(self.row(one).right, self.row(other).right)
 
     def explain(self) -> str:
-        """In words: who is best, who is not worse, whether a relative is ahead of every perceptron and why, and what
-        they get wrong."""
+        """Return a summary in words.
+
+        It names the best learner and those that are not worse. It says whether another linear model beats every
+        perceptron, and why, and which mistakes they make.
+        """
         return "\n".join(in_words(self))
 
     def notes(self) -> list[str]:
@@ -289,7 +291,7 @@ def in_words(found: Compared) -> list[str]:
 
 
 def relative_ahead(found: Compared) -> bool:
-    """Is a relative better on the test examples than every perceptron?"""
+    """Is another linear model better on the test set than every perceptron?"""
     ours, theirs = found.best_perceptron, found.best_relative
     return ours is not None and theirs is not None and theirs.score > ours.score
 
@@ -312,7 +314,7 @@ def _families(found: Compared) -> list[str]:
 
 
 def why(found: Compared, theirs: Contender, ours: Contender) -> str:
-    """What may have put a relative ahead: a guess from sizes and accuracies, which no experiment has tested."""
+    """A likely reason why another linear model is ahead: a guess from sizes and accuracies, not tested."""
     n, d = found.sizes["train"] + found.sizes["dev"], found.n_features
     fitted = f"{ours.what} is right on {ours.train_accuracy:.1%} of the training set"
     if theirs.name == "naive_bayes":

@@ -1,4 +1,4 @@
-"""Two demonstrations on generated data: what moves a relative's boundary and leaves the perceptron's where it is."""
+"""Two demonstrations on generated data that change the decision boundary of other models, but not the perceptron's."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -117,10 +117,10 @@ class Demonstration:
 
 
 def too_correct(random_state: int = 0) -> Demonstration:
-    """Least squares is moved by examples that are far on their right side, the perceptron is not.
+    """Show that examples far on their correct side mislead least squares, but not the perceptron.
 
-    When to use it: to see, or to teach, what the squared loss does: it fines a score of 20 where the target is 1. When
-    not: as a judgement of least squares on your data; for that there is `compare`.
+    Use it to see, or to teach, what the squared loss does: it penalises a score of 20 if the target is 1. To judge
+    least squares on your data, use `compare`.
 
     Returns
     -------
@@ -164,15 +164,15 @@ def too_correct(random_state: int = 0) -> Demonstration:
 
 
 def copied_features(copies: int = 20, random_state: int = 0) -> Demonstration:
-    """Naive Bayes is misled by a feature that is there many times, the perceptron is not.
+    """Show that many copies of a feature mislead naive Bayes, but not the perceptron.
 
-    When to use it: to see, or to teach, what assuming independent features does: it counts the same evidence again and
-    again. When not: as a judgement of naive Bayes on your data; for that there is `compare`.
+    Use it to see, or to teach, what the assumption of independent features does: it counts the same evidence again and
+    again. To judge naive Bayes on your data, use `compare`.
 
     Parameters
     ----------
     copies : int, default=20
-        How often the weaker of two features is there afterwards.
+        The number of copies of the weaker of two features.
     random_state : int, default=0
 
     Returns

@@ -179,9 +179,9 @@ def _naive_bayes(X: Any) -> Learner:
 
 
 def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
-    """Settings for `recipe` that cover what usually matters, by the scale of the data.
+    """Return a grid for `recipe` with the hyperparameters that usually matter, adapted to the scale of the data.
 
-    When to use it: for a first search. When not: you know your data; the values of a first search can be refined.
+    Use it for a first search. Refine its values once you know your data.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def within(values: Iterable[float]) -> list[float]:
 
 
 def size_of(model: Any) -> int | None:
-    """Bytes of the numbers that predicting needs; None where it is not known what a model needs.
+    """Return the size in bytes of the numbers that prediction needs; None if it is not known.
 
     Counted: weights and biases, zeros too; of a kernel the support examples and their coefficients; of votes the
     support examples and the log of updates (and the start); of a pipeline all its steps. Not counted: the names of

@@ -1,4 +1,4 @@
-"""The recipe: split, try settings on development data, take the best, learn from all of it, test once."""
+"""The recipe: split the data, tune on the validation set, train with the best setting, test once."""
 
 import os
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from perceptrons.structured import StructuredPerceptron
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """What `recipe` found.
+    """The result of `recipe`.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class Recipe:
         All that were tried, in the order of the grid: `params`, `epochs`, `score`, `curve`, `seconds`, `stop_reason`.
     best : Setting
     dev_score : float
-        Of the best setting, on development examples; chosen as the highest, it flatters.
+        The score of the best setting on the validation set. As the highest of several, it is too optimistic.
     test_score, test_interval : float and Interval, or None
-        Measured once, on examples that nothing was chosen by.
+        The score on the test set, which was used once, and its confidence interval.
     looks : int
-        How often these test examples were looked at, this time included; 0 without a test.
+        How often this test set has been used, including this time; 0 without a test.
     rerun : bool
         Was just this asked before, with the same data, settings and seed? Then nothing was chosen in between, and it
         is the same look.
@@ -50,11 +50,11 @@ class Recipe:
     parts : Parts
     metric : str
     retrained : bool
-        Did the model learn from train and development examples together?
+        Did the model learn from training and validation examples together?
     threshold : Threshold or None
         How the model's `threshold_` was chosen, if that was asked for.
     calibrated : str or None
-        By which method the model was calibrated on development examples, if its `probability` asked for it.
+        By which method the model was calibrated on the validation set, if its `probability` asked for it.
     """
 
     model: Any
@@ -186,59 +186,61 @@ def recipe(
     n_jobs: int | None = None,
     tell: Callable[[Setting], None] | None = None,
 ) -> Recipe:
-    """Find the best setting on development data, learn with it, and test the model once.
+    """Tune hyperparameters on a validation set, train with the best ones, and test the model once.
 
-    The number of epochs is found from one run of each setting, by its figure after every epoch: just what separate runs
-    would give. The test examples stay sealed until the end. Looking at the same ones again is refused,
-    unless just the same is asked: then nothing was chosen in between, and it is the same look.
+    One run per setting finds the number of epochs, from its score after every epoch, which equals that of separate
+    runs. The test set is used once, at the end. A second use is refused, unless the call is exactly the same.
 
-    When to use it: to get a model and an honest figure for it. When not: fewer than some hundred examples, where parts
-    are too small to choose by (use scikit-learn's `GridSearchCV`, within which these estimators work; for its `cv` the
-    same split is `parts_of(...).cv()`); many learners beside each other (`compare`).
+    Use it to get a model and an unbiased test score. With fewer than a few hundred examples, the parts are too small:
+    use scikit-learn's `GridSearchCV`, which accepts these estimators (`parts_of(...).cv()` gives the same split). For
+    several learners, use `compare`.
 
     Parameters
     ----------
     estimator : estimator
-        Any classifier of scikit-learn's kind, a pipeline, or a search such as `GridSearchCV`. Epochs are found for
-        those of this library and for pipelines that end in one, whose earlier steps are fitted once for all settings
-        that share them.
+        A classifier with scikit-learn's interface, a pipeline, or a search such as `GridSearchCV`. The number of epochs
+        is tuned for estimators of this library and pipelines that end in one; earlier steps are fitted once for all
+        settings that share them.
     X, y : the examples
         Whatever the estimator takes: an array, a sparse matrix, a frame, a list of texts, of sentences.
     grid : dict, list of dicts or "usual", optional
-        Values to try by parameter, as for `GridSearchCV`. With `max_iter`, these numbers of epochs are judged,
-        otherwise all that the run makes. "usual": `usual_grid` of what the last step learns from.
+        The values to try per parameter, as for `GridSearchCV`. With `max_iter`, these numbers of epochs are evaluated,
+        otherwise all epochs of the run. "usual" is the `usual_grid` of the data of the last step.
     dev, test : float, or tuple of X and y, default=0.2
-        Shares of all examples, or data of their own; test=0: no test.
+        The shares of the validation and test sets, or separate data for them; test=0 means no test.
     retrain : bool, default=True
-        Learn with the best setting from train and development examples together; otherwise from the train examples.
+        Whether to train with the best setting on the training and validation sets together, or on the training set
+        only.
     random_state : int, RandomState or None, default=0
         Seed of the split.
     split : {"stratified", "grouped", "time"}, optional
         See `parts_of`.
     groups : array, optional
-        The group of every example; groups stay whole.
+        The group of every example; groups are never divided.
     folds : int, optional
-        Choose settings by cross-validation: by their mean over so many folds of all examples but the test set, instead
-        of on one development part. For small data; takes `folds` times as long. The model then learns from all folds.
+        Choose settings by cross-validation: by their mean score over this many folds of all examples but the test set,
+        instead of one validation set. For small data; it takes `folds` times as long. The model is then trained on all
+        folds.
     threshold : str, dict or float, optional
-        Of two classes: choose the model's `threshold_` on the development examples by a metric or a cost, as
-        `choose_threshold` does, or set it to a number. A model whose threshold is chosen learns from the train examples
-        only, since the threshold is that of exactly these weights. So does one with `probability`: settings are tried
-        without it, and the best model is calibrated on the development examples.
+        For two classes: choose the model's `threshold_` on the validation set by a metric or a cost, as
+        `choose_threshold` does, or set it to a number. A model whose threshold is chosen is trained on the training set
+        only, because the threshold belongs to exactly these weights. So is a model with `probability`: settings are
+        tried without it, and the best model is calibrated on the validation set.
     metric : str or function of true and predicted labels, default="accuracy"
-        What to choose and test by: "accuracy", "balanced_accuracy", "f1" (of the second of two classes), "f1_macro",
+        The metric to choose and test by: "accuracy", "balanced_accuracy", "f1" (of the second of two classes),
+        "f1_macro",
         "f1_micro", "f1_weighted", "matthews", "youden" (two classes), "roc_auc", "average_precision" (one-vs-rest mean
         for more than two classes), or "neg_log_loss" for estimators with probabilities. Labels of sequences are counted
         one by one; for those of phrases (B-NP, I-NP, O) there is also "phrase_f1".
     force : bool, default=False
-        Look at test examples that were looked at before. The result and the model then say so. Known are the same
-        examples in any order, dense or sparse; not some of them, nor the same in other units.
+        Whether to use a test set that was used before. The result and the model then say so. The same examples are
+        recognised in any order, dense or sparse, but not a part of them, or the same in other units.
     ledger : path, optional
-        A file that remembers looks from process to process; otherwise this process does.
+        A file that records uses of test sets across processes; otherwise they are recorded for this process only.
     n_jobs : int, optional
-        Settings to try at a time, in threads. The result is the same.
+        The number of settings to try at the same time, in threads. The result is the same.
     tell : function, optional
-        Is told every Setting when it was tried, to show progress.
+        A function that gets every Setting when it was tried, to show progress.
 
     Returns
     -------
@@ -255,8 +257,8 @@ def recipe(
     >>> found = recipe(make_pipeline(StandardScaler(), Perceptron()), X, y, {"perceptron__step": ["constant", "pa1"]})
     >>> print(found.explain())
     Split of every class alike, seed 0: 341 to learn from, 114 for development, 114 to test on.
-    2 settings tried. Best on development data: step=constant, 4 epochs, accuracy 1.0000.
-    The model learned from train and development examples.
+    2 settings tried. Best on the validation set: step=constant, 4 epochs, accuracy 1.0000.
+    The model learned from training and validation examples.
     Test accuracy 0.9912 (95% interval 0.9520 to 0.9984, Wilson).
     """
     watchable, probability = _without_probability(Watchable(estimator))
@@ -310,7 +312,7 @@ def _without_probability(watchable: Watchable) -> tuple[Watchable, str | None]:
 
 
 def _by_dev(model: Any, threshold: Any, probability: str | None, dev: Part) -> Threshold | None:
-    """Choose the threshold of the model and calibrate it on development examples, if that is asked for."""
+    """Choose the threshold of the model and calibrate it on the validation set, if that is asked for."""
     chosen = set_threshold(model, threshold, *dev.taken())
     if probability is not None:
         calibrate(model, *dev.taken(), method=probability)

@@ -1,6 +1,6 @@
-"""The test part under seal: opened once, at the end. A ledger remembers which test examples were used, and for what.
+"""Keeps the test set sealed until the end, and records which test sets were used, and for what.
 
-The same request again gives the same result, so it is no second use of the test set.
+The same request again gives the same result, so it is not a second use of the test set.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ VERSIONED = ("perceptrons", "sklearn")  # and whose estimators are the same whil
 
 
 class OpenedBeforeError(ValueError):
-    """These test examples were looked at before: what is chosen now would be chosen by them. looks: when that was."""
+    """This test set was used before, so anything chosen now would be chosen by it. looks: when that was."""
 
     def __init__(self, n: int, looks: list[str], instead: str = INSTEAD):
         self.n, self.looks = n, looks

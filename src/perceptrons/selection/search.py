@@ -1,4 +1,4 @@
-"""Trying settings on development data: every setting is fitted once, and its epochs are judged from that one run."""
+"""Tries settings on the validation set: every setting is fitted once, and one run finds its number of epochs."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -28,10 +28,10 @@ class Setting:
     params : dict
         As in the grid, without the number of epochs.
     epochs : int or None
-        The best number of them on the development examples, the fewest if several are best; None if the estimator
+        The best number of them on the validation set, the fewest if several are best; None if the estimator
         cannot be watched.
     score : float
-        The development figure after so many.
+        The validation score after this many epochs.
     curve : tuple of float
         After every epoch.
     seconds : float

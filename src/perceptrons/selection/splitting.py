@@ -1,4 +1,4 @@
-"""Train, development and test parts: of every class alike, by whole groups, or in the order of time."""
+"""Splits data into training, validation and test sets: stratified by class, by whole groups, or by time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,21 +60,20 @@ def parts_of(
     X: Any, y: Any, *, dev: Any = 0.2, test: Any = 0.2, split: str | None = None, groups: Any = None,
     random_state: Any = 0,
 ) -> Parts:  # fmt: skip
-    """Split the data, dev and test being shares of all examples, or pairs (X, y) of data of their own.
+    """Split the data into a training set, a validation set (dev) and a test set.
 
-    When to use it: to give scikit-learn's searches the split that `recipe` makes, by `cv`. When not: `recipe` and
-    `compare` split by themselves.
+    Use it to give scikit-learn's searches the split of `recipe`, with `cv`. `recipe` and `compare` split by themselves.
 
     Parameters
     ----------
     X, y : the examples
     dev, test : float, or tuple of X and y
-        test may be 0: nothing is held out as a test.
+        The shares, or separate data (X, y). test=0 means no test set.
     split : {"stratified", "grouped", "time"}, default: "grouped" if there are groups, else "stratified"
-        Of every class about the same share; whole groups; or the last examples as the test, those before them for
-        development.
+        About the same share of every class; whole groups; or the last examples as the test set, and those before them
+        as the validation set.
     groups : array, optional
-        The group of every example, such as a patient or an author, that must not be in two parts.
+        The group of every example, such as a patient or an author, that must not be in two sets.
     random_state : int, RandomState or None, default=0
 
     Returns
@@ -238,7 +237,7 @@ def part_as_given(part: Any, X: Any, name: str) -> Any:
 def check_labels_meet(parts: Parts) -> None:
     """Refuse development and test labels that are nowhere among those learned from: all answers would be wrong."""
     known = _labels(parts.train)
-    for name, part in (("development", parts.dev), ("test", parts.test)):
+    for name, part in (("validation", parts.dev), ("test", parts.test)):
         labels = None if part is None else _labels(part)
         if known and labels and not known & labels:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""The metrics that settings are chosen and tested by, how sure they are, and tests of the difference between two."""
+"""Metrics to choose and test by, their confidence intervals, and tests of the difference between two classifiers."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ PHRASE_F1 = "phrase_f1"  # of sequences alone: F1 of phrases, as conlleval count
 
 
 class Interval(NamedTuple):
-    """In which a figure lies with this confidence, and how it was found."""
+    """A confidence interval of a score, and the method that computed it."""
 
     low: float
     high: float
@@ -38,8 +38,8 @@ def wilson(right: float, n: int, level: float = 0.95) -> Interval:
     """Wilson's score interval of a share: right of n. Unlike the textbook's p ± 1.96 sqrt(p(1-p)/n) it stays within
     [0, 1] and holds its level near 0 and 1.
 
-    When to use it: for accuracies on a test set. When not: for figures that are no shares (use `bootstrap`), or
-    examples that depend on each other, such as sentences of one text: then it is too narrow.
+    Use it for accuracies on a test set. For scores that are not shares, use `bootstrap`. For examples that depend on
+    each other, such as sentences of one text, it is too narrow.
 
     Examples
     --------
@@ -62,10 +62,10 @@ def wilson(right: float, n: int, level: float = 0.95) -> Interval:
 def bootstrap(
     metric: Callable[[Any, Any], float], y: Any, predicted: Any, level: float = 0.95, seed: int = 0
 ) -> Interval:
-    """The interval that a figure has on test sets drawn anew from this one, with replacement.
+    """Return the bootstrap interval of a score: on test sets drawn from this one with replacement.
 
-    When to use it: for figures that are no shares, such as F1. When not: for accuracies (`wilson` is exact enough and
-    costs nothing), or fewer than some 30 examples.
+    Use it for scores that are not shares, such as F1. For accuracies, use `wilson`, which costs nothing. It needs at
+    least about 30 examples.
     """
     rng, n = np.random.default_rng(seed), len(predicted)
     figures = []
@@ -77,12 +77,11 @@ def bootstrap(
 
 
 def mcnemar(one: Any, other: Any) -> float:
-    """The chance that two equally good classifiers differ by at least so much on these examples (exact, two-sided).
+    """Return the p-value of McNemar's exact test, two-sided, for two classifiers on the same test examples.
 
-    Only the examples that one of them gets right and the other wrong count. one, other: which examples each gets right.
-
-    When to use it: two classifiers, the same test examples. When not: figures from different test sets; many
-    comparisons at once without a correction, as among 20 equal ones one is "significant" at 0.05.
+    It counts only the examples that one classifier gets right and the other wrong. one, other: which examples each gets
+    right. Do not use it for scores from different test sets, or for many comparisons without a correction: among 20
+    equal classifiers, one is "significant" at 0.05.
 
     Examples
     --------
@@ -102,7 +101,7 @@ def mcnemar(one: Any, other: Any) -> float:
 
 
 def swapping(metric: Callable[[Any, Any], float], y: Any, one: Any, other: Any, seed: int = 0) -> float:
-    """The chance that two equally good classifiers differ by at least so much in a figure (two-sided, by swapping).
+    """Return the p-value of a two-sided permutation test for the difference of a score between two classifiers.
 
     If both are equally good, it does not matter whose answer to an example is whose: answers are swapped at random for
     each example, 999 times, and counted is how often the figures then differ by as much as they do. Where that soon is
@@ -133,11 +132,11 @@ def swapping(metric: Callable[[Any, Any], float], y: Any, one: Any, other: Any, 
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values corrected for being several (Holm 1979): below 0.05, all of them are wrong in 5% of cases at most.
+    """Return p-values with Holm's correction for several comparisons (Holm 1979).
 
     The smallest is multiplied by their number, the next by one less, and so on; none ends below one that was smaller.
 
-    When to use it: one learner against several others. When not: a single comparison, planned before the data came.
+    Use it to compare one learner with several others, not for a single planned comparison.
 
     Examples
     --------

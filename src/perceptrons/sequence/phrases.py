@@ -175,9 +175,9 @@ def phrase_scores(
 ) -> PhraseScores:
     """Count the phrases that are there, were found, and were right, over all types and by type, as conlleval does.
 
-    When to use it: for chunks and named entities, labelled by B-, I- and O or by IOBES. The figures are those of the
-    shared tasks CoNLL-2000, 2002 and 2003, and of seqeval's default mode. When not: for part-of-speech tags, where only
-    `accuracy` says something; see `are_phrase_labels`.
+    Use it for chunks and named entities, labelled with B-, I- and O or with IOBES. The scores are those of the shared
+    tasks CoNLL-2000, 2002 and 2003, and of seqeval's default mode. For part-of-speech tags, only `accuracy` is useful;
+    see `are_phrase_labels`.
 
     The script does not know IOBES, for which two rules are added: S is a phrase by itself, and B behind E starts a new
     one. Labels of the tags B, I, O and of I, E, O are counted exactly as by the script, ill-formed ones too. So a tag

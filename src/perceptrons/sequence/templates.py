@@ -1,4 +1,4 @@
-"""`FeatureTemplates`: columns of tokens to features by templates, without a Python loop over the tokens.
+"""`FeatureTemplates`, which turns columns of tokens into features by templates.
 
 The language of templates is in `template_grammar.py`, the compiled part in `passes/attributes.py`.
 """
@@ -32,14 +32,14 @@ WORDS_AND_TAGS = (
 
 
 class FeatureTemplates(TransformerMixin, BaseEstimator):
-    """Features of tokens by templates: a word, its neighbours, suffixes and shape, and combinations of them.
+    """Make features of tokens by templates: a word, its neighbours, suffixes and shape, and combinations of them.
 
     Turns sentences of raw tokens into features for `SequencePerceptron`, compiled and the same in training and tagging.
     Give it to the tagger, `SequencePerceptron(templates=FeatureTemplates(...))`, and one model takes raw tokens; or
     put it in front of it in a pipeline.
 
-    When to use it: tokens are strings in columns, as words and part-of-speech tags. When not: features come from
-    elsewhere (a lexicon, embeddings): give the tagger dicts or a matrix.
+    Use it if tokens are strings in columns, such as words and part-of-speech tags. If features come from elsewhere (a
+    lexicon, embeddings), give the tagger dicts or a matrix.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
         "lower(word)", "prefix(word, 2)", "shape(word)[1]", "digits(word)", "bias". In brackets: of which token, 0 is
         the one to be labelled. A template that looks beyond an end of the sentence gives no feature. "words": for a
         column of words; "chunking": the 19 templates of the CRFsuite tutorial, for a word and its tag.
-        None: a rich set for the columns there are.
+        None: a rich set for the given columns.
     columns : list of str, default=("word",)
         The names of the columns of a token. A token of one column may be a plain string.
 
     Attributes
     ----------
     n_features_ : int
-        Features seen by `fit`.
+        The number of features seen by `fit`.
 
     Examples
     --------
@@ -78,14 +78,14 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
         return f"{len(self.templates)} templates"
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Get to know the features of these sentences: lists of tokens, each a string or a tuple of strings."""
+        """Learn the features of these sentences: lists of tokens, each a string or a tuple of strings."""
         features = self._features(1, None)
         features.tokens(features.read(X), np.float32, learn=True)
         self._known = features
         return self
 
     def transform(self, X: Any) -> Any:
-        """The features that `fit` has seen, of these sentences."""
+        """Return those features of these sentences that `fit` has seen."""
         known = self._fitted()
         tokens = known.tokens(known.read(X), np.float32, learn=False)
         shape = (len(tokens.rows.starts) - 1, known.n_features)
@@ -94,7 +94,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
         return TokenFeatures(matrix, np.diff(tokens.starts))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the features, as "word[-1]|word[0]=in|the"."""
+        """Return the names of the features, such as "word[-1]|word[0]=in|the"."""
         return np.array(self._fitted().names(), dtype=object)
 
     @property

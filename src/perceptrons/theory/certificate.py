@@ -1,4 +1,4 @@
-"""Certificates of separability: what they claim, how they are written down, and how anyone can check them.
+"""Certificates of linear separability: their claims, their JSON format, and how anyone can verify them.
 
 The claims need no trust in how they were found: `Certificate.verify` checks them in exact arithmetic, and so does
 `tools/check_certificate.py`, which knows nothing of this library.
@@ -27,29 +27,30 @@ SHOWN = 6  # rows named in words
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(InWords):
-    """Whether data are linearly separable, with the proof. Made by `separability` and `max_margin`.
+    """A certificate that data are linearly separable or not, with the proof, made by `separability` and `max_margin`.
 
     Attributes
     ----------
     separable : True, False or None
         None: not decided; `reason` says why.
     coef, intercept : array and float, or for several classes a row and a number for each
-        If separable, weights that put every example strictly on its side. float64; where no such floats do, because
-        the classes are closer than rounding, exact Fractions.
+        If separable, weights that put every example strictly on its side: float64, or exact Fractions if the classes
+        are closer than rounding.
     margin : Margin
-        If separable, `reached` and `at_most`: the distance that these weights keep from every example, and one that no
-        weights can exceed.
+        If separable, `reached` and `at_most`: the distance that these weights keep from every example, and an upper
+        limit for all weights.
     support : Combination
-        If separable, the proof of `at_most`: points of the classes' convex hulls that are so close to each other.
+        If separable, the proof of `at_most`: points of the convex hulls of the classes that are this close to each
+        other.
     witness : Combination
         If not separable, examples whose combination cancels: the hulls meet. At most n_features + 2 rows for two
         classes.
     reason : str
         If undecided, why.
     classes, n_samples, n_features, fit_intercept
-        What it is about.
+        The data that the certificate is about.
     number_type : {"float64", "float32"}
-        How numbers are to be read from text; in memory, float32 numbers may be held as float64.
+        The type of the numbers in text; in memory, float32 numbers may be stored as float64.
     digest : str
         SHA-256 of all the rest.
 
@@ -98,11 +99,11 @@ class Certificate(InWords):
     # ---- checking
 
     def verify(self, X: Any, y: Any) -> bool:
-        """Does everything claimed hold for these data, in exact rational arithmetic?
+        """Return whether all claims hold for these data, checked in exact rational arithmetic.
 
         True only for a decided certificate. False for data of another shape or with other labels, and if any number,
-        index or label of the certificate was altered since it was made. Data that are no data (NaN, one class) raise
-        the errors of `Perceptron.fit`.
+        index or label of the certificate was altered since it was made. Invalid data (NaN, one class) raise the errors
+        of `Perceptron.fit`.
         """
         return self.proves(check_examples(X, y))
 
@@ -173,12 +174,12 @@ class Certificate(InWords):
     # ---- writing and reading
 
     def to_json(self) -> str:
-        """The certificate as JSON text; `from_json` reads it, and `tools/check_certificate.py` checks it."""
+        """Return the certificate as JSON text; `from_json` reads it, and `tools/check_certificate.py` checks it."""
         return json.dumps({**self._content(), "digest": self.digest}, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> "Certificate":
-        """Read what `to_json` wrote. ValueError for anything that is no certificate."""
+        """Read the output of `to_json`. Raises ValueError for anything that is not a certificate."""
         if TOO_LONG.search(text):
             raise ValueError("This is not a certificate: it contains a number of 100,000 digits or more.")
         try:
@@ -217,7 +218,7 @@ class Certificate(InWords):
     # ---- words
 
     def explain(self) -> str:
-        """What the certificate says, in words."""
+        """Return the content of the certificate in words."""
         what = f"{self.n_samples:,} examples, {self.n_features:,} feature{'s' * (self.n_features != 1)}, "
         what += f"{len(self.classes):,} classes"
         plane = "hyperplane" if self.fit_intercept else "hyperplane through the origin"

@@ -1,4 +1,4 @@
-"""Equal rows with different labels: no function of the features can tell them apart, so nothing separates them."""
+"""Finds identical rows with different labels, which no classifier can separate."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ AT_ONCE = 4096  # rows written as bytes at a time
 
 
 def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
-    """Groups of identical rows that carry different labels: the commonest reason why data are not separable.
+    """Return groups of identical rows with different labels, the most common reason why data are not separable.
 
     Rows are identical if all their values are equal; -0.0 equals 0.0, and what a sparse row leaves out is 0.
 

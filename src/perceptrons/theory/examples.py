@@ -30,7 +30,7 @@ class Examples(NamedTuple):
 
 
 def check_examples(X: Any, y: Any) -> Examples:
-    """X and y, or the errors that `Perceptron.fit` raises, and one for several labels an example."""
+    """X and y, or the errors that `Perceptron.fit` raises, and one for several labels per example."""
     X = check_rows(X)
     target = read_target(y, X.shape[0])
     if target.several:

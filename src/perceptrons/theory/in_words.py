@@ -20,7 +20,7 @@ class InWords(ABC):
 
     @abstractmethod
     def explain(self) -> str:
-        """The answer in words."""
+        """Return the result in words."""
 
     def _value(self, name: str) -> Any:
         """What a table shows of an attribute; nothing for None."""

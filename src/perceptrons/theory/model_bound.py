@@ -1,4 +1,4 @@
-"""How many updates a fitted model can have made: which trainings the theorem covers, their starts, and the check."""
+"""Compares the updates of a fitted model with its mistake bound."""
 
 import math
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ HUGE = 1e150  # its square is still a float
 
 @dataclass(frozen=True, eq=False)
 class Comparison(InWords):
-    """Updates that a model made beside those that the theory allows it.
+    """The number of updates that a model made, and the largest number that the theory allows.
 
     Attributes
     ----------
     updates : int
-        Made by the model.
+        The updates that the model made.
     at_most : int
-        Allowed: the bound, with the model's start, step and margin counted in.
+        The bound for the model's initial weights, learning rate and margin.
     bound : Bound
-        That of a zero start without margin, on the same data.
+        The bound for zero initial weights and no margin, on the same data.
     """
 
     _shown = ("updates", "at_most", "holds")
@@ -43,11 +43,11 @@ class Comparison(InWords):
 
     @property
     def ratio(self) -> float:
-        """Updates made over updates allowed."""
+        """The updates made, divided by the updates allowed."""
         return self.updates / self.at_most if self.at_most else math.inf if self.updates else 0.0
 
     def explain(self) -> str:
-        """The comparison in words."""
+        """Return the comparison in words."""
         kept = (
             "as the theory says"
             if self.holds
@@ -67,21 +67,21 @@ def check_bound(
     intercept_init: Any = None,
     max_seconds: float | None = None,
 ) -> Comparison:
-    """Compare the updates that a fitted model made with the most that the theory allows it.
+    """Compare the number of updates that a fitted model made with the mistake bound.
 
-    When to use it: to see how far from the worst case a training was; in a lecture, to see the theorem at work. When
-    not: for a model that learned from other examples than X, or with sample weights: the theorem is not about them, and
-    the model does not remember them, so that they are refused only where its counts give them away.
+    Use it to see how far training was from the worst case, for instance in a lecture. Do not use it for a model that
+    was trained on other examples than X, or with sample weights: the theorem does not cover them, and they are detected
+    only by the counts of the model.
 
     Parameters
     ----------
     model : Perceptron
         Fitted on X and y, in one or more epochs, with its parameters as they were then.
-    X, y : all the examples that it learned from
+    X, y : all training examples of the model
     coef_init, intercept_init : arrays, optional
-        The start, if `fit` was given one; the model does not keep it.
+        The initial weights, if `fit` was given some; the model does not store them.
     max_seconds : float, optional
-        For the search of the best bound; see `mistake_bound`.
+        The time limit for finding the best bound; see `mistake_bound`.
 
     Returns
     -------

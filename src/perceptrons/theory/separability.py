@@ -47,12 +47,12 @@ def separability(
 
     Parameters
     ----------
-    X, y : as in `Perceptron.fit`; dense or sparse, one label an example
+    X, y : as in `Perceptron.fit`; dense or sparse, one label per example
     max_seconds : float, optional
         Give up after this time, with `separable` None. The search gets nine tenths of it, the proof of what it found
         the rest; exact arithmetic that would take longer than what is left is not begun.
     fit_intercept : bool, default=True
-        False: only hyperplanes through the origin count.
+        If False, only hyperplanes through the origin are considered.
     gap : float, default=0.1
         Narrow the bracket of the margin until it is this wide, relative to its upper end, as far as rounding and some
         seconds of work allow. `max_margin` spends any time on it, and warns if rounding ends it before.
@@ -141,7 +141,7 @@ def _check(gap: Any, fit_intercept: Any) -> None:
 
 
 class Separator(NamedTuple):
-    """Weights that are proved to put every example on its side, a row for two classes, else a row a class."""
+    """Weights that are proved to put every example on its side, a row for two classes, else one row per class."""
 
     theta: np.ndarray  # float64, or Fractions where floats do not do
     b: np.ndarray

@@ -212,7 +212,7 @@ def _refuse_penalty(estimator: Any) -> None:
 
 
 def check_several(estimator: Any) -> None:
-    """Raise ValueError for parameters that do not go with several labels an example."""
+    """Raise ValueError for parameters that do not go with several labels per example."""
     if estimator.cost is not None:
         raise ValueError(
             "cost does not work with several labels per example: each label is a separate problem. Use class_weight."
