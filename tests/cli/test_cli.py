@@ -181,7 +181,7 @@ def test_the_report_shows_settings_and_updates_where_they_are_not_as_usual(run, 
     out = run("train", folder / "animals.csv", "--step", "pa1", "--C", 0.5, "--early-stopping")[1]
     assert "Settings: C=0.5, early_stopping=True, step='pa1'" in out
     assert max(map(len, out.split("What to try next")[0].splitlines())) <= 80
-    assert re.search(r"epoch +mistakes +updates +accuracy on held-out\n +1 +\d+ +\S+ +\d+ +[\d.]+%", out)
+    assert re.search(r"epoch +mistakes +updates +accuracy on held-out examples\n +1 +\d+ +\S+ +\d+ +[\d.]+%", out)
     history = json.loads(run("train", folder / "animals.csv", "--step", "pa1", "--json")[1])["history"]
     assert any(row["updates"] > row["mistakes"] for row in history)
     out = run("train", folder / "animals.csv")[1]
@@ -620,7 +620,7 @@ def test_models_of_several_labels_predict_and_are_inspected(run, refused, tmp_pa
         (["--multiclass", "ovr", "--cost", '{"cat": {"dog": 1}}'], "multiclass='ovr', cost=.*does not work"),
         (
             ["--cost", "FOLDER/none.json"],
-            '^--cost FOLDER/none.json: no such file.*: give {"true class": {"answer": cost}}, or',
+            '^--cost FOLDER/none.json: no such file.*: give {"true class": {"predicted class": cost}}, or',
         ),
         (["--cost", "FOLDER"], "^--cost FOLDER: is a directory"),
         (["--cost", "FOLDER/bad.json"], r"^--cost FOLDER/bad.json: line 2, column 8: not JSON \(.*: give "),
@@ -660,7 +660,7 @@ def test_a_file_of_costs_is_not_overwritten(refused, folder, tmp_path):
     path = tmp_path / "cost.json"
     path.write_text("{}")
     for option in ("--cost", "--class-weight"):
-        assert "overwritten" in refused("train", folder / "animals.csv", option, path, "-o", path)
+        assert "would overwrite it" in refused("train", folder / "animals.csv", option, path, "-o", path)
     assert path.read_text() == "{}"
 
 
@@ -680,7 +680,7 @@ def test_a_file_of_costs_is_not_overwritten(refused, folder, tmp_path):
         (["train", "--test", "{}/bare.csv"], "--test needs DATA"),
         (["train", "{}/animals.csv", "-o", "{}/nowhere/m"], "^{}/nowhere/m: cannot be written.*folder {}/nowhere does"),
         (["train", "{}/animals.csv", "-o", "{}"], "^{}: cannot be written.*folder"),
-        (["train", "{}/animals.csv", "-o", "{}/animals.csv"], "animals.csv: .*overwritten"),
+        (["train", "{}/animals.csv", "-o", "{}/animals.csv"], "animals.csv: .*would overwrite it"),
         (["train", "-o", "/dev/null"], "^/dev/null: cannot be written.*not a regular file:"),
         (["train", "--eta0", "0"], "eta0"),
         (["train", "--max-seconds", "-1"], "max_seconds"),
@@ -704,7 +704,7 @@ def test_a_file_of_costs_is_not_overwritten(refused, folder, tmp_path):
         (["predict", "{}/animals.model", "{}/xor.csv"], "xor.csv:1:1: |xor.csv:1:3: "),
         (["predict", "{}/animals.model", "{}/broken.csv"], "broken.csv:1:1: there is no column 'length'.*model"),
         (["predict", "{}/animals.model", "{}/animals.csv", "-o", "{}/no/where"], "^{}/no/where: cannot be written"),
-        (["predict", "{}/animals.model", "{}/animals.csv", "-o", "{}/animals.model"], "overwritten"),
+        (["predict", "{}/animals.model", "{}/animals.csv", "-o", "{}/animals.model"], "would overwrite it"),
         (["evaluate", "{}/two.model", "{}/animals.csv"], "none of its labels \\(cat, dog, emu.*\\(-1, 1"),
         (["evaluate", "{}/animals.model", "{}/animals.csv", "--label-column", "x"], "no column is called 'x'"),
         (["evaluate", "{}/junk.model", "{}/animals.csv"], "junk.model: "),

@@ -235,7 +235,7 @@ def test_a_cluster_without_workers_is_told_of_on_stderr_until_it_has_some(run, f
         f"The cluster at {empty.scheduler_address} has no workers: waiting for one. "
         "Start workers (dask worker, cluster.scale), or stop with Ctrl-C."
     )
-    assert re.fullmatch(r".* has 1 worker now, after \d+ seconds? without: training resumes\.", back)
+    assert re.fullmatch(r".* has 1 worker now, after \d+ seconds? without workers: training resumes\.", back)
 
 
 # ---- errors

@@ -159,7 +159,7 @@ def test_verbose_progress_goes_to_stderr(run, folder):
         (
             ["xor.csv"],
             "converged",
-            "without a mistake: the training examples are linearly separable in the kernel's feature space",
+            "without a mistake: the training examples are separated in the kernel's feature space",
         ),
         (["animals.csv", "--tol", "0.5"], "tol", "The averaged coefficients stopped changing: .* less than 0.5 of"),
         (["animals.csv", "--early-stopping"], "early_stopping", "so the coefficients are those of epoch \\d+"),
@@ -237,7 +237,7 @@ def test_inspect_tells_what_is_in_a_model_of_a_kernel(run, folder):
     model, words = perceptrons.load(folder / "animals.model"), " ".join(out.split())
     assert "kind KernelPerceptron, combine='average'" in words
     assert f"kernel rbf, gamma {model.gamma_:.4g} (scale)" in words
-    assert f"keeps {model.n_support_} support examples" in words
+    assert f"keeps {model.n_support_} support vectors" in words
     assert "classes 3: cat, dog, emu" in words
     assert "features 3: length; width; height" in words
     assert re.search(r"learned [\d,]+ epochs?, [\d,]+ updates?, [\d,]+ examples? seen", words)
@@ -281,7 +281,7 @@ def test_inspect_reads_models_that_vote_that_learned_in_blocks_and_that_learned_
     out = run("inspect", tmp_path / "blocks")[1]
     assert "from blocks of examples" in out
     assert "in 3 binary problems together" in " ".join(out.split())
-    assert "7 support examples (at most 7)" in out
+    assert "7 support vectors (at most 7)" in out
     assert re.search(r"\ncat +support \d ", out)
     found = json.loads(run("inspect", tmp_path / "blocks", "--json")[1])
     assert {example["row"] for entry in found["support"] for example in entry["examples"]} == {None}

@@ -143,7 +143,7 @@ def test_a_threshold_survives_a_checkpoint_and_a_resumed_run(run, folder, tmp_pa
 def test_what_does_not_go_with_a_threshold_is_refused_in_one_line(refused, run, folder, tmp_path):
     two, three = folder / "two.csv", folder / "three.csv"
     assert "is not a number, cost:JSON or one of accuracy, " in run("train", two, "--threshold", "roc_auc")[2]
-    assert "is neither a number" in run("train", two, "--threshold", "nan")[2]
+    assert "is not a number" in run("train", two, "--threshold", "nan")[2]
     assert "models with two classes, but this one has 3." in refused("train", three, "--threshold", "f1")
     assert "models with two classes, but this one has 3." in refused("train", three, "--threshold", "0.5")
     assert "not JSON" in refused("train", two, "--threshold", "cost:{")

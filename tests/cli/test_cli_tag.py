@@ -203,7 +203,7 @@ def test_the_report_says_what_was_learned_how_it_went_and_what_to_do_next(run, f
     words = " ".join(out.split())
     assert (code, err) == (0, "")
     assert re.search(r"60 sentences \([\d,]+ tokens\) for training; 20 sentences \([\d,]+ tokens\)", words)
-    assert re.search(r"It sees word, pos \([\d,]+ features\) and learns column 3: 6 labels \(B-NP, ", words)
+    assert re.search(r"Learned from word, pos \([\d,]+ features\) to predict column 3: 6 labels \(B-NP, ", words)
     assert re.search(r"\n +1 +\d+ +█", out)
     assert re.search(r"Stopped after \d+ epochs? in [\d.]+ s\. A whole epoch went by without a mistake: the training "
                      r"sentences were all labelled right\.", words)  # fmt: skip
@@ -285,7 +285,7 @@ def test_verbose_progress_goes_to_stderr(run, folder):
         (["{}/chunks.txt", "--test", "{}/tags.tsv"], "tags.tsv: column 2 is both the label and an input of"),
         (["{}/chunks.txt", "--test", "{}/test.txt", "--test-share", "0.1"], "cannot be combined"),
         (["{}/chunks.txt", "-o", "{}/nowhere/m"], "^{}/nowhere/m: cannot be written.*the folder {}/nowhere does not"),
-        (["{}/chunks.txt", "-o", "{}/chunks.txt"], "chunks.txt: .*overwritten"),
+        (["{}/chunks.txt", "-o", "{}/chunks.txt"], "chunks.txt: .*would overwrite it"),
         (["{}/chunks.txt", "--hash-bits", "40"], "hash_bits must be"),
         (["{}/chunks.txt", "--hash-bits", "9", "--min-count", "2"], "not counted"),
         (["{}/chunks.txt", "--step", "pa1", "--margin", "0"], "nothing is learned"),
@@ -340,7 +340,7 @@ def test_bad_templates_are_refused_by_line(refused, folder, tmp_path):
     assert "there is no template" in refused("tag", "train", folder / "chunks.txt", "--templates", tmp_path / "t")
     (tmp_path / "t").write_bytes(b"\xff\xfe")
     assert "not UTF-8" in refused("tag", "train", folder / "chunks.txt", "--templates", tmp_path / "t")
-    assert "overwritten" in refused(
+    assert "would overwrite it" in refused(
         "tag", "train", folder / "chunks.txt", "--templates", tmp_path / "t", "-o", tmp_path / "t"
     )
 

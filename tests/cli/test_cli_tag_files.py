@@ -372,7 +372,7 @@ def test_inspect_reads_taggers_made_in_python(run, folder, tmp_path):
         (["tag", "predict", "{}/chunks.model", "{}/test.txt", "--into", "5"], "^--into 5: .*there is no column 5"),
         (["tag", "predict", "{}/chunks.model", "{}/test.txt", "--into", "upos"], "^--into upos: .*no column is called"),
         (["tag", "predict", "{}/chunks.model", "{}/test.txt", "-o", "{}/no/where"], "^{}/no/where: cannot be written"),
-        (["tag", "predict", "{}/chunks.model", "{}/test.txt", "-o", "{}/test.txt"], "overwritten"),
+        (["tag", "predict", "{}/chunks.model", "{}/test.txt", "-o", "{}/test.txt"], "would overwrite it"),
         (["tag", "predict", "{}/linear.model", "{}/test.txt"], "is not a tagger,.*use perceptrons predict"),
         (["tag", "predict", "{}/python.model", "{}/test.txt"], "features that were computed in Python,"),
         (["tag", "evaluate", "{}/linear.model", "{}/test.txt"], "is not a tagger,.*use perceptrons evaluate"),

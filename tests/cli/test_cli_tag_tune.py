@@ -67,7 +67,7 @@ def test_the_usual_settings_are_margins_and_pa1_and_the_report_says_so(run, fold
     for part in (
         "chunks.txt: 100 sentences", "60 for training, 20 for validation, 20 for the test", "margin=10",
         "margin=30", "C=0.01, step=pa1", "by phrase_f1", "the training and validation sentences together",
-        "Test phrase_f1", "20 sentences, opened once", "perceptrons inspect",
+        "Test phrase_f1", "20 sentences, used once", "perceptrons inspect",
     ):  # fmt: skip
         assert part in words, part
     assert max(map(len, out.replace(str(folder), "").replace(str(tmp_path), "").splitlines())) <= 80

@@ -54,7 +54,7 @@ def test_it_shows_settings_the_curve_and_the_test(run, table, tmp_path):
     assert code == 0
     for part in (
         "90 for training, 30 for validation, 30 for the test", "Settings tried", "step=arow", "epoch",
-        "Test accuracy", "confidence", "opened once", "perceptrons inspect",
+        "Test accuracy", "confidence", "used once", "perceptrons inspect",
     ):  # fmt: skip
         assert part in " ".join(out.split()), part
 
@@ -87,10 +87,10 @@ def test_a_second_look_at_the_test_is_refused_in_the_next_run_too(run, refused, 
     assert "--force" in message
     code, out, _ = run("tune", table, "--combine", "last", "--force", "-o", tmp_path / "m.model")
     assert code == 0
-    assert "set was used 2 times," in " ".join(out.split())
+    assert "used 2 times, so the score may be too optimistic" in " ".join(out.split())
     assert perceptrons.load(tmp_path / "m.model").recipe_["looks"] == 2
     _, out, _ = run("inspect", tmp_path / "m.model")
-    assert "set was used 2 times," in " ".join(out.split())
+    assert "used 2 times, so the score may be too optimistic" in " ".join(out.split())
     assert run("tune", table, "--seed", "1", "--quiet")[0] == 0
     assert run("tune", table, "--ledger", tmp_path / "another", "--quiet")[0] == 0
 
@@ -147,7 +147,7 @@ def test_a_grid_and_a_kernel_can_be_asked_for(run, table, tmp_path):
         (["--grid", '{"C": [-1]}'], "C"),
         (["--dev-share", "0"], "no validation set:"),
         (["--dev-share", "nan"], "--dev-share nan"),
-        (["--test", "table.csv"], "no test"),
+        (["--test", "table.csv"], "not a test"),
         (["--ledger", "/dev/full"], "not a regular file:"),
         (["--test-share", "0.9"], "nothing to learn from"),
         (["--test-share", "2"], "--test-share 2: give a share"),

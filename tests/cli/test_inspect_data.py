@@ -171,7 +171,7 @@ def test_a_model_is_calibrated_as_inspect_says(run, folder, tmp_path, name, opti
     """By the option that it names, and by the line of Python, run as it is printed."""
     path = folder / f"{name}.model"
     out = run("inspect", path)[1]
-    assert "For probabilities, train with --probabilities sigmoid, or calibrate in Python with other examples:" in out
+    assert "For probabilities, train with --probabilities sigmoid, or calibrate the model" in out
     (line,) = (line.strip() for line in out.splitlines() if "perceptrons.selection.calibrate" in line)
     X, model = table(folder), perceptrons.load(path)
     y = model.predict(X)

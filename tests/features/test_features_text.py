@@ -301,7 +301,7 @@ def test_missing_texts_of_arrow_are_refused_and_the_row_named():
         ({"words": 2}, "words must be None or two"),
         ({"chars": (1, 17)}, "chars must be None or two"),
         ({"chars": "ab"}, "chars must be"),
-        ({"words": None}, "leaves nothing of a text"),
+        ({"words": None}, "leaves no features"),
         ({"values": "tf"}, "values must be one of 'log', 'count', 'binary'"),
         ({"norm": "l1"}, "norm must be 'l2' or None"),
         ({"lowercase": "yes"}, "lowercase must be True or False"),

@@ -335,7 +335,7 @@ class TestLosses:
         assert set(step) == {0.0, 1.0}
 
     def test_what_is_no_loss_is_refused(self):
-        with pytest.raises(TypeError, match="'hinge' is no loss"):
+        with pytest.raises(TypeError, match="'hinge' is not a loss"):
             p.LossesDisplay.from_losses(["hinge"])
         with pytest.raises(ValueError, match="the smaller one first"):
             p.LossesDisplay.from_losses(low=1, high=0)
@@ -381,7 +381,7 @@ class TestWeights:
     def test_weights_that_cannot_be_drawn_are_refused(self):
         with pytest.raises(ValueError, match="knows only the class 0: there is nothing to draw yet"):
             p.WeightsDisplay.from_estimator(Perceptron().partial_fit(X2[:1], Y2[:1]))
-        with pytest.raises(ValueError, match="KernelPerceptron has no weights of features"):
+        with pytest.raises(ValueError, match="KernelPerceptron has no feature weights"):
             p.WeightsDisplay.from_estimator(KernelPerceptron().fit(X2, Y2))
         with pytest.raises(ValueError, match="one-vs-one"):
             p.WeightsDisplay.from_estimator(Perceptron(multiclass="ovo").fit(X3, Y3))
@@ -497,7 +497,7 @@ class TestPath:
     def test_without_updates_kept_there_is_no_path(self):
         with pytest.raises(ValueError, match="fit it with combine='vote'"):
             p.PathDisplay.from_estimator(Perceptron().fit(X2, Y2))
-        with pytest.raises(TypeError, match="not by a KernelPerceptron"):
+        with pytest.raises(TypeError, match="not a KernelPerceptron"):
             p.PathDisplay.from_estimator(KernelPerceptron(combine="vote").fit(X2, Y2))
         with pytest.raises(ValueError, match="only combine='vote' keeps every update"):
             p.PathDisplay.from_data(X2, Y2, combine="last")

@@ -91,7 +91,7 @@ def test_a_curve_of_very_many_points_has_as_many_as_can_be_seen(rng):
 
 
 def test_what_makes_no_curve_is_refused(rng):
-    with pytest.raises(ValueError, match="with belong to one class:"):
+    with pytest.raises(ValueError, match="belong to one class"):
         CurvesDisplay.from_scores(np.zeros(5, int), np.arange(5.0), ["a", "b"])
     X, y = two(rng, 50)
     with pytest.raises(ValueError, match="kind='pr': give 'roc' or 'precision_recall'"):

@@ -116,7 +116,7 @@ def test_the_interval_and_the_baseline_are_those_of_the_answers():
     assert "90.0% 9 of 10 right" in text
     assert "59.6% to 98.2%" in text  # Wilson's, by hand
     assert "70.0% always predicting no" in text
-    assert "8 in 1 group: no classifier can get all of these right, so that 90.0% is the best accuracy possible" in text
+    assert "8 in 1 group: no classifier can be right on all of these, so 90.0% is the best accuracy possible" in text
 
 
 def test_mistakes_come_the_worst_first_with_their_place(rng):
@@ -147,7 +147,7 @@ def test_a_second_look_at_test_data_cannot_be_overlooked(blobs):
     once = outline(report(model, X, y))
     assert "Test accuracy 0.8750 (95% interval 0.8000 to 0.9500)" in once.text
     assert "were looked at" not in once.text
-    assert "Its recipe tested it on 24 examples held out: accuracy 0.8750" in once.text
+    assert "After tuning, it was tested on 24 held-out examples: accuracy 0.8750" in once.text
     split = Perceptron(max_iter=4).fit(X[:96], y[:96])
     split.recipe_ = model.recipe_
     whole = outline(report(split, X, y)).text
@@ -192,7 +192,7 @@ def test_every_kind_of_model_has_a_page(model, sparse, blobs):
 def test_models_that_learned_bit_by_bit_have_a_page(blobs):
     X, y = blobs
     text = outline(report(Perceptron().partial_fit(X, y, classes=[0, 1, 2]), X, y)).text
-    assert "never decided to stop" in text
+    assert "no stopping rule applied" in text
     assert "no training history to draw." in text
     kernel_values = X @ X.T
     model = KernelPerceptron(kernel="precomputed", max_iter=3).fit(kernel_values, y)
@@ -322,7 +322,7 @@ def test_features_of_many_scales_are_weighed_by_their_deviations(rng):
     text = outline(report(Perceptron().fit(X, y), X, y, feature_names=["m", "mm", "one"])).text
     assert "Mind: the features differ widely in scale: mm reaches" in text
     assert "weight × deviation" in text
-    assert "1 feature is constant and adds nothing here: one." in text
+    assert "1 feature is constant and adds nothing: one." in text
 
 
 def test_what_no_page_can_be_about_is_refused(blobs):
@@ -337,7 +337,7 @@ def test_what_no_page_can_be_about_is_refused(blobs):
             ValueError,
             "None of the labels \\(7, 8, 9\\) is a label of the",
         ),
-        (lambda: report(tagger, X, y), TypeError, "not about a SequencePerceptron.*tag evaluate"),
+        (lambda: report(tagger, X, y), TypeError, "not a SequencePerceptron.*tag evaluate"),
         (lambda: report(StandardScaler().fit(X), X, y), TypeError, "not about a StandardScaler"),
         (lambda: report(Perceptron(), X, y), ValueError, "not fitted"),
         (lambda: report(model, X[:0], y[:0]), ValueError, "no examples"),

@@ -1,4 +1,4 @@
-"""The command `perceptrons`: its commands, and how errors end it. Each command has its own module."""
+"""The command line: all commands, and how errors end them. Each command has its own module."""
 
 import os
 import sys

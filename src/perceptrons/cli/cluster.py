@@ -1,4 +1,4 @@
-"""`perceptrons train` and `tag train` on a Dask cluster: one that is there already, or processes of this machine."""
+"""Runs `perceptrons train` and `tag train` on a Dask cluster, an existing one or processes of this machine."""
 
 import logging
 import math

@@ -1,4 +1,4 @@
-"""`perceptrons diagnose`: whether a hyperplane separates the classes, with proof, and what makes learning it hard."""
+"""`perceptrons diagnose`: are the classes linearly separable, with a proof, and what makes training hard?"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What a command refuses, in one line on stderr and with exit code 2."""
+"""Errors that end a command with one line on stderr and exit code 2."""
 
 import errno
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Files that commands read and write; whatever is wrong with one becomes a refusal that names it."""
+"""Opens and writes the files of commands, with error messages that name the file."""
 
 import glob
 import os

@@ -1,4 +1,4 @@
-"""What `perceptrons train --folds K` does before it trains on all data: cross-validation, and what it says of it."""
+"""The cross-validation of `perceptrons train --folds K`, before it trains on all data."""
 
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""How --help shows options: flags take no value, so no type stands beside them."""
+"""How --help shows options: without a type for flags, which take no value."""
 
 from typing import Any
 

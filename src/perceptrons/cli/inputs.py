@@ -1,4 +1,4 @@
-"""The data of commands: opened by the options that were given, or as a model learned; whole, or block by block."""
+"""Opens the data of commands, by the options or in the format of a model, as a whole or block by block."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Every option of the commands, once: name, type, domain, default and help. A command names those that it takes.
+"""The table of all command line options: name, type, domain, default and help. Each command names its options.
 
 Parameters of estimators have their domains where they are checked: `training/parameters.py`, `kernel/choices.py`.
 """

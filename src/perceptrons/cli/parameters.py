@@ -1,4 +1,4 @@
-"""The model that the options ask for: its parameters, costs and weights by class, and the settings to try."""
+"""Creates the model from the options: its parameters, costs and class weights, and the grid of settings to try."""
 
 import json
 from pathlib import Path

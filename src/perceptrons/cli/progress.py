@@ -1,4 +1,4 @@
-"""What a person sees while a command learns: lines at 1, 2, 4, 8, ... examples of a stream, epochs."""
+"""Shows the progress of training: lines at 1, 2, 4, 8, ... examples of a stream, or by epoch."""
 
 import errno
 import os

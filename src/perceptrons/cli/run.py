@@ -1,4 +1,4 @@
-"""What `perceptrons train` says when it is done, for people and for machines: the same for every way to train."""
+"""The results of `perceptrons train`, as text and as JSON, the same for every way to train."""
 
 import shlex
 from collections.abc import Callable
@@ -137,7 +137,7 @@ def show(run: Run, console: "Console") -> None:
     if is_kernel(model):
         console.print(f"Kernel: {kernel_in_words(model)}", markup=False)
     if run.how == "whole" or (run.how == "stream" and model.n_iter_ > 1):
-        console.print(heading(f"Mistakes while learning{apart(model)}"), mistakes(model, console))
+        console.print(heading(f"Mistakes during training{apart(model)}"), mistakes(model, console))
     console.print(f"\n{stopped(model, run.seconds)}", markup=False)
     if run.cluster:
         show_cluster(run.cluster, console)

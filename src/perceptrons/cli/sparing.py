@@ -1,4 +1,4 @@
-"""Loads scikit-learn without what it imports and no command needs: the larger part of what a warm start would take."""
+"""Loads scikit-learn without the modules that no command needs, which would take most of the start-up time."""
 
 import gc
 import sys

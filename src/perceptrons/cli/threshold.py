@@ -1,4 +1,4 @@
-"""What is fitted on training data held out: a threshold by a metric or a cost, and probabilities."""
+"""Fits a threshold and probabilities on held-out training data."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

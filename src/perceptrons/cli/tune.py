@@ -1,4 +1,4 @@
-"""`perceptrons tune`: the recipe from data to a tested model, settings chosen on a validation set."""
+"""`perceptrons tune`: tunes hyperparameters on a validation set, trains the model and tests it once."""
 
 import shlex
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`perceptrons warmup`: have what the usual commands need compiled beforehand, as when a container image is built."""
+"""`perceptrons warmup`: compiles the code of the usual commands in advance, for instance for a container image."""
 
 import gzip
 import io

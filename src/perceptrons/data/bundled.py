@@ -1,4 +1,4 @@
-"""Data that are there already: scikit-learn's handwritten digits, and text messages shipped with the package."""
+"""Built-in example data: scikit-learn's handwritten digits, and text messages that come with the package."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Files with a token a line and its columns on it: CoNLL-2000, CoNLL-2003, CoNLL-U, WNUT and their like.
+"""Reads files with one token per line and its columns: CoNLL-2000, CoNLL-2003, CoNLL-U, WNUT and similar formats.
 
 The reader looks at the whole file as an array of bytes and finds where lines and columns start and end; no line is ever
 split by itself. What it gives is in `columnfile.py`.

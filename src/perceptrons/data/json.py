@@ -1,4 +1,4 @@
-"""JSON Lines: an object a line. pyarrow reads pieces that are as the first block was, Python's parser the others."""
+"""Reads JSON Lines, one object per line, with pyarrow, or with Python's parser where records differ."""
 
 import json
 import re

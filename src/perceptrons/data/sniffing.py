@@ -1,4 +1,4 @@
-"""Which format a file has, by its first bytes, where its name does not say it."""
+"""Detects the format of a file from its first bytes, if its name does not tell it."""
 
 import codecs
 import csv

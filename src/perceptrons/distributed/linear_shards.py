@@ -1,4 +1,4 @@
-"""A `Perceptron` about to learn from shards: the data cut into them, and the model begun for all of them."""
+"""Prepares a `Perceptron` for training on shards: cuts the data, and creates the common model."""
 
 import copy
 import uuid

@@ -1,4 +1,4 @@
-"""Features that a model cannot tell apart, since they share a hashed column, and those that no update ever reached."""
+"""Finds features that share a hashed column, and features that were never updated."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`Explanation`: what each feature, or support example, of one example adds to the scores of the classes (spec 12)."""
+"""`Explanation`: what each feature, or support vector, adds to the scores of one example."""
 
 from dataclasses import dataclass, field
 from itertools import combinations

@@ -48,7 +48,7 @@ def why_it_stopped(model: Any) -> str:
     settled, waited, allowed = f"{model.tol or 0:g}", _epochs(model.n_iter_no_change), model.max_seconds or 0
     learned, parted = "weights", "are linearly separable"
     if hasattr(model, "kernel"):
-        learned, parted = "coefficients", "are linearly separable in the kernel's feature space"
+        learned, parted = "coefficients", "are separated in the kernel's feature space"
     elif _is_tagger(model):
         parted = "were all labelled right"
     sentences = {

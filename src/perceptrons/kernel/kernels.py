@@ -1,4 +1,4 @@
-"""Kernels: K(x, z) for two blocks of examples at once, wherever they are (spec 7)."""
+"""Kernels: K(x, z) for two blocks of examples at once, wherever they are."""
 
 import math
 from collections.abc import Callable, Iterator

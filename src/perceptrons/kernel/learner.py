@@ -207,7 +207,7 @@ class KernelLearner:
         """Make room for classes not known yet; `classes` holds the known ones too, sorted.
 
         A model of one class is a binary one in which that class is the positive one, until a second appears.
-        A binary model becomes rows (-f, f) when a third does, which is the same model (spec 3).
+        A binary model becomes rows (-f, f) when a third does, which is the same model.
         """
         if len(classes) == len(self.classes):
             return

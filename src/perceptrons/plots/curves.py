@@ -129,7 +129,7 @@ class CurvesDisplay:
                 axis.set_major_formatter(percent)
             self.ax_.set_xlim(-0.02, 1.02)
             self.ax_.set_ylim(-0.02, 1.04)
-            names = ("false positive rate", "recall") if kind == "roc" else ("recall", "precision")
+            names = ("false positive rate", "true positive rate") if kind == "roc" else ("recall", "precision")
             layout.label_below(self.ax_, names[0])
             self.ax_.set_ylabel(names[1])
             layout.legend_beside(self.ax_, *self.ax_.get_legend_handles_labels())

@@ -1,4 +1,4 @@
-"""What pictures read from estimators and data: names of features and classes, codes of labels, scores as leads."""
+"""Reads the facts for plots from estimators and data: names of features and classes, codes of labels, scores."""
 
 import warnings
 from collections.abc import Iterator

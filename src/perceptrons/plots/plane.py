@@ -1,4 +1,4 @@
-"""The plane of two features around the data, on which a classifier is asked; other features are held."""
+"""The plane of two features in which a classifier is evaluated; other features are held constant."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""What the data are like: how many, of which classes, which features say nothing, and what contradicts itself."""
+"""The data section of the report: classes, scales, constant features, and contradicting labels."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How good the answers are by class, which classes are taken for which, and the worst mistakes with what decided."""
+"""The mistakes section of the report: accuracy by class, the confusion matrix, and the worst mistakes, explained."""
 
 import re
 from typing import Any

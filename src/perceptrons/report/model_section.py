@@ -1,4 +1,4 @@
-"""The top of the page, and how the model was trained: what it is, how good it is, how it was found."""
+"""The top of the report: the model, its scores, its training, and its tuning."""
 
 from typing import Any
 

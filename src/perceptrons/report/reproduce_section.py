@@ -1,4 +1,4 @@
-"""How to make all of it again: versions, files and their checksums, the parameters of the model as code and command."""
+"""The reproduction section of the report: versions, files and checksums, and the model as code and as a command."""
 
 import json
 import platform

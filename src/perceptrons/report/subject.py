@@ -1,4 +1,4 @@
-"""What a report is about: a model, examples, its answers to them, and what everything is called."""
+"""The subject of a report: a model, examples, predictions, and the names of everything."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

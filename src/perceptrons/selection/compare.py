@@ -104,7 +104,7 @@ def compare(
     >>> sorted(row.name for row in found.rows), found.looks
     (['average', 'kernel', 'logistic'], 1)
     >>> print(found.to_markdown().splitlines()[0])
-    | learner | family | accuracy | 95% interval | p | learned in s | 1,000 answers in s | kB | probabilities |
+    | learner | family | accuracy | 95% interval | p | trained in s | 1,000 predictions in s | kB | probabilities |
     """
     figure = Metric(metric)
     if scale not in ("auto", True, False):

@@ -211,7 +211,8 @@ class Compared:
         size = "-" if row.size is None else _kilobytes(row.size)
         interval = f"{row.interval.low:.4f} to {row.interval.high:.4f}"
         kind = "yes" if row.probabilistic else "no"
-        return [row.what, row.family, f"{row.score:.4f}", interval, self.p_in_words(row), *spent, size, kind]
+        family = row.family if row.family == PERCEPTRON else "baseline"
+        return [row.what, family, f"{row.score:.4f}", interval, self.p_in_words(row), *spent, size, kind]
 
     def p_in_words(self, row: Contender) -> str:
         """The corrected p-value, marked if the learner is significantly worse than the best."""

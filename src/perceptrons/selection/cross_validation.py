@@ -1,4 +1,4 @@
-"""Cross-validation: K folds of every class alike or of whole groups, and settings judged by their mean over folds."""
+"""Cross-validation: K folds, stratified by class or of whole groups, and the mean score of settings over folds."""
 
 import warnings
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Who is compared: variants of the perceptron and other linear models, the settings to try of each, and their sizes."""
+"""The learners of a comparison: variants of the perceptron and other linear models, with the settings to try."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple

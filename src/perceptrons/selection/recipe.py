@@ -256,9 +256,9 @@ def recipe(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> found = recipe(make_pipeline(StandardScaler(), Perceptron()), X, y, {"perceptron__step": ["constant", "pa1"]})
     >>> print(found.explain())
-    Split of every class alike, seed 0: 341 to learn from, 114 for development, 114 to test on.
+    Split stratified by class, seed 0: 341 for training, 114 for validation, 114 for testing.
     2 settings tried. Best on the validation set: step=constant, 4 epochs, accuracy 1.0000.
-    The model learned from training and validation examples.
+    The model was trained on the training and validation sets.
     Test accuracy 0.9912 (95% interval 0.9520 to 0.9984, Wilson).
     """
     watchable, probability = _without_probability(Watchable(estimator))

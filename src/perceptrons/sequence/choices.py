@@ -1,4 +1,4 @@
-"""The parameters of `SequencePerceptron`: what each may be, and which do not go together."""
+"""The parameters of `SequencePerceptron`: their domains, and which cannot be combined."""
 
 from collections.abc import Mapping
 from operator import attrgetter

@@ -1,4 +1,4 @@
-"""A chain model in the making: weights, labels, features and counters together; and it with its training set."""
+"""A tagger during training: weights, labels, features and counters; and the same with its training set."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""A tagger for machines: what it is and has seen, the weights of its labels, and its heaviest transitions."""
+"""Summarises a tagger as JSON: its training, the weights of its labels, and its largest transition weights."""
 
 from typing import TYPE_CHECKING, Any
 

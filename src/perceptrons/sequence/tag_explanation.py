@@ -1,4 +1,4 @@
-"""`SequenceExplanation`: what features and transitions add to the score of a labelling (spec 12)."""
+"""`SequenceExplanation`: what features and transitions add to the score of a labelling."""
 
 from dataclasses import dataclass
 from typing import Any

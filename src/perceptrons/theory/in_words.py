@@ -1,4 +1,4 @@
-"""Answers of the theory in words, for notebooks, commands and reports."""
+"""Results of the theory in words, for notebooks, commands and reports."""
 
 import math
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""A linear model as fitted models of scikit-learn, which answer the same."""
+"""Converts a linear model to a fitted scikit-learn model with the same predictions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The loop over epochs: shuffle, learn, count, write history, decide whether to stop (spec 5)."""
+"""The loop over epochs: shuffle, learn, count, write history, decide whether to stop."""
 
 import time
 from abc import ABC, abstractmethod

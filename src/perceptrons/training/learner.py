@@ -1,4 +1,4 @@
-"""A linear model in the making: weights, votes, classes and counters together; and it with its training set."""
+"""A linear model during training: weights, votes, classes and counters."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -175,7 +175,7 @@ class Learner:
         """Make room for classes not known yet; `classes` holds the known ones too, sorted.
 
         A model of one class is a binary one in which that class is the positive one, until a second appears.
-        A binary model becomes rows (-w, w) when a third does, which is the same model (spec 3).
+        A binary model becomes rows (-w, w) when a third does, which is the same model.
         """
         if len(classes) != len(self.classes):
             check_room(self._size._replace(n_classes=len(classes)), self._size)

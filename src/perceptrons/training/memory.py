@@ -1,4 +1,4 @@
-"""How much memory a model will take, asked before it is taken: a process that the system kills says nothing."""
+"""Estimates the memory of a model before it is allocated, to raise an error instead of being killed."""
 
 import os
 import warnings

@@ -1,4 +1,4 @@
-"""The parameters of `Perceptron`: what each may be, which do not go together and why, and the rule they make."""
+"""The parameters of `Perceptron`: their domains, which cannot be combined and why, and the rule they define."""
 
 import numbers
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a person sees while training: a live bar per epoch, or nothing."""
+"""Shows the progress of training: a live bar per epoch, or nothing."""
 
 from types import TracebackType
 from typing import Any

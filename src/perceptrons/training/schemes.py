@@ -1,4 +1,4 @@
-"""Schemes: how several classes or labels become rows of weights, and scores of rows the scores of classes (spec 3)."""
+"""Schemes: how several classes or labels become rows of weights, and scores of rows the scores of classes."""
 
 import itertools
 from functools import lru_cache

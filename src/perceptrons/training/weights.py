@@ -228,7 +228,7 @@ class Weights(Owning):
                 np.negative(self.arrays[name], out=self.arrays[name])
 
     def split(self) -> None:
-        """From the binary form to one row a class: (-w, w), which go on exactly as w does (spec 3)."""
+        """From the binary form to one row a class: (-w, w), which go on exactly as w does."""
         self.order = ""
         for name in self._present(MATRICES + VECTORS):
             array = self.arrays[name]
@@ -292,7 +292,7 @@ class Weights(Owning):
 
 
 class SettlingAverage:
-    """Follows the averaged weights from epoch to epoch (spec 5b), while they stay where they are in memory."""
+    """Follows the averaged weights from epoch to epoch, while they stay where they are in memory."""
 
     def __init__(self, weights: Weights):
         w, b, late_w, late_b, clock, *_ = weights.linear()

@@ -1,4 +1,4 @@
-"""Sentences of a file as the options ask for them: which columns a tagger sees, and which one holds the label."""
+"""Reads the sentences of a file as the options say: the input columns of a tagger, and the column of the labels."""
 
 from dataclasses import replace
 from itertools import chain

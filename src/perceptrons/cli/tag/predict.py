@@ -1,4 +1,4 @@
-"""`perceptrons tag predict`: the file again, with the labels of a tagger; fit for pipes."""
+"""`perceptrons tag predict`: writes the file again, with the labels of a tagger; suitable for pipes."""
 
 import sys
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the commands for taggers say when they are done, for people and for machines."""
+"""The results of the commands for taggers, as text and as JSON."""
 
 import shlex
 from dataclasses import dataclass, field

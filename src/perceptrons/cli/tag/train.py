@@ -1,4 +1,4 @@
-"""`perceptrons tag train`: learn to label tokens from a file, test, save, and say how it went."""
+"""`perceptrons tag train`: trains a tagger on a file, tests it, saves it and shows the results."""
 
 import sys
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""`perceptrons tag tune`: find good settings of a tagger on a validation set, train with them, and test once."""
+"""`perceptrons tag tune`: tunes the hyperparameters of a tagger on a validation set, trains it and tests it once."""
 
 from typing import TYPE_CHECKING, Any
 
