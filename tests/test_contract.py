@@ -513,7 +513,7 @@ FITTED = {
     "kernel, sparse": lambda: (KernelPerceptron(combine="vote").fit(sp.csr_matrix(X), Y), X),
     "kernel, precomputed": lambda: (KernelPerceptron(kernel="precomputed").fit(X @ X.T, Y), X @ X.T),
     "tagger": lambda: (SequencePerceptron(templates=FeatureTemplates(["word[0]"])).fit(SENTENCES, TAGS), SENTENCES),
-    "tagger of features": lambda: (SequencePerceptron().fit([[["w=a"], ["w=b"]]] * 2, TAGS), [[["w=a"]]]),
+    "tagger takes features": lambda: (SequencePerceptron().fit([[["w=a"], ["w=b"]]] * 2, TAGS), [[["w=a"]]]),
     "structured": lambda: (StructuredPerceptron(Classes(3, 4)).fit(X, Y), X),
     "texts": lambda: (HashedText(bits=None).fit(["free prize", "see you"]), ["free you"]),
     "features": lambda: (HashedFeatures().fit([{"a": 1}]), [{"a": 2}]),
@@ -660,7 +660,11 @@ def test_names_of_features_go_along_and_scikit_learn_can_keep_training():
 @pytest.mark.parametrize(
     ("model", "error", "says"),
     [
-        (lambda: Perceptron(combine="vote").fit(X, Y), ValueError, "votes is not linear.*combine='average'"),
+        (
+            lambda: Perceptron(combine="vote").fit(X, Y),
+            ValueError,
+            "the training history votes, which is not linear..*combine='average'",
+        ),
         (lambda: KernelPerceptron().fit(X, Y), ValueError, "no kernel.*Nystroem"),
         (lambda: Perceptron(), NotFittedError, "not fitted"),
         (lambda: Perceptron().learn_one([1.0], "a"), ValueError, "only one class"),

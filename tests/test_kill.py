@@ -98,7 +98,7 @@ def test_a_checkpoint_cut_short_is_told_and_the_one_before_it_leads_to_the_same_
     os.truncate(tmp_path / "c", (tmp_path / "c").stat().st_size - 1)
     code, said = warm.run(*(word for word in command if word != "--quiet"))
     assert code == 0
-    assert "The one before it, c.before, is used.\nContinuing in epoch " in said
+    assert "The previous checkpoint, c.before, is used.\nResuming in epoch " in said
     assert (tmp_path / "m").read_bytes() == whole.read_bytes()
 
 
@@ -110,7 +110,7 @@ def test_if_both_checkpoints_are_cut_short_it_is_said_and_nothing_is_overwritten
         os.truncate(tmp_path / name, 100)
     code, said = warm.run(*command)
     assert code == 2
-    assert said.startswith("No checkpoint is sound: ")
+    assert said.startswith("No checkpoint is valid: ")
     assert said.count("\n") == 1
     assert [(tmp_path / name).stat().st_size for name in ("c", "c.before")] == [100, 100]
     assert not (tmp_path / "m").exists()
@@ -123,5 +123,5 @@ def test_a_kill_between_the_old_checkpoint_and_the_new_one_leaves_the_old_one(wa
     (tmp_path / "c").rename(tmp_path / "c.before")
     code, said = warm.run(*(word for word in command if word != "--quiet"))
     assert code == 0
-    assert said.startswith(f"{tmp_path}/c: is missing: the one before it, c.before, is used.\nContinuing in epoch ")
+    assert said.startswith(f"{tmp_path}/c: is missing: the one before it, c.before, is used.\nResuming in epoch ")
     assert (tmp_path / "m").read_bytes() == whole.read_bytes()

@@ -214,7 +214,7 @@ def test_labels_never_seen_before_are_learned(rng):
     model.partial_fit(X[60:], [labels | {"0 new"} for labels in sets[60:]])
     assert model.classes_.tolist() == ["0 new", "a", "b", "c"]
     assert sum("0 new" in labels for labels in model.predict(X)) > 60
-    with pytest.raises(ValueError, match="begun with label sets, and y is now single labels"):
+    with pytest.raises(ValueError, match="created with label sets, but y is now single labels"):
         model.partial_fit(X, Y[:, 0])
     with pytest.raises(ValueError, match="begun with label sets, and y is now an indicator matrix"):
         model.partial_fit(X, Y)

@@ -1,4 +1,4 @@
-"""The perceptron family: fast, exact, restartable, and at home in scikit-learn. Start with `Perceptron`."""
+"""Perceptrons: linear, kernel and structured models with scikit-learn's interface. Start with `Perceptron`."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""`python -m perceptrons`: the command, also where its program is not on the PATH."""
+"""Runs the command line with `python -m perceptrons`, also if the program is not on the PATH."""
 
 import sys
 

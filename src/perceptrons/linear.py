@@ -1,4 +1,4 @@
-"""`Perceptron`, the estimator for two or more classes, or several labels. The rule: `passes/perceptron.py` first."""
+"""`Perceptron`, the estimator for two or more classes, or several labels. Its rule is in `passes/perceptron.py`."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -51,155 +51,158 @@ def _has_one_weight_vector(model: "Perceptron") -> bool:
 
 
 class Perceptron(Classifier):
-    """The perceptron for two or more classes, or several labels an example: online, averaged by default.
+    """The averaged perceptron, an online linear classifier for two or more classes or several labels per example.
 
-    Goes through the examples one by one and, when it predicts one wrongly, adds it to the weights of its class and
-    subtracts it from those of the class it was taken for. With two classes that is Rosenblatt's rule.
+    It visits the examples one by one. When it predicts an example wrongly, it adds the example to the weights of its
+    true class and subtracts it from the weights of the predicted class. With two classes, this is Rosenblatt's rule.
 
-    When to use it: many examples or features, sparse data such as text, streams; as a fast and exact linear baseline;
-    to teach. When not: the classes are far from linearly separable (use features that make them so).
+    Use it for many examples or features, for sparse data such as text, for streams, as a fast and exact linear
+    baseline, and for teaching. Do not use it when the classes are far from linearly separable, unless you add features.
 
     Parameters
     ----------
     combine : {"average", "recent", "last", "vote", "pocket"}, default="average"
-        Which weights predict: the mean of the weights after every example; the same mean, in which recent examples
-        count more, for streams that drift; the final ones; all of them, each with as
-        many votes as examples it survived; the ones with the fewest training mistakes (Gallant's pocket with ratchet:
-        weights are judged on the training examples once they answer more in a row than the pocketed ones did).
+        The weights to predict with. "average": the mean of the weights after every example. "recent": the same mean
+        with more weight on recent examples, for streams that drift. "last": the weights after the last example. "vote":
+        all weight vectors, each with as many votes as the examples that it survived. "pocket": the weights with the
+        fewest training mistakes (Gallant's pocket algorithm with ratchet: weights are tested on the training set once
+        they predict more examples in a row correctly than the weights in the pocket did).
     window : float, default=500
-        Memory of combine="recent": every example counts 1 - 1 / window times as much as the one after it, so that all
-        together count as much as this many. At least 2. The shorter, the sooner the model follows a drift; the longer,
-        the less it trembles.
+        The memory of combine="recent": every example counts 1 - 1 / window times as much as the next one, so that all
+        examples together count as much as this many. At least 2. A shorter window follows a drift faster; a longer one
+        is more stable.
     step : {"constant", "pa", "pa1", "pa2", "arow"}, default="constant"
-        How far an example moves the weights: the perceptron's step, `eta0`; passive-aggressive, as far as its margin
-        needs ("pa"), at most `C` ("pa1"), or softened by `C` ("pa2"); AROW, which steps less along features that it
-        has often seen: the strongest in a single pass.
+        The length of an update. "constant": the learning rate `eta0`. "pa": passive-aggressive, as long as the margin
+        needs. "pa1": the same, but at most `C`. "pa2": the same, softened by `C`. "arow": AROW, with shorter steps
+        along features that it has seen often; the most accurate in a single pass.
     eta0 : float, default=1.0
-        Learning rate of the constant step. From a zero start it only scales the weights, unless the margin is a
-        number above 0.
+        The learning rate of the constant step. With zero initial weights, it only scales the weights, unless the margin
+        is a number above 0.
     C : float, default=1.0
-        Aggressiveness of "pa1", "pa2" and "arow": the smaller, the more careful.
+        The aggressiveness of "pa1", "pa2" and "arow". Smaller values make smaller updates.
     margin : float, "auto" or None, default="auto"
-        Learn also from right answers that are too close: with two classes if y * score <= margin, with more if the
-        true class leads by less. 0 is Rosenblatt's rule. "auto": `eta0` times half the spread of the examples in the
-        first epoch, twice as much in every further one, and at most 6 spreads; 1 for the steps other than constant. The
-        spread is the mean of the squared distances of the examples from their mean, so that the scale of the data does
-        not matter: those of the first `fit`, the first block of a stream, or the first example of `learn_one`, if it is
-        not all zeros.
-        `partial_fit` and `learn_one` count as the epoch that the last `fit` ended with, at least the first. None: 0,
-        for the steps other than constant 1.
+        The required margin. An example triggers an update if y * score <= margin (two classes), or if the true class
+        leads by at most this much (more classes). 0 is Rosenblatt's rule. "auto" is `eta0` times half the spread of the
+        examples in the first epoch, doubles with every epoch up to 6 spreads, and is 1 for steps other than constant.
+        The spread is the mean squared distance of the examples from their mean, so the scale of the data does not
+        matter. It is computed from the data of the first `fit`, from the first block of a stream, or from the first
+        example of `learn_one` that is not all zeros. `partial_fit` and `learn_one` use the margin of the last epoch of
+        `fit`, or else that of the first epoch. None is 0, and 1 for steps other than constant.
     cost : matrix, dict of dicts or None, default=None
-        What it costs to answer one class (column, inner key) where another is true (row, outer key); added to the
-        margin that the true class must keep from it, while learning only. A matrix is in the order of `classes_`. With
-        margin="auto" and constant steps it is a multiple of that margin, and takes its place: a cost of 1 for all is
-        that margin, and 1 is also the cost of pairs that a dict does not name.
+        The cost of predicting one class (column, inner key) when another is true (row, outer key). During training, it
+        is added to the margin between these two classes. The rows and columns of a matrix follow `classes_`. With
+        margin="auto" and constant steps, costs replace the margin, as multiples of it: a cost of 1 is the margin
+        itself, and pairs that a dict does not contain have the cost 1.
     shrink : float, default=0.0
-        Multiply the weights by 1 - shrink at every example, in [0, 1): the past fades. Costs next to nothing.
+        Weight decay: the weights are multiplied by 1 - shrink at every example. In [0, 1). It costs almost no time.
     batch_size : int or "all", default=1
-        Update once for so many examples, with the sum of what they ask for. 1 is the online perceptron, "all" the
-        batch perceptron: the whole epoch, or the block of a `partial_fit`.
+        The number of examples per update, which uses the sum of their updates. 1 is the online perceptron; larger
+        numbers are mini-batches; "all" is the batch perceptron, with one update per epoch or per call of `partial_fit`.
     multiclass : {"joint", "ovr", "ovo"}, default="joint"
-        For more than two classes: one model in which classes compete; a binary problem for every class against the
-        rest; one for every pair of classes. All problems are trained in one pass.
+        The method for more than two classes: one joint model in which classes compete, one-vs-rest, or one-vs-one. All
+        binary problems are trained in one pass.
     max_iter : int, default=1000
-        Epochs at most. With 0 `fit` learns nothing, and the model predicts with its start.
+        The maximum number of epochs. With 0, `fit` learns nothing and the model predicts with its initial weights.
     tol : float or None, default=5e-3
-        Stop when the averaged weights change over an epoch by less than `tol` times their norm. Unlike scikit-learn's
-        it does not depend on the scale of the data. It counts where averages predict ("average", "recent" and "vote"):
-        the last weights of separable data always get to converge. None: never stop for this reason.
+        Training stops when the averaged weights change by less than `tol` times their norm in an epoch. Unlike `tol` in
+        scikit-learn, it does not depend on the scale of the data. It applies to "average", "recent" and "vote"; with
+        "last", training on separable data continues until convergence. None disables this rule.
     shuffle : bool, default=True
-        Visit the examples in a fresh random order in every epoch of `fit`.
+        Whether to visit the examples in a new random order in every epoch of `fit`.
     random_state : int, RandomState or None, default=0
-        Seed of the orders, of the random start and of the examples held out. Same seed, same data: same weights.
+        The seed of the shuffling, of random initial weights and of the held-out examples. The same seed and the same
+        data give the same weights.
     fit_intercept : bool, default=True
-        Learn a bias: the weight of a constant feature.
+        Whether to learn a bias, which is the weight of a constant feature.
     intercept_scaling : float or "auto", default="auto"
-        The value of that constant feature. "auto": the root mean square of the values of X that are not 0, so that
-        the bias learns as fast as the other weights whatever the scale of the data. 1 is the lecture's.
+        The value of that constant feature. "auto" is the root mean square of the non-zero values of X, so the bias
+        learns as fast as the other weights on any scale. Rosenblatt's rule uses 1.
     init : {"zeros", "ones", "random"}, default="zeros"
-        Start of all weights; "random" is standard normal.
+        The initial weights; "random" draws them from a standard normal distribution.
     zero_score : {"mistake", "correct", "positive", "negative"}, default="mistake"
-        With two classes, what a score of exactly 0 is while learning: a mistake for both, right for both, or the
-        prediction of the positive (`classes_[1]`) or negative class. `predict` answers the negative class at 0, but
-        the positive one under "positive". With more classes a tie goes to the first class. "correct" is made for a
-        start other than zeros: from zeros all scores are 0, no example is a mistake, and nothing is learned.
+        With two classes, how training treats a score of exactly 0: as a mistake for both classes, as correct for both,
+        or as a prediction of the positive class (`classes_[1]`) or of the negative class. `predict` returns the
+        negative class for a score of 0, except with "positive". With more classes, a tie goes to the first class. Use
+        "correct" only with initial weights other than zeros: from zeros, no example is a mistake, and nothing is
+        learned.
     early_stopping : bool, default=False
-        Hold examples out, stop when accuracy on them has not improved for `n_iter_no_change` epochs, and return to
-        the best epoch.
+        Whether to hold out examples, to stop when the accuracy on them has not improved for `n_iter_no_change` epochs,
+        and to return to the best epoch.
     validation_fraction : float, default=0.1
-        Share of every class held out if `early_stopping` or `probability`.
+        The share of every class that is held out for `early_stopping` or `probability`.
     n_iter_no_change : int, default=5
-        Epochs without improvement to wait if `early_stopping`.
+        The number of epochs without improvement before `early_stopping` stops.
     probability : {"sigmoid", "temperature", "isotonic"} or None, default=None
-        Hold examples out (`validation_fraction`; those of `early_stopping` if that is on) and calibrate the scores on
-        them, so that there is `predict_proba`. "sigmoid" (Platt) for two classes; "temperature" for more: it has one
-        parameter and keeps the order of the classes; "isotonic" is any rising curve, for thousands of held-out
-        examples. None: learn from all examples. `partial_fit` and `learn_one` do not calibrate: they keep what there
-        is, and a class that is new drops it.
+        Whether and how to calibrate the scores on held-out examples (`validation_fraction`; the same examples as for
+        `early_stopping`), which provides `predict_proba`. "sigmoid" (Platt scaling) is for two classes; "temperature",
+        for more classes, has one parameter and keeps their order; "isotonic" fits any rising curve and needs thousands
+        of held-out examples. None: train on all examples. `partial_fit` and `learn_one` keep an existing calibration,
+        and a new class removes it.
     max_seconds : float or None, default=None
-        Stop when this time is spent, also within an epoch.
+        The time limit for training in seconds; it also applies within an epoch.
     class_weight : dict, "balanced" or None, default=None
-        Weight of the examples of a class; times `sample_weight`. "balanced": all classes have the same total weight,
-        and the examples of the rarest class the weight 1. Repetitions end when the example is right, so a weight
-        below 1 for the other classes favours a class more strongly than a weight above 1 for itself. With several
-        labels: the weight of the examples that have the label, in the problem of that label.
+        The weights of the classes, which are multiplied by `sample_weight`. "balanced" gives all classes the same total
+        weight, with the weight 1 for the rarest class. A weight repeats an example until it is right. Therefore a
+        weight below 1 for the other classes favours a class more than a weight above 1 for the class itself. With
+        several labels per example, it is the weight of the examples that have the label, in the problem of that label.
     warm_start : bool, default=False
-        `fit` goes on from where the model is: two fits of 5 epochs are one of 10.
+        Whether `fit` continues from the present weights: two fits of 5 epochs equal one fit of 10 epochs.
     verbose : bool or int, default=0
-        Show a live bar.
+        Whether to show a live progress bar.
     n_jobs : ignored
-        Accepted so that code written for scikit-learn's Perceptron runs. Learning is one example after another.
+        Accepted so that code for scikit-learn's Perceptron runs. Training is sequential.
     penalty, alpha, l1_ratio : None, 0.0001 and 0.15
-        Accepted at scikit-learn's defaults, for the same reason. For weight decay use `shrink`: penalty="l2" with
-        some alpha is shrink=alpha * eta0.
+        Accepted at scikit-learn's defaults, for the same reason. For weight decay use `shrink`: penalty="l2" with some
+        alpha equals shrink=alpha * eta0.
     classes : list of labels or None, default=None
-        All classes, in the order in which `classes_` is to have them. Ties go to the first class, and of two classes
-        the first is the negative one. A label that is not in the list is refused. None: the labels that come, sorted.
-        Only for one label per example.
+        All classes, in the order that `classes_` is to have. Ties go to the first class; of two classes, the first is
+        the negative one. A label that is not in the list is refused. With None, the classes are the labels that appear,
+        sorted. Only for one label per example.
 
     Attributes
     ----------
     coef_, intercept_ : arrays of shape (n_rows, n_features) and (n_rows,)
-        The weights that predict: one row for two classes, else a row a class or label; with multiclass="ovo" a row for
-        every pair of classes, (0, 1), (0, 2), ..., positive for the second. Voting has no such weights: read below.
-        All arrays of weights are read-only. With combine="last" both can be set, `model.coef_ = weights`.
+        The weights and biases that predict. There is one row for two classes, else one row per class or label. With
+        multiclass="ovo", there is one row per pair of classes, (0, 1), (0, 2), ..., positive for the second class.
+        Voting has no such weights. All weight arrays are read-only. With combine="last", you can set both: `model.coef_
+        = w`.
     coef_last_, intercept_last_, coef_average_, intercept_average_ : arrays
-        The final and the averaged weights, both there whatever `combine` is. With combine="recent", read
-        `coef_recent_` and `intercept_recent_` in place of the averaged ones.
+        The last and the averaged weights, which exist for every `combine`. With combine="recent", use `coef_recent_`
+        and `intercept_recent_` instead of the averaged weights.
     never_updated_ : array of bool of shape (n_features,)
-        Features none of whose weights an update has ever changed.
+        Whether no update has ever changed a weight of the feature.
     margin_ : float
-        The margin that learning demands now, in units of scores: `margin`, or what "auto" makes of the data by the
-        number of epochs so far.
+        The present required margin, in units of scores: `margin`, or the value of "auto" after the epochs so far.
     threshold_ : float or None
-        Of two classes: the score at or above which the answer is `classes_[1]`, set by hand or by
-        `perceptrons.selection.choose_threshold`. None: the learned boundary, a score of 0. `fit` sets it to None,
-        `partial_fit` and `learn_one` keep it; a third class drops it.
+        For two classes, the score at or above which `predict` returns `classes_[1]`. You can set it, for instance with
+        `perceptrons.selection.choose_threshold`. None is the learned decision boundary, a score of 0. `fit` resets it
+        to None; `partial_fit` and `learn_one` keep it; a third class removes it.
     classes_ : array of shape (n_classes,)
     n_features_in_, feature_names_in_ : int, array of str (if X had names)
     n_iter_ : int
-        Epochs of the last `fit`.
+        The number of epochs of the last `fit`.
     n_updates_ : int
-        Updates made since the start (after early stopping: up to the epoch returned to); more than mistakes if there
-        is a margin or a cost. In a batch every example that asks for an update counts.
+        The number of updates since the start (after early stopping: up to the best epoch). With a margin or a cost,
+        there are more updates than mistakes. In a batch, every example that triggers an update counts.
     n_mistakes_ : int
-        Mistakes made by then, each before it was learned from; one-vs-rest, one-vs-one and with several labels those
-        of all the binary problems.
+        The number of mistakes until then, each counted before the example was learned from. For one-vs-rest, one-vs-one
+        and several labels, it is the sum over all binary problems.
     t_ : float
-        Examples seen by then, by weight, every epoch counted. `n_mistakes_ / t_` is the progressive error.
+        The number of examples seen until then, by weight, counting every epoch. `n_mistakes_ / t_` is the progressive
+        error.
     mistakes_ : array of shape (n_iter_,)
-        Mistakes in each epoch.
+        The number of mistakes in each epoch.
     history_ : list of dict
-        A row per epoch: epoch, examples, mistakes, updates, loss, validation_accuracy, norm, seconds.
+        One row per epoch: epoch, examples, mistakes, updates, loss, validation_accuracy, norm, seconds.
     converged_ : bool
-        Did the last epoch ask for no update, and do the last weights predict every training example right? Then no
-        epoch will ever change them. The average need not predict every one right.
+        Whether the last epoch made no update and the last weights predict every training example correctly. No further
+        epoch would change them. The averaged weights may still make training mistakes.
     stop_reason_ : {"converged", "stuck", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed"}
-        "stuck": no example asks for an update, but zero_score="correct" let scores of exactly 0 pass that `predict`
-        answers wrongly.
+        Why training stopped. "stuck": no example triggers an update, but zero_score="correct" accepted scores of
+        exactly 0 that `predict` gets wrong.
     progress_, source_, columns_ : list, dict, Columns
-        After `fit_stream`: (examples, mistakes) at 1, 2, 4, ... examples; how the files were read; what the columns
-        stand for, if features have names.
+        After `fit_stream`: (examples, mistakes) at 1, 2, 4, ... examples; how the files were read; and the names of the
+        columns, if features have names.
 
     Examples
     --------
@@ -320,20 +323,21 @@ class Perceptron(Classifier):
     # ---- learning
 
     def fit(self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from all examples, epoch after epoch, until a stopping rule says so.
+        """Train on all examples for several epochs, until a stopping rule applies.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_examples, n_features)
-            Where it is in shape already it is used as it is, not copied. If another thread changes it meanwhile, the
-            weights are undefined; if it changes the indices of a sparse matrix, the process may crash.
-        y : array of shape (n_examples,), or several labels an example
-            Labels of two or more classes: numbers, strings or booleans. Several labels: an indicator matrix of 0 and 1,
-            dense or sparse, with a column a label, or a list of label sets; `predict` answers in the same form.
+            The examples. Arrays in a suitable form are used without a copy. If another thread changes X during
+            training, the weights are undefined; if it changes the indices of a sparse matrix, the process may crash.
+        y : array of shape (n_examples,), or several labels per example
+            The labels of two or more classes: numbers, strings or booleans. For several labels per example: an
+            indicator matrix of 0 and 1, dense or sparse, with one column per label, or a list of label sets. `predict`
+            returns the same form.
         coef_init, intercept_init : arrays, optional
-            Weights to start from, in the shape of `coef_` and `intercept_`, instead of `init`.
+            The initial weights, in the shape of `coef_` and `intercept_`. They replace `init`.
         sample_weight : array of shape (n_examples,), optional
-            How often each example is repeated on the spot; fractions are allowed, 0 leaves it out.
+            How often each example is repeated when it is visited. Fractions are allowed; 0 leaves the example out.
 
         Returns
         -------
@@ -377,21 +381,21 @@ class Perceptron(Classifier):
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, coef_init: Any = None,
         intercept_init: Any = None,
     ) -> Self:  # fmt: skip
-        """Learn from a block of examples: one pass in the given order, from where the model is.
+        """Train on one block of examples: one pass in the given order, starting from the present weights.
 
-        The weights are those that `fit` reaches on the same examples in the same order, if `margin` and
-        `intercept_scaling` are numbers: "auto" takes the units of the first block. Classes never seen before are
-        learned; to get exactly the weights of a `fit` on three or more classes, name them all at the first call.
+        The weights equal those of `fit` on the same examples in the same order, if `margin` and `intercept_scaling` are
+        numbers: "auto" uses the units of the first block. New classes are learned. To get exactly the weights of a
+        `fit` on three or more classes, give all classes in the first call.
 
         Parameters
         ----------
         X, y, sample_weight : as in `fit`
         classes : array, optional
-            All classes that may come, if known. Their order does not matter; the parameter `classes` of the model
-            gives one.
+            All classes that may appear, if they are known. Their order does not matter; the parameter `classes` of the
+            model sets one.
         coef_init, intercept_init : arrays, optional
-            Weights to start from, in the shape of `coef_` and `intercept_`, instead of `init`. For the first block
-            only: a model that has begun keeps its weights.
+            Initial weights, in the shape of `coef_` and `intercept_`, instead of `init`. For the first block only: a
+            model that has learned keeps its weights.
 
         Returns
         -------
@@ -409,15 +413,15 @@ class Perceptron(Classifier):
         return self
 
     def learn_one(self, x: Any, y: Any) -> Self:
-        """Learn from one example, at the cost of its non-zero features.
+        """Learn from one example, in time proportional to its non-zero features.
 
         Parameters
         ----------
         x : dict of feature values by name, or a row of numbers
-            Names never seen before become new features; a string value counts as the feature "name=value". A model that
-            learned from files takes a record or a text like theirs.
+            The example. New names become new features; a string value counts as the feature "name=value". A model that
+            was trained on files takes a record or a text in their format.
         y : label
-            A label never seen before becomes a new class.
+            The label. A new label becomes a new class.
 
         Returns
         -------
@@ -442,40 +446,40 @@ class Perceptron(Classifier):
         self, reader: Any, epochs: int = 1, *, classes: Any = None, cache: Any = None, checkpoint: Any = None,
         watch: Any = None,
     ) -> Self:  # fmt: skip
-        """Learn from blocks of examples, as many as there are: from files larger than memory, from pipes.
+        """Train on a stream of blocks, for instance from files that are larger than memory, or from pipes.
 
-        In the first epoch blocks are learned in the order they come, while the next ones are read; later epochs read
-        a compact cache, blocks in random order. With `shuffle` the rows of a block are visited in random order. With
-        shuffle=False the weights are those of `fit` on all rows at once, for as many epochs with tol=None, if the
-        first block has all classes or they are named, and `margin` and `intercept_scaling` are numbers.
-        `early_stopping` holds examples out by a hash of each.
+        In the first epoch, blocks are used in the order of the stream, while the next ones are read. Later epochs read
+        a compact cache, with blocks in random order. With `shuffle`, the rows of each block are visited in random
+        order. With shuffle=False, the weights equal those of `fit` on all rows for as many epochs with tol=None, if the
+        first block has all classes or they are given, and `margin` and `intercept_scaling` are numbers.
+        `early_stopping` holds out examples by a hash of each.
 
         Parameters
         ----------
         reader : perceptrons.data.stream(...), or an iterable of (X, y) or (X, y, weight)
-            Later blocks may have more columns.
+            The blocks. Later blocks may have more columns.
         epochs : int or None, default=1
-            Number of passes over the data; a pass that triggers no update is the last. None: `max_iter` and `tol` say
-            when to stop, as in `fit`.
+            The number of passes over the data; a pass without an update is the last one. None: `max_iter` and `tol`
+            decide, as in `fit`.
         classes : array, optional
-            All classes that may come. Otherwise a class that a later block brings is learned from there on.
+            All classes that may appear. Otherwise, classes are added when a block contains them.
         cache : path, False or None, default=None
-            For several epochs, what was read is kept in a binary file: a temporary one (None), one that later fits
-            from the same files use again (a path), or none (False: the files are read anew for every epoch).
+            For several epochs, parsed data are kept in a binary file: a temporary file (None), a file that later fits
+            on the same files use again (a path), or no file (False: the files are read again in every epoch).
         checkpoint : perceptrons.Checkpoint, optional
-            Where the state is saved now and then, so that a run that was killed can go on.
+            The checkpoint that saves the state from time to time, so that a killed run can be resumed.
         watch : function, optional
-            Is called with a dict after every block, and at 1, 2, 4, 8, ... examples with mark=True: epoch, blocks,
-            examples, mistakes, updates of the epoch so far, seconds; decisions is the number of binary problems that
-            an example is in, else 1.
+            A function that is called with a dict after every block, and at 1, 2, 4, 8, ... examples with mark=True. The
+            dict has epoch, blocks, examples, mistakes, updates of the epoch so far, and seconds; decisions is the
+            number of binary problems per example, else 1.
 
         Returns
         -------
         self
-            `progress_` has (examples, mistakes) at 1, 2, 4, 8, ... examples of the first epoch and at its end: every
-            example was predicted before it was learned from, so that this is an honest test. With batches
-            the marks are at the ends of batches; one-vs-rest, one-vs-one and with several labels the mistakes are
-            those of all the binary problems.
+            `progress_` has (examples, mistakes) at 1, 2, 4, 8, ... examples of the first epoch and at its end. Every
+            example was predicted before it was learned from, so these are errors on unseen examples. With batches, the
+            marks are at the ends of batches. For one-vs-rest, one-vs-one and several labels, mistakes are summed over
+            all binary problems.
 
         Examples
         --------
@@ -493,26 +497,26 @@ class Perceptron(Classifier):
     # ---- predicting
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores: for two classes one a row, positive for `classes_[1]`; for more, one a class.
+        """Return the scores: for two classes one per row, positive for `classes_[1]`; for more classes one per class.
 
-        They are not probabilities. Under combine="vote" they are shares of the votes.
+        Scores are not probabilities. With combine="vote", they are shares of the votes.
         """
         check_is_fitted(self)
         check_choices(self)
         return self._learner.scores(check_matrix(self, X, reset=False), self.combine, self.zero_score)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of the highest score for every row of X; of two classes, by `threshold_` if it is set."""
+        """Return the class with the highest score for every row of X; for two classes, according to `threshold_`."""
         check_is_fitted(self)
         learner = self._fitted()
         return answer(self._winners(self.decision_function(X)), learner.classes, learner.form)
 
     def predict_one(self, x: Any) -> Any:
-        """The class of one example, given as a dict of features or a row of numbers; unknown features count 0.
+        """Return the class of one example, a dict of features or a row of numbers. Unknown features count as 0.
 
-        A model that learned from files takes a record or a text like theirs. Before the first example a model whose
-        parameter `classes` is given answers by its start: from zeros all scores are 0, and the first class wins the
-        tie (of two, the one that `zero_score` says).
+        A model that was trained on files takes a record or a text in their format. Before the first example, a model
+        whose parameter `classes` is given predicts with its initial weights. From zeros all scores are 0, and the first
+        class wins the tie (of two classes, the one that `zero_score` names).
         """
         learner = getattr(self, "_learner", None)
         if learner is None and self.classes is not None:
@@ -537,7 +541,7 @@ class Perceptron(Classifier):
         return function(self.decision_function(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of examples answered right; with several labels, all of them right."""
+        """Return the accuracy: the share of examples predicted correctly. Of several labels, all must be correct."""
         target = read_target(y, np.shape(X)[0] if hasattr(X, "shape") else len(X), self._fitted().form)
         self._learner.check_form(target.form, len(target.classes))
         if not target.several:
@@ -570,7 +574,9 @@ class Perceptron(Classifier):
     def intercept_(self, intercept: Any) -> None:
         learner = settable(self, "intercept_")
         if not self.fit_intercept and np.any(intercept):
-            raise ValueError("fit_intercept=False means an intercept of 0: set intercept_ to 0, or fit with one.")
+            raise ValueError(
+                "fit_intercept=False means an intercept of 0: set intercept_ to 0, or use fit_intercept=True."
+            )
         learner.set_last(intercept=intercept)
 
     coef_last_ = property(lambda self: self._fitted().shown("last").weights)
@@ -584,8 +590,8 @@ class Perceptron(Classifier):
     def sparsify(self) -> Any:
         """Show `coef_` as a sparse matrix, until `densify` or the next `fit`.
 
-        As in scikit-learn, but predictions and further training do not change. The model keeps its dense
-        weights to learn with: to save memory on disk use `perceptrons.save`, to predict with sparse weights
+        As in scikit-learn, but predictions and further training do not change. The model keeps its dense weights for
+        training. To save disk space use `perceptrons.save`; to predict with sparse weights use
         `model.to_sklearn().sparsify()`.
 
         Returns
@@ -607,28 +613,28 @@ class Perceptron(Classifier):
         return self
 
     def to_sklearn(self) -> Any:
-        """A fitted scikit-learn model with these weights, for code that knows only scikit-learn.
+        """Return a fitted scikit-learn model with these weights, for code that expects scikit-learn.
 
-        It gives the same scores and labels. It can keep training with scikit-learn's rule, but not with this one's.
+        It gives the same scores and labels. It can keep training with scikit-learn's rule, but not with this one.
 
         Returns
         -------
         sklearn.linear_model.Perceptron
-            For two or more classes. With several labels per example a `OneVsRestClassifier` of them, which answers
-            an indicator matrix; with multiclass="ovo" and more than two classes a `OneVsOneClassifier`.
-            With a `threshold_`, or zero_score="positive", a `FixedThresholdClassifier` around it.
+            A model for two or more classes. With several labels per example, it is a `OneVsRestClassifier`, which
+            predicts an indicator matrix; with multiclass="ovo" and more than two classes, a `OneVsOneClassifier`. With
+            a `threshold_`, or zero_score="positive", a `FixedThresholdClassifier` is wrapped around it.
 
         Raises
         ------
         ValueError
-            With combine="vote": votes are counted, which no linear model does.
+            With combine="vote", because counting votes is not linear.
 
         Notes
         -----
-        Ties: equal scores go to the first class in both, and a score of exactly 0 to the negative class. Scores agree
-        up to rounding: scikit-learn may add up the products in another order.
-        With zero_score="positive" and several labels, intercepts are larger by the smallest possible step, so that
-        scikit-learn answers the positive class at 0 too.
+        Ties are broken in the same way: equal scores go to the first class, and a score of exactly 0 to the negative
+        class. Scores agree up to rounding, because scikit-learn may add up the products in another order. With
+        zero_score="positive" and several labels, intercepts are larger by the smallest possible step, so that
+        scikit-learn also predicts the positive class for a score of 0.
 
         Examples
         --------
@@ -655,12 +661,12 @@ class Perceptron(Classifier):
         return untouched(self._fitted())
 
     def explain(self, x: Any) -> Explanation:
-        """What each feature of one example adds to the score of each class: weight times value.
+        """Explain one prediction: return what each feature adds to the score of each class, its weight times its value.
 
         Parameters
         ----------
         x : dict of feature values by name, row of numbers, or matrix or frame of one row
-            Features that the model does not know count 0 and are listed.
+            The example. Features that the model does not know count as 0 and are listed.
 
         Returns
         -------
@@ -671,7 +677,7 @@ class Perceptron(Classifier):
         >>> from perceptrons import Perceptron
         >>> model = Perceptron().fit([[0.0, 1.0], [2.0, 1.0], [3.0, 0.0]], ["no", "yes", "yes"])
         >>> print(model.explain([2.0, 1.0]))
-        Predicted: 'yes', before 'no'.
+        Predicted: 'yes'; second best: 'no'.
         <BLANKLINE>
         feature   value  weight  contribution
         x0            2  +7.444        +14.89
@@ -679,7 +685,7 @@ class Perceptron(Classifier):
         (bias)                         -3.556
         together                       +8.926
         <BLANKLINE>
-        Above 0 speaks for 'yes', below 0 for 'no'.
+        Above 0 is evidence for 'yes', below 0 for 'no'.
         Scores are not probabilities.
         """
         learner = self._fitted()
@@ -688,10 +694,10 @@ class Perceptron(Classifier):
         return explain_weights(self, *self._example(x))
 
     def vote_shares(self, X: Any) -> np.ndarray:
-        """For every row of X and class the share of the votes that it gets: (n, n_classes), rows sum up to 1.
+        """Return the share of the votes that each class gets for every row of X: shape (n, n_classes), rows sum to 1.
 
-        All weights that ever were vote, each as often as examples it survived. A model with combine="vote" only. Shares
-        say how undivided the answer is, and are not probabilities.
+        Every weight vector of the training history votes, once for each example that it survived. Only for
+        combine="vote". Shares say how clear a decision is; they are not probabilities.
         """
         return class_shares(self._votes(X), len(self._fitted().classes))
 
@@ -725,7 +731,7 @@ class Perceptron(Classifier):
                 X = X if block == "checked" and X.dtype == dtype else check_block(self, X, dtype, self._growth())
             else:
                 raise ValueError(
-                    f"A block has {X.shape[1]} features, but there were {self._learner.n_features} before."
+                    f"A block has {X.shape[1]} features, but earlier blocks had {self._learner.n_features}."
                 )
             target = y if isinstance(y, Target) else read_target(y, X.shape[0], "" if first else self._learner.form)
             target = in_order(target, self.classes)

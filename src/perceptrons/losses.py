@@ -1,7 +1,8 @@
-"""The loss behind the perceptron and those the lectures compare it with: value and (sub)gradient.
+"""The perceptron's loss function and others to compare it with: values and (sub)gradients.
 
-Two classes: y is -1 or +1 and s of shape (n,) one score an example; the loss depends on the margin y s. More classes: y
-holds class numbers and s of shape (n, K) one score a class. The gradient by the weights is the one by s, times x.
+Two classes: y is -1 or +1 and s of shape (n,) one score per example; the loss depends on the margin y s. More classes:
+y
+holds class numbers and s of shape (n, K) one score per class. The gradient by the weights is the one by s, times x.
 """
 
 from abc import ABC, abstractmethod
@@ -13,7 +14,7 @@ import numpy as np
 
 
 class Loss(ABC):
-    """A loss of labels and scores, one value an example. Take one of `ALL`, or make a `Hinge`.
+    """A loss of labels and scores, one value per example. Take one of `ALL`, or make a `Hinge`.
 
     Examples
     --------
@@ -183,15 +184,15 @@ def _examples(y: Any, s: Any) -> tuple[np.ndarray, np.ndarray]:
     """Labels and scores that fit together: y as numbers of the type of s, or as indices of its columns."""
     y, s = _numbers("y", y), _numbers("s", s)
     if s.ndim not in (1, 2) or (s.ndim == 2 and s.shape[1] < 2):
-        raise ValueError(f"s has the shape {s.shape}: give (n,) for two classes, or (n, K) with one score a class.")
+        raise ValueError(f"s has the shape {s.shape}: give (n,) for two classes, or (n, K) with one score per class.")
     if y.shape != s.shape[:1]:
-        raise ValueError(f"y has the shape {y.shape} and s {s.shape}: give one label an example, ({len(s)},).")
+        raise ValueError(f"y has the shape {y.shape} and s {s.shape}: give one label per example, ({len(s)},).")
     if s.ndim == 1:
-        need = "with scores of shape (n,) labels are -1 and +1. Convert them: np.where(y == positive, 1, -1)."
+        need = "with scores of shape (n,), labels must be -1 and +1. Convert them: np.where(y == positive, 1, -1)."
         _refuse("y", y, np.abs(y) != 1, need)
         return y.astype(s.dtype), s
     K = s.shape[1]
-    need = f"with scores of shape (n, {K}) labels are class numbers, 0 to {K - 1}: np.searchsorted(classes, y)."
+    need = f"with scores of shape (n, {K}) labels must be class numbers, 0 to {K - 1}: np.searchsorted(classes, y)."
     _refuse("y", y, (y < 0) | (y >= K) | (y != np.floor(y)), need)
     return y.astype(np.intp), s
 
@@ -199,7 +200,7 @@ def _examples(y: Any, s: Any) -> tuple[np.ndarray, np.ndarray]:
 def _costs(cost: Any) -> np.ndarray:
     cost = _numbers("cost", cost).astype(float)
     if cost.ndim != 2 or cost.shape[0] != cost.shape[1]:
-        raise ValueError(f"cost has the shape {cost.shape}: give (K, K), one row for each true class.")
+        raise ValueError(f"cost has the shape {cost.shape}: give (K, K), one row per true class.")
     _refuse("cost", cost, (cost < 0) | (cost * np.eye(len(cost)) > 0), "give costs of at least 0, 0 on the diagonal.")
     return cost
 

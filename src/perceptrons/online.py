@@ -1,4 +1,4 @@
-"""Progressive validation: predict each example of a stream, count the mistake, only then learn from it."""
+"""Progressive validation for online learning: predict each example of a stream, count mistakes, then learn from it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass
 class Progress:
-    """How a stream went: every example was predicted before it was learned."""
+    """The result of progressive validation: every example was predicted before it was learned from."""
 
     examples: int = 0
     mistakes: int = 0
@@ -23,26 +23,26 @@ class Progress:
     def regret(self) -> int:
         """Mistakes made beyond those of the fixed comparator on the same examples."""
         if self.comparator_mistakes is None:
-            raise ValueError("Regret is measured against a comparator: call progressive(..., comparator=model).")
+            raise ValueError("Regret needs a comparator: call progressive(..., comparator=model).")
         return self.mistakes - self.comparator_mistakes
 
 
 def progressive(
     model: Any, examples: Iterable[tuple[Any, Any]], comparator: Any = None, scaler: Any = None
 ) -> Progress:
-    """Run a stream of (x, label) pairs through a model: predict, count, learn.
+    """Evaluate and train a model on a stream of (x, label) pairs: predict each example, count mistakes, learn.
 
     Parameters
     ----------
     model : Perceptron
-        Predicts with `predict_one` and learns with `learn_one`; it may have learned before.
+        A model with `predict_one` and `learn_one`; it may already be trained.
     examples : iterable of (x, label)
         x is a dict of features or a row of numbers.
     comparator : fitted model, optional
-        A model that does not learn, for instance one fitted on all of the data in hindsight: gives the regret. It is
-        given the examples as they come, not scaled.
+        A model that does not learn, for instance one fitted on all data, to compute the regret. It gets the examples
+        unscaled.
     scaler : RunningScaler, optional
-        Scales every example for the model: counts x, which needs no label, then transforms it.
+        A scaler for the examples: it learns from x, which needs no label, then transforms it.
 
     Examples
     --------

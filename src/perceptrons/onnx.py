@@ -1,4 +1,4 @@
-"""Models as ONNX graphs, to be run by onnxruntime and others. Needs the extra: pip install "perceptrons[onnx]"."""
+"""Converts models to ONNX graphs, for onnxruntime and others. Needs the extra: pip install "perceptrons[onnx]"."""
 
 from typing import Any
 

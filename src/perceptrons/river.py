@@ -1,4 +1,4 @@
-"""River's interface to `Perceptron`: classifiers for River's pipelines, metrics and evaluations. Needs the extra river.
+"""Classifiers for River that wrap `Perceptron`: for its pipelines, metrics and evaluations. Needs the extra river.
 
 Both hold a `Perceptron` and give it every example by `learn_one`, so that they learn the same weights to the bit.
 """
@@ -80,10 +80,10 @@ class _Online(base.Estimator):
 
 
 class RiverPerceptron(_Online, base.MiniBatchClassifier):
-    """The perceptron as a classifier of River, for two classes or more.
+    """The perceptron as a River classifier, for two or more classes.
 
-    When to use it: in River's pipelines, with its metrics, drift detectors and evaluations. When not: your data fit in
-    memory or in a file; `Perceptron.fit` and `fit_stream` are many times as fast.
+    Use it in River's pipelines, with its metrics, drift detectors and evaluations. If your data fit in memory or in a
+    file, `Perceptron.fit` and `fit_stream` are many times faster.
 
     Features may come and go, and so may classes. A string counts as the feature "name=value". Names that are not
     strings count by their text: 1 and "1" are the same feature.
@@ -143,7 +143,7 @@ class RiverPerceptron(_Online, base.MiniBatchClassifier):
 
 
 class RiverMultiLabelPerceptron(_Online, base.MultiLabelClassifier):
-    """The perceptron as a multilabel classifier of River: every label is a problem of two classes.
+    """The perceptron as a multilabel River classifier: every label is a separate binary problem.
 
     A label is learned from the first example on that has it. Until then the answer for it is False.
 
@@ -193,7 +193,7 @@ def named(x: Mapping[Hashable, Any]) -> Mapping[str, Any]:
         return x  # type: ignore[return-value]
     found = {str(name): value for name, value in x.items()}
     if len(found) < len(x):
-        raise ValueError(f"{sorted(map(repr, x))}: two features have the same text as a name: rename one of them.")
+        raise ValueError(f"{sorted(map(repr, x))}: two features have the same name as text: rename one of them.")
     return found
 
 
@@ -201,13 +201,13 @@ def records(X: "pd.DataFrame") -> Iterable[dict[str, Any]]:
     """The rows of a frame as dicts of plain values."""
     names = [str(name) for name in X.columns]
     if len(set(names)) < len(names):
-        raise ValueError("X has two columns whose names have the same text: rename one of them.")
+        raise ValueError("X has two columns with the same name as text: rename one of them.")
     columns = [X.iloc[:, place].tolist() for place in range(len(names))]
     return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)) if names else [{}] * len(X)
 
 
 def _no_probabilities(model: _Online) -> str:
     return (
-        f"{type(model).__name__} has no predict_proba_one: its scores say which class wins, but are not probabilities. "
-        "Use predict_one, and metrics that compare labels."
+        f"{type(model).__name__} has no predict_proba_one: its scores are not probabilities. Use predict_one, and "
+        "metrics that compare labels."
     )

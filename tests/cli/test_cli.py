@@ -92,7 +92,7 @@ def test_train_alone_learns_digits_and_says_everything_a_newcomer_wants_to_know(
     code, out, err = run("train")
     assert (code, err) == (0, "")
     assert "10 classes" in out
-    learned, tested = re.search(r"\n([\d,]+) to learn from; (\d+) held out as a test \(20%, seed 0\)", out).groups()
+    learned, tested = re.search(r"\n([\d,]+) for training; (\d+) held out for testing \(20%, seed 0\)", out).groups()
     assert int(learned.replace(",", "")) + int(tested) == 1797
     assert 300 < int(tested) < 420
     assert re.search(r"\n +1 +\d+ +█+", out)
@@ -181,7 +181,7 @@ def test_the_report_shows_settings_and_updates_where_they_are_not_as_usual(run, 
     out = run("train", folder / "animals.csv", "--step", "pa1", "--C", 0.5, "--early-stopping")[1]
     assert "Settings: C=0.5, early_stopping=True, step='pa1'" in out
     assert max(map(len, out.split("What to try next")[0].splitlines())) <= 80
-    assert re.search(r"epoch +mistakes +updates +right on held-out examples\n +1 +\d+ +\S+ +\d+ +[\d.]+%", out)
+    assert re.search(r"epoch +mistakes +updates +accuracy on held-out examples\n +1 +\d+ +\S+ +\d+ +[\d.]+%", out)
     history = json.loads(run("train", folder / "animals.csv", "--step", "pa1", "--json")[1])["history"]
     assert any(row["updates"] > row["mistakes"] for row in history)
     out = run("train", folder / "animals.csv")[1]
@@ -242,7 +242,7 @@ def test_test_file_is_read_like_the_training_file(run, folder, animals, tmp_path
 def test_too_few_examples_to_hold_any_out_are_all_learned_and_it_says_so(run, folder):
     code, out, _ = run("train", folder / "xor.csv", "--max-iter", 3)
     assert code == 0
-    assert "All 4 to learn from: too few to hold 20% out" in out
+    assert "All 4 for training: too few to hold out 20% for testing" in out
     assert "Test accuracy" not in out
     assert "Training accuracy" in out
 
@@ -256,10 +256,10 @@ def test_suggested_commands_repeat_what_the_data_need(run, folder):
 @pytest.mark.parametrize(
     ("options", "reason", "sentence"),
     [
-        (["two.svm"], "converged", "A whole epoch went by without a mistake"),
-        (["animals.csv", "--tol", "0.5"], "tol", "The averaged weights settled: .* less than 0.5 of their size"),
+        (["two.svm"], "converged", "An epoch passed without a mistake:"),
+        (["animals.csv", "--tol", "0.5"], "tol", "The averaged weights stopped changing: .* less than 0.5 of"),
         (["animals.csv", "--early-stopping"], "early_stopping", "not improved for 5 epochs, so .* of epoch \\d+"),
-        (["animals.csv", "--max-iter", "2", "--tol", "0"], "max_iter", "All 2 epochs allowed were used"),
+        (["animals.csv", "--max-iter", "2", "--tol", "0"], "max_iter", "The maximum of 2 epochs was reached"),
         (["sides.csv", "--margin", "9e9", "--max-iter", "3", "--tol", "0"], "max_iter", "still within the margin"),
         (["xor.csv", "--max-iter", "1000000000", "--tol", "0", "--max-seconds", "0.05"], "max_seconds", "0.05 seconds"),
     ],
@@ -424,7 +424,7 @@ def test_very_many_classes_are_cut_for_people_but_not_for_machines(run, tmp_path
     assert run("train", path, "-o", tmp_path / "m", "--quiet", "--max-iter", 1, "--combine", "last")[0] == 0
     out = run("evaluate", tmp_path / "m", path)[1]
     assert "the 20 of 30 with the lowest F1" in out
-    assert "Confusion: true" not in out
+    assert "Confusion matrix: true" not in out
     assert len(out.splitlines()) < 45
     assert len(json.loads(run("evaluate", tmp_path / "m", path, "--json")[1])["by_class"]) == 30
     out = run("inspect", tmp_path / "m")[1]
@@ -453,7 +453,7 @@ def test_inspect_tells_what_is_in_a_model(run, folder):
     assert "3: length; width; height" in words
     assert re.search(r"[\d,]+ epochs?, [\d,]+ mistakes?, [\d,]+ updates?, [\d,]+ examples? seen", words)
     assert "not probabilities" in words
-    assert "averaged weights settled" in words or "without a mistake" in words
+    assert "averaged weights stopped changing" in words or "without a mistake" in words
 
 
 def test_inspect_one_class_lists_its_top_weights_in_order(run, folder):
@@ -481,7 +481,7 @@ def test_inspect_of_two_classes_mirrors_the_one_row_of_weights(run, folder):
 def test_inspect_reads_models_that_vote_and_models_that_learned_in_blocks(run, tmp_path, animals):
     X, y = animals
     perceptrons.save(Perceptron(combine="vote", max_iter=3).fit(X, y), tmp_path / "vote")
-    assert "stand for the votes" in " ".join(run("inspect", tmp_path / "vote")[1].split())
+    assert "shown instead of the votes" in " ".join(run("inspect", tmp_path / "vote")[1].split())
     perceptrons.save(Perceptron().partial_fit(*shuffle(X, y, random_state=0)), tmp_path / "blocks")
     code, out, _ = run("inspect", tmp_path / "blocks")
     assert code == 0
@@ -509,7 +509,7 @@ def test_weights_one_vs_one_are_shown_by_pair(run, duels):
         assert entry["intercept"] == model.intercept_[k]
     out = run("inspect", duels)[1]
     assert "settings  multiclass='ovo'" in out
-    assert "in 3 problems together" in " ".join(out.split())
+    assert "in 3 binary problems together" in " ".join(out.split())
     first = {pair: rf"\n{pair} +{NAMES[np.argmax(np.abs(row))]} +[+-]" for pair, row in
              zip(["cat vs dog", "cat vs emu", "dog vs emu"], model.coef_, strict=True)}  # fmt: skip
     assert all(re.search(line, out) for line in first.values())
@@ -519,7 +519,7 @@ def test_weights_one_vs_one_are_shown_by_pair(run, duels):
 
 def test_a_weight_of_a_pair_speaks_for_one_of_the_two(run, duels):
     out = run("inspect", duels, "--class", "cat vs emu")[1]
-    assert "Most telling for cat vs emu" in out
+    assert "Most important features for cat vs emu" in out
     said = {name: (sign, speaks) for name, sign, speaks in re.findall(r"\n(\w+) +([+-])[\d.]+ .* for (\w+)", out)}
     row = dict(zip(NAMES, perceptrons.load(duels).coef_[1], strict=True))
     assert said == {name: ("+", "emu") if weight > 0 else ("-", "cat") for name, weight in row.items()}
@@ -532,7 +532,7 @@ def test_problems_apart_are_reported_predicted_and_evaluated(run, folder, animal
     X, y = prepared(animals[0]), animals[1]
     expected = Perceptron(multiclass=multiclass).fit(X, y)
     out = run("train", folder / "animals.csv", "--multiclass", multiclass, "--test-share", 0, "-o", tmp_path / "m")[1]
-    assert "Mistakes while learning in 3 problems together" in out
+    assert "Mistakes during training in 3 binary problems together" in out
     assert f"Training accuracy {100 * expected.score(X, y):.1f}%" in out
     assert re.search(r"\ncat vs dog +\w+ +[+-]" if multiclass == "ovo" else r"\ncat +\w+ +[+-]", out)
     found = of_lines(run("predict", tmp_path / "m", folder / "animals.csv", "--scores", "--json")[1])
@@ -580,7 +580,7 @@ def test_models_of_several_labels_predict_and_are_inspected(run, refused, tmp_pa
     assert heading.split("\t") == ["label", f"score of {a}", f"score of {b}"]
     assert first.split("\t")[0] == f"{a},{b}"
     out = run("inspect", tmp_path / "m")[1]
-    assert "several labels an example" in out
+    assert "several labels per example" in out
     assert f"2: {a}, {b}" in out
     assert re.search(rf"\n{a} +column 1 +\+", out)
     assert f"against {b}" in run("inspect", tmp_path / "m", "--class", b)[1]
@@ -620,20 +620,20 @@ def test_models_of_several_labels_predict_and_are_inspected(run, refused, tmp_pa
         (["--multiclass", "ovr", "--cost", '{"cat": {"dog": 1}}'], "multiclass='ovr', cost=.*does not work"),
         (
             ["--cost", "FOLDER/none.json"],
-            '^--cost FOLDER/none.json: no such file.*: give {"true class": {"answer": cost}}, or',
+            '^--cost FOLDER/none.json: no such file.*: give {"true class": {"predicted class": cost}}, or',
         ),
         (["--cost", "FOLDER"], "^--cost FOLDER: is a directory"),
         (["--cost", "FOLDER/bad.json"], r"^--cost FOLDER/bad.json: line 2, column 8: not JSON \(.*: give "),
         (["--cost", "FOLDER/junk.model"], "^--cost FOLDER/junk.model: "),
         (["--cost", "FOLDER/null.json"], "null.json: not a JSON object: give "),
         (["--cost", "{cat: {dog: 1}}"], r"^--cost {cat: {dog: 1}}: line 1, column 2: not JSON"),
-        (["--cost", '{"cat": {}, "cat": {}}'], "'cat' stands there twice"),
+        (["--cost", '{"cat": {}, "cat": {}}'], "'cat' appears twice"),
         (["--cost", '{"a":' * 3000 + "1" + "}" * 3000], "^--cost.*recursion"),
         (["--cost", '{"a":' * 800 + "1" + "}" * 800], "^--cost.*(recursion|not among)"),
         (["--cost", '{"cat": 1}'], r"^--cost: cost\['cat'\] = 1.0: "),
         (["--cost", '{"cat": {"dog": -1}}'], r"^--cost: cost\['cat'\]\['dog'\] = -1.0: costs must be"),
         (["--cost", '{"cat": {"dog": 1' + "0" * 400 + "}}"], r"= inf: costs must be numbers"),
-        (["--cost", '{"cat": {"cat": 1}}'], "the right answer must cost 0"),
+        (["--cost", '{"cat": {"cat": 1}}'], "the right prediction must cost 0"),
         (["--cost", '{"cat": {"yak": 1}}'], r"^--cost: .*'yak'.*not among \['cat', 'dog', 'emu'\]"),
         (["--class-weight", "heavy"], "^--class-weight heavy: no such file.*: give balanced, "),
         (["--class-weight", '{"cat": -1}'], r"^--class-weight: class_weight\['cat'\] = -1.0: "),
@@ -660,7 +660,7 @@ def test_a_file_of_costs_is_not_overwritten(refused, folder, tmp_path):
     path = tmp_path / "cost.json"
     path.write_text("{}")
     for option in ("--cost", "--class-weight"):
-        assert "overwritten" in refused("train", folder / "animals.csv", option, path, "-o", path)
+        assert "would overwrite it" in refused("train", folder / "animals.csv", option, path, "-o", path)
     assert path.read_text() == "{}"
 
 
@@ -676,12 +676,12 @@ def test_a_file_of_costs_is_not_overwritten(refused, folder, tmp_path):
         (["train", "{}/animals.csv", "--label-column", "colour"], "animals.csv:1:1: no column is called 'colour'"),
         (["train", "{}/animals.csv", "--test", "{}/none.csv"], "^{}/none.csv: no such file"),
         (["train", "{}/animals.csv", "--test", "{}/xor.csv"], "xor.csv:1:1: "),
-        (["train", "{}/animals.csv", "--test", "{}/bare.csv", "--test-share", "0.1"], "exclude each other"),
+        (["train", "{}/animals.csv", "--test", "{}/bare.csv", "--test-share", "0.1"], "cannot be combined"),
         (["train", "--test", "{}/bare.csv"], "--test needs DATA"),
-        (["train", "{}/animals.csv", "-o", "{}/nowhere/m"], "^{}/nowhere/m: cannot be written.*no folder {}/nowhere"),
+        (["train", "{}/animals.csv", "-o", "{}/nowhere/m"], "^{}/nowhere/m: cannot be written.*folder {}/nowhere does"),
         (["train", "{}/animals.csv", "-o", "{}"], "^{}: cannot be written.*folder"),
-        (["train", "{}/animals.csv", "-o", "{}/animals.csv"], "animals.csv: .*overwritten"),
-        (["train", "-o", "/dev/null"], "^/dev/null: cannot be written.*no ordinary file"),
+        (["train", "{}/animals.csv", "-o", "{}/animals.csv"], "animals.csv: .*would overwrite it"),
+        (["train", "-o", "/dev/null"], "^/dev/null: cannot be written.*not a regular file:"),
         (["train", "--eta0", "0"], "eta0"),
         (["train", "--max-seconds", "-1"], "max_seconds"),
         (["train", "--eta0", "nan"], "eta0"),
@@ -704,7 +704,7 @@ def test_a_file_of_costs_is_not_overwritten(refused, folder, tmp_path):
         (["predict", "{}/animals.model", "{}/xor.csv"], "xor.csv:1:1: |xor.csv:1:3: "),
         (["predict", "{}/animals.model", "{}/broken.csv"], "broken.csv:1:1: there is no column 'length'.*model"),
         (["predict", "{}/animals.model", "{}/animals.csv", "-o", "{}/no/where"], "^{}/no/where: cannot be written"),
-        (["predict", "{}/animals.model", "{}/animals.csv", "-o", "{}/animals.model"], "overwritten"),
+        (["predict", "{}/animals.model", "{}/animals.csv", "-o", "{}/animals.model"], "would overwrite it"),
         (["evaluate", "{}/two.model", "{}/animals.csv"], "none of its labels \\(cat, dog, emu.*\\(-1, 1"),
         (["evaluate", "{}/animals.model", "{}/animals.csv", "--label-column", "x"], "no column is called 'x'"),
         (["evaluate", "{}/junk.model", "{}/animals.csv"], "junk.model: "),
@@ -782,8 +782,8 @@ def test_help_and_version(run):
     assert (code, err) == (0, "")
     assert all(command in out for command in ("train", "predict", "evaluate", "inspect"))
     assert run("--version") == (0, f"perceptrons {perceptrons.__version__}\n", "")
-    panels = re.split("─ (Options|How to learn|When to stop) ─", run("train", "--help")[1])
-    assert panels[1::2] == ["Options", "How to learn", "When to stop"]
+    panels = re.split("─ (Options|Training|Stopping) ─", run("train", "--help")[1])
+    assert panels[1::2] == ["Options", "Training", "Stopping"]
     for option, panel in {"--test-share": 2, "--C ": 4, "--batch-size": 4, "--cost": 4, "--tol": 6}.items():
         assert [option in part for part in panels[::2]] == [2 * k == panel for k in range(4)], option
 
@@ -909,7 +909,7 @@ def test_where_more_epochs_cannot_help_a_proof_and_a_kernel_are_advised(run, tmp
         out = run("train", tmp_path / "xor.csv", "--test-share", 0, "--margin", margin, "--label-column", "label")[1]
         assert f"perceptrons diagnose {tmp_path}/xor.csv --label-column label\n" in out
         assert re.search(rf"perceptrons train {tmp_path}/xor.csv .*--label-column label --kernel rbf\n", out)
-        assert "more epochs\n" not in out.replace("give it more epochs", "more epochs")
+        assert "more epochs\n" not in out.replace("were still changing: train for more epochs", "more epochs")
     out = run("train", tmp_path / "xor.csv", "--test-share", 0, "--max-iter", 3)[1]
     assert "--max-iter 6\n" in out
     assert run("diagnose", tmp_path / "xor.csv", "--label-column", "label")[0] == 0

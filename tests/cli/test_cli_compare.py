@@ -56,9 +56,9 @@ def test_all_learners_are_shown_within_eighty_columns(run, table):
     assert "…" not in out
     text = " ".join(out.split())
     for part in (
-        "90 to learn from, 30 to choose settings by, 30 to test on, once", "standardised for all alike",
-        "On the test examples, by accuracy", "AROW", "kernel perceptron", "Gaussian naive Bayes", "least squares on ±1",
-        "95% interval", "best", "Holm's correction for 12 comparisons", "A curved boundary",
+        "90 training, 30 validation and 30 test examples", "standardised for all learners",
+        "Test set, by accuracy", "AROW", "kernel perceptron", "Gaussian naive Bayes", "least squares on ±1",
+        "95% interval", "best", "Holm's correction for 12 comparisons", "A curved decision boundary",
     ):  # fmt: skip
         assert part in text, part
 
@@ -67,19 +67,19 @@ def test_all_learners_are_shown_within_eighty_columns(run, table):
 def test_a_second_look_is_refused_and_a_forced_one_marked_and_tune_shares_the_ledger(run, refused, table):
     assert run("compare", table, *FEW, "--quiet") == (0, "", "")
     message = refused("compare", table, *FEW, "--metric", "f1_macro")
-    assert "30 test examples were looked at before (once" in message
+    assert "30 test examples were used before (once" in message
     assert "--force" in message
-    assert "looked at before" in refused("tune", table)
+    assert "used before" in refused("tune", table)
     code, out, _ = run("compare", table, *FEW, "--metric", "f1_macro", "--force")
     assert code == 0
-    assert "FORCED: these test examples were looked at 2 times" in " ".join(out.split())
+    assert "FORCED: this test set was used 2 times," in " ".join(out.split())
 
 
 def test_the_ledger_is_where_it_is_asked_to_be(run, refused, table, tmp_path):
     assert run("compare", table, *FEW, "--quiet", "--ledger", tmp_path / "mine.json") == (0, "", "")
     assert (tmp_path / "mine.json").is_file()
     assert not (tmp_path / "state").exists()
-    assert "looked at before" in refused("compare", table, "--ledger", tmp_path / "mine.json")
+    assert "used before" in refused("compare", table, "--ledger", tmp_path / "mine.json")
 
 
 def test_texts_are_compared_as_the_words_in_them(run, texts):
@@ -96,7 +96,7 @@ def test_it_tests_on_a_file_of_its_own(run, rng, tmp_path, table):
     test = tmp_path / "test.csv"
     test.write_text("\n".join([lines[0], *lines[1:41]]) + "\n")
     code, _, err = run("compare", table, *FEW, "--json", "--test", test)
-    assert (code, "no test" in err) == (2, True)  # these are learned from
+    assert (code, "not a test" in err) == (2, True)  # these are learned from
     table.write_text("\n".join([lines[0], *lines[41:]]) + "\n")
     code, out, _ = run("compare", table, *FEW, "--json", "--test", test)
     assert (code, json.loads(out)["sizes"]) == (0, {"train": 88, "dev": 22, "test": 40})
@@ -123,7 +123,7 @@ def test_the_order_of_time_shares_and_metric_are_as_asked(run, table, monkeypatc
 def test_who_is_left_out_is_said(run, table):
     code, out, _ = run("compare", table, "--learner", "margin", "--learner", "ridge", "--max-seconds", "1e-9")
     assert code == 0
-    assert "Left out: margin: 1e-09 seconds do not suffice" in " ".join(out.split())
+    assert "Left out: margin: 1e-09 seconds are not enough" in " ".join(out.split())
 
 
 def test_progress_is_a_line_a_learner_when_somebody_watches(run, table, monkeypatch):
@@ -158,17 +158,17 @@ def test_the_demonstrations_are_shown(run, name, made):
         (("{table}", "--learner", ""), "--learner : there are"),
         (("{table}", "--learner", "a\nb"), "--learner a\\nb"),
         (("{table}", "--test-share", "1"), "give a share"),
-        (("{table}", "--test-share", "0"), "nothing to compare on"),
-        (("{table}", "--dev-share", "0"), "nothing to choose"),
+        (("{table}", "--test-share", "0"), "no test set to compare on:"),
+        (("{table}", "--dev-share", "0"), "no validation set:"),
         (("{table}", "--dev-share", "nan"), "give a share"),
         (("{table}", "--dev-share", "0.5", "--test-share", "0.5"), "nothing to learn from"),
-        (("{table}", "--test", "{table}", "--test-share", "0.2"), "exclude each other"),
-        (("{table}", "--time-order", "--group-column", "patient"), "exclude each other"),
+        (("{table}", "--test", "{table}", "--test-share", "0.2"), "cannot be combined"),
+        (("{table}", "--time-order", "--group-column", "patient"), "cannot be combined"),
         (("{table}", "--group-column", "nobody"), "nobody"),
         (("{table}", "--max-seconds", "0"), "above 0"),
         (("{table}", "--max-seconds", "nan"), "above 0"),
         (("{table}", "--metric", "auc"), "--metric"),
-        (("{table}", "--ledger", "{table}"), "is no ledger"),
+        (("{table}", "--ledger", "{table}"), "is not a record"),
         (("{table}", "--ledger", "/no/such/folder/looks.json"), "--ledger"),
         (("{table}", "--test", "nowhere.csv"), "nowhere.csv"),
         (("nowhere.csv",), "nowhere.csv"),
@@ -198,7 +198,7 @@ def test_labels_of_any_kind_are_shown_as_they_are(run, tmp_path, rng):
     path.write_text("a,b,label\n" + "\n".join(rows) + "\n")
     code, out, _ = run("compare", path, "--learner", "last", "--learner", "naive-bayes")
     assert code == 0
-    assert "[red]" in out or "taken for" not in out
+    assert "[red]" in out or "predicted as" not in out
     assert "\t" not in out
 
 

@@ -110,14 +110,14 @@ def test_workers_of_this_machine_and_a_cluster_learn_the_same(run, cluster, fold
     assert re.fullmatch(rf"Cluster {cluster.address}: 1 worker. Dashboard: http://127.0.0.1:\d+/status\n", err)
     model = same_weights(tmp_path / "m", trained)
     words = " ".join(out.split())
-    assert f"3 files: {folder}/part-0.svm ... {folder}/part-2.svm {folder}/test.svm to test on" in words
+    assert f"3 files: {folder}/part-0.svm ... {folder}/part-2.svm {folder}/test.svm for testing" in words
     lines = re.findall(r"^ +(\d+) +(\d+) +\d+\.\d\d   (\d+)  (\d+)$", out, re.MULTILINE)
     assert [(int(epoch), int(total), [int(a), int(b)]) for epoch, total, a, b in lines] == [
         (row["epoch"], row["mistakes"], row["shards"]["mistakes"]) for row in model.history_
     ]
     assert [row["mistakes"] for row in model.history_] == [row["mistakes"] for row in trained.history_]
     assert "Stopped after 3 epochs in" in words
-    assert "All 3 epochs asked for are done, and it still made mistakes. 1 worker, 2 shards, weighted by" in words
+    assert "All 3 epochs are done, and the model still made mistakes. 1 worker, 2 shards, weighted by" in words
     table = perceptrons.data.read(folder / "test.svm")
     assert f"Test accuracy {100 * model.score(table.X, table.y):.1f}% (" in words
     assert f"Saved as {tmp_path}/m" in out
@@ -208,7 +208,7 @@ def test_of_many_shards_the_least_the_median_and_the_most_are_shown():
 def test_workers_without_a_shard_are_told_of(run, cluster, folder):
     code, _, err = run("train", folder / "mail.tsv.gz", "--format", "text", "--dask", cluster.address)
     assert code == 0
-    assert "\n1 shard for 2 threads of workers: some have nothing to do. " in err
+    assert "\n1 shard for 2 worker threads, so some have nothing to do. " in err
 
 
 @pytest.mark.filterwarnings("default::perceptrons.distributed.ClusterWarning")
@@ -230,47 +230,47 @@ def test_a_cluster_without_workers_is_told_of_on_stderr_until_it_has_some(run, f
     assert code == 0
     same_weights(tmp_path / "m", trained)
     first, gone, *_, back = err.splitlines()
-    assert first.startswith(f"Cluster {empty.scheduler_address}: no worker yet. ")
+    assert first.startswith(f"Cluster {empty.scheduler_address}: no workers yet. ")
     assert gone[10:] == (
         f"The cluster at {empty.scheduler_address} has no workers: waiting for one. "
         "Start workers (dask worker, cluster.scale), or stop with Ctrl-C."
     )
-    assert re.fullmatch(r".* has 1 worker now, after \d+ seconds? without: training resumes\.", back)
+    assert re.fullmatch(r".* has 1 worker now, after \d+ seconds? without workers: training resumes\.", back)
 
 
 # ---- errors
 
 
 REFUSED = [
-    (["part-0.svm", "--shards", "2"], "^--shards is for clusters: give --dask ADDRESS or --workers N too"),
+    (["part-0.svm", "--shards", "2"], "^--shards is for clusters: also give --dask ADDRESS or --workers N."),
     (["part-0.svm", "--mixing", "uniform"], "^--mixing is for clusters"),
     (["part-0.svm", "--workers", "2", "--mixing", "harmonic"], "--mixing.*'mistakes', 'uniform'"),
-    (["part-0.svm", "--workers", "2", "--dask", "tcp://127.0.0.1:1"], "^--dask and --workers exclude each other"),
+    (["part-0.svm", "--workers", "2", "--dask", "tcp://127.0.0.1:1"], "^--dask and --workers cannot be combined"),
     (["part-0.svm", "--workers", "0"], "--workers"),
     (["--workers", "2"], "^--workers needs DATA"),
-    (["-", "--format", "svmlight", "--workers", "2"], "^- does not go with --workers: .* standard input"),
-    (["part-0.svm", "--workers", "2", "--cache", "c"], "^--cache does not go with --workers: every worker keeps"),
-    (["--example", "sms", "--workers", "2"], "^--example does not go with --workers"),
-    (["part-0.svm", "--workers", "2", "--combine", "vote"], "^combine='vote' cannot be mixed: .*Use combine="),
-    (["part-0.svm", "--workers", "2", "--combine", "pocket"], "^combine='pocket' cannot be mixed"),
-    (["part-0.svm", "--workers", "2", "--combine", "recent"], "^combine='recent' cannot be mixed: .*Use combine="),
-    (["part-0.svm", "--workers", "2", "--step", "arow"], "^step='arow' cannot be mixed"),
-    (["part-0.svm", "--workers", "2", "--kernel", "rbf"], "^--workers does not go with --kernel: kernels need all"),
+    (["-", "--format", "svmlight", "--workers", "2"], "^- cannot be combined with --workers: .* standard input"),
+    (["part-0.svm", "--workers", "2", "--cache", "c"], "^--cache cannot be combined with --workers: every worker"),
+    (["--example", "sms", "--workers", "2"], "^--example cannot be combined with --workers"),
+    (["part-0.svm", "--workers", "2", "--combine", "vote"], "^combine='vote' cannot be trained on .*Use combine="),
+    (["part-0.svm", "--workers", "2", "--combine", "pocket"], "^combine='pocket' cannot be trained on a cluster:"),
+    (["part-0.svm", "--workers", "2", "--combine", "recent"], "^combine='recent' cannot be trained on .*Use combine="),
+    (["part-0.svm", "--workers", "2", "--step", "arow"], "^step='arow' cannot be trained on a cluster:"),
+    (["part-0.svm", "--workers", "2", "--kernel", "rbf"], "^--workers cannot be combined with --kernel: kernels"),
     (
         ["part-0.svm", "--workers", "2", "--test-share", "0.3"],
-        "^--test-share does not go with --workers: .*--test FILE",
+        "^--test-share cannot be combined with --workers: .*--test FILE",
     ),
     (["part-0.svm", "--workers", "2", "--resume"], "^--resume needs --checkpoint"),
-    (["part-0.svm", "--workers", "2", "--words", "1-2"], "^--words says nothing about files of format 'svmlight'"),
-    (["part-0.svm", "--dask", "x:1", "--words", "1-2"], "^--words says nothing about files of format 'svmlight'"),
+    (["part-0.svm", "--workers", "2", "--words", "1-2"], "^--words does not apply to files of format 'svmlight':"),
+    (["part-0.svm", "--dask", "x:1", "--words", "1-2"], "^--words does not apply to files of format 'svmlight':"),
     (["part-0.svm", "none.svm", "--workers", "2"], "^none.svm: no such file or directory$"),
     (["none-*.svm", "--workers", "2"], "^none-\\*.svm: no file has such a name"),
     (["a.npz", "--workers", "2"], "^a.npz: no such file"),
-    (["a.npz", "--dask", "x:1"], "^--format npz: such files are read whole"),
+    (["a.npz", "--dask", "x:1"], "^--format npz: workers cannot read npz files, which are loaded as a whole: use"),
     (["part-0.svm", "--format", "npz", "--dask", "x:1"], "^--format npz: "),
     (["mail", "--dask", "x:1"], "^mail: the ending of this name says nothing about the format.*--format"),
-    (["part-*.svm", "--workers", "2", "-o", "part-1.svm"], "part-1.svm: is read by this command"),
-    (["part-*.svm", "--dask", "x:1", "--checkpoint", "part-1.svm"], "part-1.svm: is read by this command"),
+    (["part-*.svm", "--workers", "2", "-o", "part-1.svm"], "part-1.svm: this command"),
+    (["part-*.svm", "--dask", "x:1", "--checkpoint", "part-1.svm"], "part-1.svm: this command"),
     (["part-*.svm", "--workers", "2", "--test", "none.svm"], "^none.svm: no such file"),
     (["part-*.svm", "--workers", "2", "--cost", '{"1": {"2": 3}}'], "^--cost needs --classes here"),
     (["part-0.svm", "--dask", "nowhere"], "^--dask nowhere: no scheduler answers there .*dask scheduler"),
@@ -293,7 +293,7 @@ def test_a_scheduler_that_does_not_answer_is_one_line(refused, folder, monkeypat
     monkeypatch.setattr("perceptrons.cli.cluster.SECONDS", 0.3)
     line = refused("train", folder / "part-0.svm", "--dask", "tcp://127.0.0.1:1")
     assert line.startswith("--dask tcp://127.0.0.1:1: no scheduler answers there (")
-    assert line.endswith("start one by dask scheduler, and give the address that it prints.")
+    assert line.endswith("start one with `dask scheduler`, and give the address that it prints.")
 
 
 def test_a_cluster_without_this_package_is_refused_before_its_workers_die_of_it(refused, cluster, folder, monkeypatch):
@@ -372,23 +372,23 @@ def test_a_run_whose_scheduler_was_killed_goes_on_on_another_cluster(
     assert cluster_line.startswith(f"Cluster {doomed.address}: ")
     assert doomed.address in line
     assert line.endswith(
-        f"The last mixed weights are in {tmp_path}/c: the same command with --resume, on another cluster if need be, "
-        "continues from there."
+        f"The last mixed weights are in {tmp_path}/c: the same command with --resume continues from there, "
+        "also on another cluster."
     )
     assert not (tmp_path / "m").exists()
     epochs = perceptrons.load(tmp_path / "c").n_iter_
     assert 2 <= epochs < 10**6
     elsewhere = ["--dask", cluster.address, "--epochs", epochs + 2]
-    assert "is there already: go on from it" in refused("train", *options, *elsewhere, "--quiet")
+    assert "the checkpoint already exists: resume from it" in refused("train", *options, *elsewhere, "--quiet")
     assert "mixing='mistakes'" in refused("train", *options, *elsewhere, "--resume", "--quiet", "--mixing", "uniform")
     code, out, err = run("train", *options, *elsewhere, "--resume")
-    assert (code, err.splitlines()[1:]) == (0, [f"Continuing with epoch {epochs + 1}."])
+    assert (code, err.splitlines()[1:]) == (0, [f"Resuming with epoch {epochs + 1}."])
     assert len(re.findall(r"^ +\d+ +\d+ +\d+\.\d\d  ", out, re.MULTILINE)) == 2
     whole = ["--shards", 2, "--epochs", epochs + 2, "--dask", cluster.address, "--quiet", "-o", tmp_path / "whole"]
     assert run("train", folder / "part-*.svm", *whole)[0] == 0
     assert same_weights(tmp_path / "m", perceptrons.load(tmp_path / "whole")).n_iter_ == epochs + 2
     code, out, err = run("train", *options, *elsewhere, "--resume", "--json")
-    assert (code, err) == (0, f"The checkpoint is of the end of {epochs + 2} epochs.\n")
+    assert (code, err) == (0, f"The checkpoint was saved after {epochs + 2} epochs.\n")
     assert (json.loads(out)["resumed"], json.loads(out)["epochs"]) == (True, epochs + 2)
 
 
@@ -396,7 +396,7 @@ def test_a_run_whose_scheduler_was_killed_goes_on_on_another_cluster(
     ("options", "said"),
     [
         ([], "Nothing is saved: with --checkpoint FILE a run can be resumed."),
-        (["--checkpoint", "c"], "Nothing was mixed yet, so that nothing is saved."),
+        (["--checkpoint", "c"], "No epoch is complete yet, so nothing is saved."),
     ],
 )
 def test_a_lost_cluster_that_left_nothing_is_one_line(refused, cluster, folder, tmp_path, monkeypatch, options, said):
@@ -423,7 +423,7 @@ def test_ctrl_c_ends_local_workers_and_leaves_a_checkpoint(folder, tmp_path):
         process.kill()
         process.wait(timeout=300)
     assert (tmp_path / "said").read_text().splitlines()[1:] == [
-        f"Interrupted. It is saved in {tmp_path}/c: the same command with --resume continues from there."
+        f"Interrupted. The state is saved in {tmp_path}/c: the same command with --resume continues from there."
     ]
     model = perceptrons.load(tmp_path / "c")
     assert (model.n_iter_ >= 1, model.stop_reason_) == (True, "interrupted")

@@ -62,7 +62,7 @@ def test_settings_of_the_model_cannot_be_changed(run, files):
     run("train", may, "-o", folder / "may.model", "--quiet")
     code, _, err = run("train", june, "--from", folder / "may.model", "--step", "pa")
     assert code == 2
-    assert "--step does not go with --from" in err
+    assert "--step cannot be combined with --from" in err
     code, _, err = run("train", "--from", folder / "may.model")
     assert code == 2
     assert "--from needs DATA" in err

@@ -99,14 +99,14 @@ def test_a_report_shows_the_text_of_the_worst_mistake_with_its_file(run, tmp_pat
     scores = fitted.decision_function([text for _, text in texts])
     true = np.array([label for label, _ in texts])[:, None] == fitted.classes_
     worst = np.argmin(scores[true] - np.where(true, -np.inf, scores).max(axis=1))
-    shown = re.sub("<[^>]+>", "", page.read_text()).partition("The worst mistakesO")[2]  # words are marked by tags
+    shown = re.sub("<[^>]+>", "", page.read_text()).partition("The worst mistakesT")[2]  # words are marked by tags
     assert " ".join(texts[worst][1].split()) in " ".join(shown.split())
     assert str(named_files(folder)[worst]) in shown
 
 
 def test_files_beside_the_classes_are_told(run, folder):
     (folder / "README").write_text("about")
-    assert f"{folder}: 1 file beside the folders of the classes left out, such as README" in " ".join(
+    assert f"{folder}: 1 file outside the class folders left out, such as README" in " ".join(
         run("train", folder)[1].split()
     )
 

@@ -96,9 +96,9 @@ def test_train_alone_with_a_kernel_learns_digits_and_says_what_it_keeps(run):
     words = " ".join(out.split())
     assert (code, err) == (0, "")
     assert re.search(r"Kernel: rbf, gamma 0\.000\d+ \(scale\)", out)
-    assert re.search(r"It keeps \d+ support examples, [\d.]+% of those it learned from\.", words)
+    assert re.search(r"It has \d+ support vectors, [\d.]+% of the training examples\.", words)
     assert float(re.search(r"Test accuracy ([\d.]+)%", out)[1]) > 96
-    assert "separated in the kernel's space" in words
+    assert "linearly separable in the kernel's feature space" in words
     assert "linearly" not in words
     assert "weights" not in words.lower()
     assert re.search(r"\n3 +example \d+ +[+-][\d.]+ ", out)
@@ -156,10 +156,14 @@ def test_verbose_progress_goes_to_stderr(run, folder):
 @pytest.mark.parametrize(
     ("options", "reason", "sentence"),
     [
-        (["xor.csv"], "converged", "without a mistake: the training examples are separated in the kernel's space"),
-        (["animals.csv", "--tol", "0.5"], "tol", "The averaged coefficients settled: .* less than 0.5 of their size"),
+        (
+            ["xor.csv"],
+            "converged",
+            "without a mistake: the training examples are separated in the kernel's feature space",
+        ),
+        (["animals.csv", "--tol", "0.5"], "tol", "The averaged coefficients stopped changing: .* less than 0.5 of"),
         (["animals.csv", "--early-stopping"], "early_stopping", "so the coefficients are those of epoch \\d+"),
-        (["animals.csv", "--max-iter", "2", "--tol", "0"], "max_iter", "All 2 epochs .* and it still made mistakes"),
+        (["animals.csv", "--max-iter", "2", "--tol", "0"], "max_iter", "maximum of 2 epochs was reached, and"),
     ],
 )
 def test_every_reason_to_stop_is_a_sentence(run, folder, options, reason, sentence):
@@ -176,14 +180,14 @@ def test_suggested_commands_keep_the_kernel(run, folder):
     again = f"perceptrons train {folder}/animals.csv --kernel rbf --gamma 0.5 --budget 20 --on-full forget_oldest"
     assert f"{again} --max-iter 2 --tol 0.0 -o animals.model" in out
     assert f"{again} --tol 0.0 --max-iter 4" in out
-    assert "20 support examples (at most 20)" in out
+    assert "20 support vectors (at most 20)" in out
 
 
 def test_features_of_very_different_scale_are_pointed_out_unless_the_kernel_does_not_mind(run, tmp_path):
     path = tmp_path / "uneven.csv"
     path.write_text("small,large,kind\n" + "".join(f"{k % 2},{1000 * k},{k % 2}\n" for k in range(1, 21)))
     raw = ["--scale", "none", "--max-iter", 5]
-    assert "the kernel hears the largest only" in run("train", path, "--kernel", "rbf", *raw)[1]
+    assert "the largest ones dominate the kernel" in run("train", path, "--kernel", "rbf", *raw)[1]
     assert "in scale" not in run("train", path, "--kernel", "cosine", *raw)[1]
     assert "in scale" not in run("train", path, "--kernel", "rbf", "--max-iter", 5)[1]
 
@@ -233,7 +237,7 @@ def test_inspect_tells_what_is_in_a_model_of_a_kernel(run, folder):
     model, words = perceptrons.load(folder / "animals.model"), " ".join(out.split())
     assert "kind KernelPerceptron, combine='average'" in words
     assert f"kernel rbf, gamma {model.gamma_:.4g} (scale)" in words
-    assert f"keeps {model.n_support_} support examples" in words
+    assert f"keeps {model.n_support_} support vectors" in words
     assert "classes 3: cat, dog, emu" in words
     assert "features 3: length; width; height" in words
     assert re.search(r"learned [\d,]+ epochs?, [\d,]+ updates?, [\d,]+ examples? seen", words)
@@ -270,14 +274,14 @@ def test_inspect_one_class_lists_its_top_support_examples_in_order(run, folder):
 def test_inspect_reads_models_that_vote_that_learned_in_blocks_and_that_learned_nothing(run, tmp_path, animals):
     X, y = animals
     perceptrons.save(KernelPerceptron(combine="vote", max_iter=3).fit(X, y), tmp_path / "vote")
-    assert "stand for the votes" in " ".join(run("inspect", tmp_path / "vote")[1].split())
+    assert "shown instead of the votes" in " ".join(run("inspect", tmp_path / "vote")[1].split())
     mixed = np.random.default_rng(0).permutation(len(y))
     blocks = KernelPerceptron(multiclass="ovr", budget=7).partial_fit(X[mixed], y[mixed])
     perceptrons.save(blocks, tmp_path / "blocks")
     out = run("inspect", tmp_path / "blocks")[1]
     assert "from blocks of examples" in out
-    assert "in 3 problems together" in " ".join(out.split())
-    assert "7 support examples (at most 7)" in out
+    assert "in 3 binary problems together" in " ".join(out.split())
+    assert "7 support vectors (at most 7)" in out
     assert re.search(r"\ncat +support \d ", out)
     found = json.loads(run("inspect", tmp_path / "blocks", "--json")[1])
     assert {example["row"] for entry in found["support"] for example in entry["examples"]} == {None}
@@ -301,12 +305,12 @@ def test_inspect_reads_models_that_vote_that_learned_in_blocks_and_that_learned_
         (["--kernel", "rbf", "--combine", "recent"], "^--combine recent is for the linear perceptron"),
         (["--kernel", "rbf", "--window", "9"], "^--window is for the linear perceptron"),
         (["--kernel", "rbf", "--combine", "pocket"], "^--combine pocket is for the linear perceptron"),
-        *(([option, value], f"^{option} is for kernels: name one too, for instance --kernel rbf") for option, value in
+        *(([option, value], f"^{option} is for kernels: also give one, for instance --kernel rbf.") for option, value in
           (("--gamma", "2"), ("--degree", "2"), ("--coef0", "0"), ("--budget", "5"), ("--on-full", "project"),
            ("--cache-size", "9"))),
         (["--kernel", "rbf", "--on-full", "project"], "--on-full needs --budget"),
         (["--kernel", "precomputed"], "--kernel.*linear.*cosine"),
-        (["--kernel", "rbf", "--gamma", "big"], "--gamma.*big is neither a number nor scale nor auto"),
+        (["--kernel", "rbf", "--gamma", "big"], "--gamma.*big is not a number, scale or auto."),
         (["--kernel", "rbf", "--gamma", "nan"], "gamma must be a number above 0"),
         (["--kernel", "rbf", "--gamma", "0"], "gamma must be a number above 0"),
         (["--kernel", "poly", "--degree", "0"], "degree must be a whole number between 1"),
@@ -341,6 +345,6 @@ def test_diagnose_and_the_theory_of_hyperplanes_take_no_model_of_a_kernel(refuse
 
 
 def test_other_commands_refuse_what_a_model_of_a_kernel_cannot_do(refused, folder):
-    assert "no such class" in refused("inspect", folder / "animals.model", "--class", "yak")
+    assert "does not have this class. Its classes are" in refused("inspect", folder / "animals.model", "--class", "yak")
     assert "none of its labels" in refused("evaluate", folder / "rings.model", folder / "animals.csv")
     assert "xor.csv:1:" in refused("predict", folder / "rings.model", folder / "xor.csv")

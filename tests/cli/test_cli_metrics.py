@@ -93,7 +93,7 @@ def test_areas_of_more_scores_than_are_kept_are_not_measured_and_that_is_said(ru
     assert found["roc_auc"] is found["average_precision"] is None
     assert found["matthews"] > 0
     out = " ".join(run("evaluate", folder / "two", folder / "two.csv")[1].split())
-    assert "ROC AUC and average precision are not measured: at most 10,000,000 scores are kept" in out
+    assert "ROC AUC and average precision are not computed: at most 10,000,000 scores are stored" in out
     assert "are not measured" in " ".join(run("train", folder / "two.csv", "--test", folder / "two.csv")[1].split())
 
 
@@ -103,7 +103,7 @@ def test_areas_of_more_scores_than_are_kept_are_not_measured_and_that_is_said(ru
 def test_train_chooses_a_threshold_on_training_examples_held_out(run, folder, tmp_path):
     out = " ".join(run("train", folder / "two.csv", "--threshold", "f1", "-o", tmp_path / "m")[1].split())
     said = re.search(
-        r"Threshold (-?[\d.]+): spam at scores at or above it\. Chosen by f1 on (\d+) held-out examples: "
+        r"Threshold (-?[\d.]+): spam for scores at or above it\. Chosen by f1 on (\d+) held-out examples: "
         r"([\d.]+)% \(([\d.]+)% without it\)", out,
     )  # fmt: skip
     model = perceptrons.load(tmp_path / "m")
@@ -142,15 +142,15 @@ def test_a_threshold_survives_a_checkpoint_and_a_resumed_run(run, folder, tmp_pa
 
 def test_what_does_not_go_with_a_threshold_is_refused_in_one_line(refused, run, folder, tmp_path):
     two, three = folder / "two.csv", folder / "three.csv"
-    assert "is neither a number nor cost:JSON nor one of accuracy" in run("train", two, "--threshold", "roc_auc")[2]
-    assert "is neither a number" in run("train", two, "--threshold", "nan")[2]
-    assert "models of two classes, and this one has 3" in refused("train", three, "--threshold", "f1")
-    assert "models of two classes, and this one has 3" in refused("train", three, "--threshold", "0.5")
+    assert "is not a number, cost:JSON or one of accuracy, " in run("train", two, "--threshold", "roc_auc")[2]
+    assert "is not a number" in run("train", two, "--threshold", "nan")[2]
+    assert "models with two classes, but this one has 3." in refused("train", three, "--threshold", "f1")
+    assert "models with two classes, but this one has 3." in refused("train", three, "--threshold", "0.5")
     assert "not JSON" in refused("train", two, "--threshold", "cost:{")
     assert "no such file" in refused("train", two, "--threshold", f"cost:{tmp_path / 'none.json'}")
     assert "names the class 'eggs'" in refused("train", two, "--threshold", 'cost:{"eggs": {"ham": 1}}')
     assert "--folds: give a number" in refused("train", two, "--threshold", "f1", "--folds", 3)
-    assert "does not go with --workers: give a number" in refused("train", two, "--threshold", "f1", "--workers", 1)
+    assert "combined with --workers: give a number" in refused("train", two, "--threshold", "f1", "--workers", 1)
     (tmp_path / "few.csv").write_text("1,a\n2,b\n")
     assert "too few training examples" in refused("train", tmp_path / "few.csv", "--threshold", "f1")
 
@@ -165,7 +165,7 @@ def test_tune_chooses_the_threshold_on_the_validation_set(run, refused, folder, 
     assert model.recipe_["threshold"] == model.threshold_
     out = " ".join(run(*how, "--threshold", "f1")[1].split())
     assert "Threshold " in out
-    assert "Learned with it from the train examples." in out
+    assert "Trained with it on the training examples." in out
     costs = run(*how, "--threshold", 'cost:{"spam": {"ham": 9}}', "--json", "--force")[1]
     assert json.loads(costs)["threshold_by"]["metric"] == "cost"
     assert "--folds: give a number" in refused(*how, "--threshold", "f1", "--folds", 3)
@@ -210,14 +210,14 @@ def test_what_does_not_go_with_folds_is_refused_in_one_line(refused, run, folder
     two = folder / "two.csv"
     assert "--folds needs all data in memory" in refused("train", two, "--folds", 3, "--in-memory", 0)
     assert "--folds needs all data in memory" in refused("train", two, "--folds", 3, "--in-memory", "1kB")
-    assert "--folds does not go with --workers" in refused("train", two, "--folds", 3, "--workers", 1)
-    assert "--folds does not go with --dask" in refused("train", two, "--folds", 3, "--dask", "tcp://x:1")
-    assert "--folds and --test-share exclude" in refused("train", two, "--folds", 3, "--test-share", 0.1)
+    assert "--folds cannot be combined with --workers" in refused("train", two, "--folds", 3, "--workers", 1)
+    assert "--folds cannot be combined with --dask" in refused("train", two, "--folds", 3, "--dask", "tcp://x:1")
+    assert "--folds and --test-share cannot be combined:" in refused("train", two, "--folds", 3, "--test-share", 0.1)
     assert "--metric roc_auc is for folds" in refused("train", two, "--metric", "roc_auc")
-    assert "no class has as many examples" in refused("train", two, "--folds", 390)
+    assert "no class has that many examples:" in refused("train", two, "--folds", 390)
     assert run("train", two, "--folds", 1)[0] == 2
     for option in (["--dev", two], ["--dev-share", 0.1], ["--time-order"], ["--no-retrain"]):
-        assert f"--folds and {option[0]} exclude" in refused("tune", two, "--folds", 3, *option)
+        assert f"--folds and {option[0]} cannot be combined" in refused("tune", two, "--folds", 3, *option)
 
 
 def test_tune_chooses_settings_by_their_mean_over_folds(run, folder, tmp_path):
@@ -241,7 +241,7 @@ def test_tune_chooses_settings_by_their_mean_over_folds(run, folder, tmp_path):
     expected = Perceptron(**found["best"]["params"], max_iter=2, tol=None).fit(X, y)
     np.testing.assert_array_equal(perceptrons.load(tmp_path / "m").coef_, expected.coef_)
     out = " ".join(run(*how)[1].split())
-    assert "in 3 folds to choose by" in out
+    assert "in 3 folds for cross-validation" in out
     assert "by mean average_precision over 3 folds" in out
 
 

@@ -182,10 +182,10 @@ def test_the_report_says_how_it_went_what_tells_and_what_to_try(run, folder, tmp
     words = " ".join(out.split())
     model = perceptrons.load(tmp_path / "m")
     table = perceptrons.data.read(folder / "test.svm")
-    how = "Learned while they are read (asked by --in-memory 0)"
-    assert f"3 files: {folder}/part-0.svm ... {folder}/part-2.svm {how} {folder}/test.svm to test on" in words
+    how = "Trained while they are read (requested by --in-memory 0)"
+    assert f"3 files: {folder}/part-0.svm ... {folder}/part-2.svm {how} {folder}/test.svm for testing" in words
     assert f"epoch mistakes updates 1 {model.mistakes_[0]} " in words
-    assert "All 2 epochs asked for are done" in words
+    assert "All 2 epochs are done" in words
     assert f"5 features; 3 classes: 1, 2, 3 Progressive error {model.mistakes_[0] / 12:.2f}%" in words
     assert f"Test accuracy {100 * model.score(table.X, table.y):.1f}% (" in words
     strongest = 1 + np.argmax(np.abs(model.coef_), axis=1)
@@ -203,7 +203,7 @@ def test_suggestions_after_one_pass_are_to_save_to_go_on_and_to_test(run, folder
     assert f"{again} --test-share 0.0 --hash-bits 4 --epochs 1 --in-memory 0 -o mail.model\n" in out
     assert f"{again} --test-share 0.0 --epochs 1 --in-memory 0 --hash-bits 6\n" in out
     assert f"{again} --hash-bits 4 --epochs 1 --in-memory 0 --test FILE\n" in out
-    assert "read once, as asked" in out
+    assert "read once, as requested" in out
     out = run("train", folder / "mail.vw", "--epochs", 1)[1]
     assert f"{again} --epochs 1 -o mail.model\n" in out
     assert f"{again} --epochs 2\n" in out
@@ -242,7 +242,7 @@ def test_records_that_are_no_examples_stop_it_or_are_skipped_and_counted(run, re
         assert line.startswith(f"{folder}/bad.svm:2:3: 'x' is not a number")
         code, out, err = run("train", folder / "bad.svm", *how, "--on-error", "skip")
         assert (code, err) == (0, "")
-        assert f"2 records were skipped, the first: {folder}/bad.svm:2:3: " in out
+        assert f"2 records were skipped. The first: {folder}/bad.svm:2:3: " in out
         assert f"    {folder}/bad.svm:4:" in out
         found = json.loads(run("train", folder / "bad.svm", *how, "--on-error", "skip", "--json")[1])
         assert (found["examples"], found["skipped"], len(found["complaints"])) == (3, 2, 2)
@@ -258,31 +258,31 @@ def test_the_live_line_goes_to_stderr(run, folder, monkeypatch):
 
 
 REFUSED = [
-    (["part-0.svm", "--epochs", "2", "--tol", "0"], "^--epochs and --tol exclude each other"),
-    (["part-0.svm", "--epochs", "2", "--max-iter", "5"], "^--epochs and --max-iter exclude each other"),
-    (["part-0.svm", "--test", "test.svm", "--test-share", "0.1"], "^--test and --test-share exclude each other"),
+    (["part-0.svm", "--epochs", "2", "--tol", "0"], "^--epochs and --tol cannot be combined"),
+    (["part-0.svm", "--epochs", "2", "--max-iter", "5"], "^--epochs and --max-iter cannot be combined"),
+    (["part-0.svm", "--test", "test.svm", "--test-share", "0.1"], "^--test and --test-share cannot be combined"),
     (
         [*STREAM, "part-0.svm", "--kernel", "rbf"],
-        "^--kernel needs .* memory, which --in-memory 0 rules out: raise",
+        "^--kernel needs .* memory, which --in-memory 0 forbids: raise",
     ),
     ([*STREAM, "part-0.svm", "--class-weight", "balanced"], '^--class-weight balanced needs .*{"class": weight}'),
-    (["part-0.svm", "--in-memory", "much"], "--in-memory.*much is no size such as 2GiB"),
+    (["part-0.svm", "--in-memory", "much"], "--in-memory.*much is not a size. Write 2GiB,"),
     (["part-0.svm", "--every", "5m"], "^--every needs --checkpoint"),
     (["part-0.svm", "--resume"], "^--resume needs --checkpoint"),
-    (["part-0.svm", "--checkpoint", "c", "--every", "soon"], "--every.*soon is no time such as 60s, 5m"),
-    (["part-0.svm", "--words", "1-2"], "^--words says nothing about files of format 'svmlight': leave it out"),
+    (["part-0.svm", "--checkpoint", "c", "--every", "soon"], "--every.*soon is not a time. Write 60s, 5m"),
+    (["part-0.svm", "--words", "1-2"], "^--words does not apply to files of format 'svmlight': leave it out."),
     (["mail.tsv", "--format", "text", "--words", "2-1"], "words"),
-    (["mail.tsv", "--format", "text", "--words", "two"], "--words.*two is no range"),
-    (["mail.tsv", "--format", "text", "--words", "none"], "leaves nothing of a text"),
+    (["mail.tsv", "--format", "text", "--words", "two"], "--words.*two is not a range"),
+    (["mail.tsv", "--format", "text", "--words", "none"], "leaves no features"),
     (["mail.tsv", "--format", "text", "--label-column", "x"], "^--label-column says nothing about .* 'text'"),
-    (["part-0.svm", "--ignore", "x"], "^--ignore says nothing about files of format 'svmlight'"),
-    (["mail.vw", "--zero-based"], "^--zero-based says nothing about files of format 'vw'"),
+    (["part-0.svm", "--ignore", "x"], "^--ignore does not apply to files of format 'svmlight':"),
+    (["mail.vw", "--zero-based"], "^--zero-based does not apply to files of format 'vw':"),
     (["mail.jsonl", "--text-column", "nothing"], "nothing"),
     (["part-0.svm", "--hash-bits", "32"], "--hash-bits"),
     (["part-0.svm", "--epochs", "0"], "--epochs"),
     (["part-0.svm", "--on-error", "ignore"], "--on-error"),
-    (["part-0.svm", "--classes", "1"], "^--classes 1: give two or more"),
-    (["part-0.svm", "--classes", "1,1"], "^--classes 1,1: give two or more, each once"),
+    (["part-0.svm", "--classes", "1"], "^--classes 1: give two or more classes,"),
+    (["part-0.svm", "--classes", "1,1"], "^--classes 1,1: give two or more classes, each once,"),
     (["part-0.svm", "--classes", "1,2"], "3"),
     ([*STREAM, "part-0.svm", "--cost", '{"1": {"2": 3}}'], "^--cost needs --classes here"),
     (["part-0.svm", "--classes", "1,2,3", "--cost", '{"1": {"9": 3}}'], "^--cost: .*'9'.*not among"),
@@ -293,16 +293,16 @@ REFUSED = [
     (["a.npz", "b.npz"], "^a.npz: no such file"),
     (["part-0.svm", "--format", "npz", "--epochs", "2"], "^part-0.svm: .*npz"),
     (["part-*.svm", "--test", "none.svm"], "none.svm: no such file"),
-    (["part-*.svm", "-o", "part-1.svm"], "part-1.svm: is read by this command and would be overwritten"),
-    (["part-*.svm", "--checkpoint", "part-1.svm"], "part-1.svm: is read by this command and would be overwritten"),
-    (["part-*.svm", "--cache", "part-1.svm"], "part-1.svm: is read by this command and would be overwritten"),
+    (["part-*.svm", "-o", "part-1.svm"], "part-1.svm: this command reads the file and would overwrite it:"),
+    (["part-*.svm", "--checkpoint", "part-1.svm"], "part-1.svm: this command reads the file and would overwrite it:"),
+    (["part-*.svm", "--cache", "part-1.svm"], "part-1.svm: this command reads the file and would overwrite it:"),
     (["part-*.svm", "--checkpoint", "no/c"], "no/c: cannot be written"),
     (["part-*.svm", "--checkpoint", "c", "-o", "c"], "name the same file"),
     ([*STREAM, "part-*.svm", "--cache", "mail.vw", "--epochs", "2"], "mail.vw: not a cache"),
     (["--example", "digits"], "--example.*sms"),
-    (["--example", "sms", "part-0.svm"], "^DATA does not go with --example"),
-    (["--example", "sms", "--test", "part-0.svm"], "^--test does not go with --example"),
-    (["--example", "sms", "--format", "text"], "^--format does not go with --example"),
+    (["--example", "sms", "part-0.svm"], "^DATA cannot be combined with --example"),
+    (["--example", "sms", "--test", "part-0.svm"], "^--test cannot be combined with --example"),
+    (["--example", "sms", "--format", "text"], "^--format cannot be combined with --example"),
 ]
 
 
@@ -352,7 +352,8 @@ def stopped(run, folder, tmp_path, monkeypatch):
         patch.setattr(Perceptron, "_meet_block", interrupted)
         code, out, err = run("train", *options)
     assert code == 130
-    assert err == f"Interrupted. It is saved in {tmp_path}/c: the same command with --resume continues from there.\n"
+    saved = f"Interrupted. The state is saved in {tmp_path}/c: the same command with --resume continues from there.\n"
+    assert err == saved
     assert "1,200" in out
     assert not (tmp_path / "m").exists()
     return options
@@ -360,7 +361,7 @@ def stopped(run, folder, tmp_path, monkeypatch):
 
 def test_a_run_that_was_interrupted_goes_on_and_ends_as_if_it_never_stopped(run, folder, tmp_path, stopped):
     code, out, err = run("train", *stopped, "--resume")
-    assert (code, err) == (0, "Continuing in epoch 2, after 400 examples of it.\n")
+    assert (code, err) == (0, "Resuming in epoch 2, after 400 examples.\n")
     assert "examples/s" not in out
     assert run("train", folder / "part-*.svm", *ALL, "--epochs", 4, "-o", tmp_path / "whole", "--quiet")[0] == 0
     assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
@@ -373,7 +374,9 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_it_used(run, folder, tm
     os.truncate(tmp_path / "c", 300)
     code, _, err = run("train", *stopped, "--resume")
     assert code == 0
-    assert re.match(rf"{tmp_path}/c: .*truncated.* The one before it, c.before, is used.\nContinuing in epoch 2, ", err)
+    assert re.match(
+        rf"{tmp_path}/c: .*truncated.* The previous checkpoint, c.before, is used.\nResuming in epoch 2, ", err
+    )
     assert run("train", folder / "part-*.svm", *ALL, "--epochs", 4, "-o", tmp_path / "whole", "--quiet")[0] == 0
     assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
 
@@ -381,12 +384,12 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_it_used(run, folder, tm
 def test_if_no_checkpoint_is_sound_nothing_is_learned(refused, tmp_path, stopped):
     os.truncate(tmp_path / "c", 300)
     os.truncate(tmp_path / "c.before", 300)
-    assert refused("train", *stopped, "--resume").startswith("No checkpoint is sound: ")
+    assert refused("train", *stopped, "--resume").startswith("No checkpoint is valid: ")
 
 
 def test_a_checkpoint_is_not_overwritten_nor_used_for_something_else(refused, folder, tmp_path, stopped):
-    assert "is there already: go on from it" in refused("train", *stopped)
-    assert "combine='average', now it is 'last'" in refused("train", *stopped, "--resume", "--combine", "last")
+    assert "the checkpoint already exists: resume from it" in refused("train", *stopped)
+    assert "combine='average', but it is now 'last'" in refused("train", *stopped, "--resume", "--combine", "last")
     other = [folder / "whole.svm", *stopped[1:]]
     assert "other files" in refused("train", *other, "--resume")
 
@@ -394,10 +397,10 @@ def test_a_checkpoint_is_not_overwritten_nor_used_for_something_else(refused, fo
 def test_resuming_without_a_checkpoint_begins_at_the_beginning_and_says_so(run, folder, tmp_path):
     options = [folder / "part-0.svm", *STREAM, "--checkpoint", tmp_path / "c", "--resume"]
     code, out, err = run("train", *options, "--epochs", 1)
-    assert (code, err) == (0, f"{tmp_path}/c: there is no checkpoint yet: starting from the beginning.\n")
+    assert (code, err) == (0, f"{tmp_path}/c: there is no checkpoint yet, so training starts from the beginning.\n")
     assert "examples/s" in out
     code, out, err = run("train", *options, "--epochs", 2)
-    assert (code, err) == (0, "The checkpoint is of the end of 1 epoch.\n")
+    assert (code, err) == (0, "The checkpoint was saved after 1 epoch.\n")
     assert perceptrons.load(tmp_path / "c").n_iter_ == 2
     assert run("train", *options, "--epochs", 3, "--quiet") == (0, "", "")
 
@@ -464,11 +467,11 @@ def test_a_file_that_changes_before_it_is_read_again_is_one_line(refused, folder
 def test_the_example_shows_raw_text_to_readable_weights(run, tmp_path):
     code, out, err = run("train", "--example", "sms", "-o", tmp_path / "sms.model")
     assert (code, err) == (0, "")
-    assert "The first 3,902 messages to learn from, the last 1,672 to test on" in out
+    assert "The first 3,902 messages for training, the last 1,672 for testing" in out
     assert "CC BY 4.0" in out
     assert float(re.search(r"Test accuracy ([\d.]+)%", out)[1]) > 98
     assert re.search(r"\ntxt +\+[\d.]+ +█+ +for spam", out)
-    assert "always answering ham would give 86.4%" in out
+    assert "always predicting ham would give 86.4%" in out
     assert f'echo "win a free prize" | perceptrons predict {tmp_path}/sms.model -' in out
     above = out.split("Saved as")[0]
     assert max(map(len, above.splitlines())) <= 80
@@ -554,7 +557,7 @@ def test_what_comes_before_a_bad_line_is_answered_and_then_the_line_is_named(run
     assert (code, out) == (2, "".join([*answers, *answers[:7]]))
     code, out, err = run("predict", folder / "points.model", tmp_path / "a.svm", "--on-error", "skip")
     assert (code, out) == (0, "".join([*answers[:7], "\n", *answers[7:9], "\n"]))  # one line for every record
-    assert err.startswith(f"2 records were skipped, the first: {tmp_path}/a.svm:8:3: ")
+    assert err.startswith(f"2 records were skipped. The first: {tmp_path}/a.svm:8:3: ")
     (tmp_path / "b.svm").write_text("1 9:1\n" + good[0])
     code, out, err = run("predict", folder / "points.model", tmp_path / "b.svm", folder / "part-0.svm")
     assert (code, out) == (2, "")
@@ -607,7 +610,7 @@ def test_models_that_learned_in_memory_read_standard_input_too(run, refused, fol
     assert both.startswith(expected)
     assert len(both.split()) == 1500
     assert run("predict", tmp_path / "m", folder / "test.svm", "--on-error", "skip") == (0, expected, "")
-    assert "--text-column says nothing about" in refused(
+    assert "--text-column does not apply to" in refused(
         "predict", tmp_path / "m", folder / "test.svm", "--text-column", "x"
     )
 
@@ -624,7 +627,7 @@ def test_models_that_learned_from_arrays_read_what_has_numbers_for_columns(run, 
         assert run("predict", tmp_path / "m", *data, "--format", "svmlight") == (0, expected, "")
     assert "perceptrons predict: DATA is missing" in refused("predict", tmp_path / "m")
     assert "<stdin>: the file is empty: choose one of csv, tsv, " in refused("predict", tmp_path / "m", "-")
-    assert "did not learn from files of format vw" in refused("predict", tmp_path / "m", folder / "mail.vw")
+    assert "was not trained on files of format vw," in refused("predict", tmp_path / "m", folder / "mail.vw")
 
 
 @pytest.mark.parametrize(
@@ -633,7 +636,7 @@ def test_models_that_learned_from_arrays_read_what_has_numbers_for_columns(run, 
         (["predict", "points.model", "none.svm"], "^none.svm: no such file"),
         (["predict", "points.model", "none*.svm"], "^none\\*.svm: no file has such a name"),
         (["predict", "points.model", "mail.tsv"], "^mail.tsv:1:1: 2 columns here, but the model has 5"),
-        (["predict", "points.model", "part-0.svm", "--text-column", "x"], "^--text-column says nothing about"),
+        (["predict", "points.model", "part-0.svm", "--text-column", "x"], "^--text-column does not apply to"),
         (["predict", "points.model", "part-0.svm", "--label-column", "x"], "^--label-column says nothing about"),
         (["evaluate", "points.model", "mail.tsv", "--format", "svmlight"], "^mail.tsv:1:"),
         (["evaluate", "mail.model", "-"], "closed|no example"),
@@ -665,7 +668,7 @@ def test_evaluate_of_a_stream_agrees_with_scikit_learn(run, folder):
     assert (found["examples"], found["skipped"]) == (1200, 0)
     out = run("evaluate", folder / "points.model", *(folder / f"part-{part}.svm" for part in range(3)))[1]
     assert out.startswith(f"Accuracy {100 * model.score(X, y):.1f}% (")
-    assert "Confusion: true class in rows" in out
+    assert "Confusion matrix: true class in rows," in out
 
 
 def test_evaluate_counts_labels_it_does_not_know_and_records_it_skips(run, refused, folder, tmp_path):
@@ -673,7 +676,7 @@ def test_evaluate_counts_labels_it_does_not_know_and_records_it_skips(run, refus
     (tmp_path / "a.svm").write_text("".join([f"+{line}" for line in lines[:200]] + ["9 1:1\n", "1 1:x\n"]))
     assert refused("evaluate", folder / "points.model", tmp_path / "a.svm").startswith(f"{tmp_path}/a.svm:202:3: ")
     code, out, err = run("evaluate", folder / "points.model", tmp_path / "a.svm", "--on-error", "skip", "--json")
-    assert (code, err.split(",")[0]) == (0, "1 record was skipped")
+    assert (code, err.split(".")[0]) == (0, "1 record was skipped")
     found = json.loads(out)
     assert (found["examples"], found["unknown_labels"], found["skipped"]) == (201, [9], 1)
     (tmp_path / "b.svm").write_text("8 1:1\n9 1:1\n")
@@ -681,7 +684,7 @@ def test_evaluate_counts_labels_it_does_not_know_and_records_it_skips(run, refus
     (tmp_path / "c.svm").write_text("".join(f"{k} 1:1\n" for k in range(1500)))
     assert "more than 1,000 labels" in refused("evaluate", folder / "points.model", tmp_path / "c.svm")
     (tmp_path / "d.svm").write_text("\n\n")
-    assert "there is no example in it" in refused("evaluate", folder / "points.model", tmp_path / "d.svm")
+    assert "there are no examples in it" in refused("evaluate", folder / "points.model", tmp_path / "d.svm")
 
 
 def test_evaluate_several_files_in_memory(run, folder, tmp_path):

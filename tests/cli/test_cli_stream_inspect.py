@@ -75,7 +75,7 @@ def test_a_shared_column_shows_the_most_frequent_feature_and_how_many_more(run, 
     words = " ".join(out.split())
     assert f"{columns.n_names} features in 2^4 columns, {columns.n_names} (100.0%) share one" in words
     assert re.search(
-        r"shared \d+ of the \d+ heaviest weights are of shared columns, such as that of \w+ and \w+", words
+        r"shared \d+ of the \d+ largest weights belong to shared columns, such as that of \w+ and \w+", words
     )
     assert "no two share" not in words
 
@@ -93,7 +93,7 @@ def test_collisions_lists_shared_columns_by_their_weight_with_the_signs_of_their
         assert name == model.columns_.name_of(column)[0]
         value = HashedText(bits=4).transform([name])[0, column]
         assert (value < 0) == first.startswith("-")
-    assert "counts negatively" in out
+    assert "is counted negatively:" in out
     entry = json.loads(run("inspect", folder / "crowded.model", "--json")[1])["hashing"]["heaviest"][0]
     assert len(entry["names"]) == len(entry["signs"]) > 1
     assert "not hashed" in refused("inspect", folder / "vocabulary.model", "--collisions")
@@ -104,7 +104,7 @@ def test_a_model_without_collisions_says_so(run, folder):
     found, _ = top_weights(run, folder / "mail.model")
     assert (found["hashing"]["features_sharing"], found["hashing"]["heaviest"]) == (0, [])
     out = run("inspect", folder / "mail.model", "--collisions")[1]
-    assert "No column that features share carries weight" in out
+    assert "No shared column has a weight" in out
     assert re.search(r"hashing +\d+ features in 2\^20 columns *\n", out)
 
 

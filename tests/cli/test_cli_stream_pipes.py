@@ -174,10 +174,10 @@ def test_an_empty_pipe_is_no_answer_and_nothing_to_learn_from(folder):
     done = shell(folder, f"{COMMAND} predict mail.model - < /dev/null")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     done = shell(folder, f"{COMMAND} train - --format svmlight < /dev/null")
-    what = "<stdin>:1:1: there is no example in the file: give a line for each\n"
+    what = "<stdin>:1:1: there are no examples in the file: write one example per line\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", what)
     done = shell(folder, f"{COMMAND} train - --format svmlight --in-memory 0 < /dev/null")
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", "There is no example in the stream.\n")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "There are no examples in the stream.\n")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -205,7 +205,7 @@ def test_ctrl_c_while_learning_says_how_to_go_on_if_it_can(folder, tmp_path, sav
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1].startswith("Interrupted. It is saved in" if saved else "Interrupted.")
+    assert err.splitlines()[-1].startswith("Interrupted. The state is saved in" if saved else "Interrupted.")
     assert err.count("\n") == 1
     if saved:
         assert perceptrons.load(tmp_path / "c").stop_reason_ == "interrupted"

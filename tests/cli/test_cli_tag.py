@@ -152,7 +152,7 @@ def test_resumed_training_is_uninterrupted_training(run, made, tmp_path, rare):
     code, out, err = run("tag", "train", file, "--resume", twice, "--max-iter", 3, "-o", twice)
     assert (code, err) == (0, "")
     assert re.search(r"\nepoch .*\n +3 .*\n +4 .*\n +5 ", out)
-    assert "Goes on with" in out
+    assert "Keeps training" in out
     assert "(10%, seed 3)" in " ".join(out.split())  # the same sentences are held out
     model = perceptrons.load(twice)
     assert same_weights(model, perceptrons.load(once))
@@ -202,12 +202,12 @@ def test_the_report_says_what_was_learned_how_it_went_and_what_to_do_next(run, f
     code, out, err = run("tag", "train", folder / "chunks.txt", "--test", folder / "test.txt", "-o", model)
     words = " ".join(out.split())
     assert (code, err) == (0, "")
-    assert re.search(r"60 sentences \([\d,]+ tokens\) to learn from; 20 sentences \([\d,]+ tokens\)", words)
-    assert re.search(r"It sees word, pos \([\d,]+ features\) and learns column 3: 6 labels \(B-NP, ", words)
+    assert re.search(r"60 sentences \([\d,]+ tokens\) for training; 20 sentences \([\d,]+ tokens\)", words)
+    assert re.search(r"Learned from word, pos \([\d,]+ features\) to predict column 3: 6 labels \(B-NP, ", words)
     assert re.search(r"\n +1 +\d+ +█", out)
     assert re.search(r"Stopped after \d+ epochs? in [\d.]+ s\. A whole epoch went by without a mistake: the training "
                      r"sentences were all labelled right\.", words)  # fmt: skip
-    assert re.search(r"Test accuracy [\d.]+% \(\d+ of \d+; always answering B-NP would give", words)
+    assert re.search(r"Test accuracy [\d.]+% \(\d+ of \d+; always predicting B-NP would give", words)
     assert re.search(r"Sentences without a mistake [\d.]+% \(\d+ of 20 sentences\)", words)
     assert re.search(r"type +precision +recall +F1 +count +found\nNP ", out)
     assert re.search(r"\nall +[\d.]+% ", out)
@@ -224,7 +224,7 @@ def test_the_report_of_parts_of_speech_shows_confusions_and_no_phrases(run, fold
     assert f"perceptrons tag train {folder}/tags.tsv --templates {tmp_path}/weak --max-iter 2" in weak
     out = run("tag", "train", folder / "tags.tsv", "--max-iter", 1, "--templates", "words")[1]
     assert "Phrases" not in out
-    assert re.search(r"confusions?\ntrue +taken for +times\n", out) or "Test accuracy 100.00%" in out
+    assert re.search(r"confusions?\ntrue +predicted as +times\n", out) or "Test accuracy 100.00%" in out
     assert "Settings: max_iter=1, templates='words'" in out
     assert f"perceptrons tag train {folder}/tags.tsv --templates words -o tags.model" in out
 
@@ -242,7 +242,7 @@ def test_suggested_commands_run(run, folder, tmp_path, monkeypatch):
 
 def test_too_few_sentences_to_hold_any_out_are_all_learned_and_it_says_so(run, folder):
     out = run("tag", "train", folder / "few.txt")[1]
-    assert "1 sentence (2 tokens) to learn from: too few to hold 10% out as a test" in out
+    assert "1 sentence (2 tokens) for training: too few to hold out 10% for testing" in out
     assert "Test" not in out
 
 
@@ -264,10 +264,10 @@ def test_verbose_progress_goes_to_stderr(run, folder):
         (["{}/one.txt"], "^{}/one.txt: column 2 has only one label, X, .*--label"),
         (["{}/chunks.txt", "--label", "7"], "^--label 7: {}/chunks.txt: there is no column 7.*from 1 to 3"),
         (["{}/chunks.txt", "--label", "upos"], "^--label upos: .*no column is called 'upos'"),
-        (["{}/chunks.txt", "--label", "1"], "the label is column 1, and nothing is left of it.*--columns"),
-        (["{}/chunks.txt", "--columns", "1,3"], "column 3 is both the label and a column that the tagger sees"),
-        (["{}/chunks.txt", "--columns", "1,1"], "^--columns 1,1: column 1 stands there twice"),
-        (["{}/chunks.txt", "--columns", "1,,2"], "^--columns 1,,2: a column is missing"),
+        (["{}/chunks.txt", "--label", "1"], "the label is column 1, and there is no column left of it:.*--columns"),
+        (["{}/chunks.txt", "--columns", "1,3"], "column 3 is both the label and an input of the tagger,"),
+        (["{}/chunks.txt", "--columns", "1,1"], "^--columns 1,1: column 1 is given twice."),
+        (["{}/chunks.txt", "--columns", "1,,2"], "^--columns 1,,2: a column is missing: write"),
         (["{}/chunks.txt", "--columns", "9"], "^--columns 9: .*no column 9"),
         (["{}/trees.conllu", "--label", "head"], "trees.conllu: head has only one label, 0"),
         (["{}/trees.conllu", "--label", "tag"], "--label tag: .*or one of id, form, lemma"),
@@ -282,18 +282,18 @@ def test_verbose_progress_goes_to_stderr(run, folder):
         (["{}/chunks.txt", "--templates", "{}"], "^--templates {}: is a directory"),
         (["{}/tags.tsv", "--templates", "chunking"], "^--templates chunking: .*needs a word and its tag"),
         (["{}/chunks.txt", "--test", "{}/none.txt"], "^{}/none.txt: no such file"),
-        (["{}/chunks.txt", "--test", "{}/tags.tsv"], "tags.tsv: column 2 is both the label and a column"),
-        (["{}/chunks.txt", "--test", "{}/test.txt", "--test-share", "0.1"], "exclude each other"),
-        (["{}/chunks.txt", "-o", "{}/nowhere/m"], "^{}/nowhere/m: cannot be written.*no folder {}/nowhere"),
-        (["{}/chunks.txt", "-o", "{}/chunks.txt"], "chunks.txt: .*overwritten"),
+        (["{}/chunks.txt", "--test", "{}/tags.tsv"], "tags.tsv: column 2 is both the label and an input of"),
+        (["{}/chunks.txt", "--test", "{}/test.txt", "--test-share", "0.1"], "cannot be combined"),
+        (["{}/chunks.txt", "-o", "{}/nowhere/m"], "^{}/nowhere/m: cannot be written.*the folder {}/nowhere does not"),
+        (["{}/chunks.txt", "-o", "{}/chunks.txt"], "chunks.txt: .*would overwrite it"),
         (["{}/chunks.txt", "--hash-bits", "40"], "hash_bits must be"),
-        (["{}/chunks.txt", "--hash-bits", "9", "--min-count", "2"], "not remembered"),
+        (["{}/chunks.txt", "--hash-bits", "9", "--min-count", "2"], "not counted"),
         (["{}/chunks.txt", "--step", "pa1", "--margin", "0"], "nothing is learned"),
         (["{}/chunks.txt", "--margin", "nan"], "margin"),
         (["{}/chunks.txt", "--max-iter", "0"], "^perceptrons tag train: .*--max-iter.*tag train --help"),
         (["{}/chunks.txt", "--resume", "{}/none.model"], "^{}/none.model: no such file"),
         (["{}/chunks.txt", "--resume", "{}/linear.model"], "linear.model: is no tagger.*use perceptrons train"),
-        (["{}/chunks.txt", "--resume", "{}/python.model"], "python.model: .*made in Python"),
+        (["{}/chunks.txt", "--resume", "{}/python.model"], "python.model: .*computed in Python,"),
         (["{}/chunks.txt", "--resume", "{}/chunks.model", "--min-count", "2"], "^--min-count cannot change"),
         (["{}/chunks.txt", "--resume", "{}/chunks.model", "--templates", "words"], "^--templates cannot change"),
         (["{}/chunks.txt", "--resume", "{}/trees.model", "--columns", "1,2"], "2 columns, but the tagger sees 1: form"),
@@ -310,7 +310,7 @@ def test_what_cannot_be_learned_ends_with_code_2_and_one_clear_line(refused, fol
     ("text", "message"),
     [
         (b"", ":1:1: the file is empty"),
-        (b"\n\n", ":1:1: there is no token in the file"),
+        (b"\n\n", ":1:1: there are no tokens in the file"),
         (b"a X\nb Y Z\n", ":2:3: 3 columns here, but 2 in line 1"),
         (b"a\tX\n\nb\t\n", ":3:2: the label is missing"),
         (b"a X\n\xe9 Y\n", ":2:1: byte 0xe9 is not utf-8 text"),
@@ -334,20 +334,20 @@ def test_bad_files_are_refused_by_line_and_nothing_is_written(run, refused, tmp_
 def test_bad_templates_are_refused_by_line(refused, folder, tmp_path):
     (tmp_path / "t").write_text("word\n# fine\nlemma[0]\n")
     assert refused("tag", "train", folder / "chunks.txt", "--templates", tmp_path / "t").startswith(
-        f"{tmp_path}/t:3:1: The template 'lemma[0]' names 'lemma', which is no column."
+        f"{tmp_path}/t:3:1: The template 'lemma[0]' names 'lemma', which is not a column."
     )
     (tmp_path / "t").write_text("# nothing\n")
     assert "there is no template" in refused("tag", "train", folder / "chunks.txt", "--templates", tmp_path / "t")
     (tmp_path / "t").write_bytes(b"\xff\xfe")
     assert "not UTF-8" in refused("tag", "train", folder / "chunks.txt", "--templates", tmp_path / "t")
-    assert "overwritten" in refused(
+    assert "would overwrite it" in refused(
         "tag", "train", folder / "chunks.txt", "--templates", tmp_path / "t", "-o", tmp_path / "t"
     )
 
 
 def test_words_are_not_taken_for_labels(refused, tmp_path):
     (tmp_path / "f").write_text("".join(f"{k % 3} word{k}\n" for k in range(30)))
-    assert "column 2 has 30 different values on 30 tokens, so these are no labels" in refused(
+    assert "column 2 has 30 different values for 30 tokens, so these do not look like labels:" in refused(
         "tag", "train", tmp_path / "f"
     )
     (tmp_path / "f").write_text("".join(f"a {k}\n" * 6 for k in range(MANY + 1)))
@@ -406,7 +406,7 @@ def test_dev_is_the_validation_set_of_python(run, folder, made, tmp_path):
 
 def test_the_report_names_what_early_stopping_went_by(run, folder):
     out = run("tag", "train", folder / "chunks.txt", "--early-stopping")[1]
-    assert "F1 of phrases" in out.partition("Stopped")[0]
+    assert "phrase F1" in out.partition("Stopped")[0]
     told = json.loads(run("tag", "train", folder / "tags.tsv", "--early-stopping", "--json")[1])
     assert told["parameters"]["validation_metric"] == "accuracy"
     assert "validation_phrase_f1" not in told["history"][0]
@@ -417,11 +417,11 @@ def test_options_that_need_others_are_refused(refused, folder):
     assert "--dev is for early stopping" in refused(*train, "--dev", folder / "test.txt")
     assert "--metric is for early stopping" in refused(*train, "--metric", "accuracy")
     assert "--shards is for clusters" in refused(*train, "--shards", 2)
-    assert "exclude each other" in refused(*train, "--workers", 2, "--dask", "tcp://a:1")
+    assert "cannot be combined" in refused(*train, "--workers", 2, "--dask", "tcp://a:1")
     words = ["--workers", 2, "--early-stopping", "--dev", folder / "test.txt"]
-    assert "--dev does not go with --workers" in refused(*train, *words)
+    assert "--dev cannot be combined with --workers" in refused(*train, *words)
     words = ["tag", "train", folder / "tags.tsv", "--early-stopping", "--metric", "phrase_f1"]
-    assert "phrase_f1 needs labels of phrases" in refused(*words)
+    assert "phrase_f1 needs labels that mark phrases," in refused(*words)
 
 
 @pytest.mark.parametrize("options", [[], *slow(["--early-stopping", "--mixing", "uniform"])], ids=str)

@@ -184,7 +184,7 @@ def test_evaluate_has_averages_over_types_and_counts_strictly_if_asked(run, refu
         assert found["phrases"]["f1"] == scores.f1
         for name in ("macro", "weighted"):
             assert found["phrases"][name] == scores.averages()[name]._asdict()
-        assert "mean of types" in run(*words, *options)[1]
+        assert "macro average" in run(*words, *options)[1]
     assert "is not a label of the scheme IOE2" in refused(*words, "--scheme", "IOE2")
 
 
@@ -281,7 +281,7 @@ def test_evaluate_shows_the_same_to_people(run, folder, unseen, tmp_path):
         out.split()
     )
     assert re.search(rf"\nall .* {100 * found['phrases']['f1']:.2f}% ", out)
-    assert re.search(r"confusions?\ntrue +taken for +times\n", out)
+    assert re.search(r"confusions?\ntrue +predicted as +times\n", out)
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -289,7 +289,7 @@ def test_evaluate_of_parts_of_speech_goes_by_label(run, folder, unseen, tmp_path
     (tmp_path / "trees.conllu").write_text(as_conllu(unseen))
     out = run("tag", "evaluate", folder / "trees.model", tmp_path / "trees.conllu")[1]
     assert re.search(r"By label\nlabel +precision +recall +F1 +count\nADJ ", out)
-    assert "Confusion: true label in rows, predicted label in columns" in out
+    assert "Confusion matrix: true label in rows, predicted label in columns" in out
     assert "Phrases" not in out
     found = json.loads(run("tag", "evaluate", folder / "trees.model", tmp_path / "trees.conllu", "--json")[1])
     assert found["phrases"] is None
@@ -334,27 +334,27 @@ def test_inspect_shows_features_and_transitions_of_a_tagger(run, folder):
 
 def test_inspect_of_one_label_shows_only_that(run, refused, folder):
     out = run("inspect", folder / "chunks.model", "--class", "B-PP")[1]
-    transitions = out.split("Heaviest transitions from and to B-PP")[1]
+    transitions = out.split("Largest transition weights from and to B-PP")[1]
     rows = re.findall(r"\n(\S+) +(\S+) +[+-]", transitions)
     assert rows
     assert all("B-PP" in row for row in rows)
     assert "against B-PP" in out
     message = refused("inspect", folder / "chunks.model", "--class", "NP")
-    assert message == "--class NP: the tagger has no such label, only B-NP, B-PP, B-VP, I-NP, I-VP, O."
+    assert message == "--class NP: the tagger does not have this label. Its labels are B-NP, B-PP, B-VP, I-NP, I-VP, O."
 
 
 def test_inspect_reads_taggers_made_in_python(run, folder, tmp_path):
-    assert "sees      features made in Python" in run("inspect", folder / "python.model")[1]
+    assert "sees      features computed in Python" in run("inspect", folder / "python.model")[1]
     by_block = SequencePerceptron(hash_bits=4, templates=FeatureTemplates()).partial_fit([["a", "b"]], [[1, 2]])
     perceptrons.save(by_block, tmp_path / "m")
     out = run("inspect", tmp_path / "m")[1]
-    assert "It learned from blocks of sentences and never decided to stop." in out
+    assert "It was trained on blocks of sentences, so no stopping rule applied." in out
     assert re.search(r"\nfeatures +16\n", re.sub(" +\n", "\n", out))
     matrix = SequencePerceptron(transitions=False, start_stop=False).fit(np.eye(3), ["a", "b", "c"], lengths=[1, 2])
     perceptrons.save(matrix, tmp_path / "m")
     out = run("inspect", tmp_path / "m")[1]
     assert "column 3  +" in out
-    assert "transitions" not in out.split("Most telling")[1]
+    assert "transitions" not in out.split("Most important features")[1]
 
 
 # ---- what cannot be done
@@ -372,14 +372,14 @@ def test_inspect_reads_taggers_made_in_python(run, folder, tmp_path):
         (["tag", "predict", "{}/chunks.model", "{}/test.txt", "--into", "5"], "^--into 5: .*there is no column 5"),
         (["tag", "predict", "{}/chunks.model", "{}/test.txt", "--into", "upos"], "^--into upos: .*no column is called"),
         (["tag", "predict", "{}/chunks.model", "{}/test.txt", "-o", "{}/no/where"], "^{}/no/where: cannot be written"),
-        (["tag", "predict", "{}/chunks.model", "{}/test.txt", "-o", "{}/test.txt"], "overwritten"),
-        (["tag", "predict", "{}/linear.model", "{}/test.txt"], "is no tagger.*use perceptrons predict"),
-        (["tag", "predict", "{}/python.model", "{}/test.txt"], "features that were made in Python"),
-        (["tag", "evaluate", "{}/linear.model", "{}/test.txt"], "is no tagger.*use perceptrons evaluate"),
+        (["tag", "predict", "{}/chunks.model", "{}/test.txt", "-o", "{}/test.txt"], "would overwrite it"),
+        (["tag", "predict", "{}/linear.model", "{}/test.txt"], "is not a tagger,.*use perceptrons predict"),
+        (["tag", "predict", "{}/python.model", "{}/test.txt"], "features that were computed in Python,"),
+        (["tag", "evaluate", "{}/linear.model", "{}/test.txt"], "is not a tagger,.*use perceptrons evaluate"),
         (["tag", "evaluate", "{}/trees.model", "{}/test.txt"], "none of its labels .B-NP, .* is a label of .*--label"),
         (["tag", "evaluate", "{}/chunks.model", "{}/test.txt", "--label", "4"], "^--label 4: .*there is no column 4"),
-        (["tag", "evaluate", "{}/chunks.model", "{}/tags.tsv"], "column 2 is both the label and a column that"),
-        (["tag", "evaluate", "{}/chunks.model", "{}/trees.conllu"], "which column are the tagger's labels.*--label"),
+        (["tag", "evaluate", "{}/chunks.model", "{}/tags.tsv"], "column 2 is both the label and an input of"),
+        (["tag", "evaluate", "{}/chunks.model", "{}/trees.conllu"], "which column the tagger's labels.*--label"),
         (["tag", "nonsense"], "^perceptrons tag: .*nonsense.*see perceptrons tag --help"),
         (["predict", "{}/chunks.model", "{}/sides.csv"], "chunks.model: is a tagger.*use perceptrons tag predict"),
         (["evaluate", "{}/chunks.model", "{}/sides.csv"], "chunks.model: is a tagger.*use perceptrons tag evaluate"),
@@ -412,7 +412,7 @@ def test_tag_alone_and_its_help_show_the_commands(run):
         code, out, err = run(*words)
         assert (code, err) == (0, "")
         assert all(command in out for command in ("train", "predict", "evaluate"))
-    panels = re.split("─ (Arguments|Options|What is in FILE|How to learn|When to stop) ─", run("tag", "train", "-h")[1])
+    panels = re.split("─ (Arguments|Options|Columns of FILE|Training|Stopping) ─", run("tag", "train", "-h")[1])
     assert len(panels) == 11
     for option, panel in {"--resume": 4, "--columns": 6, "--separator": 6, "--templates": 8, "--tol": 10}.items():
         assert [option + " " in part for part in panels[::2]] == [2 * k == panel for k in range(6)], option
@@ -466,7 +466,7 @@ def test_closed_streams_end_in_one_line_or_are_no_matter(folder, tmp_path, close
     )
     if closed == "<&-":
         assert (ended.returncode, ended.stdout) == (2, "")
-        assert ended.stderr == "<stdin>: standard input is closed: give a file, or something to read\n"
+        assert ended.stderr == "<stdin>: standard input is closed: give a file, or pipe data into the command\n"
     else:
         assert (ended.returncode, ended.stdout) == (0, "")
         assert (tmp_path / "m").exists()
@@ -474,7 +474,7 @@ def test_closed_streams_end_in_one_line_or_are_no_matter(folder, tmp_path, close
 
 def test_a_minus_is_no_name_for_an_output(refused, folder):
     words = ("tag", "predict", folder / "chunks.model", folder / "chunks.txt", "-o", "-")
-    assert "leave -o out to write to stdout" in refused(*words)
+    assert "leave -o out to write to standard output," in refused(*words)
 
 
 @pytest.mark.parametrize("columns", [",", "1,", ",2"])

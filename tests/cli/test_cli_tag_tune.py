@@ -65,9 +65,9 @@ def test_the_usual_settings_are_margins_and_pa1_and_the_report_says_so(run, fold
     assert code == 0
     words = " ".join(out.split())
     for part in (
-        "chunks.txt: 100 sentences", "60 to learn from, 20 to choose by, 20 to test on, once", "margin=10",
-        "margin=30", "C=0.01, step=pa1", "by phrase_f1", "train and development sentences together",
-        "Test phrase_f1", "20 sentences, opened once", "perceptrons inspect",
+        "chunks.txt: 100 sentences", "60 for training, 20 for validation, 20 for the test", "margin=10",
+        "margin=30", "C=0.01, step=pa1", "by phrase_f1", "the training and validation sentences together",
+        "Test phrase_f1", "20 sentences, used once", "perceptrons inspect",
     ):  # fmt: skip
         assert part in words, part
     assert max(map(len, out.replace(str(folder), "").replace(str(tmp_path), "").splitlines())) <= 80
@@ -79,7 +79,7 @@ def test_the_same_command_again_is_no_second_look(run, refused, folder):
     first, again = (json.loads(run(*how, "--json")[1]) for _ in range(2))
     assert (first["looks"], first["rerun"], again["looks"], again["rerun"]) == (1, False, 1, True)
     assert (first["test_score"], first["params"]) == (again["test_score"], again["params"])
-    assert "looked at before" in refused(*how, "--metric", "accuracy")
+    assert "used before" in refused(*how, "--metric", "accuracy")
     forced = json.loads(run(*how, "--metric", "accuracy", "--force", "--json")[1])
     assert (forced["looks"], forced["metric"]) == (2, "accuracy")
 
@@ -89,7 +89,7 @@ def test_part_of_speech_tags_are_chosen_by_accuracy(run, refused, folder):
         how = ["tag", "tune", folder / name, "--max-iter", 2, "--grid", '{"margin": [0]}', "--test-share", 0]
         told = json.loads(run(*how, "--json")[1])
         assert (told["metric"], told["test_score"], told["looks"]) == ("accuracy", None, 0)
-        assert "--metric phrase_f1 needs labels of phrases" in refused(*how, "--metric", "phrase_f1")
+        assert "--metric phrase_f1 needs labels that mark phrases," in refused(*how, "--metric", "phrase_f1")
 
 
 def test_files_of_their_own_are_the_validation_and_the_test_set(run, folder, made):
@@ -128,14 +128,14 @@ def test_labels_that_are_not_allowed_are_repaired_before(run, folder, refused):
 @pytest.mark.parametrize(
     ("options", "about"),
     [
-        (["--grid", '{"margin": 3}'], "give lists of values by parameter"),
+        (["--grid", '{"margin": 3}'], "give a list of values per parameter,"),
         (["--grid", '{"kernel": ["rbf"]}'], "kernel is no parameter of SequencePerceptron"),
         (["--grid", '{"templates": [3]}'], "templates 3: give names"),
         (["--grid", '{"templates": ["nothing"]}'], "--templates nothing"),
         (["--grid", '{"margin": [-1]}'], "margin"),
         (["--dev-share", "1.5"], "--dev-share 1.5: give a share"),
-        (["--test", "x", "--test-share", "0.1"], "--test and --test-share exclude each other"),
-        (["--hash-bits", "9", "--min-count", "3"], "not remembered"),
+        (["--test", "x", "--test-share", "0.1"], "--test and --test-share cannot be combined"),
+        (["--hash-bits", "9", "--min-count", "3"], "not counted"),
     ],
 )
 def test_what_makes_no_sense_is_refused(refused, folder, options, about):

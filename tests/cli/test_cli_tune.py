@@ -53,8 +53,8 @@ def test_it_shows_settings_the_curve_and_the_test(run, table, tmp_path):
     code, out, _ = run("tune", table, "-o", tmp_path / "m.model")
     assert code == 0
     for part in (
-        "90 to learn from, 30 to choose by, 30 to test on, once", "Settings tried", "step=arow", "epoch",
-        "Test accuracy", "confidence", "opened once", "perceptrons inspect",
+        "90 for training, 30 for validation, 30 for the test", "Settings tried", "step=arow", "epoch",
+        "Test accuracy", "confidence", "used once", "perceptrons inspect",
     ):  # fmt: skip
         assert part in " ".join(out.split()), part
 
@@ -64,7 +64,7 @@ def test_the_same_command_again_is_no_second_look_and_gives_the_same_result(run,
     code, out, _ = run("tune", table, "-o", tmp_path / "m.model")
     assert code == 0
     assert "This run repeats an earlier one (same data, settings and seed)" in " ".join(out.split())
-    assert "looked at" not in " ".join(out.split())
+    assert "checked:" not in " ".join(out.split())
     again = json.loads(run("tune", table, "--json")[1])
     assert (first["looks"], first["rerun"], again["looks"], again["rerun"]) == (1, False, 1, True)
     same = ("params", "dev_score", "test_score", "test_interval", "sizes")
@@ -72,7 +72,7 @@ def test_the_same_command_again_is_no_second_look_and_gives_the_same_result(run,
     model = perceptrons.load(tmp_path / "m.model")
     assert (model.recipe_["looks"], model.recipe_["test_score"]) == (1, first["test_score"])
     for change in (["--combine", "last"], ["--grid", '{"margin": [0, 1]}'], ["--metric", "f1_macro"]):
-        assert "looked at before" in refused("tune", table, *change), change
+        assert "used before" in refused("tune", table, *change), change
     assert "--force" in refused("compare", table, "--learner", "average")
     code, out, _ = run("compare", table, "--learner", "average", "--force", "--json")
     assert (json.loads(out)["looks"], json.loads(out)["rerun"]) == (2, False)
@@ -83,14 +83,14 @@ def test_the_same_command_again_is_no_second_look_and_gives_the_same_result(run,
 def test_a_second_look_at_the_test_is_refused_in_the_next_run_too(run, refused, table, tmp_path):
     assert run("tune", table, "--quiet") == (0, "", "")
     message = refused("tune", table, "--combine", "last")
-    assert "30 test examples were looked at before (once" in message
+    assert "30 test examples were used before (once" in message
     assert "--force" in message
     code, out, _ = run("tune", table, "--combine", "last", "--force", "-o", tmp_path / "m.model")
     assert code == 0
-    assert "looked at 2 times" in " ".join(out.split())
+    assert "used 2 times, so the score may be too optimistic" in " ".join(out.split())
     assert perceptrons.load(tmp_path / "m.model").recipe_["looks"] == 2
     _, out, _ = run("inspect", tmp_path / "m.model")
-    assert "looked at 2 times" in " ".join(out.split())
+    assert "used 2 times, so the score may be too optimistic" in " ".join(out.split())
     assert run("tune", table, "--seed", "1", "--quiet")[0] == 0
     assert run("tune", table, "--ledger", tmp_path / "another", "--quiet")[0] == 0
 
@@ -141,24 +141,24 @@ def test_a_grid_and_a_kernel_can_be_asked_for(run, table, tmp_path):
     [
         (["--grid", "{"], "not JSON"),
         (["--grid", "nowhere.json"], "no such file"),
-        (["--grid", '{"nonsense": [1]}'], "nonsense is no parameter of Perceptron"),
-        (["--grid", '{"C": 1}'], "lists of values"),
-        (["--grid", "[]"], "lists of values"),
+        (["--grid", '{"nonsense": [1]}'], "nonsense is not a parameter of Perceptron"),
+        (["--grid", '{"C": 1}'], "a list of values"),
+        (["--grid", "[]"], "a list of values"),
         (["--grid", '{"C": [-1]}'], "C"),
-        (["--dev-share", "0"], "nothing to choose"),
+        (["--dev-share", "0"], "no validation set:"),
         (["--dev-share", "nan"], "--dev-share nan"),
-        (["--test", "table.csv"], "no test"),
-        (["--ledger", "/dev/full"], "no ordinary file"),
+        (["--test", "table.csv"], "not a test"),
+        (["--ledger", "/dev/full"], "not a regular file:"),
         (["--test-share", "0.9"], "nothing to learn from"),
         (["--test-share", "2"], "--test-share 2: give a share"),
-        (["--time-order", "--group-column", "patient"], "exclude each other"),
+        (["--time-order", "--group-column", "patient"], "cannot be combined"),
         (["--group-column", "nowhere"], "nowhere"),
         (["--test", "nowhere.csv"], "no such file"),
         (["--ledger", "/"], "--ledger"),
         (["--metric", "nonsense"], "metric"),
         (["--kernel", "rbf", "--combine", "pocket"], "pocket"),
         (["--kernel", "rbf", "--combine", "recent"], "recent"),
-        (["-o", "/nowhere/model"], "no folder"),
+        (["-o", "/nowhere/model"], "because the folder"),
         (["--text-column", "nowhere"], "nowhere"),
     ],
 )
@@ -184,14 +184,14 @@ def test_a_tuned_kernel_model_of_texts_reads_texts_again(run, texts, tmp_path):
 
 
 def test_groups_of_files_without_columns_are_refused(refused, texts):
-    assert "no columns with names" in refused("tune", texts, "--format", "text", "--group-column", "a")
+    assert "no named columns:" in refused("tune", texts, "--format", "text", "--group-column", "a")
 
 
 def test_a_model_that_learned_on_says_so(run, table, tmp_path):
     path = tmp_path / "m.model"
     run("tune", table, "-o", path, "--quiet")
-    assert "learned on since" not in run("inspect", path)[1]
+    assert "was trained further since," not in run("inspect", path)[1]
     model = perceptrons.load(path)
     model.learn_one({"a": 1.0, "b": 0.0, "c": 0.0, "patient": 1.0}, "yes")
     perceptrons.save(model, path)
-    assert "learned on since" in " ".join(run("inspect", path)[1].split())
+    assert "was trained further since," in " ".join(run("inspect", path)[1].split())

@@ -131,7 +131,7 @@ def test_an_indicator_of_another_width_is_refused(rng):
     model = Perceptron().partial_fit(X, Y)
     for width in (2, 5):
         other = np.ones((4, width), int)
-        with pytest.raises(ValueError, match=f"y has {width} columns, but the model was begun with 3"):
+        with pytest.raises(ValueError, match=f"y has {width} columns, but the model was created with 3"):
             model.partial_fit(X, other)
         with pytest.raises(ValueError, match=f"y has {width} columns"):
             model.score(X, sp.csr_matrix(other))
@@ -197,7 +197,7 @@ def test_huge_batches_are_the_whole_epoch(rng):
 def test_score_says_when_labels_have_another_form(rng):
     X, y = gaussian(rng, 20, 3, 2)
     model = Perceptron().fit(X, [{"a"} if label else {"b", "a"} for label in y])
-    with pytest.raises(ValueError, match="begun with label sets, and y is now single labels"):
+    with pytest.raises(ValueError, match="created with label sets, but y is now single labels"):
         model.score(X, y)
 
 

@@ -140,14 +140,14 @@ def test_what_cannot_be_learned_is_refused_with_its_place(refused, tmp_path, wha
 
 def test_two_columns_of_one_name_are_refused(refused, tmp_path):
     (tmp_path / "t.csv").write_text("n,n,label\n1,2,x\n2,1,y\n")
-    assert "t.csv:1:2: a second column has the name 'n'" in refused("train", tmp_path / "t.csv")
+    assert "t.csv:1:2: two columns have the name 'n'" in refused("train", tmp_path / "t.csv")
     frame = pd.DataFrame([[1, 2], [2, 1]], columns=["n", "n"])
     with pytest.raises((ValueError, DataFileError), match="two columns have the name 'n'"):
         TableFeatures().fit(frame)
 
 
 BAD_OPTIONS = {
-    "--keep nowhere": "names 'nowhere', which is no column of features",
+    "--keep nowhere": "names 'nowhere', which is not a feature column",
     "--interactions n*nowhere": "no feature comes from a column 'nowhere'",
     "--interactions n*n": "write 'a*b', 'a\\*' or '\\*'",
     "--powers 0": "--powers",
@@ -177,7 +177,7 @@ LATER = {
     "text where a number was": ("n,c,d,f\nhello,a,2024-01-02,yes\n", "u.csv:2:1: column 'n': 'hello' is not a number"),
     "no date": ("n,c,d,f\n1,a,soon,yes\n", "u.csv:2:3: column 'd': 'soon' is not a date"),
     "no day of the calendar": ("n,c,d,f\n1,a,2024-02-31,yes\n", "column 'd': '2024-02-31' is not a date"),
-    "neither yes nor no": ("n,c,d,f\n1,a,2024-01-02,maybe\n", "u.csv:2:4: column 'f': 'maybe' is neither yes nor no"),
+    "not yes or no": ("n,c,d,f\n1,a,2024-01-02,maybe\n", "u.csv:2:4: column 'f': 'maybe' is neither yes nor no"),
     "a column too few": ("n,c,d\n1,a,2024-01-02\n", "there is no column 'f', which the model was trained on"),
     "an infinite number": ("n,c,d,f\n-inf,a,2024-01-02,yes\n", "'-inf' is not a finite number"),
 }

@@ -88,7 +88,7 @@ def test_votes_are_counted_by_how_undivided_they_are(run, folder):
     assert sum(counts[:5]) == 0
     assert counts[9] == (winner >= 0.9 - 1e-9).sum()
     out = run("inspect", folder / "votes.model", "--data", folder / "people.csv")[1]
-    assert "Share of the votes that the winner has" in out
+    assert "Share of votes for the predicted class:" in out
     assert "90-100%" in out
     assert on_data(run, folder, "people.model", "people.csv")["votes"] is None
 
@@ -106,7 +106,7 @@ def test_an_example_is_explained_by_its_number(run, folder, model):
     assert code == 0
     assert "Example 7 (line 8)\nPredicted: " in out
     assert ("example 1" in out) == (model == "kernel")
-    assert ("averaged weights, shown here" in out) == (model == "votes")
+    assert ("averaged weights are shown here instead." in out) == (model == "votes")
 
 
 def test_words_of_a_text_are_explained_by_name(run, folder):
@@ -141,7 +141,7 @@ def test_what_makes_no_sense_is_refused(refused, folder, tmp_path):
     assert "--data DATA" in refused("inspect", people, "--format", "csv")
     assert "has only 60 examples" in refused("inspect", people, "--data", data, "--example", 61)
     assert "nowhere.csv" in refused("inspect", people, "--data", folder / "nowhere.csv")
-    assert "no column of text" in refused("inspect", people, "--data", data, "--text-column", "height")
+    assert "was not trained on text columns:" in refused("inspect", people, "--data", data, "--text-column", "height")
     (tmp_path / "other.csv").write_text("a,b,label\n1,2,yes\n")
     assert "height" in refused("inspect", people, "--data", tmp_path / "other.csv")
     (tmp_path / "nan.csv").write_text("height,income,nothing,<b>,label\n1,nan,0,1,yes\n")
@@ -171,7 +171,7 @@ def test_a_model_is_calibrated_as_inspect_says(run, folder, tmp_path, name, opti
     """By the option that it names, and by the line of Python, run as it is printed."""
     path = folder / f"{name}.model"
     out = run("inspect", path)[1]
-    assert "For probabilities, train with --probabilities sigmoid, or in Python" in out
+    assert "For probabilities, train with --probabilities sigmoid, or calibrate the model" in out
     (line,) = (line.strip() for line in out.splitlines() if "perceptrons.selection.calibrate" in line)
     X, model = table(folder), perceptrons.load(path)
     y = model.predict(X)

@@ -193,4 +193,4 @@ def test_compare_begins_no_setting_of_a_learner_that_cannot_be_stopped_in_too_li
     grid = {"C": [0.01, 0.1, 1.0, 10.0, 100.0]}
     row = compare(X, X[:, 0] > 0, learners=[("slow", Slow(), grid)], max_seconds=10.0, force=True).row("slow")
     assert (row.settings_tried, row.tuning_seconds) == (2, 8.0)
-    assert "tuning ended when 10 seconds were spent, with setting 2 of 5" in row.notes
+    assert "tuning ended at the time limit of 10 seconds, with setting 2 of 5" in row.notes

@@ -255,7 +255,9 @@ def test_columns_are_called_by_number_from_1_or_from_the_end(write):
     file = read_conll(write(CHUNKS))
     assert [file.column_number(name) for name in (1, 3, -1, -3, "2", "-2", " +3 ")] == [0, 2, 2, 0, 1, 1, 2]
     for name in (0, 4, -4, "99"):
-        with pytest.raises(DataFileError, match=f"no column {name}: they count from 1 to 3, and from -1"):
+        with pytest.raises(
+            DataFileError, match=f"no column {name}: columns are numbered from 1 to 3, and from -1 (the last)"
+        ):
             file.column_number(name)
     for name in ("upos", "", "1.5", "٣", True, None):
         with pytest.raises(DataFileError, match=r"no column is called.*from 1 to 3; only.*CoNLL-U have names"):
@@ -294,11 +296,11 @@ def test_the_first_bad_line_is_named(write, content, place, about):
 @pytest.mark.parametrize(
     ("content", "place", "about"),
     [
-        ("# one\n\n# two\n", "1:1", "other lines in the file, but no token"),
+        ("# one\n\n# two\n", "1:1", "the file has lines, but no tokens"),
         ("# one\n1.1\t" + "_\t" * 8 + "_\n", "1:1", "no token"),
         ("1\ta\tb\n", "1:4", "3 columns here, but 10 in CoNLL-U: .*by tabs"),
         ("1 a " + "_ " * 7 + "_\n", "1:2", "1 column here, but 10 in CoNLL-U"),
-        (DEPENDENCIES.replace("\n3\t", "\n4\t"), "7:1", "the id is '4', but 3 comes next"),
+        (DEPENDENCIES.replace("\n3\t", "\n4\t"), "7:1", "the id is '4', but 3 was expected:"),
         (DEPENDENCIES.replace("\n\n# text = a", "\n# text = a"), "9:1", "the id is '1', but 4 .*blank line between"),
         (DEPENDENCIES.replace("\n2.1\t", "\nx\t"), "6:1", "the id is 'x', but 3"),
     ],
@@ -322,14 +324,14 @@ def test_choices_that_are_none_are_refused(write):
     ("labels", "about"),
     [
         (["X"] * 4, "4 labels were given for 5 tokens"),
-        ([["X"] * 2], "labels for 1 sentences were given, but there are 2"),
-        ([["X"] * 2, ["X"] * 2], r"2 labels were given for the 3 tokens of sentence 1 \(counted from 0\)"),
-        (["X", "Y", "", "X", "X"], "'' is no label"),
-        (["X", "Y", None, "X", "X"], "'None' is no label"),
-        (["X", "Y", float("nan"), "X", "X"], "'nan' is no label"),
-        (["X", "Y", " Z", "X", "X"], "' Z' is no label"),
-        (["X", "Y", "a b", "X", "X"], "'a b' would be more than one column"),
-        (["X", "Y", "a\nb", "X", "X"], "more than one column"),
+        ([["X"] * 2], "labels for 1 sentences were given, but the file has 2 sentences:"),
+        ([["X"] * 2, ["X"] * 2], r"2 labels were given for the 3 tokens of sentence 1 \(numbered from 0\)"),
+        (["X", "Y", "", "X", "X"], "'' is not a label:"),
+        (["X", "Y", None, "X", "X"], "'None' is not a label:"),
+        (["X", "Y", float("nan"), "X", "X"], "'nan' is not a label:"),
+        (["X", "Y", " Z", "X", "X"], "' Z' is not a label:"),
+        (["X", "Y", "a b", "X", "X"], "'a b' contains a column separator:"),
+        (["X", "Y", "a\nb", "X", "X"], "contains a column separator:"),
         (["X", "Y", "\ud800", "X", "X"], "cannot be written"),
     ],
 )

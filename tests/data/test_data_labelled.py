@@ -324,12 +324,12 @@ def test_a_line_of_ten_megabytes_is_read(folder):
 # ---- bad lines
 
 REFUSED = [
-    ("fasttext", b"no label", 1, "there is no label, a word that begins with __label__"),
+    ("fasttext", b"no label", 1, "there is no label (a word that begins with __label__): add"),
     ("fasttext", b"x__label__a no label", 1, "there is no label"),
     ("fasttext", "é __label__a b __label__".encode(), 16, "__label__ without a name"),
     ("fasttext", b"a __label__ b", 3, "__label__ without a name"),
     ("fasttext", "__label__a é".encode() + b"\xffb", 13, "byte 0xff is not UTF-8"),
-    ("fasttext", b"__label__inf a", 1, "'inf' is no label"),
+    ("fasttext", b"__label__inf a", 1, "'inf' is not a label:"),
     ("tab", b"no tab", 1, "there is no tab between a label and a text"),
     ("tab", b"no tab __label__a", 1, "form='fasttext'"),
     ("tab", b" \tno label", 1, "there is no label before the tab"),

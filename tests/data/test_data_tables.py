@@ -206,7 +206,7 @@ def test_a_column_is_of_numbers_if_most_of_its_cells_are(tmp_path):
     assert reader.columns.names() == ["a", "b=x", "b=y"]
     line, column, what = error_of(reader_of(path))
     assert (line, column) == (4, 1)
-    assert what == "column 'a': 'NA' is not a number: mend it, or name the column under categories (--categories)"
+    assert what == "column 'a': 'NA' is not a number: correct it, or list the column in categories (--categories)"
 
 
 def test_columns_named_as_categories_are(tmp_path):
@@ -303,7 +303,7 @@ def test_float32_stays_float32_in_arrays(tmp_path):
 
 def test_columns_whose_features_could_have_one_name_are_refused(tmp_path):
     path = write(tmp_path, "a,a=b,label\nx,1,p\ny,2,q\n")
-    with pytest.raises(DataFileError, match="'a' and 'a=b' could make features of the same name: rename one"):
+    with pytest.raises(DataFileError, match="'a' and 'a=b' could produce features of the same name: rename one"):
         list(reader_of(path))
 
 
@@ -467,7 +467,7 @@ def test_a_file_without_a_header_is_read_by_the_order_of_columns_in_training(tmp
     assert block.X.tolist() == [[5, 6]]
     (block,) = TableReader((write(tmp_path, "5,6\n"),), **SHARED | {"need_labels": False} | recipe)
     assert block.X.tolist() == [[5, 6]]
-    with pytest.raises(DataFileError, match="there is no header, so where are 'a', 'b'"):
+    with pytest.raises(DataFileError, match="there is no header, so 'a', 'b' cannot be found: add"):
         list(TableReader((write(tmp_path, "5,6,7,8\n"),), **SHARED | recipe))
 
 
@@ -585,17 +585,17 @@ def test_every_way_to_write_a_number_is_read(tmp_path, number):
 @pytest.mark.parametrize(
     ("number", "what"),
     [
-        ("", "there is no number here: fill it in, or remove the record"),
-        ("  ", "there is no number here: fill it in, or remove the record"),
-        ("nan", "'nan' is not a finite number: fill it in, or remove the record"),
-        ("-inf", "'-inf' is not a finite number: fill it in, or remove the record"),
+        ("", "there is no number here: add it, or remove the record"),
+        ("  ", "there is no number here: add it, or remove the record"),
+        ("nan", "'nan' is not a finite number: replace it, or remove the record"),
+        ("-inf", "'-inf' is not a finite number: replace it, or remove the record"),
         ("1e400", "'1e400' is too large (at most 1e+100): scale the values"),
         ("-1e101", "'-1e101' is too large (at most 1e+100): scale the values"),
-        ("1_000", "'1_000' is not a number: mend it, or name the column under categories (--categories)"),
-        ("0x10", "'0x10' is not a number: mend it, or name the column under categories (--categories)"),
-        ("١", "'١' is not a number: mend it, or name the column under categories (--categories)"),
+        ("1_000", "'1_000' is not a number: correct it, or list the column in categories (--categories)"),
+        ("0x10", "'0x10' is not a number: correct it, or list the column in categories (--categories)"),
+        ("١", "'١' is not a number: correct it, or list the column in categories (--categories)"),
         ('"1,5"', "'1,5' is not a number: write decimals with a point"),
-        ("1 2", "'1 2' is not a number: mend it, or name the column under categories (--categories)"),
+        ("1 2", "'1 2' is not a number: correct it, or list the column in categories (--categories)"),
     ],
 )
 def test_a_cell_that_is_no_number_is_named_with_its_place(tmp_path, number, what):
@@ -653,7 +653,7 @@ def test_quotes_that_are_never_closed_are_an_error_even_if_bad_records_are_skipp
     assert line == 3
     assert what.endswith("or to the end of the file: close them")
     reader = reader_of(path, on_error="skip")
-    with pytest.raises(DataFileError, match="what is behind them cannot be read"):
+    with pytest.raises(DataFileError, match="what follows cannot be read"):
         list(reader)
     assert reader.skipped == 1
 
@@ -725,7 +725,7 @@ def test_json_is_flat_features(tmp_path, fast, monkeypatch):
         (
             '{"a": null, "label": 1}',
             2,
-            "key 'a': there is no number here: fill it in, or remove the record",
+            "key 'a': there is no number here: add it, or remove the record",
         ),
         (
             '{"a": "x", "label": 1}',
@@ -741,21 +741,34 @@ def test_json_is_flat_features(tmp_path, fast, monkeypatch):
             "key 'a': '1e+101' is too large (at most 1e+100): scale the values",
         ),
         ('{"a": [1, 2], "label": 1}', 2, "key 'a': '[1, 2]' is not a number"),
-        ('{"a": 1, "a": 2, "label": 1}', 2, "key 'a': it stands twice: remove one"),
-        ('{"a": 1}', 1, "there is no label, key 'label': give one, or remove the record"),
-        ('{"a": 1, "label": null}', 10, "key 'label': there is no label here: give one, or remove the record"),
+        ('{"a": 1, "a": 2, "label": 1}', 2, "key 'a': the key appears twice: remove one"),
+        ('{"a": 1}', 1, "there is no label, key 'label': add one, or remove the record"),
+        ('{"a": 1, "label": null}', 10, "key 'label': there is no label here: add one, or remove the record"),
         (
             '{"a": 1, "label": [[1]]}',
             10,
-            "key 'label': a list of labels holds null or something that is not a label: write strings or whole numbers",
+            "key 'label': a list of labels contains null or something that is not a label: write strings or whole "
+            "numbers",
         ),
-        ('{"a": 1, "label": 1', 20, "this is no JSON (Expecting ',' delimiter): mend or remove the line"),
-        ('{"a": 1, "label": 1} {}', 22, "this is no JSON (Extra data): mend or remove the line"),
-        ("[1, 2]", 1, "'[1, 2]' is no object: give one for each example"),
-        ("null", 1, "'null' is no object"),
-        ('{"a": 1, "label": "\\ud800"}', 20, "half of a surrogate pair, as \\ud800, is no text: mend it, or remove"),
-        ('{"z": ' + "[" * 5000 + "]" * 5000 + "}", 1, "too deep, or with too long a number: mend or remove the line"),
-        ('{"a": ' + "1" * 5000 + ', "label": 1}', 1, "too deep, or with too long a number: mend or remove the line"),
+        ('{"a": 1, "label": 1', 20, "this is no JSON (Expecting ',' delimiter): correct or remove the line"),
+        ('{"a": 1, "label": 1} {}', 22, "this is no JSON (Extra data): correct or remove the line"),
+        ("[1, 2]", 1, "'[1, 2]' is not an object: write one per example,"),
+        ("null", 1, "'null' is not an object:"),
+        (
+            '{"a": 1, "label": "\\ud800"}',
+            20,
+            "half of a surrogate pair, such as \\ud800, is not text: mend it, or remove",
+        ),
+        (
+            '{"z": ' + "[" * 5000 + "]" * 5000 + "}",
+            1,
+            "the JSON is nested too deeply, or has a number that is too long: correct or remove the line",
+        ),
+        (
+            '{"a": ' + "1" * 5000 + ', "label": 1}',
+            1,
+            "the JSON is nested too deeply, or has a number that is too long: correct or remove the line",
+        ),
     ],
 )
 def test_a_bad_line_of_json_is_named_with_its_place(tmp_path, line, column, what):
@@ -872,13 +885,13 @@ def test_missing_numbers_of_parquet_and_arrow_are_bad_records(tmp_path, format):
     rows = [{"a": 1.0, "i": 5, "label": "p"}, {"a": None, "i": 6, "label": "q"}, {"a": 2.0, "i": None, "label": "q"}]
     rows += [{"a": float("nan"), "i": 7, "label": "p"}, {"a": 1e101, "i": 8, "label": "p"}]
     path = write_table(tmp_path, rows, format)
-    assert error_of(reader_of(path)) == (2, 1, "column 'a': there is no number here: fill it in, or remove the record")
+    assert error_of(reader_of(path)) == (2, 1, "column 'a': there is no number here: add it, or remove the record")
     reader = reader_of(path, on_error="skip")
     assert all_of(reader)[0].tolist() == [[1, 5]]
     assert [complaint.partition(":")[2] for complaint in reader.complaints] == [
-        "2:1: column 'a': there is no number here: fill it in, or remove the record",
-        "3:2: column 'i': there is no number here: fill it in, or remove the record",
-        "4:1: column 'a': 'nan' is not a finite number: fill it in, or remove the record",
+        "2:1: column 'a': there is no number here: add it, or remove the record",
+        "3:2: column 'i': there is no number here: add it, or remove the record",
+        "4:1: column 'a': 'nan' is not a finite number: replace it, or remove the record",
         "5:1: column 'a': '1e+101' is too large (at most 1e+100): scale the values",
     ]
 
@@ -904,7 +917,7 @@ def test_arrow_streams_are_read_packed_or_not(tmp_path):
 def test_an_arrow_stream_that_breaks_off_is_an_error(tmp_path):
     content = stream_of(pa.Table.from_pylist(ROWS))
     path = write(tmp_path, content[:-8], "s.arrow")
-    with pytest.raises(DataFileError, match="the stream breaks off: write it again"):
+    with pytest.raises(DataFileError, match="the stream is truncated: write it again"):
         list(reader_of(path, "arrow", ignore=["text"]))
 
 
@@ -935,7 +948,7 @@ def test_every_line_that_is_typed_is_answered_at_once(tmp_path, header, monkeypa
 
 
 def test_parquet_is_not_read_from_standard_input():
-    with pytest.raises(DataFileError, match="Parquet is not read from a stream: give the file"):
+    with pytest.raises(DataFileError, match="Parquet cannot be read from a stream: give the file,"):
         TableReader(("-",), format="parquet", **SHARED)
 
 
@@ -959,13 +972,13 @@ def test_wrong_options_are_named(tmp_path):
     ]:
         with pytest.raises(DataFileError, match=what):
             list(reader_of(path, **options))
-    with pytest.raises(ValueError, match="name its text_column"):
+    with pytest.raises(ValueError, match="name it in text_column"):
         reader_of(path, text=HashedText())
-    with pytest.raises(ValueError, match="min_count needs all texts"):
+    with pytest.raises(ValueError, match="min_count needs to see all texts"):
         reader_of(path, text_column="text", text=HashedText(bits=None, min_count=2))
     with pytest.raises(ValueError, match="choose one of csv, tsv, whitespace, arff, jsonl, parquet, arrow, xlsx"):
         reader_of(path, "excel")
-    with pytest.raises(ValueError, match="hash_bits=3, but the columns are of 0 bits"):
+    with pytest.raises(ValueError, match="hash_bits=3, but the columns have 0 bits"):
         reader_of(path, hash_bits=3, columns=Columns())
     with pytest.raises(FileNotFoundError):
         list(reader_of(tmp_path / "none.parquet"))

@@ -332,7 +332,7 @@ def test_columns_of_a_model_are_used_as_they_are(folder):
     assert (second[:-1] != first).nnz == 0
     assert second.shape[1] == again.n_features == 2**10
     assert "words^unheard" not in columns.names()
-    with pytest.raises(ValueError, match="columns are of 10 bits"):
+    with pytest.raises(ValueError, match="columns have 10 bits"):
         reader(folder, LINES, hash_bits=12, columns=columns)
 
 
@@ -478,8 +478,8 @@ def test_short_features_of_a_namespace_with_a_long_name_find_room(folder):
         ("1 |f:1e14 a:1e-5", 6, "too large"),
         ("1 |:2 a", 4, "namespace"),
         ("1 |" + "n" * 256 + " a", 4, "more than 255 bytes"),
-        ("1 |f a: 5", 8, "no number behind the colon"),
-        ("1 |f a:", 8, "no number behind the colon"),
+        ("1 |f a: 5", 8, "no number after the colon:"),
+        ("1 |f a:", 8, "no number after the colon:"),
         ("1 |f a:1,5 b", 8, "'1,5' is not a number: write decimals with a point"),
         ("1 |f a:1x b", 8, "'1x' is not a number"),
         ("1 |f a:1_000", 8, "'1_000' is not a number"),
@@ -487,9 +487,9 @@ def test_short_features_of_a_namespace_with_a_long_name_find_room(folder):
         ("1 |f a:1:2", 8, "'1:2' is not a number"),
         ("1 |f b a:nan", 10, "'nan' is not a finite number"),
         ("1 |f a:-inf", 8, "'-inf' is not a finite number"),
-        ("1 |f a:nano", 8, "'nano' is a word that VW takes for a number"),
-        (b"1 |f a:nan\xff", 8, r"'nan\\udcff' is a word that VW takes for a number"),
-        ("1 |f a:e5", 8, "'e5' is a word that VW takes for a number"),
+        ("1 |f a:nano", 8, "'nano' is a word that VW reads as a number:"),
+        (b"1 |f a:nan\xff", 8, r"'nan\\udcff' is a word that VW reads as a number:"),
+        ("1 |f a:e5", 8, "'e5' is a word that VW reads as a number:"),
         ("1 |f a:1e14", 8, "too large"),
         ("1 |f:1e7 b a:1e7", 14, "too large"),
         ("1 |f a:red|g b", 8, r"touches the \|"),

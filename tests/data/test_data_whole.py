@@ -307,7 +307,7 @@ def test_what_cannot_be_read_is_named(tmp_path):
     for wrong in (7, {"a": 1}, ["a.csv", 3], None):
         with pytest.raises(TypeError, match="cannot be read"):
             stream(wrong)
-    with pytest.raises(TypeError, match="by themselves"):
+    with pytest.raises(TypeError, match="cannot be combined with other data:"):
         stream(pd.DataFrame(FRAME), pd.DataFrame(FRAME))
     with pytest.raises(ValueError, match="leave it out for examples in memory"):
         stream(pd.DataFrame(FRAME), format="csv")

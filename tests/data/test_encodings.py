@@ -73,7 +73,7 @@ def test_encodings_that_python_does_not_know_are_refused(tmp_path, encoding):
 
 def test_formats_that_are_not_text_have_no_encoding(tmp_path):
     for name in ("a.parquet", "a.npz", "a.xlsx", "a.arrow"):
-        with pytest.raises(ValueError, match="encoding says nothing about files of format"):
+        with pytest.raises(ValueError, match="encoding does not apply to files of format"):
             stream(tmp_path / name, encoding="latin-1")
 
 

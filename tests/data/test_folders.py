@@ -88,7 +88,7 @@ def test_hidden_files_and_those_beside_the_classes_are_left_out_and_links_end(tm
     os.symlink(data, data / "spam" / "again")
     table = read(data)
     assert len(table.y) == 6
-    assert table.notices == ["1 file beside the folders of the classes left out, such as README"]
+    assert table.notices == ["1 file outside the class folders left out, such as README"]
 
 
 def test_compressed_members_are_read_and_binary_or_large_ones_are_bad_records(tmp_path, monkeypatch):
@@ -159,10 +159,10 @@ def test_a_folder_that_changed_is_not_read_again_as_the_same(tmp_path):
 
 
 def test_nothing_to_read_is_an_error(tmp_path):
-    with pytest.raises(DataFileError, match="there is no file in it: give a folder for each class"):
+    with pytest.raises(DataFileError, match="there are no files in it: create one folder per class,"):
         read(tmp_path)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataFileError, match="there is no file in it"):
+    with pytest.raises(DataFileError, match="there are no files in it:"):
         read(tmp_path)
     with pytest.raises(IsADirectoryError):
         read(tmp_path, format="csv")

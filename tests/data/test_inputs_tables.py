@@ -193,17 +193,17 @@ def test_short_sparse_rows_of_many_columns_take_bounded_memory(tmp_path, monkeyp
         ("@attribute a\n@data\n", "a.arff:1:1: an attribute needs a name and a type"),
         ("@attribute a real\n@attribute 'a' real\n@data\n", "a.arff:2:1: a second attribute has the name 'a'"),
         ("@attribute a relational\n@data\n", "a.arff:1:1: attribute 'a' has the type 'relational'"),
-        ("hello\n@data\n", "a.arff:1:1: 'hello' is no @relation, @attribute or @data"),
+        ("hello\n@data\n", "a.arff:1:1: 'hello' is not @relation, @attribute or @data:"),
         ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\n1\n", "a.arff:5:2: 1 cell here, but 2"),
         ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\ntwo,y\n", "a.arff:5:1: column 'a': 'two' is not a number"),
         ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\n?,y\n", "a.arff:5:1: column 'a'"),
         ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\n2,'y\n", "a.arff:5:2: there is text behind the closing"),
         ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\n{0 1, 7 y}\n", "a.arff:5:2: 1 cell here, but 2"),
         ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\n{1 y, 0 1}\n", "a.arff:5:2: 1 cell here, but 2"),
-        ("@attribute a real\n@attribute c {x,y}\n@data\n% nothing\n", "a.arff:4:1: there is no row below @data"),
+        ("@attribute a real\n@attribute c {x,y}\n@data\n% nothing\n", "a.arff:4:1: there are no rows below @data"),
         (
             "@relation 'x: -C 2'\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n",
-            "2 columns are labels.*--label-column",
+            "2 label columns, but only.*--label-column",
         ),
         ("", "a.arff:1:1: there is no @data"),
     ],
@@ -275,7 +275,7 @@ def test_a_workbook_is_read_from_a_stream_and_a_broken_one_is_refused(tmp_path):
     assert read(saved(tmp_path / "empty.xlsx", [["n", "label"], [1, "a"]])).y.tolist() == ["a"]
     for broken in (content[:-500], b"PK"):
         path.write_bytes(broken)
-        with pytest.raises(DataFileError, match=r"not a whole xlsx file.*--format"):
+        with pytest.raises(DataFileError, match=r"not a complete xlsx file.*--format"):
             read(path)
     with pytest.raises(DataFileError, match="no example"):
         read(saved(path, []))

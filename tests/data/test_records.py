@@ -161,7 +161,7 @@ def test_an_unknown_key_is_reported_once_with_what_may_be_meant(run, tmp_path, p
     assert (code, out) == (0, "a\nb\n" * 3)
     assert err.splitlines() == [
         f"{data}: key 'colour' is unknown to the model and left out (did you mean 'color'?)",
-        f"{data}: key 'weight' is unknown to the model and left out",
+        f"{data}: key 'weight' is unknown to the model and is left out",
     ]
     labelled = json_lines(tmp_path / "labelled.jsonl", [{**row, "label": "a"} for row in rows])
     code, out, err = run("evaluate", points, labelled, "--json")

@@ -115,7 +115,7 @@ def test_vw_reads_what_multilabel_oaa_reads():
         ("vw", "1 | a\n| b\n", ":2:1:", "--multilabel"),
         ("text", "__label__a b\nc d\n", ":2:1:", "--multilabel"),
         ("svmlight", "1,,2 1:1\n", ":1:1:", "no label"),
-        ("svmlight", "1,nan 1:1\n", ":1:1:", "'nan' is no label"),
+        ("svmlight", "1,nan 1:1\n", ":1:1:", "'nan' is not a label:"),
         ("text", "__label__a __label__ b\n", ":1:12:", "without a name"),
         ("jsonl", '{"x": 1, "label": ["a", ["b"]]}\n', ":1:", "lists within lists"),
         ("jsonl", '{"x": 1, "label": ["a", null]}\n', ":1:", "null"),
@@ -146,9 +146,9 @@ def test_a_stream_whose_first_block_has_single_labels_names_line_and_option(monk
 
 
 def test_one_label_per_example_can_be_demanded():
-    with pytest.raises(DataFileError, match="multilabel=False asks for one"):
+    with pytest.raises(DataFileError, match="multilabel=False means one"):
         svmlight("1,2 1:1\n", multilabel=False)
-    with pytest.raises(ValueError, match="leave one out"):
+    with pytest.raises(ValueError, match="leave one of them out"):
         read(pd.DataFrame({"x": [1], "label": ["a"]}), multilabel=False, label_separator=";")
     for wrong in ("", " ", "a b", 3, "123456789"):
         with pytest.raises(ValueError, match="label_separator"):
@@ -177,7 +177,7 @@ def test_blocks_are_cut_where_examples_times_labels_are_too_many(monkeypatch):
     blocks = list(perceptrons.streaming.blocks.blocks_of(stream(io.BytesIO(text.encode()), format="svmlight"), ""))
     assert [block.X.shape[0] for block in blocks] == [20, 20, 10]
     monkeypatch.setattr("perceptrons.data.reader.memory", lambda: 51 * 50 * 2.4)
-    with pytest.raises(DataFileError, match="50 examples by 51 labels are too many"):
+    with pytest.raises(DataFileError, match="50 examples by 51 labels are too much"):
         svmlight(text)
 
 

@@ -92,7 +92,7 @@ def test_a_recipe_that_makes_no_sense_is_one_line(svm, source, run, tmp_path):
 def test_a_model_that_learned_from_arrays_reads_only_files_whose_columns_have_numbers_or_its_names(svm):
     model = Perceptron().fit([[0.0], [1.0]], [0, 1])
     for format in ("vw", "text"):
-        with pytest.raises(ValueError, match=f"did not learn from files of format {format}"):
+        with pytest.raises(ValueError, match=f"was not trained on files of format {format}"):
             stream(svm, format=format, like=model)
 
 

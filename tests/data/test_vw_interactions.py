@@ -213,7 +213,7 @@ def test_a_model_reads_other_lines_as_those_it_learned_from(tmp_path, rng):
         assert again.source_["quadratic"] == ["ab", "a "]
         assert again.source_["cubic"] == ["aab"]
         np.testing.assert_array_equal(again.decision_function(read(path, like=again).X), wanted)
-        with pytest.raises(ValueError, match="learned with ab, a : leave it out"):
+        with pytest.raises(ValueError, match="was trained with ab, a : leave it out"):
             stream(path, like=again, quadratic=["ba"])
     with pytest.raises(ValueError, match="learned without"):
         stream(path, like=Perceptron().fit_stream(stream(path), epochs=1), quadratic=["ba"])

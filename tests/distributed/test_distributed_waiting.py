@@ -88,7 +88,7 @@ def test_fit_says_that_there_are_no_workers_and_resumes_when_they_come_back(give
     gone, *_, back = place.said
     cluster = r"\d\d:\d\d:\d\d: The cluster at inproc://\S+ has "
     assert re.match(cluster + r"no workers: waiting up to 600 seconds for one\. ", gone)
-    assert re.fullmatch(cluster + r"1 worker now, after \d+ seconds? without: training resumes\.", back)
+    assert re.fullmatch(cluster + r"1 worker now, after \d+ seconds? without workers: training resumes\.", back)
 
 
 def test_workers_that_go_while_data_are_read_are_missed_too(place, data, monkeypatch):

@@ -84,7 +84,7 @@ def test_texts_of_tables_that_are_weighted_by_idf_are_refused_by_name(people):
     table, y = people
     model = make_pipeline(TableFeatures(text_column="note"), Perceptron(max_iter=2)).fit(table, y)
     for ending in (".c", ".json", ".onnx"):
-        with pytest.raises(ExportError, match=r"weighted by idf, which no format has\. .*--inputs columns"):
+        with pytest.raises(ExportError, match=r"weighted by idf, which no export format supports\. .*--inputs columns"):
             as_bytes(model, ending)
     labels, _ = onnx_answers(model, table, inputs="columns")
     assert labels.tolist() == model.predict(table).tolist()

@@ -161,9 +161,11 @@ def test_an_audit_counts_what_shares_a_column_and_names_the_heaviest():
     assert columns.audit(weights[0])["heaviest"] == [{"column": b, "weight": 1.0, "names": columns.name_of(b)}]
     assert len(columns.audit(np.ones(8), top=1)["heaviest"]) == 1
     json.dumps(report)
-    with pytest.raises(ValueError, match=r"weights have the shape \(7,\): there must be one for each of 8 columns"):
+    with pytest.raises(
+        ValueError, match=r"weights have the shape \(7,\): there must be one weight for each of the 8 columns\."
+    ):
         columns.audit(np.ones(7))
-    with pytest.raises(ValueError, match="There is no column 8: there are 8"):
+    with pytest.raises(ValueError, match="There is no column 8: there are 8 columns"):
         columns.name_of(8)
     labels = columns.labels()
     assert labels[a] == " | ".join(columns.name_of(a))

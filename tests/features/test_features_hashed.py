@@ -108,17 +108,17 @@ def test_pieces_change_nothing(monkeypatch):
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
-        ("abc", TypeError, "X is a str: a list of rows was expected"),
-        ({"a": 1}, TypeError, "X is a dict: a list of rows"),
+        ("abc", TypeError, "X is a str: give a list of rows,"),
+        ({"a": 1}, TypeError, "X is a dict: give a list of rows,"),
         (None, TypeError, "X is a NoneType"),
         (
             pd.DataFrame({"a": [1]}),
             TypeError,
             r"X is a DataFrame: give rows as dicts, for instance X.to_dict\('records'\)",
         ),
-        ([{"a": 1}, "abc"], TypeError, r"Row 1 is 'abc' \(str\): a row is a dict, or a list"),
+        ([{"a": 1}, "abc"], TypeError, r"Row 1 is 'abc' \(str\): a row must be a dict, or a list"),
         ([{}, None], TypeError, r"Row 1 is None \(NoneType\)"),
-        ([[3]], TypeError, r"Row 0 has 3 \(int\): a name, or a pair"),
+        ([[3]], TypeError, r"Row 0 has 3 \(int\): give a name, or a pair"),
         ([[("a", 1, 2)]], TypeError, "a name, or a pair of a name and a value"),
         ([{}, {7: 1}], TypeError, r"Row 1 has a feature 7 \(int\): names must be strings"),
         ([{"a": None}], TypeError, "Row 0: feature 'a' is None, which is neither a number nor a string"),
@@ -128,7 +128,7 @@ def test_pieces_change_nothing(monkeypatch):
         ([{"a": math.inf}], ValueError, "values must be finite"),
         ([{"a": 10**400}], ValueError, "values must be finite and at most 3e"),
         ([{"a": 1e39}], ValueError, "values must be finite and at most 3e"),
-        ([{"\ud800": 1}], ValueError, "Row 0: the name '.ud800' has half a surrogate pair"),
+        ([{"\ud800": 1}], ValueError, "Row 0: the name '.ud800' contains half a surrogate pair,"),
     ],
 )
 def test_what_is_no_row_is_refused_and_named(X, error, message):

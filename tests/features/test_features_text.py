@@ -263,8 +263,8 @@ def test_columns_of_other_libraries_are_texts_too():
         (b"one text", ValueError, "put a single text in a list"),
         (None, TypeError, "X is None"),
         (3, TypeError, "X is 3"),
-        (["a", None], ValueError, "Row 1 is None: fill in missing texts"),
-        (["a", math.nan], ValueError, "Row 1 is nan: fill in missing texts"),
+        (["a", None], ValueError, "Row 1 is None: replace missing texts"),
+        (["a", math.nan], ValueError, "Row 1 is nan: replace missing texts"),
         (pd.Series(["a", "b", None]), ValueError, "Row 2 is (nan|None)"),
         (pd.Series(["a", None], dtype="string"), ValueError, "Row 1 is <NA>"),
         (pl.Series(["a", None]), ValueError, "Row 1 is None"),
@@ -285,7 +285,7 @@ def test_what_is_no_text_is_refused_and_the_row_named(X, error, message):
 
 def test_missing_texts_of_arrow_are_refused_and_the_row_named():
     pa = pytest.importorskip("pyarrow")
-    with pytest.raises(ValueError, match="Row 3 is None: fill in missing texts"):
+    with pytest.raises(ValueError, match="Row 3 is None: replace missing texts"):
         HashedText().transform(pa.chunked_array([["a", "b"], ["c", None]]))
     with pytest.raises(TypeError, match=r"Row 0 is 1 \(int\)"):
         HashedText().transform(pa.array([1, 2]))
@@ -301,7 +301,7 @@ def test_missing_texts_of_arrow_are_refused_and_the_row_named():
         ({"words": 2}, "words must be None or two"),
         ({"chars": (1, 17)}, "chars must be None or two"),
         ({"chars": "ab"}, "chars must be"),
-        ({"words": None}, "leaves nothing of a text"),
+        ({"words": None}, "leaves no features"),
         ({"values": "tf"}, "values must be one of 'log', 'count', 'binary'"),
         ({"norm": "l1"}, "norm must be 'l2' or None"),
         ({"lowercase": "yes"}, "lowercase must be True or False"),

@@ -174,7 +174,7 @@ def test_voting_is_explained_by_the_average_and_says_so(rng):
     np.testing.assert_allclose(why.weights, model.coef_average_[:, why.columns])
     np.testing.assert_allclose(why.decision, model.decision_function(X[:1])[0])
     assert why.prediction == model.predict(X[:1])[0]
-    assert "averaged weights, shown here, stand for them" in str(why)
+    assert "averaged weights are shown here instead." in str(why)
     told = [str(model.explain(x)) for x in X]
     averaged = rosenblatt(max_iter=5).fit(X, y)
     other = averaged.predict(X) != model.predict(X)
@@ -182,7 +182,7 @@ def test_voting_is_explained_by_the_average_and_says_so(rng):
     pairs = [averaged.decision_function(x[None])[0] for x in X]
     for text, scores, x in zip(told, pairs, X, strict=True):
         why = model.explain(x)
-        assert ("otherwise than the votes" in text) == (scores[why.prediction] < scores[why.runner_up])
+        assert ("predict another class than the votes." in text) == (scores[why.prediction] < scores[why.runner_up])
 
 
 KERNELS = {
@@ -288,7 +288,7 @@ def test_a_lone_class_is_explained_too():
     model = rosenblatt().learn_one({"a": 1}, "only")
     why = model.explain({"a": 1})
     assert (why.prediction, why.runner_up) == ("only", None)
-    assert "the only class that was met" in str(why)
+    assert "the only class that the model knows." in str(why)
 
 
 def test_a_hundred_thousand_features_are_explained_by_the_largest_of_them(rng):

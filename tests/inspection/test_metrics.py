@@ -127,7 +127,7 @@ def test_blocks_are_measured_as_the_whole_and_labels_that_are_not_known_are_not_
     told = limited.quality()
     assert told.metrics()["roc_auc"] is None
     assert told.metrics()["matthews"] == first["matthews"]
-    assert unranked(told).startswith("ROC AUC and average precision are not measured")
+    assert unranked(told).startswith("ROC AUC and average precision are not computed:")
     assert limited._scores._scores == []  # what was kept is given back
 
 

@@ -176,12 +176,12 @@ def test_unknown_parameter_values_are_refused_with_what_is_allowed(name, value):
 
 
 REFUSED = {
-    "the step has its own length": ({"step": "pa", "eta0": 0.5}, "eta0 has no part in it"),
+    "the step has its own length": ({"step": "pa", "eta0": 0.5}, "without eta0:"),
     "no loss at the zero start": ({"step": "pa1", "margin": 0}, "nothing is learned"),
     "a step for one example": ({"step": "pa2", "batch_size": 2}, "overshoots"),
     "a step for one example, all": ({"step": "arow", "batch_size": "all"}, "overshoots"),
-    "confidence and shrinking": ({"step": "arow", "shrink": 0.1}, "could not win back"),
-    "votes of other directions": ({"step": "arow", "combine": "vote"}, "AROW's steps are none"),
+    "confidence and shrinking": ({"step": "arow", "shrink": 0.1}, "could not restore weights that shrink"),
+    "votes of other directions": ({"step": "arow", "combine": "vote"}, "AROW's updates are not multiples:"),
     "costs one-vs-rest": ({"multiclass": "ovr", "cost": {0: {1: 2}}}, "multiclass='joint'"),
     "costs one-vs-one": ({"multiclass": "ovo", "cost": {0: {1: 2}}}, "multiclass='joint'"),
     "votes one-vs-one": ({"multiclass": "ovo", "combine": "vote"}, "OneVsRestClassifier"),
@@ -203,9 +203,9 @@ def test_parameters_that_do_not_go_together_are_refused_with_a_reason(case):
     ("parameters", "reason"),
     [
         ({"cost": {0: {1: 2}}}, "cost does not work with several labels"),
-        ({"combine": "vote"}, "combine='vote' does not work with several labels"),
-        ({"combine": "pocket"}, "combine='pocket' does not work with several labels"),
-        ({"class_weight": "balanced", "batch_size": 2}, "do not work together with several labels"),
+        ({"combine": "vote"}, "combine='vote' does not work with several labels per example:"),
+        ({"combine": "pocket"}, "combine='pocket' does not work with several labels per example:"),
+        ({"class_weight": "balanced", "batch_size": 2}, "cannot be combined for several labels per example:"),
     ],
 )
 def test_parameters_that_do_not_go_with_several_labels_are_refused(parameters, reason):
@@ -232,10 +232,10 @@ BAD_COSTS = {
     "a word": ("cheap", r"cost must be an array of numbers"),
     "unknown true class": ({5: {0: 1}}, r"cost names the class 5, which is not among \[0, 1\]"),
     "unknown answer": ({0: {"1": 1}}, r"cost names the class '1'"),
-    "flat dict": ({0: 3}, r"cost\[0\] = 3: a dict of costs needs a dict of answers"),
+    "flat dict": ({0: 3}, r"cost\[0\] = 3: a dict of costs needs a dict of predicted classes"),
     "negative in a dict": ({0: {1: -2}}, r"cost\[0\]\[1\] = -2"),
     "text in a dict": ({0: {1: "2"}}, r"cost\[0\]\[1\] = '2'"),
-    "diagonal in a dict": ({0: {0: 1}}, r"cost\[0\]\[0\] = 1: the right answer must cost 0"),
+    "diagonal in a dict": ({0: {0: 1}}, r"cost\[0\]\[0\] = 1: the right prediction must cost 0"),
     "unknown label in a frame": (pd.DataFrame([[0, 1], [1, 0]], index=["a", 1], columns=["a", 1]), r"class 'a'"),
 }
 
@@ -267,7 +267,7 @@ def test_steps_that_would_overflow_are_refused_and_the_weights_stay_finite():
 def test_what_a_model_was_begun_with_cannot_be_changed():
     many = np.array([0, 1, 2, 1])
     for before, after, message in (
-        ({"multiclass": "ovr"}, {"multiclass": "joint"}, "begun with multiclass='ovr'"),
+        ({"multiclass": "ovr"}, {"multiclass": "joint"}, "created with multiclass='ovr',"),
         ({}, {"step": "arow"}, "to or from 'arow'"),
         ({"step": "arow"}, {"step": "pa"}, "to or from 'arow'"),
     ):
@@ -372,14 +372,14 @@ def test_voting_has_no_single_weights_and_says_so():
 
 
 def test_the_only_example_of_a_class_is_never_held_out():
-    with pytest.raises(ValueError, match="every class has a single one"):
+    with pytest.raises(ValueError, match="every class has only one"):
         hold_out(np.array([0, 1, 2]), None, 0.5, 0)
     assert hold_out(np.array([0, 0, 1]), None, 0.9, 0)[1].tolist() in ([0], [1])
 
 
 def test_a_large_learning_rate_leaves_less_room_for_large_values():
     assert Perceptron(eta0=1.0).fit(1e147 * X, Y).predict(X).shape == (4,)
-    with pytest.raises(ValueError, match="too large"):
+    with pytest.raises(ValueError, match="a number that is too large"):
         Perceptron(eta0=1e8).fit(1e147 * X, Y)
     assert np.isfinite(Perceptron(eta0=1e8, max_iter=5).fit(1e139 * X, Y).coef_).all()
 
@@ -458,7 +458,7 @@ def test_what_is_no_example_is_refused_from_the_first(x, message):
 
 def test_numbers_too_large_for_the_model_say_so():
     model = Perceptron().fit(X.astype(np.float32), Y)
-    with np.errstate(over="ignore"), pytest.raises(ValueError, match="too large a number"):
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="a number that is too large"):
         model.partial_fit(X * 1e300, Y)
     with pytest.raises(ValueError, match="coef_init holds"):
         Perceptron().fit(X.astype(np.float32), Y, coef_init=[[1e39, 0]])

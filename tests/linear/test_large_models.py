@@ -31,7 +31,7 @@ def test_all_pairs_of_many_classes_warn_before_their_memory_is_taken(classes, mo
 def test_what_does_not_fit_is_refused_with_the_same_advice(classes, monkeypatch):
     monkeypatch.setattr(memory, "memory", lambda: 4 * 10**9)
     X, y = classes
-    refusal = r"would need about 13\.6 GB of memory, and this machine has 4\.0 GB\. If the labels are right, " + INSTEAD
+    refusal = r"would need about 13\.6 GB of memory, but this machine has 4\.0 GB\. If the labels are right, " + INSTEAD
     with pytest.raises(ValueError, match=PAIRS + refusal):
         Perceptron(multiclass="ovo").fit(X, y)
     with pytest.raises(ValueError, match=PAIRS + refusal):

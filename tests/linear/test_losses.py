@@ -340,8 +340,8 @@ def test_a_cost_matrix_changed_afterwards_changes_no_loss():
 @pytest.mark.parametrize(
     ("y", "s", "message"),
     [
-        ([1, 0, -1], [1.0, 2, 3], r"y\[1\] = 0.*labels are -1 and \+1.*np\.where"),
-        ([1, 2], [1.0, 2], r"y\[1\] = 2.*labels are -1 and \+1"),
+        ([1, 0, -1], [1.0, 2, 3], r"y\[1\] = 0.*labels must be -1 and \+1\..*np\.where"),
+        ([1, 2], [1.0, 2], r"y\[1\] = 2.*labels must be -1 and \+1\."),
         ([0, 3], np.zeros((2, 3)), r"y\[1\] = 3.*\(n, 3\).*0 to 2.*searchsorted"),
         ([-1, 1], np.zeros((2, 3)), r"y\[0\] = -1.*class numbers"),
         ([0, 0.5], np.zeros((2, 3)), r"y\[1\] = 0\.5.*class numbers"),
@@ -357,7 +357,7 @@ def test_a_cost_matrix_changed_afterwards_changes_no_loss():
         (1, 1.0, r"s has the shape \(\): give \(n,\) for two classes"),
         ([1, -1], np.zeros((2, 2, 2)), r"s has the shape \(2, 2, 2\)"),
         ([1, -1], np.zeros((2, 1)), r"s has the shape \(2, 1\): give \(n,\)"),
-        ([1, -1, 1], [1.0, 2], r"y has the shape \(3,\) and s \(2,\): give one label an example, \(2,\)"),
+        ([1, -1, 1], [1.0, 2], r"y has the shape \(3,\) and s \(2,\): give one label per example, \(2,\)"),
         ([[1], [-1]], [1.0, 2], r"y has the shape \(2, 1\)"),
         ([0], np.zeros((2, 3)), r"y has the shape \(1,\) and s \(2, 3\)"),
     ],

@@ -216,9 +216,9 @@ def test_whole_number_labels_stay_exact_or_are_refused():
     assert model.predict_one([1.0]) == 2**62 + 1
     model = rosenblatt().fit([[1.0], [-1.0]], np.array([2**63 + 1, 2**63 + 3], np.uint64))
     assert model.predict_one([-1.0]) == 2**63 + 3
-    with pytest.raises(ValueError, match="cannot be told apart"):
+    with pytest.raises(ValueError, match="cannot be distinguished"):
         rosenblatt().learn_one([1.0], 2**63 + 1).learn_one([-1.0], -5)
-    with pytest.raises(ValueError, match="cannot be told apart"):
+    with pytest.raises(ValueError, match="cannot be distinguished"):
         rosenblatt().partial_fit([[1.0], [-1.0]], [2**60 + 1, 2**60 + 3]).partial_fit([[5.0]], [1.0])
     with pytest.raises(ValueError, match="64 bits"):
         rosenblatt().fit([[1.0], [-1.0]], [2**70, 2**71])

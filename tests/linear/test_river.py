@@ -111,7 +111,7 @@ def test_features_may_be_numbered(rng):
     assert np.array_equal(numbered.perceptron.coef_, by_text.perceptron.coef_)
     frame = pd.DataFrame(X)
     assert numbered.predict_many(frame).tolist() == [numbered.predict_one(dict(enumerate(x))) for x in X.tolist()]
-    with pytest.raises(ValueError, match="two features have the same text"):
+    with pytest.raises(ValueError, match="two features have the same name"):
         numbered.learn_one({1: 1.0, "1": 2.0}, True)
 
 

@@ -54,14 +54,14 @@ def test_zeros_that_pass_for_right_are_stuck_and_not_converged(options, y):
     assert model.score(XOR[0], y) < 1
     assert (model.stop_reason_, model.converged_) == ("stuck", False)
     assert model.n_iter_ == 1
-    assert "score of exactly 0" in why_it_stopped(model)
+    assert "scores of exactly 0" in why_it_stopped(model)
 
 
 def test_a_model_that_is_stuck_says_so_when_it_is_loaded_and_in_a_notebook(tmp_path):
     perceptrons.save(rosenblatt(zero_score="correct").fit(*XOR), tmp_path / "model")
     model = perceptrons.load(tmp_path / "model")
     assert (model.stop_reason_, model.converged_) == ("stuck", False)
-    assert "scores of exactly 0 passed for right" in model._repr_html_()
+    assert "scores of exactly 0 counted as right," in model._repr_html_()
 
 
 def test_one_example_left_at_a_score_of_0_is_stuck_from_any_start():
@@ -259,7 +259,7 @@ def test_verbose_shows_every_epoch_and_why_it_stopped(capsys, rng):
         "epoch    1",
         "epoch    3",
         "mistakes in 90 examples",
-        "right on held-out examples",
+        "accuracy on held-out examples",
         "stopped: max_iter",
     ):
         assert words in said.err

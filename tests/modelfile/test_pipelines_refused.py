@@ -180,7 +180,7 @@ def saved_by(version, **change):
 def test_another_version_of_scikit_learn_is_warned_of(path):
     model = make_pipeline(MaxAbsScaler()).fit(X)
     forge(model, path, saved_by("0.99.3"))
-    with pytest.warns(UserWarning, match=r"saved with scikit-learn 0\.99\.3, and scikit-learn .* is installed"):
+    with pytest.warns(UserWarning, match=r"saved with scikit-learn 0\.99\.3, but scikit-learn .* is installed"):
         loaded = perceptrons.load(path)
     assert np.array_equal(loaded.transform(X), model.transform(X))
     with warnings.catch_warnings():

@@ -102,7 +102,7 @@ class TestBoundary:
         assert crossed.tolist() == X3[wrong].tolist()
         assert ringed.tolist() == X3[np.sort(model.support_)].tolist()
         assert title(display) == f"90 examples, {wrong.sum()} mistakes"
-        assert legend(display.ax_) == ["0", "1", "2", "support example", "mistake"]
+        assert legend(display.ax_) == ["0", "1", "2", "support vector", "mistake"]
         plain = display.plot(mistakes=False, support=False, legend=False)
         assert [c for c in plain.ax_.collections if c.get_zorder() in (3.5, 4)] == []
         assert plain.ax_.get_legend() is None
@@ -224,15 +224,15 @@ class TestBoundary:
     @pytest.mark.parametrize(
         ("X", "y", "how", "says"),
         [
-            (np.ones((4, 1)), [0, 1, 0, 1], {}, "X has one feature, and a plane needs two"),
-            (np.eye(4), [0, 1, 0, 1], {}, r"X has 4 features: choose two to draw, as features=\('x0', 'x1'\)"),
-            (np.eye(4), [0, 1, 0, 1], {"features": (0, 9)}, "There is no feature 9: they are numbered 0 to 3"),
+            (np.ones((4, 1)), [0, 1, 0, 1], {}, "X has one feature, but a plane needs two:"),
+            (np.eye(4), [0, 1, 0, 1], {}, r"X has 4 features: choose two to draw, such as features=\('x0', 'x1'\)"),
+            (np.eye(4), [0, 1, 0, 1], {"features": (0, 9)}, "There is no feature 9: features are numbered from 0 to 3"),
             (np.eye(4), [0, 1, 0, 1], {"features": ("a", "b")}, "There is no feature 'a'"),
             (np.eye(4), [0, 1, 0, 1], {"features": (1, 1)}, "the same feature twice"),
-            (np.eye(4), [0, 1, 0, 1], {"features": 3}, "give two, by number or by name"),
+            (np.eye(4), [0, 1, 0, 1], {"features": 3}, "give two features, by number or by name."),
             (np.eye(4), [0, 1, 0, 1], {"features": (0, 1), "held": "mode"}, "held='mode'"),
             (np.eye(4), [0, 1, 0, 1], {"features": (0, 1), "resolution": 1}, "resolution=1"),
-            (np.eye(4), [0, 1, 0, 5], {"features": (0, 1)}, r"y\[3\] = 5 is none of the model's classes"),
+            (np.eye(4), [0, 1, 0, 5], {"features": (0, 1)}, r"y\[3\] = 5 is not one of the model's classes,"),
             (np.eye(4), [0, 1, 0], {"features": (0, 1)}, "X has 4 rows, but y has labels for 3"),
             (np.ones((0, 4)), [], {"features": (0, 1)}, "X has no rows"),
             (np.ones(4), [0, 1, 0, 1], {}, "X has the shape"),
@@ -253,7 +253,7 @@ class TestBoundary:
         with pytest.raises(ValueError, match="knows only the class 0"):
             p.BoundaryDisplay.from_estimator(one, X2, Y2)
         gram = KernelPerceptron(kernel="precomputed").fit(X2 @ X2.T, Y2)
-        with pytest.raises(ValueError, match="knows no features to draw"):
+        with pytest.raises(ValueError, match="has no features to draw:"):
             p.BoundaryDisplay.from_estimator(gram, X2 @ X2.T, Y2, features=(0, 1))
         several = Perceptron().fit(X2, np.stack([Y2, 1 - Y2], axis=1))
         with pytest.raises(ValueError, match="several labels"):
@@ -304,14 +304,14 @@ class TestHistory:
         assert display.figure_ is figure
         assert not right.axison
         assert all(ax.get_subplotspec().get_topmost_subplotspec() == right.get_subplotspec() for ax in display.axes_)
-        with pytest.raises(ValueError, match="no place in a grid"):
+        with pytest.raises(ValueError, match="cannot be divided, because they are not in a grid:"):
             p.HistoryDisplay([1], [3]).plot(ax=figure.add_axes((0.1, 0.1, 0.2, 0.2)))
         assert left.axison
 
     def test_what_has_no_history_is_refused(self):
-        with pytest.raises(ValueError, match="learned by partial_fit, which has no epochs"):
+        with pytest.raises(ValueError, match="was trained by partial_fit, which has no epochs"):
             p.HistoryDisplay.from_estimator(Perceptron().partial_fit(*shuffle(X2, Y2, random_state=0)))
-        with pytest.raises(ValueError, match="keeps no history_"):
+        with pytest.raises(ValueError, match="has no history_"):
             p.HistoryDisplay.from_estimator(SVC().fit(X2, Y2))
         with pytest.raises(ValueError, match="X without y"):
             p.HistoryDisplay.from_estimator(Perceptron().fit(X2, Y2), X2)
@@ -335,7 +335,7 @@ class TestLosses:
         assert set(step) == {0.0, 1.0}
 
     def test_what_is_no_loss_is_refused(self):
-        with pytest.raises(TypeError, match="'hinge' is no loss"):
+        with pytest.raises(TypeError, match="'hinge' is not a loss"):
             p.LossesDisplay.from_losses(["hinge"])
         with pytest.raises(ValueError, match="the smaller one first"):
             p.LossesDisplay.from_losses(low=1, high=0)
@@ -366,7 +366,7 @@ class TestWeights:
             (image,) = ax.images
             assert image.get_array().tolist() == row.reshape(4, 5).tolist()
             assert image.get_clim() == (-39.0, 39.0)
-        with pytest.raises(ValueError, match="has not as many pixels as there are features, 20"):
+        with pytest.raises(ValueError, match="does not have as many pixels as there are features, 20"):
             p.WeightsDisplay(w, NAMES).plot(image_shape=(5, 5))
 
     def test_names_come_from_pipelines_and_models_and_votes_show_their_average(self):
@@ -379,9 +379,9 @@ class TestWeights:
         assert "averaged" in display.note
 
     def test_weights_that_cannot_be_drawn_are_refused(self):
-        with pytest.raises(ValueError, match="knows only the class 0: nothing to draw yet"):
+        with pytest.raises(ValueError, match="knows only the class 0: there is nothing to draw yet"):
             p.WeightsDisplay.from_estimator(Perceptron().partial_fit(X2[:1], Y2[:1]))
-        with pytest.raises(ValueError, match="KernelPerceptron has no weights of features"):
+        with pytest.raises(ValueError, match="KernelPerceptron has no feature weights"):
             p.WeightsDisplay.from_estimator(KernelPerceptron().fit(X2, Y2))
         with pytest.raises(ValueError, match="one-vs-one"):
             p.WeightsDisplay.from_estimator(Perceptron(multiclass="ovo").fit(X3, Y3))
@@ -439,9 +439,9 @@ class TestMargins:
         for values in ([-1.0, -2.0], [0.0, 0.0], [1e-12], [0.0, 5.0]):
             display = p.MarginsDisplay(values).plot()
             assert display.counts_.sum() == len(values)
-        with pytest.raises(ValueError, match="give one number an example"):
+        with pytest.raises(ValueError, match="give one number per example,"):
             p.MarginsDisplay([])
-        with pytest.raises(ValueError, match="do not go with 2 classes"):
+        with pytest.raises(ValueError, match="do not match 2 classes"):
             p.MarginsDisplay.from_predictions([0, 1], np.ones((2, 3)))
         with pytest.raises(ValueError, match="bins=0"):
             p.MarginsDisplay([1.0]).plot(bins=0)
@@ -477,10 +477,10 @@ class TestPath:
         assert [ax.get_ylabel() for ax in display.axes_] == ["length |w|", "angle to\nlargest margin", "|w − ρw*|²"]
 
     def test_weights_that_fade_between_updates_are_refused(self):
-        with pytest.raises(ValueError, match=r"shrink=0\.1: these weights fade at every example.*Fit with shrink=0"):
+        with pytest.raises(ValueError, match=r"shrink=0\.1: these weights decay at every example,.*Fit with shrink=0"):
             p.PathDisplay.from_data(X2 + 4, Y2, shrink=0.1, max_iter=3)
         model = Perceptron(combine="vote", shrink=0.1, max_iter=3).fit(X2 + 4, Y2).set_params(shrink=0.0)
-        with pytest.raises(ValueError, match="fade at every example"):
+        with pytest.raises(ValueError, match="decay at every example,"):
             p.PathDisplay.from_estimator(model)
 
     @pytest.mark.parametrize("how", [{"margin": 50.0}, {"batch_size": 8}, {"step": "pa"}])
@@ -491,13 +491,13 @@ class TestPath:
 
     def test_what_would_fill_the_memory_is_refused(self, monkeypatch):
         monkeypatch.setattr(updates, "MOST", 100)
-        with pytest.raises(ValueError, match="updates of 2 features are too many to replay: take fewer"):
+        with pytest.raises(ValueError, match="updates of 2 features are too many to replay: use fewer"):
             p.PathDisplay.from_data(X3 + 1, Y3, max_iter=9)
 
     def test_without_updates_kept_there_is_no_path(self):
         with pytest.raises(ValueError, match="fit it with combine='vote'"):
             p.PathDisplay.from_estimator(Perceptron().fit(X2, Y2))
-        with pytest.raises(TypeError, match="not by a KernelPerceptron"):
+        with pytest.raises(TypeError, match="not a KernelPerceptron"):
             p.PathDisplay.from_estimator(KernelPerceptron(combine="vote").fit(X2, Y2))
         with pytest.raises(ValueError, match="only combine='vote' keeps every update"):
             p.PathDisplay.from_data(X2, Y2, combine="last")

@@ -229,7 +229,7 @@ def test_mistakes_so_far_are_those_that_the_model_counted(X, y, parameters):
     assert (model.n_mistakes_ < model.n_updates_) == bool(parameters)
     right = [frame for frame in film.frames if frame.example is not None and frame.true == frame.predicted]
     assert len(right) == model.n_updates_ - model.n_mistakes_
-    assert all("right, but too close" in frame.text(9, ["a", "b", "c"]) for frame in right)
+    assert all("right, but within the margin" in frame.text(9, ["a", "b", "c"]) for frame in right)
 
 
 def test_many_updates_are_thinned_out_and_it_says_so():
@@ -324,15 +324,15 @@ def test_the_page_works_in_a_browser_by_keys_slider_and_buttons(tmp_path):
 
 def test_what_is_no_film_is_refused(tmp_path):
     film = BoundaryAnimation.from_data(X2, Y2)
-    with pytest.raises(ValueError, match=r"let the name end in \.gif, \.mp4 or \.html"):
+    with pytest.raises(ValueError, match=r"not the name of an animation: use \.gif, \.mp4 or \.html\."):
         film.save(tmp_path / "film.avi")
     with pytest.raises(ValueError, match="fps=0"):
         film.save(tmp_path / "film.gif", fps=0)
     with pytest.raises(ValueError, match="There is no frame 999"):
         film.draw(999)
-    with pytest.raises(ValueError, match="The model has 3 features, and the film is of two"):
+    with pytest.raises(ValueError, match="The model has 3 features, but the animation needs two:"):
         BoundaryAnimation.from_data(np.eye(3), [0, 1, 0])
-    with pytest.raises(ValueError, match="The model has 1 feature, and"):
+    with pytest.raises(ValueError, match="The model has 1 feature, but"):
         BoundaryAnimation.from_data([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="only one class"):
         BoundaryAnimation.from_data(X2, np.zeros(40))

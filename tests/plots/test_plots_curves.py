@@ -60,7 +60,7 @@ def test_the_answers_of_the_model_are_marked_and_a_threshold_moves_them(rng):
         assert display.ax_.lines[1].get_data() == (pytest.approx([false]), pytest.approx([found]))
         assert display.roc_auc == [pytest.approx(sk.roc_auc_score(y == "yes", model.decision_function(X)))]
     labels = [text.get_text() for text in display.plot(kind="precision_recall").ax_.get_legend().get_texts()]
-    assert "its answers" not in labels  # nobody is answered yes: there is no precision
+    assert "predictions" not in labels  # nobody is answered yes: there is no precision
 
 
 def test_of_many_classes_the_most_frequent_are_drawn(rng):
@@ -91,7 +91,7 @@ def test_a_curve_of_very_many_points_has_as_many_as_can_be_seen(rng):
 
 
 def test_what_makes_no_curve_is_refused(rng):
-    with pytest.raises(ValueError, match="of one class"):
+    with pytest.raises(ValueError, match="belong to one class"):
         CurvesDisplay.from_scores(np.zeros(5, int), np.arange(5.0), ["a", "b"])
     X, y = two(rng, 50)
     with pytest.raises(ValueError, match="kind='pr': give 'roc' or 'precision_recall'"):

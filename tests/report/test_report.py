@@ -92,9 +92,9 @@ def test_the_page_has_the_figures_the_sections_and_the_pictures(blobs, pictures)
     found, right = outline(page), int((model.predict(X) == y).sum())
     assert found.text.count("Three clouds") == 1
     for part in (
-        f"{right} of 120 right", "95% interval", "always answering", "Examples by class",
-        "All 7 epochs allowed were used",
-        "precision recall F1", "What it goes by", "The worst mistakes", "The boundary", "Margins",
+        f"{right} of 120 right", "95% interval", "always predicting", "Examples by class",
+        "The maximum of 7 epochs was reached",
+        "precision recall F1", "Most important features", "The worst mistakes", "Decision boundary", "Margins",
         "Metrics and curves", "Matthews correlation", "ROC AUC",
         "Perceptron(max_iter=7, tol=None)", "perceptrons train DATA --max-iter 7 --tol 0 -o MODEL", "scikit-learn",
     ):  # fmt: skip
@@ -115,8 +115,8 @@ def test_the_interval_and_the_baseline_are_those_of_the_answers():
     text = outline(report(model, X, y)).text
     assert "90.0% 9 of 10 right" in text
     assert "59.6% to 98.2%" in text  # Wilson's, by hand
-    assert "70.0% always answering no" in text
-    assert "8 in 1 group: no classifier can get all of these right, so that 90.0% is the best accuracy possible" in text
+    assert "70.0% always predicting no" in text
+    assert "8 in 1 group: no classifier can be right on all of these, so 90.0% is the best accuracy possible" in text
 
 
 def test_mistakes_come_the_worst_first_with_their_place(rng):
@@ -126,14 +126,14 @@ def test_mistakes_come_the_worst_first_with_their_place(rng):
     assert text.index("line 12; score") < text.index("line 11; score") < text.index("line 13; score")
     assert "line 14; score" not in text
     everything_right = outline(report(model, X, ["up", "up", "down", "up"])).text
-    assert "There is none: every answer is right" in everything_right
+    assert "There are none: every prediction is right." in everything_right
 
 
 def test_a_page_says_if_its_examples_may_be_those_learned_from(blobs):
     X, y = blobs
     model = Perceptron(max_iter=5).fit(X[:80], y[:80])
-    assert "just as many examples here as the model learned from" in outline(report(model, X[:80], y[:80])).text
-    assert "cannot know whether the model learned from" in outline(report(model, X[80:], y[80:])).text
+    assert "exactly as many examples here as in the training set." in outline(report(model, X[:80], y[:80])).text
+    assert "cannot know whether the model was trained on" in outline(report(model, X[80:], y[80:])).text
 
 
 def test_a_second_look_at_test_data_cannot_be_overlooked(blobs):
@@ -147,12 +147,12 @@ def test_a_second_look_at_test_data_cannot_be_overlooked(blobs):
     once = outline(report(model, X, y))
     assert "Test accuracy 0.8750 (95% interval 0.8000 to 0.9500)" in once.text
     assert "were looked at" not in once.text
-    assert "Its recipe tested it on 24 examples held out: accuracy 0.8750" in once.text
+    assert "After tuning, it was tested on 24 held-out examples: accuracy 0.8750" in once.text
     split = Perceptron(max_iter=4).fit(X[:96], y[:96])
     split.recipe_ = model.recipe_
     whole = outline(report(split, X, y)).text
     assert "Mind: the recipe that found this model split just as many examples" in whole
-    assert "96 of them" in whole
+    assert "96 of them were used for training or validation," in whole
     model.recipe_ = {**model.recipe_, "looks": 3}
     again = outline(report(model, X, y))
     assert "Mind: the test examples of the recipe were looked at 3 times" in again.text
@@ -167,7 +167,7 @@ def test_a_proof_is_given_for_examples_that_cannot_be_separated():
     model = Perceptron().fit(X, y)
     text = outline(report(model, X, y)).text
     assert "These examples are linearly separable" in text
-    allowed = re.search(r"it can have made at most ([\d,]+) updates, and it made ([\d,]+)", text)
+    allowed = re.search(r"model can have made at most ([\d,]+) updates; it made ([\d,]+)", text)
     assert int(allowed[1].replace(",", "")) >= int(allowed[2]) == model.n_updates_
 
 
@@ -186,14 +186,14 @@ def test_every_kind_of_model_has_a_page(model, sparse, blobs):
     X, y = blobs
     X = sp.csr_matrix(np.c_[X, np.zeros(len(X)), np.abs(X)]) if sparse else X
     found = outline(report(model.fit(X, y), X, y))
-    assert ("support examples" in found.text) == isinstance(model, KernelPerceptron)
+    assert ("support vectors" in found.text) == isinstance(model, KernelPerceptron)
 
 
 def test_models_that_learned_bit_by_bit_have_a_page(blobs):
     X, y = blobs
     text = outline(report(Perceptron().partial_fit(X, y, classes=[0, 1, 2]), X, y)).text
-    assert "never decided to stop" in text
-    assert "no history to draw" in text
+    assert "no stopping rule applied" in text
+    assert "no training history to draw." in text
     kernel_values = X @ X.T
     model = KernelPerceptron(kernel="precomputed", max_iter=3).fit(kernel_values, y)
     outline(report(model, kernel_values, y))
@@ -322,7 +322,7 @@ def test_features_of_many_scales_are_weighed_by_their_deviations(rng):
     text = outline(report(Perceptron().fit(X, y), X, y, feature_names=["m", "mm", "one"])).text
     assert "Mind: the features differ widely in scale: mm reaches" in text
     assert "weight × deviation" in text
-    assert "1 feature is the same everywhere and says nothing here: one." in text
+    assert "1 feature is constant and adds nothing: one." in text
 
 
 def test_what_no_page_can_be_about_is_refused(blobs):
@@ -331,13 +331,13 @@ def test_what_no_page_can_be_about_is_refused(blobs):
     tagger = SequencePerceptron(max_iter=1).fit([[["a"], ["b"]]], [["X", "Y"]])
     model = Perceptron().fit(X, y)
     for call, kind, words in (
-        (lambda: report(several, X, y), ValueError, "one label per example, and this model gives several: give label"),
+        (lambda: report(several, X, y), ValueError, "one label per example, but this model predicts several"),
         (
             lambda: report(several, X, [[7], [8, 9]] * 60),
             ValueError,
             "None of the labels \\(7, 8, 9\\) is a label of the",
         ),
-        (lambda: report(tagger, X, y), TypeError, "not about a SequencePerceptron.*tag evaluate"),
+        (lambda: report(tagger, X, y), TypeError, "not a SequencePerceptron.*tag evaluate"),
         (lambda: report(StandardScaler().fit(X), X, y), TypeError, "not about a StandardScaler"),
         (lambda: report(Perceptron(), X, y), ValueError, "not fitted"),
         (lambda: report(model, X[:0], y[:0]), ValueError, "no examples"),
@@ -362,7 +362,7 @@ def test_a_page_is_saved_whole_or_not_at_all(blobs, tmp_path, monkeypatch):
     page.save(path)
     assert path.read_text("utf-8") == page.html
     assert f"{len(path.read_bytes()):,} bytes" in repr(page)
-    with pytest.raises(FileNotFoundError, match="no such folder"):
+    with pytest.raises(FileNotFoundError, match="the folder"):
         page.save(tmp_path / "none" / "page.html")
     with pytest.raises(IsADirectoryError, match="is a folder"):
         page.save(tmp_path)
@@ -396,7 +396,7 @@ def test_the_command_writes_the_page_of_a_table(run, blobs, tmp_path):
         "m.model on t.csv",
         "left",
         "c0",
-        "The boundary",
+        "Decision boundary",
         f"perceptrons report {model} {data} -o {page}",
         "SHA-256",
     ):
@@ -463,7 +463,7 @@ def test_the_command_says_when_it_read_a_part_only(run, tmp_path):
     run("train", data, "--format", "text", "--epochs", "1", "-o", model, "--quiet")
     assert run("report", model, data, "-o", page, "--max-examples", "10", "--quiet") == (0, "", "")
     text = Outline(page.read_text("utf-8")).text
-    assert "everything here is about the first 10 only" in text
+    assert "this page is about the first 10 only." in text
     assert "--max-examples 10" in text
     (tmp_path / "b.txt").write_text(messages(2))
     assert run("report", model, data, tmp_path / "b.txt", "-o", page, "--quiet") == (0, "", "")
@@ -487,10 +487,10 @@ def test_the_command_refuses_in_one_line_and_leaves_the_old_page(run, blobs, tmp
         ((model, tmp_path / "none.npz"), "no such file"),
         ((model, data, "--image-shape", "28"), "ROWSxCOLUMNS"),
         ((model, data, "--image-shape", "3x3"), "9 pixels"),
-        ((model, data, "--image-shape", "1x2", "--no-images"), "exclude each other"),
+        ((model, data, "--image-shape", "1x2", "--no-images"), "cannot be combined"),
         ((model, data, "--max-seconds", "0"), "above 0"),
         ((model, data, "--features", "a", "b"), "no feature 'a'"),
-        ((model, data, "--text-column", "a"), "--text-column says nothing about files of format 'npz'"),
+        ((model, data, "--text-column", "a"), "--text-column does not apply to files of format 'npz':"),
     ):
         code, out, err = run("report", *arguments, "-o", page)
         assert (code, out) == (2, ""), arguments
@@ -498,7 +498,7 @@ def test_the_command_refuses_in_one_line_and_leaves_the_old_page(run, blobs, tmp
         assert err.count("\n") == 1
     assert page.read_text() == "old"
     code, _, err = run("report", model, data, "-o", data)
-    assert (code, "would be overwritten" in err) == (2, True)
+    assert (code, "would overwrite it:" in err) == (2, True)
 
 
 def test_one_label_per_line_is_judged_as_a_set_of_one_where_the_model_gives_several(run, blobs, tmp_path):

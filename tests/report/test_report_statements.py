@@ -59,8 +59,8 @@ def test_where_all_weights_have_one_sign_no_feature_speaks_for_the_other_class(s
     model = Perceptron(max_iter=3).fit(X, y)
     assert (sign * model.coef_ > 0).all()
     text = said(model, X, y)
-    assert f"no feature speaks for {lacks}" in text
-    assert f"no feature speaks for {has}" not in text
+    assert f"no feature is evidence for {lacks}" in text
+    assert f"no feature is evidence for {has}" not in text
     assert "all weights are 0" not in text
 
 
@@ -68,15 +68,15 @@ def test_weights_that_are_all_0_are_called_so():
     model = Perceptron(max_iter=1).fit([[0.0], [0.0]], ["p", "n"])
     text = said(model, [[1.0], [2.0]], ["p", "n"])
     assert text.count("all weights are 0") == 2
-    assert "no feature speaks" not in text
+    assert "no feature is evidence" not in text
 
 
 def test_of_very_many_weights_only_the_heaviest_are_spoken_of():
     x = np.where(np.arange(600) < 550, 2.0, -1.0)
     X, y = np.array([x, -x]), ["p", "n"]
     text = said(Perceptron(max_iter=3).fit(X, y), X, y)
-    assert "none of the 500 heaviest weights speaks for n" in text
-    assert "no feature speaks for n" not in text
+    assert "none of the 500 largest weights is evidence for n" in text
+    assert "no feature is evidence for n" not in text
 
 
 # ---- labels that the model does not know
@@ -97,7 +97,7 @@ def test_unknown_labels_are_counted_alike_everywhere_and_left_out_aloud(updown, 
     assert "1 example with a label that the model does not know (zzz) counts as a mistake" in text
     assert "There are 2 mistakes; 1 has a label that the model does not know, and is not shown" in text
     assert "Of 1 mistake" not in text
-    boundary = text[text.index("Each region is what the model") :]
+    boundary = text[text.index("Each region has the colour of the predicted class; the") :]
     left_out = "1 of the 5 examples has a label that the model does not know and is left out"
     assert boundary[: boundary.index("Separability")].count(left_out) == 1
     assert boundary[boundary.index("Separability") :].count(left_out) == 1
@@ -107,14 +107,14 @@ def test_unknown_labels_are_counted_alike_everywhere_and_left_out_aloud(updown, 
 
 def test_the_picture_of_margins_counts_the_rows_that_the_page_counts(updown, drawn):
     text = said(updown, UP, ["zzz", "down", "up", "up", "up"])
-    assert "The smallest is that of example 4 (the picture counts examples from 0)" in text
+    assert "The smallest margin is that of example 4 (the plot numbers examples from 0)." in text
     assert drawn.the("MarginsDisplay").smallest == 3
     assert len(drawn.the("MarginsDisplay").margins) == 4
 
 
 def test_if_only_unknown_labels_are_wrong_the_page_does_not_say_that_all_is_right(updown):
     text = said(updown, UP, ["zzz", "down", "yyy", "down", "up"])
-    assert "every answer is right" not in text
+    assert "every prediction is right." not in text
     assert "There are 2 mistakes; 2 have labels that the model does not know, and are not shown" in text
     assert "2 of the 5 examples have labels that the model does not know and are left out" in text
     text = said(updown, UP, ["zzz", "down", "up", "down", "up"])
@@ -124,8 +124,8 @@ def test_if_only_unknown_labels_are_wrong_the_page_does_not_say_that_all_is_righ
 def test_how_many_mistakes_there_are_and_which_are_shown(updown):
     X = np.c_[np.arange(1.0, 31.0), np.zeros(30)]  # up, all of them
     for down, strange, words in (
-        (12, 0, "Of 12 mistakes the 10 in which the wrong answer leads the right one by most."),
-        (3, 0, "All 3 mistakes, first those in which"),
+        (12, 0, "The 10 of 12 mistakes in which the wrong class leads by most."),
+        (3, 0, "All 3 mistakes, starting with those in which"),
         (12, 2, "There are 14 mistakes; 2 have labels that the model does not know, and are not shown. Of the other 12 "
          "the 10 in which the wrong"),
         (3, 1, "There are 4 mistakes; 1 has a label that the model does not know, and is not shown. Here are the other "
@@ -145,14 +145,14 @@ def test_a_page_of_known_labels_does_not_speak_of_others(updown):
 
 def test_the_commonest_label_may_be_one_that_the_model_does_not_know(updown):
     text = said(updown, UP, ["zzz", "zzz", "zzz", "down", "up"])
-    assert re.search("60.0% always answering zzz ?, the commonest label, which the model does not know", text)
+    assert re.search("60.0% always predicting zzz ?, the most frequent label, which the model does not know", text)
 
 
 def test_no_bound_is_given_where_labels_show_that_it_learned_from_others():
     X = UP
     model = Perceptron(max_iter=2, tol=None).fit(X, ["up", "down", "up", "down", "up"])
     text = said(model, X, ["zzz", "down", "up", "down", "up"])
-    assert "it can have made at most" not in text
+    assert "model can have made at most" not in text
     assert "some labels here are not known to the model" in text
 
 
@@ -165,8 +165,10 @@ def test_equal_rows_of_hashed_texts_are_not_called_impossible():
     model = make_pipeline(HashedText(bits=2, norm=None), Perceptron(max_iter=3)).fit(texts, labels)
     text = said(model, texts, labels)
     assert "Equal in the hashed features, with different labels" in text
-    assert "no classifier can get all of these right" not in text
-    found = re.search(r"no classifier of these features can get all of them right, so that [\d.]+% is the best", text)
+    assert "no classifier can be right on all of these" not in text
+    found = re.search(
+        r"no classifier that uses these features can be right on all of them, so [\d.]+% is the best", text
+    )
     assert found
     assert "the examples themselves may differ: features are hashed to 4 columns (2 bits), and may share one" in text
     assert "More bits" in text
@@ -184,7 +186,7 @@ def test_two_examples_in_one_direction_are_not_called_the_same_point():
     X, y = [[1.0, 1.0], [2.0, 2.0], [1.0, -3.0], [-1.0, 3.0]], ["a", "b", "a", "b"]
     text = said(Perceptron(fit_intercept=False, max_iter=5).fit(X, y), X, y)
     assert "example 1, example 2 lie in one direction, or opposite ones, from the origin" in text
-    assert "hold the same point" not in text
+    assert "are the same point" not in text
 
 
 def test_two_hashed_examples_that_no_boundary_parts_are_equal_in_their_features():
@@ -192,7 +194,7 @@ def test_two_hashed_examples_that_no_boundary_parts_are_equal_in_their_features(
     model = make_pipeline(HashedText(bits=1, signed=False), Perceptron(max_iter=3)).fit(texts, labels)
     text = said(model, texts, labels)
     assert "are equal in the hashed features, with different labels" in text
-    assert "hold the same point" not in text
+    assert "are the same point" not in text
 
 
 def test_hashing_is_found_inside_pipelines_and_unions():
@@ -224,14 +226,14 @@ def test_the_command_says_that_hashed_lines_may_differ(run, tmp_path):
 def test_one_epoch_is_not_called_all_of_them():
     X, y = gaussian(np.random.default_rng(0), 60, 2, 3)
     model = Perceptron(max_iter=1, tol=None).fit(X, y)
-    assert why_it_stopped(model).startswith("The one epoch allowed was used")
+    assert why_it_stopped(model).startswith("The maximum of 1 epoch was reached")
     text, pictures = said(model, X, y), alts(model, X, y)
     mistakes = model.history_[0]["mistakes"]
     assert f"{mistakes} mistakes in its only epoch" in text
     for part in ("All 1 epochs", "first of 1 epoch"):
         assert part not in text + pictures
     two = Perceptron(max_iter=2, tol=None).fit(X, y)
-    assert why_it_stopped(two).startswith("All 2 epochs allowed were used")
+    assert why_it_stopped(two).startswith("The maximum of 2 epochs was reached")
     assert "in the first of 2 epochs" in said(two, X, y)
 
 
@@ -239,7 +241,7 @@ def test_one_second_and_one_epoch_of_patience_are_singular():
     X, y = gaussian(np.random.default_rng(0), 60, 2, 3)
     model = Perceptron(max_iter=1, max_seconds=1, early_stopping=True, n_iter_no_change=1).fit(X, y)
     model.stop_reason_ = "max_seconds"
-    assert why_it_stopped(model) == "The time allowed was over (1 second)."
+    assert why_it_stopped(model) == "The time limit was reached (1 second)."
     model.stop_reason_ = "early_stopping"
     assert "had not improved for 1 epoch, so" in why_it_stopped(model)
 
@@ -269,20 +271,20 @@ def tuned():
 def test_a_recipes_page_says_if_the_model_has_learned_on_since(tuned):
     model, X, y = tuned
     before = said(model, X, y)
-    assert "learned on since" not in before
+    assert "was trained further since," not in before
     text = said(model.partial_fit(X, y), X, y)
-    assert "Mind: the model has learned on since" in text
-    assert "yes: the figures above are of a model before" in text
+    assert "Mind: the model was trained further since" in text
+    assert "yes: the scores above are those of an earlier version" in text
 
 
 def test_a_recipes_page_says_if_test_examples_were_learned_from(tuned):
     model, X, y = tuned
-    assert "also among those" not in said(model, X, y)
+    assert "also in the training" not in said(model, X, y)
     model.recipe_["twice"] = 3
     text = said(model, X, y)
-    assert "Mind: 3 of the test examples were also among those learned from or chosen by" in text
+    assert "Mind: 3 of the test examples were also in the training or validation set," in text
     model.recipe_["twice"] = 1
-    assert "Mind: 1 of the test examples was also among those learned from or chosen by" in said(model, X, y)
+    assert "Mind: 1 of the test examples was also in the training or validation set," in said(model, X, y)
 
 
 def test_metrics_and_curves_are_those_of_evaluate_and_of_scikit_learn(rng):
@@ -307,12 +309,12 @@ def test_a_threshold_moves_answers_mistakes_and_margins_and_is_said(rng):
     assert right != int(((model.decision_function(X) > 0) == y).sum())
     found = Outline(report(model, X, y, max_seconds=1).html).text
     assert f"{right} of 200 right" in found
-    assert "The model answers the second class at scores from 20 on." in found
+    assert "The model predicts the second class for scores of 20 or more." in found
     assert "the threshold is +20" in found
-    assert f"{200 - right:,} examples of 200 not right" in report(model, X, y, max_seconds=1).html
+    assert f"{200 - right:,} examples of 200 wrong" in report(model, X, y, max_seconds=1).html
 
 
 def test_examples_of_one_class_make_no_curve(rng):
     X, y = gaussian(rng, 60, 3, 2)
     found = Outline(report(Perceptron(max_iter=2).fit(X, y), X[y == 1], y[y == 1], max_seconds=1).html).text
-    assert "There are examples of one class only: they make no curve." in found
+    assert "All examples belong to one class, so there are no curves." in found

@@ -112,11 +112,11 @@ def test_the_seal_is_opened_once_for_all(spies, numbered, monkeypatch):
     monkeypatch.setattr(sealing.SealedTest, "open", lambda self: opened.append(1) or really(self))
     found = compare(*numbered, learners=spies)
     assert (len(opened), found.looks) == (1, 1)
-    with pytest.raises(OpenedBeforeError, match="looked at before"):
+    with pytest.raises(OpenedBeforeError, match="used before"):
         compare(*numbered, learners=spies)
     forced = compare(*numbered, learners=spies, force=True)
     assert forced.looks == 2
-    assert "FORCED: these test examples were looked at 2 times" in forced.explain()
+    assert "FORCED: this test set was used 2 times," in forced.explain()
 
 
 def test_a_refused_comparison_tries_nothing(spies, numbered):
@@ -144,7 +144,7 @@ def test_standardising_knows_only_what_is_learned_from(spies, rng):
     column = X[parts.train.rows, 0]
     fitted = next(rows for _, what, _, rows in Spy.seen if what == "fit")
     np.testing.assert_allclose(fitted, (column - column.mean()) / column.std())
-    assert "standardised for all alike" in found.explain()
+    assert "standardised for all learners" in found.explain()
 
 
 def test_scale_is_as_said_and_sparse_data_are_never_standardised(rng):
@@ -154,7 +154,7 @@ def test_scale_is_as_said_and_sparse_data_are_never_standardised(rng):
     X[:, 0] *= 1000
     assert not compare(X, y, learners=["average"], scale=False).scaled
     assert not compare(sp.csr_matrix(X), y, learners=["average"], force=True).scaled
-    with pytest.raises(ValueError, match="sparse data are not standardised"):
+    with pytest.raises(ValueError, match="sparse data cannot be standardised,"):
         compare(sp.csr_matrix(X), y, scale=True, force=True)
 
 
@@ -269,7 +269,7 @@ def test_the_kernel_is_left_out_with_a_reason_where_examples_are_too_many(rng, m
 def test_who_needs_too_long_is_left_out_and_says_so(rng):
     X, y = gaussian(rng, 3000, 20, 3)
     found = compare(X, y, learners=["margin", "naive_bayes"], max_seconds=1e-9)
-    assert "do not suffice for one epoch" in found.left_out["margin"]
+    assert "are not enough for one epoch" in found.left_out["margin"]
     row = found.row("naive_bayes")  # cannot be stopped: its first setting counts
     assert row.settings_tried == 1
     assert any("with setting 1 of 5" in note for note in row.notes)
@@ -370,7 +370,7 @@ def test_other_figures_have_a_bootstrap_interval_and_rank_the_learners(rng, monk
     assert [row.score for row in found.rows] == sorted((row.score for row in found.rows), reverse=True)
     best, second = found.rows[:2]
     assert second.p_alone == swapping(F1_MACRO, found.y_test, best.predicted, second.predicted)
-    assert "swapping answers" in str(found)
+    assert "swapping predictions," in str(found)
     assert "McNemar" not in str(found)
 
 
@@ -384,7 +384,7 @@ def test_areas_below_curves_rank_learners_with_scores_and_with_probabilities_and
         assert row.score == pytest.approx(roc_auc_score(y_test, ask(X_test)))
         assert row.interval.low <= row.score <= row.interval.high
         assert row.p_alone == 1 or row.p_alone == swapping(roc_auc_score, y_test, found.best.answers, row.answers)
-    with pytest.raises(ValueError, match="needs probabilities, and Perceptron has none: calibrate it"):
+    with pytest.raises(ValueError, match="needs probabilities, but Perceptron has none: calibrate it"):
         compare(X, y, learners=["average"], metric="neg_log_loss", random_state=1)
     chances = compare(X, y, learners=["naive_bayes", "logistic"], metric="neg_log_loss", random_state=2)
     X_test, y_test = chances.parts.test.taken()
@@ -398,7 +398,7 @@ def test_areas_of_several_classes_are_compared_too(rng, monkeypatch):
     found = compare(X, y, learners=["average", "logistic"], metric="average_precision")
     assert 0 < found.rows[1].score <= found.rows[0].score <= 1
     assert 0 < found.rows[1].p <= 1
-    with pytest.raises(ValueError, match="metric='f1' is for two classes, and there are 3"):
+    with pytest.raises(ValueError, match="metric='f1' is for two classes, but there are 3: choose another"):
         compare(X, y, learners=["average"], metric="f1", random_state=3)
 
 
@@ -498,11 +498,11 @@ def test_it_says_when_a_relative_is_ahead_of_every_perceptron_and_when_not(rng):
     X = (rng.random((600, 200)) < np.where(y[:, None] == 1, 0.54, 0.46)).astype(float)
     ahead = compare(X, y, learners=["last", "naive_bayes"])
     assert ahead.best.name == "naive_bayes"
-    assert "A relative beats every perceptron: Bernoulli naive Bayes is" in ahead.explain()
+    assert "Another model beats every perceptron: Bernoulli naive Bayes is" in ahead.explain()
     assert "A likely reason, not tested: its assumption" in ahead.explain()
     behind = compare(*load_digits(return_X_y=True), learners=["average", "naive_bayes"])
-    assert "No relative beats every perceptron: averaged perceptron is" in behind.explain()
-    assert "taken for" in behind.explain()
+    assert "No other model beats every perceptron: averaged perceptron is" in behind.explain()
+    assert "predicted as" in behind.explain()
     assert "Only averaged perceptron gets" in behind.explain()
 
 
@@ -510,9 +510,9 @@ def test_it_says_when_a_relative_is_ahead_of_every_perceptron_and_when_not(rng):
     ("name", "ours", "theirs", "features", "reason"),
     [
         ("naive_bayes", 1.0, 0.9, 500, r"fewer examples \(100\) than features \(500\)"),
-        ("naive_bayes", 1.0, 0.9, 5, "independently, does little harm"),
+        ("naive_bayes", 1.0, 0.9, 5, "independent given the class, does little harm"),
         ("svm", 1.0, 0.9, 5, "fits these too closely, while theirs does not, with a penalty"),
-        ("svm", 1.0, 1.0, 5, "of the many boundaries that fit, theirs takes a better one, with a penalty"),
+        ("svm", 1.0, 1.0, 5, "of the many decision boundaries that fit, theirs finds a better one, with a penalty."),
         ("logistic", 0.9, 0.9, 5, "classes overlap .*one loss over all examples, with a penalty on large weights .C=2"),
         ("least_squares", 0.9, 0.9, 5, "one loss over all examples.$"),
     ],
@@ -532,7 +532,7 @@ def test_it_says_that_a_curved_boundary_is_needed():
     found = compare(X, y, learners=["average", "kernel", "logistic"])
     assert found.best.name == "kernel"
     assert found.row("logistic").worse
-    assert "A curved boundary is needed: the kernel (" in found.explain()
+    assert "A curved decision boundary is needed: the kernel (" in found.explain()
     assert "Significantly worse: " in found.explain()
 
 
@@ -553,19 +553,19 @@ def test_one_learner_alone_is_no_comparison_but_a_table(rng):
         ({"learners": "average"}, r"give a list, such as \['average'\]"),
         ({"learners": []}, "name at least one"),
         ({"learners": ["average", "average"]}, "twice"),
-        ({"learners": [("average", Perceptron(), {})]}, "there already"),
-        ({"learners": [("mine", 3, {})]}, "no estimator"),
-        ({"learners": [("mine", Perceptron())]}, "neither a name nor a tuple"),
+        ({"learners": [("average", Perceptron(), {})]}, "built-in learner"),
+        ({"learners": [("mine", 3, {})]}, "not a scikit-learn estimator:"),
+        ({"learners": [("mine", Perceptron())]}, "not a name or a tuple"),
         ({"learners": [("mine", Perceptron(early_stopping=True), {})]}, "early_stopping"),
         ({"metric": "loss"}, "metric='loss'"),
         ({"scale": "yes"}, "scale='yes'"),
         ({"max_seconds": 0}, "above 0"),
         ({"max_seconds": float("nan")}, "above 0"),
-        ({"test": 0}, "leaves nothing to compare on"),
-        ({"dev": 0}, "leaves nothing to choose"),
+        ({"test": 0}, "leaves no test set to compare on:"),
+        ({"dev": 0}, "leaves no validation set:"),
         ({"dev": 0.5, "test": 0.5}, "nothing to learn from"),
         ({"split": "random"}, "split='random'"),
-        ({"test": (np.ones((4, 9)), [0, 1, 0, 1])}, "test: has 9 features, and X has 2"),
+        ({"test": (np.ones((4, 9)), [0, 1, 0, 1])}, "test has 9 features, but X has 2:"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(rng, given, message):
@@ -576,13 +576,13 @@ def test_what_cannot_be_compared_is_refused(rng, given, message):
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        (["a text", "another"], [0, 1], "holds texts"),
+        (["a text", "another"], [0, 1], "contains texts:"),
         (np.ones((9, 2)), np.ones(9), "one class only"),
         (np.ones((3, 2)), [{1}, {2}, {1, 2}], "several labels"),
         (np.ones((4, 2)), np.eye(4), "2 dimensions"),
         (np.ones((4, 2)), [0.5, 1, 1.5, 2], "fractions"),
         (np.full((4, 2), np.nan), [0, 1, 0, 1], "NaN"),
-        (np.ones((4, 2)), [0, 1, 0], "4 examples and y 3 labels"),
+        (np.ones((4, 2)), [0, 1, 0], "4 examples, but y has 3 labels:"),
     ],
 )
 def test_data_that_fit_no_learner_are_refused(X, y, message):

@@ -200,8 +200,8 @@ class TestTheSeal:
         assert "FORCED" not in str(first)
         assert first.model.recipe_["looks"] == 1
         again = recipe(Perceptron(combine="last"), *data, force=True)
-        assert "looked at 2 times" in str(again)
-        assert "looked at 2 times" in again._repr_html_()
+        assert "set was used 2 times," in str(again)
+        assert "set was used 2 times," in again._repr_html_()
         perceptrons.save(again.model, tmp_path / "model")
         kept = perceptrons.load(tmp_path / "model").recipe_
         assert kept["looks"] == again.to_dict()["looks"] == 2
@@ -240,7 +240,7 @@ class TestTheSeal:
     def test_a_file_that_is_no_ledger_is_refused_and_left_alone(self, content, data, tmp_path):
         ledger = tmp_path / "ledger"
         ledger.write_bytes(content)
-        with pytest.raises(ValueError, match="is no ledger"):
+        with pytest.raises(ValueError, match="is not a record"):
             recipe(Perceptron(), *data, ledger=ledger)
         assert ledger.read_bytes() == content
 
@@ -256,7 +256,7 @@ class TestTheSeal:
 
 
 FORGED = {
-    "no dict": lambda told: 3,
+    "not a dict": lambda told: 3,
     "looks that are words": lambda told: told | {"looks": "many"},
     "a negative count": lambda told: told | {"settings_tried": -1},
     "sizes that are missing": lambda told: told | {"sizes": {}},
@@ -316,7 +316,7 @@ class TestSplits:
     @pytest.mark.parametrize(
         ("given", "message"),
         [
-            ({"dev": 0}, "nothing to choose"),
+            ({"dev": 0}, "no validation set:"),
             ({"dev": 0.6, "test": 0.5}, "nothing to learn from"),
             ({"dev": 1.5}, "dev=1.5"),
             ({"test": True}, "test=True"),
@@ -332,8 +332,8 @@ class TestSplits:
             ({"grid": {"nonsense": [1]}}, "nonsense"),
             ({"grid": {"max_iter": [3, None]}}, "whole numbers"),
             ({"grid": {"early_stopping": [False, True]}}, "early_stopping"),
-            ({"grid": [3]}, "no dict"),
-            ({"test": (np.zeros((3, 5)), [0, 1, 2])}, "5 features, and X has 6"),
+            ({"grid": [3]}, "not a dict"),
+            ({"test": (np.zeros((3, 5)), [0, 1, 2])}, "5 features, but X has 6:"),
             ({"dev": (sp.csr_matrix((3, 6)), [0, 1, 2])}, "sparse matrix"),
             ({"test": (np.zeros((2, 6)), ["a", "b"])}, "None of the labels of the test examples"),
             ({"metric": lambda y, said: float("nan")}, "nan"),
@@ -608,13 +608,13 @@ class TestWhatAnAttackFound:
     def test_a_test_that_is_learned_or_chosen_by_is_refused(self, data):
         X, y = data
         part = X[200:], y[200:]
-        with pytest.raises(ValueError, match="All 40 test examples are among those"):
+        with pytest.raises(ValueError, match="All 40 test examples are also in the training"):
             recipe(Perceptron(), X[:200], y[:200], dev=part, test=part)
         with pytest.raises(ValueError, match="no test"):
             recipe(Perceptron(), X, y, test=(X[:10], y[:10]))
         found = recipe(Perceptron(), X[:200], y[:200], test=(X[190:], y[190:]))
         assert 0 < found.twice <= 10
-        assert f"{found.twice} of the 50 test examples are also among the others" in found.explain()
+        assert f"{found.twice} of the 50 test examples also occur in the training or validation set." in found.explain()
 
     def test_a_column_of_labels_means_the_labels(self, data):
         X, y = data

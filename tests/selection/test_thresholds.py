@@ -115,9 +115,9 @@ def test_a_model_answers_by_its_threshold_everywhere_and_scores_stay(fitted, tmp
         assert [door.predict_one(x) for x in X] == expected.tolist()  # the general way, then the short one
         assert [door.explain(x).prediction for x in X[:30]] == expected[:30].tolist()
         assert door.score(X, y) == np.mean(expected == y)
-    assert f"The model answers 'yes' at scores of {found.threshold:.4g} and above" in str(model.explain(X[0]))
+    assert f"The model predicts 'yes' for scores of {found.threshold:.4g} or more" in str(model.explain(X[0]))
     assert model.explain(X[0]).to_dict()["threshold"] == found.threshold
-    assert "The model answers" not in str(fitted[0].explain(X[0]))
+    assert "The model predicts" not in str(fitted[0].explain(X[0]))
 
 
 def test_kernel_models_have_thresholds_too(tmp_path):
@@ -226,7 +226,7 @@ def test_what_has_no_threshold_is_refused(fitted):
         choose_threshold(StandardScaler(), X, y)
     with pytest.raises(ValueError, match="not fitted"):
         choose_threshold(Perceptron(), X, y)
-    with pytest.raises(ValueError, match="of one class"):
+    with pytest.raises(ValueError, match="with belong to one class:"):
         choose_threshold(copy.deepcopy(fitted[0]), X, ["no"] * 100)
     with pytest.raises(ValueError, match="labels that the model does not know, such as \\['maybe'\\]"):
         choose_threshold(copy.deepcopy(fitted[0]), X, ["no", "yes"] * 49 + ["no", "maybe"])

@@ -140,14 +140,14 @@ def test_labels_come_as_lists_tuples_or_arrays_nested_or_with_lengths():
             [["O"], ["O", "O"]],
             [["O"], ["O"]],
             None,
-            r"sentence 1 \(counted from 0\) has 2 true labels, but 1 predicted",
+            r"sentence 1 \(numbered from 0\) has 2 true labels, but 1 predicted",
         ),
         ([["O"]], [["O"], ["O"]], None, "1 sentences of true labels, but 2 of predicted"),
         (["O", "O"], ["O"], [2], "lengths sum to 2, but there are 1 labels"),
         (["O", "O"], ["O", "O"], [3, -1], "lengths"),
-        ([["O"]], [["O"]], [1], r"\['O'\] is no label: give the labels of one sentence, or all"),
-        ([1, 2], [1, 2], None, "is no label of a phrase: give text"),
-        ([["O", None]], [["O", "O"]], None, "None is no label"),
+        ([["O"]], [["O"]], [1], r"\['O'\] is not a label: give the labels of one sentence, or of all"),
+        ([1, 2], [1, 2], None, "is not a label of a phrase: give text"),
+        ([["O", None]], [["O", "O"]], None, "None is not a label:"),
     ],
 )
 def test_what_does_not_fit_is_named(true, predicted, lengths, about):

@@ -179,5 +179,5 @@ def test_the_command_refuses_ways_without_a_scheme_and_files_without_a_good_sent
     (tmp_path / "f").write_text("a O\nb I-X\n")
     assert "allowed=None forbids none" in refused("tag", "train", tmp_path / "f", "--on-bad-label", "skip")
     words = ["tag", "train", tmp_path / "f", "--allowed", "bio", "--on-bad-label"]
-    assert "leaves nothing to learn from" in refused(*words, "skip")
+    assert "leaves no training data:" in refused(*words, "skip")
     assert "--on-bad-label" in refused(*words, "mend")

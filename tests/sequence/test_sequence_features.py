@@ -141,7 +141,7 @@ def test_the_columns_of_a_frame_are_the_names_of_the_features(tmp_path):
 @pytest.mark.parametrize("name", ["transitions", "start_stop"])
 def test_weights_that_were_learned_cannot_be_switched_off_later(name):
     model = SequencePerceptron().fit([[["a"], ["b"]]], [["x", "y"]])
-    with pytest.raises(ValueError, match=f"begun with {name}=True"):
+    with pytest.raises(ValueError, match=f"created with {name}=True"):
         model.set_params(**{name: False}).predict([[["a"]]])
 
 

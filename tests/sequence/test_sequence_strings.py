@@ -49,7 +49,7 @@ def test_what_is_left_of_strings_is_numbered_as_if_there_were_no_others(strings,
 @pytest.mark.parametrize("wrong", [7, None, b"p", ["p"]])
 def test_something_that_is_no_string_is_refused_by_place_among_few_and_many(n, wrong):
     X = [[["p"], ["q", "r"]]] * n + [[["p"], ["q", wrong]]]
-    with pytest.raises(TypeError, match=f"token 1 of sequence {n} is .*attributes are strings"):
+    with pytest.raises(TypeError, match=f"token 1 of sequence {n} is .*attributes must be strings."):
         SequencePerceptron().fit(X, [["a", "b"]] * (n + 1))
 
 

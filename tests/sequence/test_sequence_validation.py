@@ -88,8 +88,8 @@ def test_a_matrix_has_lengths_for_its_validation_set():
     ("given", "validation", "message"),
     [
         ({"early_stopping": False}, {"X_val": [["a"]], "y_val": [["X"]]}, "are for early_stopping=True"),
-        ({}, {"X_val": [[("a", "b")]]}, "X_val and y_val belong together"),
-        ({}, {"y_val": [["B-NP"]]}, "X_val and y_val belong together"),
+        ({}, {"X_val": [[("a", "b")]]}, "X_val and y_val must be given together:"),
+        ({}, {"y_val": [["B-NP"]]}, "X_val and y_val must be given together:"),
         ({}, {"X_val": [], "y_val": []}, "X_val has no tokens"),
         ({"validation_metric": "f1"}, {}, "validation_metric"),
     ],
@@ -106,7 +106,7 @@ def test_what_cannot_be_is_refused_and_leaves_the_model_as_it_was(given, validat
 
 def test_phrases_cannot_be_counted_among_parts_of_speech():
     made = sentences(1, 20)
-    with pytest.raises(ValueError, match="needs labels of phrases"):
+    with pytest.raises(ValueError, match="needs labels that mark phrases,"):
         tagger(validation_metric="phrase_f1").fit(of_columns(made, 0, 1), of_columns(made, 1))
 
 

@@ -89,7 +89,7 @@ def test_a_cache_with_what_no_reader_had_learned_is_refused_before_it_is_in_a_mo
     Perceptron().fit_stream(stream(data, format=format), epochs=2, cache=cache)
     before = cache.read_bytes()
     forge_cache(cache, lambda c: change(c["notes"]["learned"]))
-    with pytest.raises(ArrayFileError, match="cache: the cache does not fit together"):
+    with pytest.raises(ArrayFileError, match="cache: the cache is inconsistent"):
         Perceptron().fit_stream(stream(data, format=format), epochs=2, cache=cache)
     cache.write_bytes(before)
     Perceptron().fit_stream(stream(data, format=format), epochs=2, cache=cache)
@@ -125,7 +125,7 @@ def test_a_cache_with_labels_of_two_kinds_is_refused_by_the_command(other, tmp_p
             record["checksum"] = zlib.crc32(array, record["checksum"])
 
     forge_cache(cache, change)
-    assert "cache: the cache does not fit together" in refused(*command)
+    assert "cache: the cache is inconsistent" in refused(*command)
 
 
 def test_a_cache_without_blocks_is_made_again(data, tmp_path):

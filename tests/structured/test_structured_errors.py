@@ -39,17 +39,17 @@ WRONG_FEATURES = {
     "an index beyond the size": ({5: 1.0}, r"index 5 is outside 0 to size - 1 = 1"),
     "a negative index": (([-1], [1.0]), r"index -1 is outside 0 to size - 1 = 1"),
     "a huge index": ({2**63: 1.0}, r"index 9223372036854775808 is outside"),
-    "an index that is no whole number": (([0.0], [1.0]), "an index is a whole number, not float64"),
-    "an index that is a name": ({"word": 1.0}, "an index is a whole number"),
-    "an index that is a flag": ({True: 1.0}, "an index is a whole number, not bool"),
-    "a value that is not a number": ({0: "one"}, "a value is a number"),
-    "a value that is nothing": ({0: None}, "a value is a number, not object"),
+    "an index that is no whole number": (([0.0], [1.0]), "an index must be a whole number, not float64"),
+    "an index that is a name": ({"word": 1.0}, "an index must be a whole number,"),
+    "an index that is a flag": ({True: 1.0}, "an index must be a whole number, not bool"),
+    "a value that is not a number": ({0: "one"}, "a value must be a number,"),
+    "a value that is nothing": ({0: None}, "a value must be a number, not object"),
     "a NaN": ({1: NAN}, "the value of index 1 is nan, not a finite number"),
     "an infinite value": (([0, 1], [1.0, np.inf]), "the value of index 1 is inf"),
-    "more values than indices": (([0], [1.0, 2.0]), r"as many indices as values were expected.*\(1,\) and \(2,\)"),
+    "more values than indices": (([0], [1.0, 2.0]), r"as many indices as values,.*\(1,\) and \(2,\)"),
     "values in two dimensions": (([[0]], [[1.0]]), "in one dimension each"),
-    "a dense array": (np.ones(2), "a sparse row was expected, not array"),
-    "nothing": (None, "was expected, not None"),
+    "a dense array": (np.ones(2), "a sparse row, not array."),
+    "nothing": (None, "row, not None."),
     "a matrix": (sp.csr_matrix(np.eye(2)), "not a matrix of 2 rows"),
     "too wide a row": (sp.csr_matrix(np.ones((1, 3))), "index 2 is outside"),
 }
@@ -69,7 +69,7 @@ def test_wrong_features_are_refused_by_name(wrong, margin):
 def test_a_loss_that_is_no_finite_number_of_at_least_0_is_refused_by_name(loss):
     model = StructuredPerceptron(Answering("loss", loss), shuffle=False)
     with pytest.raises(
-        ValueError, match=r"X\[2\]: model.loss returned .*, but a loss is a finite number of at least 0"
+        ValueError, match=r"X\[2\]: model.loss returned .*, but a loss must be a finite number of at least 0."
     ):
         model.fit(X, y)
 
@@ -121,7 +121,7 @@ def test_what_the_model_raises_comes_through_with_the_example_and_changes_nothin
     for model in (fresh, known):
         with pytest.raises(RuntimeError, match="no such parse") as caught:
             getattr(model, "fit" if learn == "warm" else learn)(bad, y)
-        assert caught.value.__notes__ == ["This happened in model.decode, asked about X[20]."]
+        assert caught.value.__notes__ == ["This happened in model.decode, for X[20]."]
     assert not hasattr(fresh, "coef_")
     assert not hasattr(fresh, "stop_reason_")
     assert known.__dict__ == before[0]
@@ -170,7 +170,7 @@ def test_a_model_cannot_write_to_the_weights(margin, rng):
 
 def test_weights_that_overflow_are_refused_and_nothing_is_learned_of_them():
     model = StructuredPerceptron(Classes(2, 1)).partial_fit([[1.0]], [1])
-    with pytest.raises(ValueError, match=r"X\[0\]: its features make weights too large for float64"):
+    with pytest.raises(ValueError, match=r"X\[0\]: its features would make weights too large for float64:"):
         model.partial_fit([[-1e200]], [1])
     with pytest.raises(ValueError, match="too large"):
         StructuredPerceptron(Answering("features", ([0, 0], [1.7e308, 1.7e308]))).fit(X, y)
@@ -201,9 +201,9 @@ def test_an_output_with_the_features_of_the_truth_changes_nothing():
 def test_inputs_and_outputs_must_be_sequences_of_one_length(learn):
     model = StructuredPerceptron(Classes(2, 1)).partial_fit([[1.0]], [1])
     call = getattr(model, learn)
-    with pytest.raises(ValueError, match="X has 2 inputs, but y has 1 outputs: give as many"):
+    with pytest.raises(ValueError, match="X has 2 inputs, but y has 1 outputs: give one output per input"):
         call([[1.0], [2.0]], [0])
-    with pytest.raises(ValueError, match="There is no example"):
+    with pytest.raises(ValueError, match="There are no examples:"):
         call([], [])
     for wrong in (None, 3, iter([[1.0]]), {0: [1.0]}, {1}, np.float64(1), np.array(1.0)):
         with pytest.raises(ValueError, match="X must be a sequence, such as a list, not"):
@@ -215,7 +215,7 @@ def test_inputs_and_outputs_must_be_sequences_of_one_length(learn):
 
 def test_nothing_can_be_held_out_of_one_example():
     model = StructuredPerceptron(Classes(2, 1), early_stopping=True)
-    with pytest.raises(ValueError, match="No example can be held out"):
+    with pytest.raises(ValueError, match="No examples can be held out:"):
         model.fit([[1.0]], [1])
     assert not hasattr(model, "coef_")
 

@@ -364,7 +364,7 @@ def test_the_checker_rounds_to_float32_where_the_certificate_says_so(tmp_path):
 
 def test_the_checker_says_what_it_cannot_read(tmp_path):
     path, data = tmp_path / "certificate.json", write_csv(tmp_path / "data.csv", *XOR)
-    path.write_text("no JSON", encoding="utf-8")
+    path.write_text("not JSON", encoding="utf-8")
     assert check(path, data)[0] == 2
     path.write_text(decided(*XOR).to_json(), encoding="utf-8")
     assert check(path, tmp_path / "missing.csv")[0] == 2

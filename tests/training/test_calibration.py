@@ -237,7 +237,7 @@ def test_predict_proba_is_only_there_after_a_calibration():
         pipe = make_pipeline(StandardScaler(), Model(probability="sigmoid", max_iter=2))
         assert not hasattr(pipe, "predict_proba")
         assert pipe.fit(X2, Y2).predict_proba(X2).shape == (600, 2)
-    with pytest.raises(AttributeError, match="partial_fit and learn_one hold no examples out"):
+    with pytest.raises(AttributeError, match="partial_fit and learn_one do not hold out"):
         Perceptron(probability="sigmoid").partial_fit(X2, Y2).predict_proba  # noqa: B018
 
 
@@ -271,7 +271,7 @@ def test_another_class_drops_the_calibration():
 
 def test_other_weights_than_those_that_were_calibrated_are_refused():
     model = Perceptron(probability="sigmoid", max_iter=2).fit(X2, Y2).set_params(combine="last")
-    with pytest.raises(AttributeError, match="combine='average' were calibrated, and combine is now 'last'"):
+    with pytest.raises(AttributeError, match="combine='average' were calibrated, but combine is now 'last':"):
         model.predict_proba(X2)
 
 
@@ -288,7 +288,7 @@ def test_what_does_not_go_together_is_refused(tmp_path):
         Perceptron(probability=True).fit(X2, Y2)
     with pytest.raises(ValueError, match="early_stopping=False and probability=None"):
         Perceptron(probability="sigmoid").fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ValueError, match="probability does not go with a checkpoint"):
+    with pytest.raises(ValueError, match="probability cannot be combined with a checkpoint"):
         Perceptron(probability="sigmoid").fit_stream([(X2, Y2)], checkpoint=perceptrons.Checkpoint(tmp_path / "c"))
     model = Perceptron(max_iter=2).fit(X2, Y2)
     with pytest.raises(ValueError, match="method='platt'"):
@@ -297,7 +297,7 @@ def test_what_does_not_go_together_is_refused(tmp_path):
         calibrate(model, X2[:2], [0, 7])
     with pytest.raises(ValueError, match="All sample weights are zero"):
         calibrate(model, X2[:1], [1], sample_weight=[0.0])
-    with pytest.raises(TypeError, match="cannot be calibrated so"):
+    with pytest.raises(TypeError, match="cannot be calibrated here:"):
         calibrate(StandardScaler(), X2, Y2)
 
 
@@ -327,11 +327,13 @@ def test_a_recipe_calibrates_on_its_development_examples():
     plain = recipe(clone(pipe).set_params(perceptron__probability=None), X3, Y3, test=0, retrain=False)
     assert found.calibrated == found.model[-1].probability == "temperature"
     assert not found.retrained
-    assert "calibrated on development data" in found.explain()
+    assert "calibrated on the validation set" in found.explain()
     assert np.array_equal(found.model[-1].coef_, plain.model[-1].coef_)
     calibrate(plain.model, *plain.parts.dev.taken(), "temperature")
     assert np.array_equal(found.model.predict_proba(X3), plain.model.predict_proba(X3))
-    with pytest.raises(ValueError, match="folds exclude a threshold to be chosen, and a calibration"):
+    with pytest.raises(
+        ValueError, match="folds cannot be combined with a threshold to be chosen, or with probability: these"
+    ):
         recipe(pipe, X3, Y3, test=0, folds=3)
 
 

@@ -1,4 +1,4 @@
-"""The command `perceptrons`: its commands, and how errors end it. Each command has its own module."""
+"""The command line: all commands, and how errors end them. Each command has its own module."""
 
 import os
 import sys
@@ -38,7 +38,7 @@ COMMANDS = {
 }
 BAD_INPUT, INTERRUPTED = 2, 130
 COMPILED_AGAIN = (
-    "Compiled code could not be saved, so each run compiles it again, for some seconds. "
+    "Compiled code could not be saved, so each run compiles it again, which takes some seconds. "
     "To save it, set NUMBA_CACHE_DIR to a folder that only you can write to."
 )
 UsageError = typer.BadParameter.__base__  # typer's own copy of click, or the installed click: it depends on the version
@@ -115,7 +115,7 @@ class Program(Group):
         except OSError as error:
             code = complain(f"{error.filename}: {error.strerror or error}", BAD_INPUT)
         except MemoryError:
-            code = complain("There is not enough memory for these data.", BAD_INPUT)
+            code = complain("There is not enough memory for this data: use less data, or a larger machine.", BAD_INPUT)
         except KeyboardInterrupt as error:
             code = complain(str(error) or "Interrupted.", INTERRUPTED)
         compiling = sys.modules.get("perceptrons.compiling")  # loaded by the commands that compute
@@ -170,10 +170,10 @@ def _version(asked: bool) -> None:
 def start(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """The perceptron: train it, predict, evaluate and look inside. `perceptrons train` alone shows what it does."""
+    """Train perceptrons, predict, evaluate and look inside. Try `perceptrons train`: it brings its own data."""
     if context.invoked_subcommand is None:
         print(context.get_help())
 

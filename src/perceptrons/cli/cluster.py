@@ -1,4 +1,4 @@
-"""`perceptrons train` and `tag train` on a Dask cluster: one that is there already, or processes of this machine."""
+"""Runs `perceptrons train` and `tag train` on a Dask cluster, an existing one or processes of this machine."""
 
 import logging
 import math
@@ -27,11 +27,13 @@ NOTHING = Path(os.devnull)
 def check_options(asked: Any) -> str | None:
     """Refuse options of clusters that do not go together; returns the one that asks for a cluster, if any."""
     if asked.dask is not None and asked.workers is not None:
-        raise BadInputError("--dask and --workers exclude each other: give a cluster's address, or start one here.")
+        raise BadInputError(
+            "--dask and --workers cannot be combined: give the address of a cluster, or start one here."
+        )
     chosen = "--dask" if asked.dask is not None else "--workers" if asked.workers is not None else None
     for name in ("shards", "mixing"):
         if getattr(asked, name) is not None and chosen is None:
-            raise BadInputError(f"--{name} is for clusters: give --dask ADDRESS or --workers N too.")
+            raise BadInputError(f"--{name} is for clusters: also give --dask ADDRESS or --workers N.")
     return chosen
 
 
@@ -39,24 +41,28 @@ def check(files: list[Path], asked: Any) -> None:
     """Refuse what does not go with a cluster."""
     chosen = check_options(asked)
     if asked.example is not None:
-        raise BadInputError(f"--example does not go with {chosen}: it is learned on one machine in no time.")
+        raise BadInputError(f"--example cannot be combined with {chosen}: one machine trains on it in no time.")
     if not files:
-        raise BadInputError(f"{chosen} needs DATA: name the files that the workers are to read.")
+        raise BadInputError(f"{chosen} needs DATA: name the files that the workers should read.")
     if STDIN in files:
-        raise BadInputError(f"- does not go with {chosen}: workers cannot read standard input, so give files.")
+        raise BadInputError(f"- cannot be combined with {chosen}: workers cannot read standard input, so give files.")
     if getattr(asked, "trace", None) is not None:
-        raise BadInputError(f"--trace does not go with {chosen}: it follows one training, not one per shard.")
+        raise BadInputError(
+            f"--trace cannot be combined with {chosen}: it follows one run, not one per shard."
+        )
     if asked.cache is not None:
-        raise BadInputError(f"--cache does not go with {chosen}: every worker keeps what it reads on its own disk.")
+        raise BadInputError(
+            f"--cache cannot be combined with {chosen}: every worker keeps what it reads on its own disk."
+        )
     if asked.test_share:
-        raise BadInputError(f"--test-share does not go with {chosen}: test on a file of its own, --test FILE.")
+        raise BadInputError(f"--test-share cannot be combined with {chosen}: use a separate test file, --test FILE.")
     if asked.probabilities is not None:
         raise BadInputError(
-            f"--probabilities does not go with {chosen}: calibrate the model afterwards in Python, with "
+            f"--probabilities cannot be combined with {chosen}: calibrate the model afterwards in Python, with "
             "perceptrons.selection.calibrate."
         )
     if isinstance(asked.threshold, str):
-        raise BadInputError(f"--threshold {plain(asked.threshold)} does not go with {chosen}: give a number.")
+        raise BadInputError(f"--threshold {plain(asked.threshold)} cannot be combined with {chosen}: give a number.")
 
 
 @contextmanager
@@ -75,7 +81,7 @@ def connected(asked: Any) -> Iterator[Any]:
             stack.enter_context(dask.config.set({QUIET: "critical"}))
             stack.enter_context(_silence())
         if asked.dask is None:
-            with refusing(OSError, RuntimeError, about="--workers: they cannot be started"):
+            with refusing(OSError, RuntimeError, about="--workers: the worker processes cannot be started"):
                 cluster = stack.enter_context(local_cluster(asked.workers))
                 client = stack.enter_context(distributed.Client(cluster))
         else:
@@ -83,8 +89,8 @@ def connected(asked: Any) -> Iterator[Any]:
                 client = stack.enter_context(distributed.Client(asked.dask, timeout=SECONDS))
             except (OSError, ValueError, TypeError) as error:
                 raise BadInputError(
-                    f"--dask {plain(asked.dask, 60)}: no scheduler answers there ({error}): "
-                    "start one by dask scheduler, and give the address that it prints."
+                    f"--dask {plain(asked.dask, 60)}: no scheduler answers there ({error}): start one with `dask "
+                    "scheduler`, and give the address that it prints."
                 ) from error
         yield client
 
@@ -112,7 +118,9 @@ def by_workers(files: list[Path], asked: Any) -> tuple[list[Path], dict[str, Any
                 asked = SimpleNamespace(**{**vars(asked), "format": stream_format(tuple(files))})
     reader = opened(data, asked)
     if reader.format == "npz":
-        raise BadInputError("--format npz: such files are read whole, and not by workers: give another format.")
+        raise BadInputError(
+            "--format npz: workers cannot read npz files, which are loaded as a whole: use another format."
+        )
     found = _found(files) if asked.dask is not None else reader.files
     how = {name: value for name, value in reader.asked.items() if value is not None}
     if asked.many_classes:
@@ -146,7 +154,7 @@ def learn_on_cluster(
     with connected(asked) as client:
         if not (asked.quiet or asked.json):
             workers = client.nthreads()
-            there = count(len(workers), "worker") if workers else "no worker yet"
+            there = count(len(workers), "worker") if workers else "no workers yet"
             say(f"Cluster {client.scheduler.address}: {there}. Dashboard: {client.dashboard_link}")
         path = None if checkpoint is None else asked.checkpoint
         with watched(watching, checkpoint, path), _refusing_lost(asked, checkpoint):
@@ -180,10 +188,10 @@ def _refusing_lost(asked: Any, checkpoint: "SpokenCheckpoint | None") -> Iterato
         left = "Nothing is saved"
         left += ": with --checkpoint FILE a run can be resumed." if hasattr(asked, "checkpoint") else "."
         if checkpoint is not None:
-            left = "Nothing was mixed yet, so that nothing is saved."
+            left = "No epoch is complete yet, so nothing is saved."
         if checkpoint is not None and checkpoint.path.exists():
             left = (
-                f"The last mixed weights are in {asked.checkpoint}: the same command with --resume, on another cluster "
-                "if need be, continues from there."
+                f"The last mixed weights are in {asked.checkpoint}: the same command with --resume continues from "
+                "there, also on another cluster."
             )
         raise BadInputError(f"{error} {left}") from error

@@ -1,4 +1,4 @@
-"""`perceptrons compare`: the perceptron's variants beside its relatives on the user's data, or two demonstrations."""
+"""`perceptrons compare`: perceptrons and other linear models on the user's data, or two demonstrations."""
 
 import sys
 from typing import TYPE_CHECKING, Any
@@ -31,15 +31,15 @@ WIDEST = 10  # characters of a bar
     "data", *READING, *SPLITTING, "learner", "max_seconds:each", "demo", "quiet", "json",
 )  # fmt: skip
 def compare(asked: Any) -> None:
-    """Compare the perceptron's variants with naive Bayes, logistic regression, SVM, least squares and ridge.
+    """Compare the perceptron's variants with naive Bayes, logistic regression, linear SVM, least squares and ridge.
 
-    All on the same parts of DATA, tuned alike on development data, tested once together: accuracy with its interval,
-    significance, time, size. A second look at the same test examples is refused, unless forced; then the report says
-    so. Running the same command again is allowed.
+    All learners get the same training, validation and test sets. Each is tuned on the validation set and tested once.
+    The table shows the test score with its confidence interval, significance, time and size. A second use of the same
+    test set is refused unless you give --force; the result then says so. Running the same command again is allowed.
     """
     if asked.demo is not None:
         if asked.data:
-            raise BadInputError(f"--demo {asked.demo.value} makes its own data: leave DATA out.")
+            raise BadInputError(f"--demo {asked.demo.value} generates its own data: leave DATA out.")
         _demonstrate(asked.demo, asked.json, asked.quiet)
         return
     if not asked.data:
@@ -93,12 +93,12 @@ def show(found: "Compared", table: "Table", console: "Console") -> None:
 
     sizes = found.sizes
     console.print(in_words(table), markup=False)
-    scaled = "; standardised for all alike" if _scaled(found, table) else ""
+    scaled = "; standardised for all learners" if _scaled(found, table) else ""
     console.print(
-        f"{sizes['train']:,} to learn from, {sizes['dev']:,} to choose settings by, {sizes['test']:,} to test on, once "
+        f"{sizes['train']:,} training, {sizes['dev']:,} validation and {sizes['test']:,} test examples "
         f"(split {found.parts.how}){scaled}", markup=False,
     )  # fmt: skip
-    console.print(heading(f"On the test examples, by {found.metric}"))
+    console.print(heading(f"Test set, by {found.metric}"))
     lines = grid(
         ("", "left"), (found.metric[:8], "right"), ("", "left"), ("95% interval", "left"), ("p", "left"),
         ("prob.", "left"),
@@ -112,14 +112,14 @@ def show(found: "Compared", table: "Table", console: "Console") -> None:
             "yes" if row.probabilistic else "no", style=None if row.family == "perceptron" else "dim",
         )  # fmt: skip
     console.print(lines)
-    console.print(heading("What it took: seconds to learn, seconds for 1,000 answers, numbers to keep"))
+    console.print(heading("Cost: seconds to train, seconds for 1,000 predictions, numbers to store"))
     lines = grid(("", "left"), ("setting", "left"), ("learn", "right"), ("answer", "right"), ("kB", "right"))
     for row in found.rows:
         size = "-" if row.size is None else f"{row.size / 1000:,.1f}"
         times = f"{row.training_seconds:.2g}", f"{row.prediction_seconds:.1g}"
         lines.row(plain(row.what, 24), plain(named(row.setting), 30), *times, size)
     console.print(lines)
-    console.print(heading("In words"))
+    console.print(heading("Summary"))
     for line in [*found.notes(), *found.explain().splitlines()[1:]]:
         console.print(line, markup=False, style="yellow" if line.startswith("FORCED") else None)
 

@@ -1,4 +1,4 @@
-"""`perceptrons diagnose`: whether a hyperplane separates the classes, with proof, and what makes learning it hard."""
+"""`perceptrons diagnose`: are the classes linearly separable, with a proof, and what makes training hard?"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +24,10 @@ LARGE = 0.3  # of R^2: below, no feature is worth naming
 
 @takes("files", *READING, "max_seconds:proof", "certificate", "no_intercept:origin", "json")
 def diagnose(asked: Any) -> None:
-    """Say whether a hyperplane separates the classes of DATA, with proof, and what makes learning it hard.
+    """Decide whether the classes of DATA are linearly separable, with a proof, and show what makes training hard.
 
-    Margin, radius and mistake bound; scales of features; equal rows with different labels, named by line.
+    Shows the margin, the radius, the mistake bound, the scales of the features, and identical rows with different
+    labels.
     """
     from perceptrons import theory
     from perceptrons.data.table import check_classes, named_lines
@@ -62,7 +63,7 @@ def show(found: "Diagnosis", table: "Table", saved: Path | None, console: "Conso
     features = count(found.examples.X.shape[1], "feature")
     if table.columns is not None and table.columns.bits is not None:
         features = f"{count(table.columns.n_names, 'feature')} in 2^{table.columns.bits} columns"
-    by_row = "; rows are counted from 0" * (found.lines is None)
+    by_row = "; rows are numbered from 0" * (found.lines is None)
     console.print(
         f"{name_of(table)}: {count(len(found.codes), 'example')}, {features}, {len(found.classes):,} classes: "
         f"{', '.join(classes)}{', ...' * (len(found.classes) > 10)}{by_row}", markup=False,
@@ -71,12 +72,12 @@ def show(found: "Diagnosis", table: "Table", saved: Path | None, console: "Conso
     console.print(words.why(found), markup=False)
     show_witness(found, console)
     if saved is not None:
-        what = "The proof" if found.certificate.separable is not None else "A certificate that proves nothing"
+        what = "The proof" if found.certificate.separable is not None else "The certificate, which proves nothing,"
         console.print(f"{what} is in {saved}", markup=False)
     show_contradictions(found, console)
     show_pairs(found, console)
     if found.effort is not None:
-        console.print(heading("What the perceptron will do"))
+        console.print(heading("What the perceptron will do on this data"))
         for line in words.what_it_will_do(found, found.effort):
             console.print(line)
     show_scales(found, console)
@@ -104,7 +105,9 @@ def show_contradictions(found: "Diagnosis", console: "Console") -> None:
     if not found.groups:
         return
     total = sum(map(len, found.groups))
-    console.print(heading(f"Equal examples with different labels: {total:,} in {count(len(found.groups), 'group')}"))
+    console.print(
+        heading(f"Identical examples with different labels: {total:,} in {count(len(found.groups), 'group')}")
+    )
     for group in found.groups[:GROUPS]:
         console.print(f"  {places(found, group, ROWS, with_labels=True)}", markup=False)
     _and_more(len(found.groups) - GROUPS, "group", console)
@@ -147,8 +150,8 @@ def show_scales(found: "Diagnosis", console: "Console") -> None:
     if found.words or found.effort is None or found.even is None:
         return
     console.print()
-    even = "standardised" if found.centred else "scaled by largest"
-    table = grid(("", "left"), ("as it is", "right"), (even, "right"))
+    even = "standardised" if found.centred else "scaled by maximum"
+    table = grid(("", "left"), ("unscaled", "right"), (even, "right"))
     for cells in words.efforts(found, found.effort, found.even):
         table.row(*cells)
     console.print(table)
@@ -159,4 +162,4 @@ def show_scales(found: "Diagnosis", console: "Console") -> None:
 def _and_more(number: int, thing: str, console: "Console") -> None:
     if number > 0:
         more = count(number, thing) if thing else f"{number:,}"
-        console.print(f"and {more} more (--json has all)", style="dim")
+        console.print(f"and {more} more (use --json for all)", style="dim")

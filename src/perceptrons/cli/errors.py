@@ -1,4 +1,4 @@
-"""What a command refuses, in one line on stderr and with exit code 2."""
+"""Errors that end a command with one line on stderr and exit code 2."""
 
 import errno
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def refusing_data() -> Iterator[None]:
         what = error.strerror or str(error)
         what = what[:1].lower() + what[1:]
         if error.filename is None and error.errno in FULL:
-            what += ": what was read is kept in a temporary file, in the folder that TMPDIR names: choose another one"
+            what += ": parsed data are kept in a temporary file in the folder TMPDIR: set TMPDIR to another folder"
         raise BadInputError(what if error.filename is None else f"{error.filename}: {what}") from error
     except (ValueError, ModuleNotFoundError) as error:
         raise BadInputError(str(error)) from error

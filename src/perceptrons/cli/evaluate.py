@@ -20,11 +20,11 @@ MANY = 20  # classes; above this many the tables show the worst
 
 @takes("model", "files", *READING, "json")
 def evaluate(asked: Any) -> None:
-    """Compare the predictions for DATA with its labels: accuracy, precision, recall and F1 by class, confusions.
+    """Compare the predictions for DATA with its labels: accuracy, precision, recall, F1 and confusion matrix.
 
-    Where examples have several labels: micro and macro F1, Hamming loss, subset accuracy, precision at k, by label.
+    For several labels per example, it shows micro and macro F1, Hamming loss, subset accuracy and precision at k.
 
-    Data of any size are read block by block, in the way the model learned.
+    Data of any size are read block by block, in the same way as for training.
     """
     from perceptrons.inspection.evaluation import beside, metrics_in_words, several_labels, unranked
 
@@ -122,7 +122,7 @@ def show_classes(quality: "Quality | LabelQuality", console: "Console", thing: s
     if len(rows) > MANY:
         present = [row for row in rows if row["count"]]
         rows = sorted(present, key=lambda row: (row["f1"] or 0.0, -row["count"]))[:MANY]
-        title = f"By {thing}: the {MANY} of {len(quality.labels)} with the lowest F1 (--json has all)"
+        title = f"By {thing}: the {MANY} of {len(quality.labels)} with the lowest F1 (use --json for all)"
     table = grid((thing, "left"), ("precision", "right"), ("recall", "right"), ("F1", "right"), ("count", "right"))
     for row in rows:
         shares = ["-" if row[name] is None else percent(row[name]) for name in ("precision", "recall", "f1")]
@@ -138,7 +138,7 @@ def show_confusion(quality: "Quality", console: "Console", thing: str = "class")
         labels = [plain(label, at_most) for label in quality.labels]
         widths = [2 + max(len(label), *(len(row[j]) for row in cells)) for j, label in enumerate(labels)]
         if len(labels) <= MANY and max(4, *map(len, labels)) + sum(widths) <= console.width:
-            console.print(heading(f"Confusion: true {thing} in rows, predicted {thing} in columns"))
+            console.print(heading(f"Confusion matrix: true {thing} in rows, predicted {thing} in columns"))
             console.print(_matrix(labels, cells))
             return
     show_confusions(quality, console)
@@ -147,7 +147,7 @@ def show_confusion(quality: "Quality", console: "Console", thing: str = "class")
 def show_confusions(quality: "Quality", console: "Console", at_most: int = 10) -> None:
     """The most frequent confusions."""
     pairs = quality.confusions()
-    table = grid(("true", "left"), ("taken for", "left"), ("times", "right"))
+    table = grid(("true", "left"), ("predicted as", "left"), ("times", "right"))
     for true, said, times in pairs[:at_most]:
         table.row(plain(true), plain(said), f"{times:,}")
     kinds = count(len(pairs), "confusion")

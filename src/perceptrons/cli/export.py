@@ -16,10 +16,10 @@ WHAT = {
 
 @takes("model", "exported", "inputs", "json", "quiet")
 def export(asked: Any) -> None:
-    """Write MODEL for other programs: FILE.onnx (an ONNX graph), FILE.json (weights by name) or FILE.c (C99)."""
+    """Export MODEL for other programs: FILE.onnx (an ONNX graph), FILE.json (weights by name) or FILE.c (C99)."""
     ending = asked.exported.suffix.lower()
     if ending not in WHAT:
-        raise BadInputError(f"{asked.exported}: the ending says the format, and must be one of {', '.join(WHAT)}.")
+        raise BadInputError(f"{asked.exported}: the extension selects the format and must be one of {', '.join(WHAT)}.")
     check_output(asked.exported, asked.model)
     model = load_any(asked.model, pipelines=True)
     from perceptrons.export import ExportError, as_bytes

@@ -1,4 +1,4 @@
-"""Files that commands read and write; whatever is wrong with one becomes a refusal that names it."""
+"""Opens and writes the files of commands, with error messages that name the file."""
 
 import glob
 import os
@@ -27,11 +27,11 @@ def load_any(path: Path, *, pipelines: bool = False) -> "AnyModel | SequencePerc
         model = load(path)
     if isinstance(model, StructuredPerceptron):
         raise BadInputError(
-            f"{path}: is a StructuredPerceptron, which needs code that is not in the file: load it in Python."
+            f"{path}: this is a StructuredPerceptron, which needs code that is not in the file: load it in Python."
         )
     if (hasattr(model, "steps") and not pipelines) or hasattr(model, "calibrated_classifiers_"):
         raise BadInputError(
-            f"{path}: is a {type(model).__name__} of scikit-learn, not a model alone: load it in Python, with "
+            f"{path}: this is a {type(model).__name__} of scikit-learn, not a single model: load it in Python with "
             "perceptrons.load."
         )
     return model
@@ -41,7 +41,7 @@ def load_model(path: Path, instead: str) -> "AnyModel":
     """A model of single examples. instead: the command to name for a tagger."""
     model = load_any(path)
     if is_tagger(model):
-        raise BadInputError(f"{path}: is a tagger, for sentences of tokens: use perceptrons tag {instead}.")
+        raise BadInputError(f"{path}: this is a tagger, for sentences of tokens: use perceptrons tag {instead}.")
     return model
 
 
@@ -49,10 +49,10 @@ def load_tagger(path: Path, instead: str) -> "SequencePerceptron":
     """A tagger that takes columns of words. instead: the command to name for a model of single examples."""
     model = load_any(path)
     if not is_tagger(model):
-        raise BadInputError(f"{path}: is no tagger, but a model of single examples: use perceptrons {instead}.")
+        raise BadInputError(f"{path}: this is not a tagger, but a model of single examples: use perceptrons {instead}.")
     if model.templates is None:
         raise BadInputError(
-            f"{path}: is a tagger of features that were made in Python, not of columns of words: use it there."
+            f"{path}: this tagger takes features that were computed in Python, not columns of words: use it in Python."
         )
     return model
 
@@ -91,21 +91,24 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
     if path is None:
         return
     if str(path) == "-":
-        raise BadInputError("-: no file is called so here: leave -o out to write to stdout, or give ./-.")
+        raise BadInputError(
+            "-: this is not a valid output file: leave -o out to write to standard output, or give "
+            "./- for a file called -."
+        )
     folder = path.parent
     if not folder.is_dir():
-        raise BadInputError(f"{path}: cannot be written, since there is no folder {folder}: make it first.")
+        raise BadInputError(f"{path}: cannot be written, because the folder {folder} does not exist: create it first.")
     if path.is_dir():
-        raise BadInputError(f"{path}: cannot be written, since it is a folder: give the name of a file.")
+        raise BadInputError(f"{path}: cannot be written, because it is a folder: give the name of a file.")
     if path.exists() and not path.is_file():
-        raise BadInputError(f"{path}: cannot be written, since it is no ordinary file: give another name.")
+        raise BadInputError(f"{path}: cannot be written, because it is not a regular file: give another name.")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise BadInputError(f"{path}: cannot be written: permission denied.")
     if not path.exists():
         return
     for given in inputs:
         if given is not None and any(path.samefile(one) for one in _meant(given)):
-            raise BadInputError(f"{path}: is read by this command and would be overwritten: write to another file.")
+            raise BadInputError(f"{path}: this command reads the file and would overwrite it: write to another file.")
 
 
 def _meant(given: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""What `perceptrons train --folds K` does before it trains on all data: cross-validation, and what it says of it."""
+"""The cross-validation of `perceptrons train --folds K`, before it trains on all data."""
 
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
@@ -15,15 +15,17 @@ def check_folds(asked: Any) -> None:
     """Refuse what does not go with folds."""
     if asked.folds is None:
         if asked.metric.value != "accuracy":
-            raise BadInputError(f"--metric {asked.metric.value} is for folds: give --folds K too.")
+            raise BadInputError(f"--metric {asked.metric.value} is for folds: also give --folds K.")
         return
     if asked.dask is not None or asked.workers is not None:
         chosen = "--dask" if asked.dask is not None else "--workers"
-        raise BadInputError(f"--folds does not go with {chosen}: it needs all data in the memory of one process.")
+        raise BadInputError(
+            f"--folds cannot be combined with {chosen}: it needs all data in the memory of one process."
+        )
     if asked.in_memory == 0:
-        raise BadInputError("--folds needs all data in memory, which --in-memory 0 rules out: leave one of them out.")
+        raise BadInputError("--folds needs all data in memory, which --in-memory 0 forbids: leave one of them out.")
     if asked.test_share:
-        raise BadInputError("--folds and --test-share exclude each other: every fold is a test set of its own.")
+        raise BadInputError("--folds and --test-share cannot be combined: every fold is a test set.")
 
 
 def over_folds(model: Any, table: "Table", asked: Any) -> list["Quality"]:
@@ -36,7 +38,7 @@ def over_folds(model: Any, table: "Table", asked: Any) -> list["Quality"]:
     found = []
     number = asked.threshold if isinstance(asked.threshold, float) else None
     shown_here = not (asked.quiet or asked.json)
-    with Waiting("Learning ...", shown=shown_here) as waiting, refusing(ValueError, TypeError, about="--folds"):
+    with Waiting("Training ...", shown=shown_here) as waiting, refusing(ValueError, TypeError, about="--folds"):
         told = cross_validate(
             model, table.X, table.y, asked.folds, seed=asked.seed, weight=table.weight, threshold=number
         )

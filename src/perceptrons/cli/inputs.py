@@ -1,4 +1,4 @@
-"""The data of commands: opened by the options that were given, or as a model learned; whole, or block by block."""
+"""Opens the data of commands, by the options or in the format of a model, as a whole or block by block."""
 
 import errno
 import os
@@ -102,7 +102,7 @@ def read_within(reader: "Reader", limit: int | None, said: bool = True) -> "Tabl
 
 
 def no_example(about: object) -> BadInputError:
-    return BadInputError(f"{about}: there is no example in it: give a line for each.")
+    return BadInputError(f"{about}: there are no examples in it: write one example per line.")
 
 
 def check_seconds(seconds: float | None) -> None:
@@ -114,7 +114,7 @@ def check_seconds(seconds: float | None) -> None:
 def check_test(asked: Any) -> None:
     """Refuse two test sets."""
     if asked.test is not None and asked.test_share is not None:
-        raise BadInputError("--test and --test-share exclude each other: give a test file, or a share to hold out.")
+        raise BadInputError("--test and --test-share cannot be combined: give a test file, or a share to hold out.")
 
 
 def name_of(reader: "Reader | Table") -> str:
@@ -131,7 +131,7 @@ def for_machines(files: Sequence[Path]) -> str | list[str]:
 def skipped_in_words(reader: Any) -> str:
     """3 records were skipped, the first: a.svm:7:3: ..."""
     were = "record was" if reader.skipped == 1 else "records were"
-    return f"{count(reader.skipped, were, were)} skipped, the first: {reader.complaints[0]}"
+    return f"{count(reader.skipped, were, were)} skipped. The first: {reader.complaints[0]}"
 
 
 def say_skipped(reader: Any) -> None:
@@ -148,17 +148,17 @@ def say_skipped(reader: Any) -> None:
 def groups_in(data: Sequence[Path], asked: Any, column: str) -> "np.ndarray":
     """For each example the value of a column that is not a feature, but a group."""
     if STDIN in data:
-        raise BadInputError("--group-column reads DATA twice, and standard input can be read only once.")
+        raise BadInputError("--group-column reads DATA twice, but standard input can be read only once: give a file.")
     from perceptrons.data import NAMED
 
     if (named := opened(data, asked).format) not in NAMED:
-        raise BadInputError(f"--group-column: files of format {named} have no columns with names: leave it out.")
+        raise BadInputError(f"--group-column: files of format {named} have no named columns: leave it out.")
     # a group is read as if it were the label, since it may be a word; as a feature it would give examples away
     only = _changed(asked, label_column=column, text_labels=True, many_classes=True)
     try:
         groups = whole(opened(data, only), said=False).y
     except BadInputError as error:
-        raise BadInputError(f"--group-column {plain(column)}, read as labels are: {error}") from error
+        raise BadInputError(f"--group-column {plain(column)}, read in the same way as labels: {error}") from error
     assert groups is not None
     return groups
 

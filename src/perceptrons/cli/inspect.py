@@ -1,4 +1,4 @@
-"""`perceptrons inspect`: what is in a model file, the weights or support vectors that matter most, and why."""
+"""`perceptrons inspect`: how a model was trained, its most important weights or support vectors, and explanations."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,17 +37,17 @@ SHOWN_ROWS = 20
 SHARING = 5  # features of a shared column
 SAMPLE = 2**16  # examples of --data that are looked at
 MORE = " (--class, --json)"
-CALIBRATE = """For probabilities, train with --probabilities sigmoid, or in Python, where
-X and y are examples that it has not learned from:
+CALIBRATE = """For probabilities, train with --probabilities sigmoid, or calibrate the model
+in Python with examples X and y that it was not trained on:
     perceptrons.selection.calibrate(perceptrons.load(MODEL), X, y)"""
 
 
 @takes("model", "top", "label", "data:inspected", "example:number", *READING, "collisions", "json")
 def inspect(asked: Any) -> None:
-    """Show what a model was trained with, what it has seen, why it stopped, and its most telling weights.
+    """Show how a model was trained, why training stopped, and its most important weights.
 
-    Of a model with a kernel, its support examples with the largest coefficients; of a tagger, also its transitions.
-    With data: whether weights can be compared, how undivided votes are, and why one example is answered as it is.
+    For a kernel model, it shows the support vectors with the largest coefficients; for a tagger, also transitions. With
+    --data, it also says whether weights can be compared, and --example N explains one prediction.
     """
     from perceptrons.inspection.audit import hashing_audit
     from perceptrons.inspection.evaluation import several_labels
@@ -62,11 +62,11 @@ def inspect(asked: Any) -> None:
     rows = [row for row in rows_of(model, mirrored=mirrored) if label is None or row.is_about(label)]
     if not rows:
         known = listed(model.classes_.tolist())
-        raise BadInputError(f"--class {label}: the model has no such class, only {known}.")
+        raise BadInputError(f"--class {label}: the model does not have this class. Its classes are {known}.")
     hashing = hashing_audit(model, rows, top)
     if asked.collisions and hashing is None:
         raise BadInputError(
-            f"{asked.model}: its features are not hashed, so none share a column: leave --collisions out."
+            f"{asked.model}: its features are not hashed, so no features share a column: leave --collisions out."
         )
     from perceptrons.modelfile.inspected import inspected
     from perceptrons.modelfile.summary import facts_in_words
@@ -94,9 +94,11 @@ def _check_data(model: "AnyModel | SequencePerceptron", asked: Any) -> None:
     """Refuse options that go with --data alone, or with a tagger."""
     if not asked.data:
         for name in given(asked, ("example", *READING)):
-            raise BadInputError(f"{typed(name)} is for --data DATA: give it.")
+            raise BadInputError(f"{typed(name)} needs examples: also give --data DATA.")
     if asked.data and is_tagger(model):
-        raise BadInputError(f"{asked.model}: is a tagger: explain a sentence in Python, with model.explain(tokens).")
+        raise BadInputError(
+            f"{asked.model}: this is a tagger: explain a sentence in Python, with model.explain(tokens)."
+        )
 
 
 # ---- what is in the model
@@ -106,16 +108,16 @@ def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Cons
     from perceptrons.inspection.names import names_in_files
     from perceptrons.inspection.units import step_of, units_of
 
-    kind = "averaged weights, which stand for the votes here" if model.combine == "vote" else f"{model.combine} weights"
+    kind = "averaged weights, shown instead of the votes" if model.combine == "vote" else f"{model.combine} weights"
     if len(rows) == 1:
-        console.print(heading(f"Most telling for {rows[0].title()} ({kind}; bias {rows[0].bias:+.3g})"))
+        console.print(heading(f"Most important features for {rows[0].title()} ({kind}; bias {rows[0].bias:+.3g})"))
     elif rows[0].thing == "class":
-        console.print(heading(f"Most telling of each class ({kind}); all of one: --class LABEL"))
+        console.print(heading(f"Most important features of each class ({kind}); for one class: --class LABEL"))
     else:
-        console.print(heading(f"Most telling of A vs B ({kind}; + for B); all of one: --class 'A vs B'"))
+        console.print(heading(f"Most important features of A vs B ({kind}; + for B); for one pair: --class 'A vs B'"))
     show_rows(rows, names_in_files(model), top, SHOWN_ROWS, console, where_more=MORE, units=units_of(model))
     if (step := step_of(model)) is not None:
-        per_unit = "; per unit is what one unit of the data adds" if len(rows) == 1 else ""
+        per_unit = "; 'per unit' is the weight of one unit of the data" if len(rows) == 1 else ""
         console.print(f"Weights of numbers are per {step}, so that they can be compared{per_unit}.", style="dim")
 
 
@@ -123,13 +125,13 @@ def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: "Cons
     from perceptrons.kernel.summary import support_names
 
     assert is_kernel(model)
-    kind = "averaged, which stand for the votes here" if model.combine == "vote" else model.combine
+    kind = "averaged, shown instead of the votes" if model.combine == "vote" else model.combine
     of_one = f" for {rows[0].title()}" if len(rows) == 1 else ""
-    console.print(heading(f"Support examples with the largest coefficients{of_one} ({kind})"))
+    console.print(heading(f"Support vectors with the largest coefficients{of_one} ({kind})"))
     if len(rows) > 1:
-        console.print("Of each class, + for it, - against it; all of one: --class LABEL", style="dim")
+        console.print("Per class, + for it, - against it; for one class: --class LABEL", style="dim")
     if (model.support_ >= 0).any():
-        console.print("Examples as they came when it learned, counted from 1", style="dim")
+        console.print("Examples are numbered from 1, in the order of training", style="dim")
     show_rows(rows, support_names(model), top, SHOWN_ROWS, console, ("example", "coefficient"), MORE)
 
 
@@ -137,9 +139,9 @@ def _show_collisions(found: dict[str, Any], console: "Console") -> None:
     """Shared columns that carry weight, with their features and the signs by which these count."""
     entries = found["heaviest"]
     if not entries:
-        console.print(heading("No column that features share carries weight"))
+        console.print(heading("No shared column has a weight"))
         return
-    console.print(heading(f"Shared columns that carry weight, the heaviest {len(entries)}"))
+    console.print(heading(f"Shared columns with the largest weights ({len(entries)})"))
     table = grid(("column", "right"), ("weight", "right"), ("features, the most frequent first", "left"))
     table.columns[2].no_wrap = False
     for entry in entries:
@@ -149,7 +151,9 @@ def _show_collisions(found: dict[str, Any], console: "Console") -> None:
         table.row(f"{entry['column'] + 1:,}", signed(entry["weight"]), ", ".join(names[:SHARING]) + more)
     console.print(table)
     if found["signed"]:
-        console.print("A feature with - before it counts negatively: its own weight is the opposite.", style="dim")
+        console.print(
+            "A feature with - before it is counted negatively: its own weight has the opposite sign.", style="dim"
+        )
 
 
 # ---- what data say about it
@@ -239,16 +243,16 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "C
     ends = scales.extremes()
     if scales.scaler is not None and getattr(model, "kernel", "") != "cosine":
         (large, most), (small, least) = ends
-        so = "the kernel hears the largest only" if is_kernel(model) else "their weights cannot be compared"
+        so = "the largest ones dominate the kernel" if is_kernel(model) else "their weights cannot be compared"
         console.print(
-            f"The features differ widely in scale, so {so}: {plain(large)} reaches {most:.4g}, {plain(small)} "
+            f"The features differ widely in scale, so {so}: {plain(large)} reaches {most:.4g}, {plain(small)} only "
             f"{least:.4g}. Scale them before training, for instance with scikit-learn's {scales.scaler}.",
             style="yellow", markup=False,
         )  # fmt: skip
     elif (step := step_of(model)) is not None:
-        console.print(f"Numbers are scaled as in training: their unit is {unit_in_words(step)}.", style="dim")
+        console.print(f"Numbers are scaled as in training: one unit is {unit_in_words(step)}.", style="dim")
     elif ends:
-        console.print("The features have scales of one size.", style="dim")
+        console.print("The features have similar scales.", style="dim")
     heavy = scales.heaviest(n)
     if not heavy:
         return
@@ -262,14 +266,14 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "C
         cells += [signed(one["weight"]), f"{one['deviation']:.3g}", signed(one["weight_times_deviation"])]
         table.row(plain(one["feature"], 32), *cells)
     console.print(table)
-    console.print("The product says what a usual change of the feature does: it can be compared.", style="dim")
+    console.print("The product is the effect of a typical change of the feature, so it can be compared.", style="dim")
 
 
 def _show_votes(shares: "np.ndarray", console: "Console") -> None:
     """How undivided the votes are."""
     from perceptrons.inspection.evaluation import BINS, histogram
 
-    console.print(heading(f"Share of the votes that the winner has: {percent(float(shares.mean()))} in the mean"))
+    console.print(heading(f"Share of votes for the predicted class: {percent(float(shares.mean()))} on average"))
     counts = histogram(shares).tolist()
     table = grid(("share", "right"), ("examples", "right"), ("", "left"))
     first = next(place for place, number in enumerate(counts) if number)
@@ -290,7 +294,9 @@ def inspect_tagger(tagger: "SequencePerceptron", asked: Any) -> None:
     label, n = asked.label, asked.top
     rows = label_rows(tagger, label)
     if not rows:
-        raise BadInputError(f"--class {label}: the tagger has no such label, only {listed(tagger.classes_.tolist())}.")
+        raise BadInputError(
+            f"--class {label}: the tagger does not have this label. Its labels are {listed(tagger.classes_.tolist())}."
+        )
     if asked.json:
         print(as_json({"model": str(asked.model), **inspected(tagger, n, label)}), end="")
         return
@@ -299,12 +305,14 @@ def inspect_tagger(tagger: "SequencePerceptron", asked: Any) -> None:
     console.print(facts_grid(facts_in_words(tagger)))
     kind = f"{tagger.combine} weights"
     of_one = (
-        f" for {plain(label)} ({kind})" if label is not None else f" of each label ({kind}); all of one: --class LABEL"
+        f" for {plain(label)} ({kind})"
+        if label is not None
+        else f" of each label ({kind}); for one label: --class LABEL"
     )
-    console.print(heading(f"Most telling features{of_one}"))
+    console.print(heading(f"Most important features{of_one}"))
     show_rows(rows, feature_names(tagger), n, SHOWN_ROWS, console, where_more=MORE)
     if steps:
-        console.print(heading(f"Heaviest transitions{'' if label is None else f' from and to {plain(label)}'}"))
+        console.print(heading(f"Largest transition weights{'' if label is None else f' from and to {plain(label)}'}"))
         table = grid(("from", "left"), ("to", "left"), ("weight", "right"))
         for before, after, weight in steps:
             table.row(plain(before), plain(after), signed(weight))

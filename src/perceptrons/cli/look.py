@@ -1,4 +1,4 @@
-"""`perceptrons look`: what is in data before anybody trains. Columns, missing values, classes, and what to mind."""
+"""`perceptrons look`: shows what is in data before training: columns, missing values, classes, and likely problems."""
 
 from collections import Counter
 from types import SimpleNamespace
@@ -33,10 +33,10 @@ LOOKS = {"yes/no": "yes or no", "identifier": "an identifier", "empty": "an empt
 
 @takes("files", *READING, "max_examples", "json")
 def look(asked: Any) -> None:
-    """Show what is in DATA before you train: columns, missing values, classes, and what may be wrong.
+    """Show what is in DATA before you train: columns, missing values, classes and likely problems.
 
-    Reads tables as train does, and says what train leaves out, which columns give the label away, which rows are
-    duplicates, and which command to try next.
+    It reads tables as train does. It says which columns train leaves out, which columns give the label away, which rows
+    are duplicates, and which command to try next.
     """
     from perceptrons.data.look import look as looked_at
 
@@ -95,7 +95,7 @@ def warnings(found: "Looked", reader: "Reader", asked: Any) -> list[str]:
     """What may be wrong with the data, each with what to do."""
     from perceptrons.data.table import not_classes
 
-    said = [f"{leak.in_words()}. Unless it is known before the label, leave it out: --ignore {leak.column}"
+    said = [f"{leak.in_words()}. If it is not known before the label, leave it out: --ignore {leak.column}"
             for leak in found.leaks]  # fmt: skip
     said += _misfits(found)
     label = next((column.facts.name for column in found.columns or () if column.kind == "label"), None)
@@ -111,8 +111,8 @@ def warnings(found: "Looked", reader: "Reader", asked: Any) -> list[str]:
     if len(contradicting):
         best = _most_right(found)
         said.append(
-            f"{count(len(contradicting), 'row')} equal another row and have a different label: no model can get all of "
-            f"them right, and at most {percent(best)} of all"
+            f"{count(len(contradicting), 'row equals', 'rows equal')} another row with a different label: no model "
+            f"can be right on all of them, so the best possible accuracy is {percent(best)}"
         )
     return [f"{one[0].upper()}{one[1:]}." for one in said] + _scales(found, asked)
 
@@ -128,12 +128,12 @@ def _misfits(found: "Looked") -> list[str]:
 
     strange = Counter(one.column for one in found.strange)
     first = {one.column: one for one in reversed(found.strange)}
-    said = [f"column {name!r}: {count(n, 'value does', 'values do')} not fit the first rows, by which train decides; "
-            f"the first: {first[name].what}" for name, n in strange.items()]  # fmt: skip
+    said = [f"column {name!r}: {count(n, 'value does', 'values do')} not fit the type that train infers from the "
+    f"first rows. The first: {first[name].what}" for name, n in strange.items()]  # fmt: skip
     for column in found.columns or ():
         if column.changes and column.facts.name not in strange:
             first_rows, all_rows = (LOOKS.get(kind, f"a {kind}") for kind in (column.kind, column.facts.kind))
-            looks = f"looks like {first_rows} in the first {LOOKED_AT:,} rows, by which train decides"
+            looks = f"looks like {first_rows} in the first {LOOKED_AT:,} rows, from which train infers its type"
             said.append(f"column {column.facts.name!r} {looks}, but like {all_rows} in all rows")
     return said
 
@@ -163,9 +163,11 @@ def _scales(found: "Looked", asked: Any) -> list[str]:
         return []
     (most, large), (least, small) = max(sizes), min(sizes)
     chosen = getattr(asked.scale, "value", "auto")
-    then = "--scale none leaves them so: their weights cannot be compared" if chosen == "none" else (
+    then = "with --scale none, their weights cannot be compared" if chosen == "none" else (
         f"train scales them (--scale {chosen})")  # fmt: skip
-    return [f"Numbers have very different scales: {large!r} reaches {number(most)}, {small!r} {number(least)}; {then}."]
+    return [
+        f"Numbers have very different scales: {large!r} reaches {number(most)}, {small!r} only {number(least)}; {then}."
+    ]
 
 
 def suggestions(found: "Looked", reader: "Reader", asked: Any) -> list[tuple[str, str]]:
@@ -177,18 +179,18 @@ def suggestions(found: "Looked", reader: "Reader", asked: Any) -> list[tuple[str
 
     if not _many(found, asked) and not_classes(found.classes, found.n) is not None:
         if found.columns is not None:
-            return [(f"{command('look', label_column=None)} --label-column NAME", "say which column holds the label")]
-        return [(command("train", many_classes=True), "learn many classes")]
+            return [(f"{command('look', label_column=None)} --label-column NAME", "name the column of the labels")]
+        return [(command("train", many_classes=True), "accept this many classes")]
     texts = [column.facts.name for column in found.columns or () if column.kind == "text" and not column.used]
     told: dict[str, Any] = {"text_column": [*(asked.text_column or ()), *texts]}
     if reader.skipped and asked.on_error is None:
         told["on_error"] = "skip"
-    why = "learn from the words of the text, too" if texts else "train, and test on held-out examples"
+    why = "also learn from the words of the text" if texts else "train, and test on held-out examples"
     said = [(command("train", **told), why)]
     suspicious = [leak.column for leak in found.leaks]
     if suspicious:
         told["ignore"] = [*(asked.ignore or ()), *suspicious]
-        said.append((command("train", **told), "leave out what gives the label away"))
+        said.append((command("train", **told), "leave out columns that give the label away"))
     if found.by_label is not None:
         return said
     return [*said, (command("diagnose"), "prove whether a hyperplane can separate the classes")]
@@ -216,14 +218,14 @@ def show(found: "Looked", reader: "Reader", asked: Any, console: "Console") -> N
         show_features(found, console)
     show_classes(found, console, CLASSES if _many(found, asked) or not_classes(found.classes, found.n) is None else FEW)
     if reader.notices:
-        console.print(heading("What train leaves out"))
+        console.print(heading("Left out by train"))
         for notice in reader.notices:
             console.print(Padding(Text(f"{notice[0].upper()}{notice[1:]}."), (0, 0, 0, 2), expand=False))
     said = warnings(found, reader, asked)
     if repeated := found.duplicates():
         said.append(f"{count(repeated, 'row repeats', 'rows repeat')} an earlier row with the same label "
                     f"({percent(repeated / found.n)}).")  # fmt: skip
-    console.print(heading("What to mind" if said else "Nothing looks wrong"))
+    console.print(heading("Warnings" if said else "No warnings"))
     for one in said:
         console.print(Padding(Text(one, style="yellow"), (0, 0, 0, 2), expand=False))
     show_suggestions(suggestions(found, reader, asked), console)
@@ -244,7 +246,7 @@ def show_columns(columns: list["Column"], console: "Console") -> None:
         table.row(plain(facts.name, 18), column.kind, spark(column.counts, console), lines)
     console.print(table)
     if len(columns) > COLUMNS:
-        console.print(f"and {count(len(columns) - COLUMNS, 'column')} more (--json has all)", style="dim")
+        console.print(f"and {count(len(columns) - COLUMNS, 'column')} more (use --json for all)", style="dim")
 
 
 def in_words(column: "Column") -> str:
@@ -292,7 +294,7 @@ def show_classes(found: "Looked", console: "Console", at_most: int) -> None:
         table.row(plain(label), f"{n:,}", percent(n / found.n), bar(n / counts[0][1], 24, console))
     console.print(table)
     if len(counts) > at_most:
-        console.print(f"and {count(len(counts) - at_most, 'class', 'classes')} more (--json has all)", style="dim")
+        console.print(f"and {count(len(counts) - at_most, 'class', 'classes')} more (use --json for all)", style="dim")
     if len(counts) > 1 and found.by_label is None:
         right = f"right in {percent(counts[0][1] / found.n)} of the rows"
-        console.print(f"Always answering {plain(counts[0][0])} would be {right}.", markup=False)
+        console.print(f"Always predicting {plain(counts[0][0])} would be {right}.", markup=False)

@@ -1,4 +1,4 @@
-"""Every option of the commands, once: name, type, domain, default and help. A command names those that it takes.
+"""The table of all command line options: name, type, domain, default and help. Each command names its options.
 
 Parameters of estimators have their domains where they are checked: `training/parameters.py`, `kernel/choices.py`.
 """
@@ -20,9 +20,10 @@ from perceptrons.cli.help import shown_value
 from perceptrons.cli.screen import plain
 from perceptrons.cli.sparing import load_libraries
 
-LEARN, STOP, READ, COLUMNS = "How to learn", "When to stop", "How to read the data", "What is in FILE"
+LEARN, STOP, READ = "Training", "Stopping", "Reading data"
+COLUMNS = "Columns of FILE"
+KERNELS, RUN, CLUSTER, SPLIT = "Kernels", "Long runs", "Clusters (Dask)", "Splitting and testing"
 SERVER, DURABLE, LIMITS = "Server", "Log and snapshots", "Limits"
-KERNELS, RUN, CLUSTER, SPLIT = "Kernels", "Long runs", "Clusters: many workers, by Dask", "Splitting and testing"
 BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 REQUIRED = inspect.Parameter.empty
@@ -48,7 +49,7 @@ def n_grams(text: str) -> Range:
     """1-2, or 2, or none."""
     match = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?|none", text, re.ASCII)
     if match is None:
-        raise typer.BadParameter(f"{plain(text)} is no range such as 1-2, no number and not none.")
+        raise typer.BadParameter(f"{plain(text)} is not a range such as 1-2, a number, or none.")
     return Range(int(match[1] or 0), int(match[2] or match[1] or 0))
 
 
@@ -56,7 +57,7 @@ def seconds(text: str) -> float:
     """60s, 5m, 1h, 90."""
     match = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([smh]?)", text.strip(), re.ASCII)
     if match is None:
-        raise typer.BadParameter(f"{plain(text)} is no time such as 60s, 5m or 90 (seconds).")
+        raise typer.BadParameter(f"{plain(text)} is not a time. Write 60s, 5m or 90 (seconds).")
     return float(match[1]) * SECONDS[match[2]]
 
 
@@ -64,7 +65,7 @@ def size(text: str) -> int:
     """2GiB, 500MB, 0."""
     match = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*([kmg]i?)?b?", text.strip().lower(), re.ASCII)
     if match is None:
-        raise typer.BadParameter(f"{plain(text)} is no size such as 2GiB, 500MB or 0.")
+        raise typer.BadParameter(f"{plain(text)} is not a size. Write 2GiB, 500MB or 0.")
     return int(float(match[1]) * BYTES[match[2] or ""])
 
 
@@ -81,7 +82,7 @@ def number_or_word(text: str) -> float | str:
     try:
         return text if text in ("scale", "auto") else float(text)
     except ValueError:
-        raise typer.BadParameter(f"{plain(text)} is neither a number nor scale nor auto.") from None
+        raise typer.BadParameter(f"{plain(text)} is not a number, scale or auto.") from None
 
 
 def number_or_auto(text: str) -> float | str:
@@ -101,7 +102,7 @@ def threshold(text: str) -> float | str:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise typer.BadParameter(f"{plain(text)} is neither a number nor cost:JSON nor one of {', '.join(THRESHOLDS)}.")
+        raise typer.BadParameter(f"{plain(text)} is not a number, cost:JSON or one of {', '.join(THRESHOLDS)}.")
     return number
 
 
@@ -221,101 +222,101 @@ Demo = one_of("Demo", "too-correct", "copied-features")
 
 OPTIONS: dict[str, Option] = {
     # what is read and written
-    "model": Option((), Path, "Model file written by train -o.", metavar="MODEL", default=REQUIRED),
+    "model": Option((), Path, "Model file, as written by train -o.", metavar="MODEL", default=REQUIRED),
     "data": Option((), list[Path] | None, "Files, patterns such as 'part-*.svm', folders of texts by class, or - for standard input.", metavar="DATA"),
     "files": Option((), list[Path], "Files, patterns such as 'part-*.svm', folders of texts by class, or - for standard input.", metavar="DATA", default=REQUIRED),
-    "output": Option(("-o", "--output"), Path | None, "Save the model here.", metavar="MODEL"),
+    "output": Option(("-o", "--output"), Path | None, "Save the model to this file.", metavar="MODEL"),
     "output:answers": Option(("-o", "--output"), Path | None, "Write to this file instead of standard output.", metavar="FILE"),
-    "output:page": Option(("-o", "--output"), Path, "Write the page here.", metavar="PAGE", default=Path("report.html")),
+    "output:page": Option(("-o", "--output"), Path, "Write the page to this file (default: report.html).", metavar="PAGE", default=Path("report.html")),
     "output:lab": Option(("--out", "-o", "--output"), Path, "Write the page here (default: lab.html).", metavar="PAGE", default=Path("lab.html")),
     "no_open": flag("--no-open", "Do not open the page in the browser."),
     "from_model": Option(("--from",), Path | None, "Keep training this model instead of a new one: one pass over DATA, or --epochs. Its settings, scaling and hashing stay; new columns, categories and classes are learned.", metavar="MODEL"),
-    "certificate": Option(("--certificate",), Path | None, "Write the proof here, as JSON.", metavar="FILE"),
-    "test": Option(("--test",), Path | None, "Test on this file.", metavar="FILE"),
-    "dev": Option(("--dev",), Path | None, "Choose settings by this file.", metavar="FILE"),
-    "data:inspected": Option(("--data",), list[Path] | None, "Examples: scales of features, votes, and what --example needs.", metavar="DATA"),
+    "certificate": Option(("--certificate",), Path | None, "Write the proof to this file, as JSON.", metavar="FILE"),
+    "test": Option(("--test",), Path | None, "Use this file as the test set.", metavar="FILE"),
+    "dev": Option(("--dev",), Path | None, "Use this file as the validation set, by which hyperparameters are chosen.", metavar="FILE"),
+    "data:inspected": Option(("--data",), list[Path] | None, "Examples to compute feature scales and votes from. --example needs them.", metavar="DATA"),
     # how it is read
-    "format": Option(("--format",), Format | None, "Format of DATA: csv, tsv, whitespace, arff, jsonl, parquet, arrow, xlsx, svmlight, libsvm, vw, text or npz (default: by its name, or else by its content).", READ, "FORMAT"),
-    "label_column": Option(("--label-column",), str | None, "Tables: label column, by name, in CSV also by number from 1 (default: the last).", READ, "NAME"),
+    "format": Option(("--format",), Format | None, "Format of DATA: csv, tsv, whitespace, arff, jsonl, parquet, arrow, xlsx, svmlight, libsvm, vw, text or npz (default: detected from the file name or the content).", READ, "FORMAT"),
+    "label_column": Option(("--label-column",), str | None, "Tables: column of the labels, by name, in CSV also by number from 1 (default: the last).", READ, "NAME"),
     "text_column": Option(("--text-column",), list[str] | None, "Tables: column of text, split into words. May be repeated.", READ, "NAME"),
-    "words": Option(("--words",), str | None, "Texts: word n-grams, such as 1-2 (default: 1).", READ, "RANGE", more={"parser": n_grams}),
-    "chars": Option(("--chars",), str | None, "Texts: character n-grams too, such as 3-5.", READ, "RANGE", more={"parser": n_grams}),
-    "categories": Option(("--categories",), list[str] | None, "Tables: column of numbers that are categories. May be repeated.", READ, "NAME"),
+    "words": Option(("--words",), str | None, "Texts: sizes of the word n-grams, such as 1-2 (default: 1).", READ, "RANGE", more={"parser": n_grams}),
+    "chars": Option(("--chars",), str | None, "Texts: also use character n-grams of these sizes, such as 3-5 (default: none).", READ, "RANGE", more={"parser": n_grams}),
+    "categories": Option(("--categories",), list[str] | None, "Tables: treat the numbers in this column as categories. May be repeated.", READ, "NAME"),
     "ignore": Option(("--ignore",), list[str] | None, "Tables: column to leave out. May be repeated.", READ, "NAME"),
     "keep": Option(("--keep",), list[str] | None, "Tables: column to learn from even if it looks like an identifier. May be repeated.", READ, "NAME"),
-    "scale": Option(("--scale",), Scale | None, "Tables: scale numbers. standard: mean 0 and deviation 1, and words of texts weighted by idf; max-abs: largest absolute value 1; none (default: auto, which is standard).", READ, "HOW"),
-    "missing": Option(("--missing",), list[str] | None, "Tables: what stands for a missing value, beside empty cells, ?, NA and the like. May be repeated.", READ, "A,B,..."),
+    "scale": Option(("--scale",), Scale | None, "Tables: how to scale numbers: standard (mean 0, standard deviation 1; words of texts weighted by idf), max-abs (largest absolute value 1) or none (default: auto, which is standard).", READ, "HOW"),
+    "missing": Option(("--missing",), list[str] | None, "Tables: text that marks a missing value, in addition to empty cells, ?, NA and the like. May be repeated.", READ, "A,B,..."),
     "on_missing": Option(("--on-missing",), OnMissing | None, "Tables: fill a missing number with the mean of its column, or raise an error (default: fill).", READ, "HOW"),
-    "interactions": Option(("--interactions",), list[str] | None, "Tables: learn from products of columns: 'a*b', 'a*' (a with every other) or '*' (all pairs). May be repeated.", READ, "PAIRS"),
-    "powers": Option(("--powers",), int | None, "Tables: learn from powers of numbers up to N (default: 1).", READ, "N", more={"min": 1, "max": 9}),
-    "hash_bits": Option(("--hash-bits",), int | None, "Hash features to 2^B columns; 0 remembers names instead (default: text 20, vw 18, others none).", READ, "B", more={"min": 0, "max": 31}),
-    "quadratic": Option(("-q", "--quadratic"), list[str] | None, "vw: multiply the features of two namespaces, given by their first letters, as VW's -q; : stands for all. May be repeated.", READ, "AB"),
-    "cubic": Option(("--cubic",), list[str] | None, "vw: the same of three namespaces. May be repeated.", READ, "ABC"),
-    "zero_based": flag("--zero-based", "svmlight: indices count from 0.", READ),
+    "interactions": Option(("--interactions",), list[str] | None, "Tables: learn from products of columns: 'a*b', 'a*' (a with every other column) or '*' (all pairs). May be repeated.", READ, "PAIRS"),
+    "powers": Option(("--powers",), int | None, "Tables: also learn from powers of numbers, up to N (default: 1).", READ, "N", more={"min": 1, "max": 9}),
+    "hash_bits": Option(("--hash-bits",), int | None, "Hash features to 2^B columns; 0 stores their names instead (default: 20 for text, 18 for vw, no hashing for other formats).", READ, "B", more={"min": 0, "max": 31}),
+    "quadratic": Option(("-q", "--quadratic"), list[str] | None, "vw: multiply the features of two namespaces, given by their first letters, like VW's -q; : means all namespaces. May be repeated.", READ, "AB"),
+    "cubic": Option(("--cubic",), list[str] | None, "vw: multiply the features of three namespaces, like -q. May be repeated.", READ, "ABC"),
+    "zero_based": flag("--zero-based", "svmlight: feature indices start at 0 (default: detected).", READ),
     "encoding": Option(("--encoding",), str | None, "Encoding of text, such as latin-1, cp1252 or utf-16 (default: utf-8).", READ, "NAME"),
-    "text_labels": flag("--text-labels", "Labels are words, even if they look like whole numbers.", READ),
-    "multilabel": flag("--multilabel", "Examples may have several labels, or none (default: as the data say; see the documentation of several labels).", READ),
-    "label_separator": Option(("--label-separator",), str | None, "What stands between several labels in a cell; implies --multilabel (default: a comma).", READ, "TEXT"),
+    "text_labels": flag("--text-labels", "Treat labels as text, even if they look like whole numbers.", READ),
+    "multilabel": flag("--multilabel", "Allow several labels per example, or none (default: detected from the data).", READ),
+    "label_separator": Option(("--label-separator",), str | None, "Text between several labels in one cell; implies --multilabel (default: a comma).", READ, "TEXT"),
     "many_classes": flag("--many-classes", "Accept data in which most examples have a label of their own.", READ),
-    "on_error": Option(("--on-error",), OnError | None, "Malformed records: raise stops at the first, skip leaves them out (default: raise).", READ, "HOW"),
-    "in_memory": Option(("--in-memory",), str, "Read data whole up to this size, once parsed; learn from larger data while they are read. 0 always learns while reading (default: 2GiB).", READ, "SIZE", default="2GiB", more={"parser": size}),
+    "on_error": Option(("--on-error",), OnError | None, "Malformed records: stop at the first (raise), or leave them out (skip) (default: raise).", READ, "HOW"),
+    "in_memory": Option(("--in-memory",), str, "Load data into memory if they take at most this much space there; train on larger data while reading them. 0 always trains while reading (default: 2GiB).", READ, "SIZE", default="2GiB", more={"parser": size}),
     # how to learn
-    "combine": Option(("--combine",), Combine | None, "Weights that predict: average, recent, last, vote or pocket (default: average).", LEARN, "WHICH"),
-    "window": Option(("--window",), float | None, "Memory of --combine recent: how many examples count (default: 500).", LEARN, "N", more={"min": 2}),
-    "step": Option(("--step",), Step | None, "Step size: constant, or by the loss: pa, pa1, pa2, arow (default: constant).", LEARN, "RULE"),
-    "eta0": Option(("--eta0",), float | None, "Learning rate for step constant (default: 1).", LEARN, "ETA"),
-    "C": Option(("--C",), float | None, "Aggressiveness for steps pa1, pa2 and arow (default: 1).", LEARN, "C"),
-    "margin": Option(("--margin",), str | None, "Update unless the score is right by this margin: a number, 0 for Rosenblatt's rule, or auto, in the units of the data (default: auto).", LEARN, "M", more={"parser": number_or_auto}),
+    "combine": Option(("--combine",), Combine | None, "Weights to predict with: average, recent, last, vote or pocket (default: average).", LEARN, "WHICH"),
+    "window": Option(("--window",), float | None, "Number of recent examples that --combine recent averages over (default: 500).", LEARN, "N", more={"min": 2}),
+    "step": Option(("--step",), Step | None, "Length of an update: constant, or computed from the loss: pa, pa1, pa2 or arow (default: constant).", LEARN, "RULE"),
+    "eta0": Option(("--eta0",), float | None, "Learning rate for --step constant (default: 1).", LEARN, "ETA"),
+    "C": Option(("--C",), float | None, "Aggressiveness of --step pa1, pa2 and arow (default: 1).", LEARN, "C"),
+    "margin": Option(("--margin",), str | None, "Required margin: update unless the score is right by at least this much. A number, 0 for Rosenblatt's rule, or auto, which follows the scale of the data (default: auto).", LEARN, "M", more={"parser": number_or_auto}),
     "shrink": Option(("--shrink",), float | None, "Weight decay: shrink the weights by this share at every example (default: 0).", LEARN, "SHARE"),
-    "batch_size": Option(("--batch-size",), str | None, "Examples per update: a number, or all (default: 1).", LEARN, "N", more={"parser": whole_or_all}),
-    "multiclass": Option(("--multiclass",), Multiclass | None, "Several classes: joint, one-vs-rest (ovr) or one-vs-one (ovo) (default: joint).", LEARN, "HOW"),
-    "cost": Option(("--cost",), str | None, 'Cost of mistakes: {"true": {"answer": cost}}, or a file with that.', LEARN, "JSON"),
-    "class_weight": Option(("--class-weight",), str | None, 'Class weights: {"class": weight}, a file with that, or balanced.', LEARN, "JSON"),
-    "init": Option(("--init",), one_of("Init", "zeros", "ones", "random") | None, "Start of the weights: zeros, ones or random (default: zeros).", LEARN, "HOW"),
+    "batch_size": Option(("--batch-size",), str | None, "Number of examples per update, or all (default: 1).", LEARN, "N", more={"parser": whole_or_all}),
+    "multiclass": Option(("--multiclass",), Multiclass | None, "Method for three or more classes: joint, one-vs-rest (ovr) or one-vs-one (ovo) (default: joint).", LEARN, "HOW"),
+    "cost": Option(("--cost",), str | None, 'Cost of each kind of mistake, as {"true class": {"predicted class": cost}}, or a JSON file (default: all mistakes cost the same).', LEARN, "JSON"),
+    "class_weight": Option(("--class-weight",), str | None, 'Weight of each class, as {"class": weight}, a JSON file, or balanced (default: 1 for every class).', LEARN, "JSON"),
+    "init": Option(("--init",), one_of("Init", "zeros", "ones", "random") | None, "Initial weights: zeros, ones or random (default: zeros).", LEARN, "HOW"),
     "zero_score": Option(("--zero-score",), one_of("ZeroScore", "mistake", "correct", "positive", "negative") | None, "Two classes: what a score of exactly 0 is while learning: a mistake or correct for both classes, or the answer positive or negative (default: mistake).", LEARN, "WHAT"),
-    "classes": Option(("--classes",), str | None, "All classes. Ties go to the first, and of two classes it is the negative one (default: those that come, sorted).", LEARN, "A,B,..."),
-    "no_shuffle": flag("--no-shuffle", "Visit examples in the order of DATA.", LEARN),
-    "no_intercept": flag("--no-intercept", "Learn no bias.", LEARN),
-    "intercept_scaling": Option(("--intercept-scaling",), str | None, "Value of the constant feature of the bias: a number, or auto, in the units of the data (default: auto).", LEARN, "X", more={"parser": number_or_auto}),
-    "no_intercept:origin": flag("--no-intercept", "Only hyperplanes through the origin."),
-    "seed": Option(("--seed",), int, "Seed of the split and of the visiting orders (default: 0).", LEARN, "N", 0, {"min": 0}),
-    "kernel": Option(("--kernel",), Kernel | None, "Learn curved boundaries by a kernel: linear, poly, rbf, sigmoid, laplacian or cosine.", KERNELS, "NAME"),
-    "gamma": Option(("--gamma",), str | None, "For poly, rbf, sigmoid and laplacian: a number, scale or auto (default: scale).", KERNELS, "G", more={"parser": number_or_word}),
-    "degree": Option(("--degree",), int | None, "Degree of poly (default: 3).", KERNELS, "N"),
-    "coef0": Option(("--coef0",), float | None, "Constant of poly and sigmoid (default: 1).", KERNELS, "C0"),
-    "budget": Option(("--budget",), int | None, "Keep at most this many support vectors.", KERNELS, "N"),
-    "on_full": Option(("--on-full",), OnFull | None, "With a full budget: project, forget_oldest or remove_random (default: project).", KERNELS, "HOW"),
-    "cache_size": Option(("--cache-size",), float | None, "Megabytes of kernel values to keep; only saves time.", KERNELS, "MB"),
+    "classes": Option(("--classes",), str | None, "All classes. Ties go to the first one; of two classes, the first is the negative one (default: found while reading, sorted).", LEARN, "A,B,..."),
+    "no_shuffle": flag("--no-shuffle", "Do not shuffle: visit the examples in the order of DATA.", LEARN),
+    "no_intercept": flag("--no-intercept", "Do not learn a bias.", LEARN),
+    "intercept_scaling": Option(("--intercept-scaling",), str | None, "Value of the constant feature whose weight is the bias: a number, or auto, which follows the scale of the data (default: auto).", LEARN, "X", more={"parser": number_or_auto}),
+    "no_intercept:origin": flag("--no-intercept", "Consider only hyperplanes through the origin (no bias)."),
+    "seed": Option(("--seed",), int, "Random seed for splitting and shuffling (default: 0).", LEARN, "N", 0, {"min": 0}),
+    "kernel": Option(("--kernel",), Kernel | None, "Train a kernel perceptron, with a curved decision boundary: linear, poly, rbf, sigmoid, laplacian or cosine (default: no kernel).", KERNELS, "NAME"),
+    "gamma": Option(("--gamma",), str | None, "Coefficient of the poly, rbf, sigmoid and laplacian kernels: a number, scale or auto (default: scale).", KERNELS, "G", more={"parser": number_or_word}),
+    "degree": Option(("--degree",), int | None, "Degree of the poly kernel (default: 3).", KERNELS, "N"),
+    "coef0": Option(("--coef0",), float | None, "Constant term of the poly and sigmoid kernels (default: 1).", KERNELS, "C0"),
+    "budget": Option(("--budget",), int | None, "Keep at most this many support vectors (default: no limit).", KERNELS, "N"),
+    "on_full": Option(("--on-full",), OnFull | None, "How to make room when the budget is used up: project, forget_oldest or remove_random (default: project).", KERNELS, "HOW"),
+    "cache_size": Option(("--cache-size",), float | None, "Megabytes of kernel values to cache; affects speed only (default: 200).", KERNELS, "MB"),
     # when to stop
     "epochs": Option(("--epochs",), int | None, "Make exactly N passes over the data, or fewer if a pass needs no update. Replaces --max-iter and --tol.", STOP, "N", more={"min": 1}),
     "max_iter": Option(("--max-iter",), int | None, "Maximum number of epochs (default: 1000).", STOP, "N", more={"min": 1}),
-    "tol": Option(("--tol",), float | None, "Stop when the averaged weights change by less; 0 never stops (default: 0.005).", STOP, "T", more={"min": 0}),
+    "tol": Option(("--tol",), float | None, "Stop when the averaged weights change by less than this share of their norm in an epoch; 0 disables this (default: 0.005).", STOP, "T", more={"min": 0}),
     "early_stopping": flag("--early-stopping", "Stop when accuracy on held-out training examples no longer improves.", STOP),
-    "max_seconds": Option(("--max-seconds",), float | None, "Stop after this time.", STOP, "S"),
+    "max_seconds": Option(("--max-seconds",), float | None, "Stop after this many seconds (default: no limit).", STOP, "S"),
     "max_seconds:proof": Option(("--max-seconds",), float, "Time limit in seconds, half of it for the proof (default: 60).", metavar="S", default=60.0),
     "max_seconds:page": Option(("--max-seconds",), float, "Time limit in seconds for the proof and the mistake bound (default: 10).", metavar="S", default=10.0),
-    "max_seconds:each": Option(("--max-seconds",), float | None, "Time to tune each learner; those that need more are left out.", metavar="S"),
+    "max_seconds:each": Option(("--max-seconds",), float | None, "Time limit in seconds for tuning each learner; slower learners are left out (default: no limit).", metavar="S"),
     # how it is split and tested
     "test_share": Option(("--test-share",), float | None, "Share of the examples to hold out as a test set; 0 holds none out (default: 0.2).", SPLIT, "SHARE"),
-    "dev_share": Option(("--dev-share",), float | None, "Share of the examples to choose settings by (default: 0.2).", SPLIT, "SHARE"),
-    "group_column": Option(("--group-column",), str | None, "Tables: examples with the same value here stay together, as of one patient.", SPLIT, "NAME"),
-    "time_order": flag("--time-order", "Test on the last examples, choose settings by those before them.", SPLIT),
-    "metric": Option(("--metric",), Metric, f"What to choose and test by: {', '.join(METRICS[:-1])} or {METRICS[-1]} (default: accuracy).", SPLIT, "NAME", Metric("accuracy")),
-    "metric:folds": Option(("--metric",), Metric, f"What to show of the folds besides accuracy: {', '.join(METRICS[1:-1])} or {METRICS[-1]}.", SPLIT, "NAME", Metric("accuracy")),
-    "folds": Option(("--folds",), int | None, "Cross-validation: choose settings by their mean over K folds instead of one validation set.", SPLIT, "K", more={"min": 2}),
+    "dev_share": Option(("--dev-share",), float | None, "Share of the examples to use as the validation set, by which hyperparameters are chosen (default: 0.2).", SPLIT, "SHARE"),
+    "group_column": Option(("--group-column",), str | None, "Tables: keep examples with the same value in this column together when splitting, such as those of one patient.", SPLIT, "NAME"),
+    "time_order": flag("--time-order", "Split in the given order: the last examples are the test set, those before them the validation set.", SPLIT),
+    "metric": Option(("--metric",), Metric, f"Metric to choose and test by: {', '.join(METRICS[:-1])} or {METRICS[-1]} (default: accuracy).", SPLIT, "NAME", Metric("accuracy")),
+    "metric:folds": Option(("--metric",), Metric, f"Metric to show for the folds besides accuracy: {', '.join(METRICS[1:-1])} or {METRICS[-1]} (default: accuracy only).", SPLIT, "NAME", Metric("accuracy")),
+    "folds": Option(("--folds",), int | None, "Cross-validation: choose hyperparameters by their mean score over K folds instead of one validation set.", SPLIT, "K", more={"min": 2}),
     "folds:train": Option(("--folds",), int | None, "Cross-validation: test on each of K folds after training on the others, then train on all data.", SPLIT, "K", more={"min": 2}),
-    "threshold": Option(("--threshold",), str | None, f"Two classes: answer the second at scores at or above this number; or choose it on held-out training data (tune: the validation set) by {', '.join(THRESHOLDS)}, or by the cost of mistakes, as cost:JSON (default: 0).", LEARN, "HOW", more={"parser": threshold}),
-    "probabilities": Option(("--probabilities",), Calibrator | None, "Calibrate the scores on held-out training data (tune: the validation set), so that predict --probabilities works: sigmoid, temperature or isotonic (default: no probabilities).", LEARN, "HOW"),
-    "probabilities:shown": flag("--probabilities", "Add the probability of every class, separated by tabs, below a heading. The model must be calibrated."),
-    "force": flag("--force", "Use a test set that was used before, and say so.", SPLIT),
-    "ledger": Option(("--ledger",), Path | None, "Remember uses of test sets here (default: the user's folder for program state).", SPLIT, "FILE"),
-    "grid": Option(("--grid",), str | None, 'Values to try, {"C": [0.1, 1]}, or a file with that (default: the usual ones).', SPLIT, "JSON"),
-    "no_retrain": flag("--no-retrain", "Do not train again on training and validation set together.", SPLIT),
-    "learner": Option(("--learner",), list[str] | None, "Compare only this one, such as average, arow, kernel, logistic, svm. May be repeated.", SPLIT, "NAME"),
-    "demo": Option(("--demo",), Demo | None, "too-correct or copied-features: data that mislead other linear models.", SPLIT, "NAME"),
-    "jobs": Option(("--jobs",), int, "Settings to try at the same time (default: 1).", SPLIT, "N", 1, {"min": 1}),
-    "inputs": Option(("--inputs",), ExportInputs, "What the exported model takes: raw examples as MODEL does, or the columns of rows that were prepared elsewhere (default: raw).", metavar="WHAT", default=ExportInputs("raw")),
-    "exported": Option((), Path, "File to write; its ending says the format: .onnx, .json or .c.", metavar="FILE", default=REQUIRED),
+    "threshold": Option(("--threshold",), str | None, f"Two classes: predict the second one for scores at or above this number; or choose the number on held-out training data (tune: the validation set) by {', '.join(THRESHOLDS)}, or by the cost of mistakes, as cost:JSON (default: 0).", LEARN, "HOW", more={"parser": threshold}),
+    "probabilities": Option(("--probabilities",), Calibrator | None, "Calibrate the scores on held-out training data (tune: the validation set)so that predict --probabilities works: sigmoid, temperature or isotonic (default: no probabilities).", LEARN, "HOW"),
+    "probabilities:shown": flag("--probabilities", "Add the probability of every class, separated by tabs, below a header line. The model must be calibrated."),
+    "force": flag("--force", "Use a test set that was used before; the result says so.", SPLIT),
+    "ledger": Option(("--ledger",), Path | None, "File that records the uses of test sets (default: a file in the user's folder for program state).", SPLIT, "FILE"),
+    "grid": Option(("--grid",), str | None, 'Hyperparameter values to try, as {"C": [0.1, 1]}, or a JSON file (default: a built-in grid).', SPLIT, "JSON"),
+    "no_retrain": flag("--no-retrain", "Do not train again on the training and validation sets together.", SPLIT),
+    "learner": Option(("--learner",), list[str] | None, "Compare only this learner, such as average, arow, kernel, logistic, svm. May be repeated.", SPLIT, "NAME"),
+    "demo": Option(("--demo",), Demo | None, "Run a demonstration, too-correct or copied-features, with data that mislead other linear models.", SPLIT, "NAME"),
+    "jobs": Option(("--jobs",), int, "Number of settings to try at the same time (default: 1).", SPLIT, "N", 1, {"min": 1}),
+    "inputs": Option(("--inputs",), ExportInputs, "Input of the exported model: raw examples, as MODEL takes them, or columns, for rows that are prepared elsewhere (default: raw).", metavar="WHAT", default=ExportInputs("raw")),
+    "exported": Option((), Path, "File to write; its extension selects the format: .onnx, .json or .c.", metavar="FILE", default=REQUIRED),
     # serving
     "model:served": Option((), Path | None, "Model file to begin with; without one, an empty model begins with the first example.", metavar="MODEL"),
     "data:folder": Option(("--data",), Path | None, "Folder for the log and the snapshots (default: MODEL.served).", metavar="DIR"),
@@ -336,69 +337,69 @@ OPTIONS: dict[str, Option] = {
     "max_features": Option(("--max-features",), int, "Features up to which the model may grow (default: 16777216).", LIMITS, "N", 2**24, {"min": 1}),
     "max_classes": Option(("--max-classes",), int, "Classes up to which the model may grow (default: 1000).", LIMITS, "N", 1000, {"min": 1}),
     # long runs and clusters
-    "checkpoint": Option(("--checkpoint",), Path | None, "Save the state now and then, so that --resume can continue.", RUN, "FILE"),
+    "checkpoint": Option(("--checkpoint",), Path | None, "Save the state of the run to this file from time to time, so that --resume can continue.", RUN, "FILE"),
     "every": Option(("--every",), str | None, "Time between checkpoints: 90s, 5m (default: 60s).", RUN, "TIME", more={"parser": seconds}),
-    "resume": flag("--resume", "Continue from --checkpoint, if it exists, as if never stopped.", RUN),
-    "cache": Option(("--cache",), Path | None, "Keep parsed data that do not fit in memory in this file, for later runs too.", RUN, "FILE"),
+    "resume": flag("--resume", "Continue from --checkpoint, if it exists, as if the run had never stopped.", RUN),
+    "cache": Option(("--cache",), Path | None, "Keep parsed data that do not fit in memory in this file, also for later runs.", RUN, "FILE"),
     "dask": Option(("--dask",), str | None, "Train on the cluster with this scheduler, such as tcp://host:8786; its workers read DATA.", CLUSTER, "ADDRESS"),
     "workers": Option(("--workers",), int | None, "Train on N processes of this machine.", CLUSTER, "N", more={"min": 1, "max": 1024}),
-    "shards": Option(("--shards",), int | None, "Number of parts of DATA that are learned at the same time (default: one per thread of the workers).", CLUSTER, "S", more={"min": 1}),
-    "mixing": Option(("--mixing",), Mixing | None, "Weight of the shards: by their mistakes, or uniform (default: mistakes).", CLUSTER, "HOW"),
+    "shards": Option(("--shards",), int | None, "Number of parts of DATA to train on at the same time (default: one per thread of the workers).", CLUSTER, "S", more={"min": 1}),
+    "mixing": Option(("--mixing",), Mixing | None, "Weight of each shard when the shards' models are averaged: by its mistakes, or uniform (default: mistakes).", CLUSTER, "HOW"),
     # taggers
-    "model:tagger": Option((), Path, "A tagger written by tag train -o.", metavar="MODEL", default=REQUIRED),
-    "file": Option((), Path, "A token a line, its columns side by side, blank lines between sentences; also .gz, .xz, .bz2; -: stdin.", metavar="FILE", default=REQUIRED),
-    "output:tagger": Option(("-o", "--output"), Path | None, "Save the tagger here.", metavar="MODEL"),
-    "output:tagged": Option(("-o", "--output"), Path | None, "Write to this file, not to stdout.", metavar="OUTPUT"),
-    "into": Option(("--into",), str | None, "Write labels into this column, by number or name (default: a new last one; in CoNLL-U the one that the tagger learned).", metavar="COLUMN"),
-    "resume:tagger": Option(("--resume",), Path | None, "Go on with this tagger, on the same FILE or another.", metavar="MODEL"),
-    "test_share:tagger": Option(("--test-share",), float | None, "Hold this share of the sentences out as a test (default: 0.1).", metavar="SHARE", more={"min": 0, "max": 0.9}),
-    "seed:tagger": Option(("--seed",), int | None, "Seed of the split and of the orders (default: 0).", metavar="N", more={"min": 0}),
-    "label:column": Option(("--label",), str | None, "The column with the label: a number from 1, -1 for the last, or a name in CoNLL-U (default: the last; upos in CoNLL-U).", COLUMNS, "COLUMN"),
-    "columns": Option(("--columns",), str | None, "The columns that the tagger sees, as 1,2 or form,xpos (default: those left of the label; form in CoNLL-U).", COLUMNS, "COLUMNS"),
-    "columns:there": Option(("--columns",), str | None, "Where the columns are that the tagger sees, as 1,2 or form,xpos.", COLUMNS, "COLUMNS"),
-    "format:columns": Option(("--format",), ColumnFormat | None, "columns or conllu (default: detected).", COLUMNS, "FORMAT"),
-    "separator": Option(("--separator",), str | None, "What stands between columns: tab, space, whitespace (any run of them), or any text (default: detected).", COLUMNS, "TEXT"),
-    "encoding:columns": Option(("--encoding",), str, "The encoding, such as latin-1 (default: utf-8).", COLUMNS, "NAME", "utf-8"),
-    "comments": flag("--comments", "Lines that start with # are comments, as in CoNLL-U.", COLUMNS),
-    "templates": Option(("--templates",), str | None, "Features of a token: words, chunking, or a file with a template a line, as word[-1]|word[0] (default: a rich set for the columns there are).", LEARN, "WHICH"),
-    "allowed": Option(("--allowed",), Scheme | None, "Labels follow each other as in bio or bioes only.", LEARN, "SCHEME"),
-    "scheme": Option(("--scheme",), StrictScheme | None, "Count only phrases labelled exactly by this scheme, as seqeval's strict mode does: IOB1, IOB2, IOE1, IOE2, IOBES or BILOU (default: as conlleval).", COLUMNS, "SCHEME"),
-    "on_bad_label": Option(("--on-bad-label",), OnBadLabel, "What to do with a label that --allowed forbids where it stands, such as I-NP after O: raise an error (default), skip its sentence, or repair it (I-NP becomes B-NP).", LEARN, "WHAT", OnBadLabel("raise")),
-    "combine:tagger": Option(("--combine",), TaggerCombine | None, "Weights that label: average or last (default: average).", LEARN, "WHICH"),
-    "step:tagger": Option(("--step",), TaggerStep | None, "Length of a step: constant, or by the loss: pa1 (default: constant).", LEARN, "RULE"),
-    "C:tagger": Option(("--C",), float | None, "Aggressiveness for step pa1 (default: 1).", LEARN, "C"),
-    "margin:tagger": Option(("--margin",), float | None, "By how much the true labels must lead (default: 0; 1 for pa1).", LEARN, "M"),
-    "cost:tagger": Option(("--cost",), TaggerCost | None, "hamming: lead by 1 more for every wrong label.", LEARN, "COST"),
-    "min_count": Option(("--min-count",), int | None, "Only features that come so often (default: 1).", LEARN, "N", more={"min": 1}),
-    "hash_bits:tagger": Option(("--hash-bits",), int | None, "Hash features into 2^B numbers: bounded memory, no names.", LEARN, "B"),
-    "max_iter:tagger": Option(("--max-iter",), int | None, "Maximum number of epochs, counted from here (default: 10).", STOP, "N", more={"min": 1}),
-    "max_iter:tuned": Option(("--max-iter",), int, "Maximum number of epochs; those before are judged from the same run (default: 20).", STOP, "N", 20, {"min": 1}),
-    "metric:tagger": Option(("--metric",), TaggerMetric | None, "phrase_f1 or accuracy (of tokens) (default: phrase_f1 if labels are those of phrases, such as B-NP, else accuracy).", SPLIT, "NAME"),
-    "time_order:tagger": flag("--time-order", "Test on the last sentences, choose settings by those before them.", SPLIT),
-    "grid:tagger": Option(("--grid",), str | None, 'Values to try, {"margin": [0, 10], "templates": ["words"]}, or a file with that (default: margins, and step pa1).', SPLIT, "JSON"),
-    "tol:tagger": Option(("--tol",), float | None, "Stop when the average changes by less (default: never).", STOP, "T", more={"min": 0}),
-    "early_stopping:tagger": flag("--early-stopping", "Stop when sentences held out from training, or those of --dev, get no better, and keep the best epoch.", STOP),
-    "metric:stopping": Option(("--metric",), TaggerMetric | None, "What --early-stopping goes by: phrase_f1 or accuracy (of tokens) (default: phrase_f1 if labels are those of phrases, such as B-NP, else accuracy).", STOP, "NAME"),
-    "dev:stopping": Option(("--dev",), Path | None, "Validation set for --early-stopping: this file instead of a tenth of the training sentences.", STOP, "FILE"),
+    "model:tagger": Option((), Path, "Model file of a tagger, as written by tag train -o.", metavar="MODEL", default=REQUIRED),
+    "file": Option((), Path, "File with one token per line, its columns side by side, and blank lines between sentences; also .gz, .xz, .bz2; - for standard input.", metavar="FILE", default=REQUIRED),
+    "output:tagger": Option(("-o", "--output"), Path | None, "Save the tagger to this file.", metavar="MODEL"),
+    "output:tagged": Option(("-o", "--output"), Path | None, "Write to this file instead of standard output.", metavar="OUTPUT"),
+    "into": Option(("--into",), str | None, "Write labels into this column, by number or name (default: a new last column; in CoNLL-U the column that the tagger was trained on).", metavar="COLUMN"),
+    "resume:tagger": Option(("--resume",), Path | None, "Keep training this tagger, on the same FILE or another.", metavar="MODEL"),
+    "test_share:tagger": Option(("--test-share",), float | None, "Share of the sentences to hold out as a test set (default: 0.1).", metavar="SHARE", more={"min": 0, "max": 0.9}),
+    "seed:tagger": Option(("--seed",), int | None, "Random seed for splitting and shuffling (default: 0).", metavar="N", more={"min": 0}),
+    "label:column": Option(("--label",), str | None, "Column of the labels: a number from 1, -1 for the last, or a name in CoNLL-U (default: the last; upos in CoNLL-U).", COLUMNS, "COLUMN"),
+    "columns": Option(("--columns",), str | None, "Columns to learn from, such as 1,2 or form,xpos (default: those left of the label; form in CoNLL-U).", COLUMNS, "COLUMNS"),
+    "columns:there": Option(("--columns",), str | None, "Columns of FILE that correspond to those the tagger was trained on, such as 1,2 or form,xpos (default: the same columns).", COLUMNS, "COLUMNS"),
+    "format:columns": Option(("--format",), ColumnFormat | None, "Format of FILE: columns or conllu (default: detected).", COLUMNS, "FORMAT"),
+    "separator": Option(("--separator",), str | None, "Separator of the columns: tab, space, whitespace (any run of tabs and spaces), or any text (default: detected).", COLUMNS, "TEXT"),
+    "encoding:columns": Option(("--encoding",), str, "Encoding of FILE, such as latin-1 (default: utf-8).", COLUMNS, "NAME", "utf-8"),
+    "comments": flag("--comments", "Treat lines that start with # as comments, as in CoNLL-U.", COLUMNS),
+    "templates": Option(("--templates",), str | None, "Templates that make features of a token: words, chunking, or a file with one template per line, such as word[-1]|word[0] (default: a rich set for the given columns).", LEARN, "WHICH"),
+    "allowed": Option(("--allowed",), Scheme | None, "Allow only label sequences of this scheme: bio or bioes (default: any sequence).", LEARN, "SCHEME"),
+    "scheme": Option(("--scheme",), StrictScheme | None, "Count only phrases labelled exactly by this scheme, as seqeval's strict mode does: IOB1, IOB2, IOE1, IOE2, IOBES or BILOU (default: count as conlleval does).", COLUMNS, "SCHEME"),
+    "on_bad_label": Option(("--on-bad-label",), OnBadLabel, "How to handle a label that --allowed forbids, such as I-NP after O: raise an error, skip its sentence, or repair it (I-NP becomes B-NP) (default: raise).", LEARN, "WHAT", OnBadLabel("raise")),
+    "combine:tagger": Option(("--combine",), TaggerCombine | None, "Weights to predict with: average or last (default: average).", LEARN, "WHICH"),
+    "step:tagger": Option(("--step",), TaggerStep | None, "Length of an update: constant, or computed from the loss: pa1 (default: constant).", LEARN, "RULE"),
+    "C:tagger": Option(("--C",), float | None, "Aggressiveness of --step pa1 (default: 1).", LEARN, "C"),
+    "margin:tagger": Option(("--margin",), float | None, "Required margin: update unless the score of the true labels leads by this much (default: 0; 1 for --step pa1).", LEARN, "M"),
+    "cost:tagger": Option(("--cost",), TaggerCost | None, "hamming: require a margin that grows by 1 with every wrong label (default: no cost).", LEARN, "COST"),
+    "min_count": Option(("--min-count",), int | None, "Use only features that occur at least N times (default: 1).", LEARN, "N", more={"min": 1}),
+    "hash_bits:tagger": Option(("--hash-bits",), int | None, "Hash features to 2^B columns, which bounds memory but loses feature names (default: no hashing).", LEARN, "B"),
+    "max_iter:tagger": Option(("--max-iter",), int | None, "Maximum number of epochs of this run (default: 10).", STOP, "N", more={"min": 1}),
+    "max_iter:tuned": Option(("--max-iter",), int, "Maximum number of epochs; smaller numbers are evaluated in the same run (default: 20).", STOP, "N", 20, {"min": 1}),
+    "metric:tagger": Option(("--metric",), TaggerMetric | None, "Metric to choose and test by: phrase_f1, or accuracy of tokens (default: phrase_f1 if labels mark phrases, such as B-NP, else accuracy).", SPLIT, "NAME"),
+    "time_order:tagger": flag("--time-order", "Split in the given order: the last sentences are the test set, those before them the validation set.", SPLIT),
+    "grid:tagger": Option(("--grid",), str | None, 'Hyperparameter values to try, as {"margin": [0, 10], "templates": ["words"]}, or a JSON file (default: several margins, and --step pa1).', SPLIT, "JSON"),
+    "tol:tagger": Option(("--tol",), float | None, "Stop when the averaged weights change by less than this share of their norm in an epoch (default: never).", STOP, "T", more={"min": 0}),
+    "early_stopping:tagger": flag("--early-stopping", "Stop when the score on held-out training sentences, or on --dev, no longer improves, and keep the best epoch.", STOP),
+    "metric:stopping": Option(("--metric",), TaggerMetric | None, "Metric for --early-stopping: phrase_f1, or accuracy of tokens (default: phrase_f1 if labels mark phrases, such as B-NP, else accuracy).", STOP, "NAME"),
+    "dev:stopping": Option(("--dev",), Path | None, "Use this file as the validation set for --early-stopping (default: a tenth of the training sentences).", STOP, "FILE"),
     # what is shown
-    "example": Option(("--example",), Example | None, "sms: learn to recognize spam from text messages shipped with the package.", metavar="NAME"),
+    "example": Option(("--example",), Example | None, "Train on data that come with the package: sms, text messages of which some are spam.", metavar="NAME"),
     "example:number": Option(("--example",), int | None, "Explain the prediction for the N-th example of DATA.", metavar="N", more={"min": 1}),
-    "confidence": flag("--confidence", "Add how far each label leads the best other one; with --json also how far each sentence's labels lead the second best. They are not probabilities."),
-    "scores": flag("--scores", "Add the scores, separated by tabs, below a heading. They are not probabilities."),
-    "top": Option(("--top",), int, "Number of weights or support vectors to show of each (default: 10).", metavar="N", default=10, more={"min": 1}),
-    "top:labels": Option(("--top",), int | None, "Print the N labels with the highest scores, the highest first, instead of those predicted.", metavar="N", more={"min": 1}),
-    "label": Option(("--class",), str | None, "Only this class, or the pair 'A vs B'.", metavar="LABEL"),
-    "collisions": flag("--collisions", "Hashed features: columns that several features share and that carry weight."),
-    "features": Option(("--features",), tuple[str, str] | None, "Draw the decision boundary over these two features.", metavar="A B"),
-    "image_shape": Option(("--image-shape",), str | None, "Features are pixels (default: guessed).", metavar="ROWSxCOLUMNS"),
-    "no_images": flag("--no-images", "Features are not pixels."),
-    "title": Option(("--title",), str | None, "Heading of the page.", metavar="TEXT"),
+    "confidence": flag("--confidence", "Add the lead of each label over the second best label; with --json also the lead of each sentence's labelling over the second best. Leads are not probabilities."),
+    "scores": flag("--scores", "Add the scores, separated by tabs, below a header line. Scores are not probabilities."),
+    "top": Option(("--top",), int, "Number of weights or support vectors to show per class (default: 10).", metavar="N", default=10, more={"min": 1}),
+    "top:labels": Option(("--top",), int | None, "Print the N labels with the highest scores, highest first, instead of the predicted labels.", metavar="N", more={"min": 1}),
+    "label": Option(("--class",), str | None, "Show only this class, or the pair 'A vs B'.", metavar="LABEL"),
+    "collisions": flag("--collisions", "Hashed features: show the columns with a weight that several features share."),
+    "features": Option(("--features",), tuple[str, str] | None, "Draw the decision boundary in the plane of these two features.", metavar="A B"),
+    "image_shape": Option(("--image-shape",), str | None, "Treat the features as pixels of images of this shape (default: guessed).", metavar="ROWSxCOLUMNS"),
+    "no_images": flag("--no-images", "Do not treat the features as pixels."),
+    "title": Option(("--title",), str | None, "Title of the page (default: the names of MODEL and DATA).", metavar="TEXT"),
     "max_examples": Option(("--max-examples",), int, "Read at most this many examples (default: 200000).", metavar="N", default=200_000, more={"min": 1}),
     "quiet": flag("--quiet", "Print nothing but errors."),
-    "verbose": flag("--verbose", "Show a live bar while learning."),
+    "verbose": flag("--verbose", "Show a live progress bar while training."),
     "trace": Option(("--trace",), int | None, "Show the first N visits: the example, its score, and the weights after it.", metavar="N", more={"min": 1}),
-    "json": flag("--json", "Print one JSON object for machines."),
-    "json:lines": flag("--json", "Print one JSON object per line for machines."),
+    "json": flag("--json", "Print one JSON object instead of text."),
+    "json:lines": flag("--json", "Print one JSON object per line instead of text."),
 }  # fmt: skip
 
 READING = (

@@ -1,4 +1,4 @@
-"""The model that the options ask for: its parameters, costs and weights by class, and the settings to try."""
+"""Creates the model from the options: its parameters, costs and class weights, and the grid of settings to try."""
 
 import json
 from pathlib import Path
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from perceptrons.data import Table
 
 SHAPES = {
-    "--cost": '{"true class": {"answer": cost}}', "--class-weight": 'balanced, {"class": weight}',
-    "--threshold": 'cost:{"true class": {"answer": cost}}',
+    "--cost": '{"true class": {"predicted class": cost}}', "--class-weight": 'balanced, {"class": weight}',
+    "--threshold": 'cost:{"true class": {"predicted class": cost}}',
 }  # fmt: skip
 
 
@@ -25,7 +25,7 @@ def check_kernel(asked: Any) -> None:
     """Refuse options for kernels without a kernel, and with one those that only the linear perceptron has."""
     if asked.kernel is None:
         for name in given(asked, OF_KERNELS):
-            raise BadInputError(f"{typed(name)} is for kernels: name one too, for instance --kernel rbf.")
+            raise BadInputError(f"{typed(name)} is for kernels: also give one, for instance --kernel rbf.")
         return
     strange = [typed(name) for name in given(asked, LINEAR_ONLY)]
     strange += ["--no-intercept"] * asked.no_intercept
@@ -34,9 +34,9 @@ def check_kernel(asked: Any) -> None:
     if strange:
         raise BadInputError(f"{strange[0]} is for the linear perceptron: leave it out, or leave out --kernel.")
     if asked.on_full is not None and asked.budget is None:
-        raise BadInputError("--on-full needs --budget: without one, the model is never full.")
+        raise BadInputError("--on-full needs --budget: without a budget, there is no limit.")
     for name in given(asked, (*LONG_RUNS, *CLUSTERS)):
-        raise BadInputError(f"{typed(name)} does not go with --kernel: kernels need all data in memory.")
+        raise BadInputError(f"{typed(name)} cannot be combined with --kernel: kernels need all data in memory.")
 
 
 def new_model(asked: Any) -> "AnyModel":
@@ -75,7 +75,9 @@ def model_to_tune(asked: Any) -> "AnyModel":
     if asked.kernel is None:
         return Perceptron(**told)
     if told.get("combine") in ("pocket", "recent"):
-        raise BadInputError(f"--combine {told['combine']} does not go with --kernel: choose average, last or vote.")
+        raise BadInputError(
+            f"--combine {told['combine']} cannot be combined with --kernel: choose average, last or vote."
+        )
     return KernelPerceptron(**told)
 
 
@@ -94,10 +96,10 @@ def grid_of(asked: str | None, model: "AnyModel") -> Any:
     known = model.get_params()
     for one in grids or [None]:
         if not isinstance(one, dict) or not all(isinstance(values, list) and values for values in one.values()):
-            raise BadInputError(f'--grid {plain(asked, 60)}: give lists of values by parameter, {{"C": [0.1, 1]}}.')
+            raise BadInputError(f'--grid {plain(asked, 60)}: give a list of values per parameter, {{"C": [0.1, 1]}}.')
         for name in one:
             if name not in known:
-                raise BadInputError(f"--grid: {plain(name)} is no parameter of {type(model).__name__}.")
+                raise BadInputError(f"--grid: {plain(name)} is not a parameter of {type(model).__name__}.")
     return grids
 
 
@@ -125,14 +127,14 @@ def read_by_class(option: str, told: str) -> dict[str, Any]:
         what = (error.strerror or str(error)).lower()
     except (ValueError, RecursionError) as error:
         what = str(error)
-    raise BadInputError(f"{option} {plain(told, 60)}: {what}: give {SHAPES[option]}, or a file with it.")
+    raise BadInputError(f"{option} {plain(told, 60)}: {what}: give {SHAPES[option]}, or a file that contains it.")
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for key, value in pairs:
         if key in content:
-            raise ValueError(f"{key!r} stands there twice")
+            raise ValueError(f"{key!r} appears twice")
         content[key] = value
     return content
 
@@ -162,7 +164,7 @@ def name_labels(model: "AnyModel", table: "Table", asked: Any) -> None:
         return
     for name, value in (("--kernel", asked.kernel), ("--folds", asked.folds), ("--threshold", asked.threshold)):
         if value is not None:
-            raise BadInputError(f"{name} is for one label per example, and the data have several: leave it out.")
+            raise BadInputError(f"{name} is for one label per example, but the data have several: leave it out.")
     model.class_weight = by_class(model.class_weight, {str(label): label for label in table.classes.tolist()})
 
 
@@ -177,7 +179,7 @@ def need_classes(model: Any, asked: Any) -> None:
     """Refuse what is said of classes that are not known yet."""
     for name, value in (("--cost", model.cost), ("--class-weight", model.class_weight)):
         if value is not None and asked.classes is None:
-            raise BadInputError(f"{name} needs --classes here, since classes are known only as they are read.")
+            raise BadInputError(f"{name} needs --classes here, because the classes are found only while reading.")
 
 
 def named_classes(model: "AnyModel", asked: Any) -> "np.ndarray | None":
@@ -188,7 +190,9 @@ def named_classes(model: "AnyModel", asked: Any) -> "np.ndarray | None":
         return None
     texts = [text.strip() for text in asked.classes.split(",")]
     if len(texts) < 2 or len(set(texts)) < len(texts) or not all(texts):
-        raise BadInputError(f"--classes {plain(asked.classes, 60)}: give two or more, each once, as in ham,spam.")
+        raise BadInputError(
+            f"--classes {plain(asked.classes, 60)}: give two or more classes, each once, such as ham,spam."
+        )
     classes = as_labels(texts, asked.text_labels)
     if (classes[1:] < classes[:-1]).any():  # in their usual order they need not be a setting of the model
         model.classes = classes.tolist()

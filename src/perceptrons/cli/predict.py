@@ -1,4 +1,4 @@
-"""`perceptrons predict`: one label per line, fit for pipes; scores if wanted."""
+"""`perceptrons predict`: prints one label per line, suitable for pipes, with scores on request."""
 
 import json as as_text
 import sys
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @takes("model", "data", "scores", "probabilities:shown", "top:labels", "output:answers", *READING, "json:lines")
 def predict(asked: Any) -> None:
-    """Print the class of every example in DATA, one per line; several labels with commas. DATA needs no labels.
+    """Print the predicted class of every example in DATA, one per line. DATA needs no labels.
 
-    Several labels are separated as they were in the cells that the model learned from; with --json they are a list.
+    Several labels of one example are separated by commas, or as in the training data; with --json they are a list.
 
-    Lines are answered as they come, in constant memory. There is one output line for each record; one that --on-error
-    skip leaves out has an empty label. For a folder of texts, the name of the file follows each label.
+    Predictions are written while DATA is read, in constant memory. There is one output line per record; a record that
+    --on-error skip leaves out has an empty label. For a folder of texts, the file name follows each label.
     """
     data = asked.data or []
     check_output(asked.output, asked.model, *data)
@@ -40,9 +40,11 @@ def predict(asked: Any) -> None:
         )
     if not data:
         if sys.stdin is None or sys.stdin.isatty():
-            raise BadInputError("perceptrons predict: DATA is missing: give a file, or pipe something into it.")
+            raise BadInputError("perceptrons predict: DATA is missing: give a file, or pipe data into the command.")
         if asked.format is None and getattr(model, "source_", None) is None:
-            raise BadInputError("perceptrons predict: DATA is missing: give a file, or pipe some in and give --format.")
+            raise BadInputError(
+                "perceptrons predict: DATA is missing: give a file, or pipe data into the command and give --format."
+            )
         data = [STDIN]
     reader = opened(data, asked, like=model, need_labels=False, prompt=STDIN in data)
     with _written(asked.output) as out:
@@ -140,7 +142,7 @@ def write_answers(
     words = [label_word(label) for label in classes]
     several, between = several_labels(model), _separator(model)
     if top is not None and len(classes) < 3 and not several:
-        raise BadInputError(f"--top {top}: the model has two classes and one score: give --scores.")
+        raise BadInputError(f"--top {top}: the model has only two classes: use --scores instead.")
     if columns.heading and not as_json:
         out.write("\t".join(["label", *columns.heading, *["file"] * files]) + "\n")
         out.flush()

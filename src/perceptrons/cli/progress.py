@@ -1,4 +1,4 @@
-"""What a person sees while a command learns: lines at 1, 2, 4, 8, ... examples of a stream, epochs."""
+"""Shows the progress of training: lines at 1, 2, 4, 8, ... examples of a stream, or by epoch."""
 
 import errno
 import os
@@ -121,7 +121,7 @@ class Watching:
         took = None if before["seconds"] is None else what["seconds"] - before["seconds"]
         if not self._headed:
             self._headed = True
-            self._print(heading(f"Every example predicted, then learned from{apart(self._model)}"))
+            self._print(heading(f"Progressive error: predict each example, then learn from it{apart(self._model)}"))
             self._print(_row(title for title, _ in COLUMNS), "dim")
         self._print(_row((
             f"{what['examples']:,}", f"{what['mistakes']:,}", percent(what["mistakes"] / what["examples"], 2),
@@ -190,8 +190,8 @@ class MixingWatch(Watching):
         self.of_files = what.get("notices", self.of_files)
         if not self._begun and self._console is not None and what["shards"] < self.wanted:
             self.notices.append(
-                f"{count(what['shards'], 'shard')} for {self.wanted:,} threads of workers: some have nothing to do. "
-                "More files make more shards."
+                f"{count(what['shards'], 'shard')} for {self.wanted:,} worker threads, so some have nothing to do. "
+                "Split the data into more files."
             )
         self._begin()
         if "mistakes" in what:
@@ -213,7 +213,7 @@ class MixingWatch(Watching):
     def _print_epoch(self, what: dict[str, Any]) -> None:
         if not self._headed:
             self._headed = True
-            self._print(heading(f"Mistakes while learning{apart(self._model)}"))
+            self._print(heading(f"Mistakes during training{apart(self._model)}"))
             self._print(_row((title for title, _ in MIXED_COLUMNS), MIXED_COLUMNS) + "   by shard", "dim")
         wrong = what["mistakes"]
         cells = (f"{what['epoch']}", f"{sum(wrong):,}", f"{what['seconds']:.2f}")
@@ -252,17 +252,17 @@ class SpokenCheckpoint(Checkpoint):
 
     def _found(self, model: Any, place: dict[str, Any] | None) -> list[str]:
         if place is None:
-            return [f"{self.path}: there is no checkpoint yet: starting from the beginning."]
-        lines = [f"{complaint} The one before it, {self.before.name}, is used." for complaint in self.complaints]
+            return [f"{self.path}: there is no checkpoint yet, so training starts from the beginning."]
+        lines = [f"{complaint} The previous checkpoint, {self.before.name}, is used." for complaint in self.complaints]
         if not self.complaints and not self.path.exists():
-            lines = [f"{self.path}: is missing: the one before it, {self.before.name}, is used."]
+            lines = [f"{self.path}: the file is missing. The previous checkpoint, {self.before.name}, is used."]
         n = len(model.history_) if self._mixed else place["epoch"]
         if place["done"]:
-            return [*lines, f"The checkpoint is of the end of {count(n, 'epoch')}."]
+            return [*lines, f"The checkpoint was saved after {count(n, 'epoch')}."]
         if self._mixed:
-            return [*lines, f"Continuing with epoch {n + 1}."]
+            return [*lines, f"Resuming with epoch {n + 1}."]
         done = model.history_[-1]["examples"] if model.history_ and place["blocks"] else 0
-        return [*lines, f"Continuing in epoch {n}, after {count(done, 'example')} of it."]
+        return [*lines, f"Resuming in epoch {n}, after {count(done, 'example')}."]
 
 
 @contextmanager
@@ -280,7 +280,7 @@ def watched(watching: Watching, checkpoint: SpokenCheckpoint | None, path: Any) 
         if checkpoint is None or not checkpoint.path.exists():
             raise
         raise KeyboardInterrupt(
-            f"Interrupted. It is saved in {path}: the same command with --resume continues from there."
+            f"Interrupted. The state is saved in {path}: the same command with --resume continues from there."
         ) from None
     finally:
         watching.erase()

@@ -1,4 +1,4 @@
-"""`perceptrons report`: one page about a model and its answers to labelled data."""
+"""`perceptrons report`: writes one HTML page about a model and its predictions for labelled data."""
 
 import hashlib
 import shlex
@@ -18,9 +18,9 @@ AGAIN = (
 
 @takes("model", "files", "output:page", *AGAIN, "quiet")
 def report(asked: Any) -> None:
-    """Write one page about a model and its answers to labelled DATA: figures, mistakes, features, margins, proof.
+    """Write one HTML page about a model and labelled DATA: scores, mistakes, features, margins and a proof.
 
-    The page is one HTML file with everything inside. Best give data that the model has not learned from.
+    The page is a single file without external resources. Use data that the model was not trained on.
     """
     from perceptrons.inspection.names import names_as_files
 
@@ -29,9 +29,7 @@ def report(asked: Any) -> None:
     check_output(output, model, *data)
     fitted = load_model(model, instead="evaluate")
     if STDIN in data:
-        raise BadInputError(
-            "-: a report looks at its data twice, and standard input can be read only once: give a file."
-        )
+        raise BadInputError("-: a report reads its data twice, but standard input can be read only once: give a file.")
     from perceptrons.data.sample import first_examples
     from perceptrons.data.table import named_lines
 
@@ -61,7 +59,7 @@ def report(asked: Any) -> None:
     save_text(page.html, output)
     if not asked.quiet:
         size = f"{len(page.html.encode()) / 1e6:.2f} MB"
-        print(f"{visible(str(output))}: {size}, everything inside; open it in a browser.")
+        print(f"{visible(str(output))}: {size} in one file; open it in a browser.")
 
 
 def checksum(path: Path) -> str:
@@ -79,7 +77,7 @@ def shape_of(text: str | None, no_images: bool) -> Any:
     """28x28 as (28, 28)."""
     if no_images:
         if text is not None:
-            raise BadInputError("--image-shape and --no-images exclude each other: give one.")
+            raise BadInputError("--image-shape and --no-images cannot be combined: give one of them.")
         return None
     if text is None:
         return "auto"

@@ -1,4 +1,4 @@
-"""What `perceptrons train` says when it is done, for people and for machines: the same for every way to train."""
+"""The results of `perceptrons train`, as text and as JSON, the same for every way to train."""
 
 import shlex
 from collections.abc import Callable
@@ -45,7 +45,7 @@ SOMETIMES = (  # keys of JSON that are null where they say nothing: linear model
     "margin", "hashing", "weights", "kernel", "gamma", "n_support", "support", "scheduler", "workers", "shards",
     "mixing", "bound",
 )  # fmt: skip
-COUNTED = {"mistakes": "weighted by their mistakes", "uniform": "all the same"}
+COUNTED = {"mistakes": "weighted by their mistakes", "uniform": "weighted equally"}
 
 
 @dataclass
@@ -142,16 +142,16 @@ def show(run: Run, console: "Console") -> None:
     if run.trace is not None:
         show_visits(run.trace, console)
     if run.how == "whole" or (run.how == "stream" and model.n_iter_ > 1):
-        console.print(heading(f"Mistakes while learning{apart(model)}"), mistakes(model, console))
+        console.print(heading(f"Mistakes during training{apart(model)}"), mistakes(model, console))
     console.print(f"\n{stopped(model, run.seconds)}", markup=False)
     if run.cluster:
         show_cluster(run.cluster, console)
     if is_kernel(model):
-        console.print(f"It keeps {support_in_words(model, model.history_[0]['examples'])}.")
+        console.print(f"It has {support_in_words(model, model.history_[0]['examples'])}.")
     _show_features(run, console)
     if run.how != "whole":
         last = run.progress[-1]
-        wrong = f"{last['mistakes']:,} of {last['examples']:,} wrong before they were learned from"
+        wrong = f"{last['mistakes']:,} of {last['examples']:,} predicted wrongly before learning from them"
         console.print(f"Progressive error {percent(last['error'], 2)} ({wrong})", markup=False)
     show_skipped(run.reader, console)
     if model.threshold_ is not None:
@@ -223,8 +223,8 @@ def mistakes(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
     validated = rows[0]["validation_accuracy"] is not None
     updates = any(row["updates"] != row["mistakes"] for row in rows)
     by_phrases = "validation_phrase_f1" in rows[0]
-    more = [("updates", "right")] * updates + [("right on held-out examples", "right")] * validated
-    more += [("F1 of phrases", "right")] * by_phrases
+    more = [("updates", "right")] * updates + [("accuracy on held-out examples", "right")] * validated
+    more += [("phrase F1", "right")] * by_phrases
     table = grid(("epoch", "right"), ("mistakes", "right"), ("", "left"), *more)
     longest = max(8, min(32, console.width - 18 - 28 * validated - 15 * by_phrases - 9 * updates))
     most = max(1, *(row["mistakes"] for row in rows))
@@ -253,16 +253,19 @@ def show_skipped(reader: Any, console: "Console") -> None:
 def _show_weights(run: Run, console: "Console") -> None:
     model = run.model
     rows = rows_of(model, mirrored=False)
-    title = {"class": " of each class", "pair": " of each pair: those above 0 speak for its second"}[rows[0].thing]
+    title = {"class": " of each class", "pair": " of each pair: weights above 0 are for its second class"}[
+        rows[0].thing
+    ]
     console.print(heading("Most important weights" + title * (len(rows) > 1)))
     show_rows(rows, names_in_files(model), 6 if len(rows) == 1 else 3, ROWS, console)
     picture = pictures(model, console) if run.data == "digits" else None
     if picture is not None:
-        console.print(heading("Weights as pictures: shades speak for the digit, dots against it"))
+        console.print(heading("Weights as pictures: shaded pixels are evidence for the digit, dots against it"))
         console.print(picture)
     if run.scaler is not None:
         console.print(
-            "The features differ widely in scale, so their weights cannot be compared; scaling them may also help.",
+            "The features differ widely in scale, so their weights cannot be compared. Scaling may also improve "
+            "accuracy.",
             style="yellow",
         )
 
@@ -294,7 +297,7 @@ def _show_support(run: Run, console: "Console") -> None:
     show_rows(rows, names, 6 if len(rows) == 1 else 3, ROWS, console, ("example", "coefficient"))
     if model.kernel != "cosine" and run.scaler is not None:
         console.print(
-            "The features differ widely in scale, and the kernel hears the largest only: scale them first.",
+            "The features differ widely in scale, and the largest ones dominate the kernel: scale them first.",
             style="yellow",
         )
 
@@ -304,21 +307,23 @@ def suggestions(run: Run) -> list[tuple[str, str]]:
     model, found = run.model, []
     if run.output is None:
         found.append(
-            (f"{run.again()} -o {_file_name(run)}", "save the model, to predict, evaluate and inspect with it")
+            (f"{run.again()} -o {_file_name(run)}", "save the model, to use it with predict, evaluate and inspect")
         )
     elif run.data == "digits":
-        found.append((f"perceptrons inspect {shlex.quote(str(run.output))} --class 3", "all weights of the digit 3"))
+        found.append(
+            (f"perceptrons inspect {shlex.quote(str(run.output))} --class 3", "show all weights of the digit 3")
+        )
     else:
         saved = shlex.quote(str(run.output))
         new = 'echo "win a free prize" | perceptrons predict {} -' if run.example else "perceptrons predict {} NEW-DATA"
-        found.append((new.format(saved), "predict, one label per line; - reads what you type or pipe into it"))
+        found.append((new.format(saved), "predict one label per line; - reads what you type or pipe into it"))
         more = "support vectors" if is_kernel(model) else "weights"
         found.append((f"perceptrons inspect {saved} --top 20", f"show more {more}"))
     found += _better_settings(run)
     if run.test is None and run.how != "whole":
         found.append((f"{run.again('test_share')} --test FILE", "test it on examples it has not seen"))
     if run.data == "digits":
-        found.append(("perceptrons train YOUR.csv", "learn from your own table, the label in its last column"))
+        found.append(("perceptrons train YOUR.csv", "train on your own table, with the label in its last column"))
     return found[:3]
 
 
@@ -327,19 +332,21 @@ def _better_settings(run: Run) -> list[tuple[str, str]]:
     hashing = hashing_audit(model, rows_of(model, mirrored=False), 10)
     if hashing and hashing["features_sharing"] > CROWDED * hashing["features"]:
         more = min(31, hashing["bits"] + 2)
-        return [(f"{run.again('hash_bits')} --hash-bits {more}", "many features share a column: give them more")]
+        return [(f"{run.again('hash_bits')} --hash-bits {more}", "many features share a column: use more columns")]
     if model.stop_reason_ == "max_iter" and not is_kernel(model) and more_epochs_are_vain(model.mistakes_):
         return _curved(run)
     if model.stop_reason_ == "max_iter":
         option = "epochs" if run.again() != run.again("epochs") else "max_iter"
         longer = f"{run.again(option)} --{option.replace('_', '-')} {2 * model.n_iter_}"
-        return [(longer, "the weights had not settled: give it more epochs")]
+        return [(longer, "the weights were still changing: train for more epochs")]
     if train and test and train.accuracy - test.accuracy > 0.03 and not model.early_stopping:
         why = "it fits the training set better than the test set (overfitting): stop earlier"
         return [(f"{run.again()} --early-stopping", why)]
     if model.combine == "average":
         final = "coefficients" if is_kernel(model) else "weights"
-        return [(f"{run.again('combine')} --combine last", f"see what averaging is good for: the final {final} alone")]
+        return [
+            (f"{run.again('combine')} --combine last", f"see what averaging is good for: use only the last {final}")
+        ]
     return []
 
 
@@ -355,7 +362,7 @@ def _curved(run: Run) -> list[tuple[str, str]]:
     found = [(asked, "prove whether a hyperplane can separate the classes")]
     if run.how == "whole":
         bent = run.again(*LINEAR_ONLY, "combine", "multiclass", "max_iter", "epochs", "no_intercept")
-        found.append((f"{bent} --kernel rbf", "more epochs did not help: try a curved boundary"))
+        found.append((f"{bent} --kernel rbf", "more epochs did not help: try a curved decision boundary"))
     return found
 
 

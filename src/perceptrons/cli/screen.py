@@ -1,4 +1,4 @@
-"""How things look on a screen: consoles, spinners, bars, tables, labels, weights; and JSON for machines."""
+"""Formats output: consoles, spinners, bars, tables, labels, weights; and JSON."""
 
 import json
 import sys

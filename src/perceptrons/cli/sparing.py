@@ -1,6 +1,6 @@
-"""Loads scikit-learn without what it imports and no command needs: the larger part of what a warm start would take.
+"""Loads scikit-learn without the modules that no command needs, which would take most of the start-up time.
 
-And has little work done by NumPy, so that a loop need not be compiled for it.
+It also lets NumPy do small jobs, so that no loop has to be compiled for them.
 """
 
 import gc

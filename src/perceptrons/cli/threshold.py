@@ -1,4 +1,4 @@
-"""What is fitted on training data held out: a threshold by a metric or a cost, and probabilities."""
+"""Fits a threshold and probabilities on held-out training data."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,11 +34,11 @@ def held_for(asked: Any) -> str:
 def check_threshold(asked: Any) -> None:
     """Refuse what does not go with a threshold that is chosen or with probabilities, before any work is done."""
     if asked.probabilities is not None and asked.folds is not None:
-        raise BadInputError("--probabilities does not go with --folds: leave one of them out.")
+        raise BadInputError("--probabilities cannot be combined with --folds: leave one of them out.")
     if not is_chosen(asked):
         return
     if asked.folds is not None:
-        raise BadInputError(f"--threshold {plain(asked.threshold)} does not go with --folds: give a number.")
+        raise BadInputError(f"--threshold {plain(asked.threshold)} cannot be combined with --folds: give a number.")
     wanted_by(asked)
 
 
@@ -63,7 +63,7 @@ def held_for_threshold(table: "Table", asked: Any) -> tuple["Table", "Table | No
     learned, held, _ = split_table(table, SHARE, _seed(asked))
     if held is None:
         raise BadInputError(
-            f"{held_for(asked)}: there are too few training examples to hold some out for it: "
+            f"{held_for(asked)}: there are too few training examples to hold some out: "
             f"{'give a number' if is_chosen(asked) else 'leave it out'}."
         )
     return learned, held

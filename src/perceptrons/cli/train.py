@@ -1,4 +1,4 @@
-"""`perceptrons train`: learn from data, test, save, and say how it went."""
+"""`perceptrons train`: trains a model on data, tests it, saves it and shows the results."""
 
 import sys
 import time
@@ -64,12 +64,12 @@ AGAIN = ("from_model", "example", "format", "test", "test_share", "folds:train",
     *STOPPING, *LONG_RUNS, *CLUSTERS, "trace", "quiet", "verbose", "json",
 )  # fmt: skip
 def train(asked: Any) -> None:
-    """Train a perceptron, test it on examples it has not seen, and say how it went.
+    """Train a perceptron, test it on examples it has not seen, and show the results.
 
-    Without DATA it learns scikit-learn's handwritten digits. Data that fit in memory are read whole; larger ones are
-    learned from while they are read, with the same options.
+    Without DATA, it trains on scikit-learn's handwritten digits. Data that fit in memory are loaded; larger data are
+    used for training while they are read, with the same options.
 
-    With --workers or --dask it learns from files in shards, on many processes or machines, and mixes the weights.
+    With --workers or --dask, it trains on shards of the files in several processes or machines, and averages.
     """
     files = asked.data or []
     _check(asked, files)
@@ -98,18 +98,18 @@ def _check(asked: Any, files: list[Path]) -> None:
     if asked.epochs is not None:
         for name in ("max_iter", "tol"):
             if getattr(asked, name) is not None:
-                raise BadInputError(f"--epochs and {options.typed(name)} exclude each other: give one of them.")
+                raise BadInputError(f"--epochs and {options.typed(name)} cannot be combined: give one of them.")
     for name in ("every", "resume"):
         if getattr(asked, name) and asked.checkpoint is None:
-            raise BadInputError(f"--{name} needs --checkpoint FILE: without one, nothing is saved on the way.")
+            raise BadInputError(f"--{name} needs --checkpoint FILE: without it, nothing is saved during training.")
     check_options(asked)
     if asked.example is not None:
         brought = {"DATA": files, "--format": asked.format, "--label-column": asked.label_column, "--test": asked.test}
         for name, value in brought.items():
             if value:
-                raise BadInputError(f"{name} does not go with --example, which brings its own data: leave one out.")
+                raise BadInputError(f"{name} cannot be combined with --example, which brings its own data.")
     if asked.test is not None and not files:
-        raise BadInputError("--test needs DATA: the digits are tested on examples held out.")
+        raise BadInputError("--test needs DATA: the digits are tested on held-out examples.")
     written = [path.absolute() for path in (asked.output, asked.cache, asked.checkpoint) if path is not None]
     if len(set(written)) < len(written):
         raise BadInputError("-o, --checkpoint and --cache name the same file: give each its own.")
@@ -125,7 +125,7 @@ def _check(asked: Any, files: list[Path]) -> None:
 def _loaded(asked: Any) -> "AnyModel":
     """The model to keep training."""
     for name in options.given(asked, (*RULE, *OF_KERNELS, *LONG_RUNS, *CLUSTERS, "classes", "example", "no_intercept")):
-        raise BadInputError(f"{options.typed(name)} does not go with --from, whose settings stay: leave it out.")
+        raise BadInputError(f"{options.typed(name)} cannot be combined with --from, which keeps its options: drop it.")
     if not asked.data:
         raise BadInputError("--from needs DATA: name the files with new examples.")
     model = load_model(asked.from_model, "train --resume")
@@ -169,7 +169,7 @@ def _watching(kind: Any, model: "AnyModel", asked: Any, title: list[str]) -> Any
     """Somebody to look on while it learns."""
     said = not (asked.quiet or asked.json)
     return kind(
-        model, asked.epochs, title + [f"{asked.test} to test on"] * (asked.test is not None), lines=said,
+        model, asked.epochs, title + [f"{asked.test} for testing"] * (asked.test is not None), lines=said,
         live=(asked.verbose and not asked.quiet) or (sys.stderr.isatty() and said),
         needed=asked.output is not None or asked.checkpoint is not None,
     )  # fmt: skip
@@ -231,7 +231,7 @@ def _on_table(
     test_reader = None
     if parts is None and asked.test is not None:
         test_reader = like_table(table, asked.test, asked)
-        said = f"{table.X.shape[0]:,} to learn from; {test_reader.X.shape[0]:,} in {asked.test} to test on"
+        said = f"{table.X.shape[0]:,} for training; {test_reader.X.shape[0]:,} in {asked.test} for testing"
         parts = Split(table, test_reader, said)
     elif parts is None:
         parts = split_table(table, _share(asked), asked.seed)
@@ -272,7 +272,7 @@ def _fit(model: "AnyModel", table: "Table", asked: Any) -> None:
     """Fit the model; a spinner turns meanwhile if somebody is watching."""
     about = None if str(table.path) == "digits" else table.path
     model.set_params(verbose=int(asked.verbose and not asked.quiet))
-    waiting = Waiting("Learning ...", shown=not (asked.quiet or asked.json or asked.verbose))
+    waiting = Waiting("Training ...", shown=not (asked.quiet or asked.json or asked.verbose))
     with waiting, refusing(ValueError, TypeError, about=about):
         model.fit(table.X, table.target, sample_weight=table.weight)
     model.set_params(verbose=0)  # a saved model should not draw bars wherever it is loaded
@@ -280,7 +280,7 @@ def _fit(model: "AnyModel", table: "Table", asked: Any) -> None:
 
 def _fit_resumably(model: "AnyModel", table: "Table", asked: Any, reader: "Reader | None") -> Any:
     if is_kernel(model) or reader is None:
-        raise BadInputError("--checkpoint and --classes are for files and the linear perceptron: leave them out.")
+        raise BadInputError("--checkpoint and --classes are for training on files without a kernel: leave them out.")
     from perceptrons.cli.progress import SpokenCheckpoint, Watching, watched
     from perceptrons.data.held_out import InMemory
 
@@ -321,20 +321,20 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
     from perceptrons.data.held_out import without_test
 
     limit = f"{asked.in_memory / 2**30:.3g} GiB (--in-memory)"
-    why = f"more than {limit} of parsed data" if asked.in_memory else "asked by --in-memory 0"
-    unmet = f"and there are {why}" if asked.in_memory else "which --in-memory 0 rules out"
+    why = f"more than {limit} of parsed data" if asked.in_memory else "requested by --in-memory 0"
+    unmet = f"and there are {why}" if asked.in_memory else "which --in-memory 0 forbids"
     needed = f"needs all data in memory, {unmet}"
     if is_kernel(model):
         raise BadInputError(f"--kernel {needed}: raise --in-memory.")
     for name in options.given(asked, ("folds", "trace")):
         raise BadInputError(f"--{name} {needed}: raise --in-memory.")
     if asked.class_weight == "balanced":
-        raise BadInputError(f'--class-weight balanced {needed}: name the weights, {{"class": weight}}.')
+        raise BadInputError(f'--class-weight balanced {needed}: give the weights, {{"class": weight}}.')
     need_classes(model, asked)
     share = _share(asked) if asked.test is None else 0.0
     read = "they are read" if len(reader.files) > 1 else "it is read"
-    title = [name_of(reader), f"Learned while {read} ({why})"]
-    title += [f"{share:.0%} held out as a test (seed {asked.seed})"] * bool(share)
+    title = [name_of(reader), f"Trained while {read} ({why})"]
+    title += [f"{share:.0%} held out for testing (seed {asked.seed})"] * bool(share)
     watching = _watching(Watching, model, asked, title)
     checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching)
     classes = named_classes(model, asked)
@@ -395,6 +395,6 @@ def _on_cluster(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     read.notices = list(watching.of_files)
     tested = {} if asked.test is None else _tested_on_file(model, asked)
     return _finished(
-        model, asked, read, how="cluster", why="asked by --dask or --workers", name=name_of(read), seconds=seconds,
+        model, asked, read, how="cluster", why="requested by --dask or --workers", name=name_of(read), seconds=seconds,
         checkpoint=checkpoint, cluster=told, **tested,
     )  # fmt: skip

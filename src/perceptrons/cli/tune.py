@@ -1,4 +1,4 @@
-"""`perceptrons tune`: the recipe from data to a tested model, settings chosen on a validation set."""
+"""`perceptrons tune`: tunes hyperparameters on a validation set, trains the model and tests it once."""
 
 import shlex
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from perceptrons.data import Table
     from perceptrons.selection import Recipe
 
-UNREMEMBERED = "{path}: {why}. This use of the test set is not remembered; to remember it, use --ledger FILE."
+UNREMEMBERED = "{path}: {why}. This use of the test set is not recorded; to record it, use --ledger FILE."
 SHOWN = 12  # settings at most
 WIDEST = 24  # characters of a bar
 SPLITTING = ("dev_share", "test_share", "test", "group_column", "time_order", "seed", "metric", "force", "ledger")
@@ -47,11 +47,11 @@ SPLITTING = ("dev_share", "test_share", "test", "group_column", "time_order", "s
     "probabilities", "no_retrain", "jobs", "quiet", "json",
 )  # fmt: skip
 def tune(asked: Any) -> None:
-    """Find good settings on a validation set, learn with them, and test the model once.
+    """Tune hyperparameters on a validation set, train with the best ones, and test the model once.
 
-    The data are split in three: a training set, a validation set to choose settings by, and a test set that stays
-    sealed until the end. The number of epochs is found from one run of each setting. A second use of the same test set
-    is refused, unless forced; then the report and the model say so. Running the same command again is allowed.
+    The data are split into a training set, a validation set to choose hyperparameters by, and a test set that is used
+    once, at the end. One run per setting finds the number of epochs. A second use of the same test set is refused
+    unless you give --force; the results and the model then say so. Running the same command again is allowed.
     """
     from perceptrons.selection import recipe
     from perceptrons.selection.search import named
@@ -109,7 +109,7 @@ def advice(found: "Recipe", table: "Table") -> str | None:
 
     if scaler_for(table.X, found.model) is None:
         return None
-    return "The features differ widely in scale: scaling them may help, more than any setting."
+    return "The features differ widely in scale: scaling them may help more than any hyperparameter."
 
 
 def show(
@@ -121,17 +121,17 @@ def show(
 
     sizes = found.sizes
     console.print(about, markup=False)
-    tested = f"{sizes['test']:,} to test on, once" if sizes["test"] else "none to test on"
+    tested = f"{sizes['test']:,} for the test" if sizes["test"] else "no test set"
     folds = len(found.best.folds)
-    held = f"in {folds} folds to choose by" if folds else f"{sizes['dev']:,} to choose by"
-    console.print(f"{sizes['train']:,} to learn from, {held}, {tested} (split {found.parts.how})", markup=False)
-    by = f"mean {found.metric} over {folds} folds" if folds else f"{found.metric} on development data"
+    held = f"in {folds} folds for cross-validation" if folds else f"{sizes['dev']:,} for validation"
+    console.print(f"{sizes['train']:,} for training, {held}, {tested} (split {found.parts.how})", markup=False)
+    by = f"mean {found.metric} over {folds} folds" if folds else f"{found.metric} on the validation set"
     console.print(heading(f"Settings tried, by {by}"), _settings(found, console))
     if len(found.best.curve) > 1:
-        console.print(heading(f"The best setting, epoch by epoch: {named(found.best)}"), _curve(found, console))
+        console.print(heading(f"The best setting, by epoch: {named(found.best)}"), _curve(found, console))
     both = found.retrained and not folds
-    again = f"train and development {thing}s together" if both else f"the train {thing}s"
-    console.print(f"\nLearned with it from {again}.", markup=False)
+    again = f"the training and validation {thing}s together" if both else f"the training {thing}s"
+    console.print(f"\nTrained with it on {again}.", markup=False)
     if getattr(found.model, "threshold_", None) is not None:
         console.print(threshold_in_words(found.model, found.threshold), markup=False)
     if found.calibrated is not None:
@@ -145,7 +145,7 @@ def show(
     if output is not None:
         console.print(f"\nSaved as {output}", markup=False, soft_wrap=True)
         again = f"perceptrons inspect {shlex.quote(str(output))}"
-        show_suggestions([(again, "what the model looks at")], console)
+        show_suggestions([(again, "show the most important features")], console)
 
 
 def _outcome(found: "Recipe", thing: str) -> Iterator[tuple[str, str | None]]:
@@ -153,21 +153,24 @@ def _outcome(found: "Recipe", thing: str) -> Iterator[tuple[str, str | None]]:
     from perceptrons.selection.seal import RERUN
 
     if found.test_score is None or found.test_interval is None:
-        yield "There was no test: the development figure is of the best of several, and flatters.", None
+        yield (
+            "There was no test. The validation score chose the best of several settings, so it is too optimistic.",
+            None,
+        )
     else:
         low, high, level, _ = found.test_interval
         digits = 1 if thing == "example" else 2  # a test set has many more tokens than sentences
         score, least, most = (metric_text(found.metric, value, digits) for value in (found.test_score, low, high))
-        tested = f"{count(found.sizes['test'], thing)}{', opened once' * (found.looks == 1)}"
+        tested = f"{count(found.sizes['test'], thing)}{', used once' * (found.looks == 1)}"
         sure = f"with {level:.0%} confidence from {least} to {most}"
         yield f"Test {found.metric} {score}, {sure} ({tested})", "bold"
     if found.twice:
-        yield f"{found.twice:,} of the test {thing}s are also among those learned from or chosen by.", "yellow"
+        yield f"{found.twice:,} of the test {thing}s also occur in the training or validation set.", "yellow"
     if found.rerun:
         yield RERUN, None
     if found.looks > 1:
-        forced = f"Forced: these test {thing}s were looked at {found.looks} times by now"
-        yield f"{forced}, so that the figure may flatter. The model says so too.", "yellow"
+        forced = f"Forced: these test {thing}s have been used {found.looks} times"
+        yield f"{forced}, so the score may be too optimistic. The model file records this.", "yellow"
 
 
 def _settings(found: "Recipe", console: "Console") -> Any:
@@ -204,14 +207,16 @@ def _check_folds(asked: Any) -> None:
     for given, option in ((asked.dev, "--dev"), (asked.dev_share, "--dev-share"), (asked.time_order, "--time-order"),
                           (asked.no_retrain, "--no-retrain")):  # fmt: skip
         if given:
-            raise BadInputError(f"--folds and {option} exclude each other: settings are chosen by all folds.")
+            raise BadInputError(f"--folds and {option} cannot be combined: hyperparameters are chosen by all folds.")
 
 
 def _threshold(table: "Table", asked: Any) -> Any:
     """As `recipe` takes it: costs by the classes of the data."""
     assert table.y is not None
     if table.classes is not None and asked.threshold is not None:
-        raise BadInputError(f"--threshold is for two classes, and {name_of(table)} has several labels: leave it out.")
+        raise BadInputError(
+            f"--threshold is for two classes, but {name_of(table)} has several labels per example: leave it out."
+        )
     known = {str(label): label for label in table.y.tolist()} if is_chosen(asked) else {}
     return by_class(wanted_by(asked), known) if is_chosen(asked) else asked.threshold
 
@@ -223,14 +228,14 @@ def check_split(asked: Any, **parts: tuple[Path | None, float | None]) -> None:
     """Refuse what does not go together. parts: by name, the file and the share that were given for each."""
     check_shares(**parts)
     if asked.time_order and asked.group_column is not None:
-        raise BadInputError("--time-order and --group-column exclude each other: split by time, or by groups.")
+        raise BadInputError("--time-order and --group-column cannot be combined: split by time, or by groups.")
 
 
 def check_shares(**parts: tuple[Path | None, float | None]) -> None:
     """Refuse both a file and a share for one part, and shares that are none."""
     for name, (path, share) in parts.items():
         if path is not None and share is not None:
-            raise BadInputError(f"--{name} and --{name}-share exclude each other: give a file, or a share to hold out.")
+            raise BadInputError(f"--{name} and --{name}-share cannot be combined: give a file, or a share to hold out.")
         if share is not None and not 0 <= share < 1:
             raise BadInputError(f"--{name}-share {share:g}: give a share from 0 to below 1.")
 
@@ -246,12 +251,12 @@ def read_examples(asked: Any) -> tuple["Table", "np.ndarray | None"]:
     table = whole(reader)
     if groups is not None and len(groups) != table.X.shape[0]:
         raise BadInputError(
-            f"--group-column {plain(asked.group_column)}: {len(groups):,} examples have one, of {table.X.shape[0]:,}: "
-            "fill it in."
+            f"--group-column {plain(asked.group_column)}: only {len(groups):,} of {table.X.shape[0]:,} examples have "
+            "a value: add the missing ones."
         )
     if table.weight is not None:
         raise BadInputError(
-            f"{name_of(table)}: has weights of examples, which count only in perceptrons train: remove them."
+            f"{name_of(table)}: has example weights, which only perceptrons train supports: remove them."
         )
     with refusing_data():
         check_classes(table, asked.many_classes)
@@ -311,7 +316,9 @@ def ledger_file(asked: Path | None, quiet: bool = False) -> Path | None:
 
     if asked is not None:
         if (asked.exists() and not asked.is_file()) or not asked.parent.is_dir():
-            raise BadInputError(f"--ledger {asked}: is no ordinary file in a folder that is there: name one.")
+            raise BadInputError(
+                f"--ledger {asked}: this is not a regular file in an existing folder: give another name."
+            )
         return asked
     path, why = usual_ledger()
     if why is None:
@@ -329,7 +336,7 @@ def refusing_what_is_wrong(name: str) -> Iterator[None]:
     try:
         yield
     except OpenedBeforeError as error:
-        again = OpenedBeforeError(error.n, error.looks, "test on others (--test FILE, --seed N), or give --force")
+        again = OpenedBeforeError(error.n, error.looks, "use another test set (--test FILE, --seed N), or give --force")
         raise BadInputError(f"{name}: {again}") from error
     except OSError as error:
         raise BadInputError(f"{error.filename}: {error.strerror}") from error

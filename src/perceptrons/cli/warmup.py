@@ -1,4 +1,4 @@
-"""`perceptrons warmup`: have what the usual commands need compiled beforehand, as when a container image is built."""
+"""`perceptrons warmup`: compiles the code of the usual commands in advance, for instance for a container image."""
 
 import gzip
 import io
@@ -38,14 +38,14 @@ RUNS = (
     "tag predict {folder}/tagger.perceptron {folder}/tokens.txt",
     "tag evaluate {folder}/tagger.perceptron {folder}/tokens.txt",
 )
-WHAT_TO_SET = "set NUMBA_CACHE_DIR to a folder that you can write to, here and later."
+WHAT_TO_SET = "set NUMBA_CACHE_DIR to a folder that you can write to, now and in later runs."
 
 
 @takes("json")
 def warmup(asked: Any) -> None:
-    """Compile what the usual commands need, so that the first run takes no longer than later ones.
+    """Compile the code that the usual commands need, so that their first run is as fast as later ones.
 
-    It runs train, predict, evaluate, diagnose and tag on small files made of the examples that come with the package.
+    It runs train, predict, evaluate, diagnose and tag on small files with example data.
     The compiled code is saved where later runs look for it: in NUMBA_CACHE_DIR if it is set.
     """
     from perceptrons import compiling
@@ -69,7 +69,7 @@ def warmup(asked: Any) -> None:
     elif functions:
         print(f"{count(functions, 'function')} compiled in {seconds:.0f} s and saved in {place}.")
     else:
-        print(f"Nothing had to be compiled: it is all in {place}.")
+        print(f"Nothing to compile: all functions are already in {place}.")
 
 
 def _check_place() -> None:

@@ -59,12 +59,12 @@ OPTIONS = {  # that only some formats know
 
 
 def read(*given: Any, **options: Any) -> Table:
-    """Read all examples as one table.
+    """Read all examples into one table in memory.
 
     Parameters
     ----------
     *given, **options
-        Files or examples in memory, and how to read them, as `stream` takes them.
+        Files or examples in memory, and how to read them, as for `stream`.
 
     Returns
     -------
@@ -74,8 +74,9 @@ def read(*given: Any, **options: Any) -> Table:
     Raises
     ------
     DataFileError
-        The first malformed record as "file:line:column: what is wrong: what to do", or the lack of any example. The
-        column is the cell in CSV, the character in other text files. A file that cannot be opened raises OSError.
+        For the first malformed record, as "file:line:column: what is wrong: what to do", or if there are no examples.
+        The column is the cell in CSV, and the character in other text files. A file that cannot be opened raises
+        OSError.
 
     Examples
     --------
@@ -111,60 +112,61 @@ def stream(
     Parameters
     ----------
     *given : paths, streams or examples in memory
-        Files, patterns such as "part-*.svm.gz", "-" for standard input, or streams that are open already, of text or
-        bytes, such as `io.StringIO`; compressed by gzip, zstd, xz or bzip2 or not. A folder is a set of texts: each
-        file in it is one example, and the folder directly below the given one is its label. Instead of files: one frame
+        Files, patterns such as "part-*.svm.gz", "-" for standard input, or open streams of text or bytes, such as
+        `io.StringIO`; compressed by gzip, zstd, xz or bzip2, or not. A folder is a set of texts: each file in it is one
+        example, and its label is the name of the folder directly below the given one. Instead of files: one frame
         (pandas, polars or pyarrow), one list of records (dicts), or one pair of arrays (X, y), where y may be None.
     format : str, optional
-        The format of the files, a key of `FORMATS`: "csv", "tsv", "whitespace" (columns between blanks), "arff",
-        "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz". By default the ending of the
-        first file says it, or, where it says nothing, the first bytes do: see `sniffing.format_of`. "text" is
-        fastText's "__label__x text", or a label, a tab and a text. "jsonl", "parquet" and "arrow" need the package
-        pyarrow, "xlsx" needs openpyxl.
+        The format of the files, a key of `FORMATS`: "csv", "tsv", "whitespace" (columns separated by blanks), "arff",
+        "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz". By default, it is detected from
+        the extension of the first file, or else from its first bytes: see `sniffing.format_of`. "text" is fastText's
+        "__label__x text", or a label, a tab and a text. "jsonl", "parquet" and "arrow" need the package pyarrow, "xlsx"
+        needs openpyxl.
     hash_bits : int, optional
-        Features to 2^hash_bits columns; 0: none is hashed, names are remembered. Otherwise as is usual for the
-        format: 18 bits for "vw", those of `text` for texts, none for numbered features and tables.
+        Hash features to 2^hash_bits columns; 0 stores their names instead. The default depends on the format: 18 bits
+        for "vw", those of `text` for texts, no hashing for numbered features and tables.
     on_error : {"raise", "skip"}, default="raise"
-        The first record that is no example raises DataFileError, or such records are skipped and counted:
-        `reader.skipped`, `reader.complaints`.
+        What to do with malformed records: raise DataFileError at the first, or skip and count them: `reader.skipped`,
+        `reader.complaints`.
     text_labels : bool, default=False
-        Keep labels as strings. Otherwise they are whole numbers if all of the first block (in `read`, all there are)
-        look like it, unless the classes of the model `like` are strings.
+        Whether to keep labels as strings. Otherwise they become whole numbers if all labels of the first block (in
+        `read`, all labels) look like whole numbers, unless the classes of the model `like` are strings.
     need_labels : bool, default=True
-        Is an example without a label an error?
+        Whether an example without a label is an error.
     prompt : bool, default=False
-        Give lines as soon as they are there, for a pipe that somebody waits for.
+        Whether to return lines as soon as they arrive, for interactive pipes.
     many_classes : bool, default=False
-        Accept data in which more than half of the examples of the first block have a label of their own. Otherwise
-        this is an error, as such labels are prices, ids or texts rather than classes.
+        Whether to accept data in which more than half of the examples of the first block have a label of their own.
+        Otherwise this is an error, because such labels are usually prices, ids or texts rather than classes.
     like : fitted model, optional
-        A model that is to predict: files are read into its columns, as the files were that it learned from. A model
-        that learned from arrays chooses the columns of a table by `feature_names_in_`, or by position if it or the file
-        has no names. What the model has no column for is left out, or for numbered features an error.
+        A model that should predict: files are read into its columns, in the same way as its training files. For a model
+        that was trained on arrays, the columns of a table are chosen by `feature_names_in_`, or by position if the
+        model or the file has no names. Features that the model does not know are left out; for numbered features, they
+        are an error.
     prepare : bool, default=False
-        Make tables ready to learn from, as the command does: numbers are scaled, missing values filled, identifiers
-        left out, dates become features. What is not a table is left as it is. `TableReader` has the options by which
-        each can be chosen: scale, on_missing, missing, keep, interactions, powers.
+        Whether to prepare tables for training, as the command does: numbers are scaled, missing values filled,
+        identifiers left out, and dates become features. Other data do not change. `TableReader` has the options for
+        each step: scale, on_missing, missing, keep, interactions, powers.
     grow : bool, default=False
-        With like: read examples that the model is to learn from. New words, categories and columns get columns of
-        their own behind those of the model; what the model settled, as scales and hashing, stays.
+        With like: read examples to keep training the model. New words, categories and columns are added after the
+        columns of the model; scales and hashing do not change.
     **options
-        Of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, at half the
-        memory). vw: quadratic and cubic, interactions of namespaces by their first letters, such as ["ab"], as VW's -q
-        and --cubic; ":" stands for all. npz: part ("train" or "test", for files that hold both). Tables: label_column
-        (a name, or a number from 1), text_column, categories (columns that are categories though they look like
-        numbers), ignore (columns to leave out). Texts: text, a `HashedText` that says how words become features, or
-        its parameters. Of all with named features: columns, the `Columns` of a model that is to predict. Of all
-        formats of text: encoding, such as "latin-1" (default: UTF-8). Of all formats: multilabel, True if examples may
-        have several labels or none (default: as the first block shows); of tables and texts: label_separator, what is
+        Options of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, with
+        half the memory). vw: quadratic and cubic, interactions of namespaces by their first letters, such as ["ab"],
+        like VW's -q and --cubic; ":" means all. npz: part ("train" or "test", for files with both). Tables:
+        label_column (a name, or a number from 1), text_column, categories (columns of numbers that are categories),
+        ignore (columns to leave out). Texts: text, a `HashedText` that defines how words become features, or its
+        parameters. All formats with named features: columns, the `Columns` of a model that should predict. All text
+        formats: encoding, such as "latin-1" (default: UTF-8). All formats: multilabel, True if examples may have
+        several labels or none (default: detected from the first block). Tables and texts: label_separator, the text
         between the labels of a cell, such as ";", which implies multilabel.
 
     Returns
     -------
     Reader
-        Iterate over it, as often as you like, for blocks with X, y, weight, path and lines; `Perceptron.fit_stream`
-        takes it as it is. `read(limit)` gives all examples as one table, if they are not more than `limit` bytes.
-        `recipe()` has the arguments to read other files alike.
+        Iterate over it, as often as you like, for blocks with X, y, weight, path and lines. `Perceptron.fit_stream`
+        takes it directly. `read(limit)` returns all examples as one table, if they take at most `limit` bytes.
+        `recipe()` returns the arguments to read other files in the same way.
 
     Examples
     --------
@@ -190,15 +192,15 @@ def stream(
     if format not in kinds:
         raise ValueError(f"format={format!r}: choose one of {', '.join(FORMATS)}.")
     if hash_bits is not None and not (isinstance(hash_bits, int) and 0 <= hash_bits <= 31):
-        raise ValueError(f"hash_bits={hash_bits!r}: give a whole number from 1 to 31, or 0 to hash nothing.")
+        raise ValueError(f"hash_bits={hash_bits!r}: give a whole number from 1 to 31, or 0 for no hashing.")
     chosen = {name: value for name, value in options.items() if value is not None}
     if chosen.get("scale") == "none" and format not in OPTIONS["scale"]:
         del chosen["scale"]  # as nothing else is scaled
     for name in chosen:
         if name not in OPTIONS:
-            raise TypeError(f"stream() knows no option {name!r}.")
+            raise TypeError(f"stream() has no option {name!r}.")
         if format not in OPTIONS[name]:
-            raise ValueError(f"{name} says nothing about files of format {format!r}: leave it out.")
+            raise ValueError(f"{name} does not apply to files of format {format!r}: leave it out.")
     module, name = kinds[format].split(".")
     if format == "text" and (is_folder(paths[0]) or chosen.get("form") == "files"):
         module, name = "folder", "TextFilesReader"
@@ -218,7 +220,7 @@ def stream(
     except TypeError as error:
         if like is None:
             raise
-        raise ValueError(f"What the model says about reading files makes no sense ({error}).") from error
+        raise ValueError(f"The model's description of its data format is invalid ({error}).") from error
     said = {name: value for name, value in options.items() if isinstance(value, str | int | float | list)}
     reader.asked = reader.recipe() | said | {"on_error": on_error, "need_labels": need_labels}
     return reader
@@ -233,7 +235,8 @@ def in_memory(given: tuple[Any, ...]) -> InMemory | None:
             continue
         if len(given) > 1:
             raise TypeError(
-                "Examples in memory are read by themselves: give one frame, list of records or pair (X, y)."
+                "Examples in memory cannot be combined with other data: give one frame, one list of records or one "
+                "pair (X, y)."
             )
         if _is_frame(one):
             return InMemory.of(one, "frame")
@@ -259,7 +262,7 @@ def like_model(
     recipe = dict(getattr(model, "source_", None) or {})
     learned = str(recipe.get("format"))
     if recipe and learned not in {*FORMATS, *MEMORY}:
-        raise ValueError(f"What the model says about reading files makes no sense (format {learned[:40]!r}).")
+        raise ValueError(f"The model's description of its data format is invalid (format {learned[:40]!r}).")
     if format is None:
         named = _format_by_name(paths[0])  # what the model learned from says more than what is in a file
         if learned in FORMATS and named != "npz" and not (learned in NUMERIC and named in NUMERIC):
@@ -278,9 +281,9 @@ def like_model(
     for name in OF_MODEL:
         if name in told and recipe.get("preparation") is not None:
             typed = name.replace("_", "-")
-            raise ValueError(f"{name} (--{typed}): the model prepares tables as it learned to: leave it out.")
+            raise ValueError(f"{name} (--{typed}): the model already knows how to prepare tables: leave it out.")
     if format in NAMED and told.get("text_column") and not (recipe.get("text_column") or recipe.get("text")):
-        raise ValueError("text_column (--text-column): the model learned from no column of text: leave it out.")
+        raise ValueError("text_column (--text-column): the model was not trained on text columns: leave it out.")
     if isinstance(known.get("text"), dict) and isinstance(told.get("text"), dict):
         told["text"] = known["text"] | told["text"]
     if "categories" in told and "categories" in known:
@@ -288,7 +291,7 @@ def like_model(
     for name in INTERACTIONS:
         if format == "vw" and name in told and told[name] != known.get(name):
             learned_with = f"with {', '.join(known[name])}" if name in known else "without"
-            raise ValueError(f"{name} is the model's own choice, which learned {learned_with}: leave it out.")
+            raise ValueError(f"{name} is fixed by the model, which was trained {learned_with}: leave it out.")
     return format, paths, hash_bits, known | told | _label_options(model, known | told)
 
 
@@ -312,7 +315,7 @@ def _same_categories(told: str | list[str], known: list[str]) -> list[str]:
 
     for name in listed(told):
         if name not in known:
-            raise ValueError(f"categories names {name!r}, which is none of the model's: leave it out.")
+            raise ValueError(f"categories names {name!r}, which is not a category column of the model: leave it out.")
     return known
 
 
@@ -330,7 +333,7 @@ def _known_by_recipe(model: Any, format: str, recipe: dict[str, Any], grow: bool
         if not recipe and str(next(iter(getattr(model, "feature_names_in_", [])), "")) == "0":
             known["zero_based"] = True
     elif not recipe:
-        what = f"like: this model did not learn from files of format {format}, so it does not know how they are read"
+        what = f"like: this model was not trained on files of format {format}, so it does not know how to read them"
         raise ValueError(f"{what}.")
     return known
 
@@ -365,7 +368,7 @@ def stream_format(paths: tuple[Any, ...]) -> str:
     """The format that the ending of the first name stands for."""
     found = _format_by_name(paths[0])
     if found is None:
-        raise unknown_format(paths[0], "the ending of this name says nothing about the format:")
+        raise unknown_format(paths[0], "the file extension does not tell the format:")
     return found
 
 

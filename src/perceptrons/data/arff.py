@@ -67,14 +67,17 @@ class ArffTable(CsvTable):
         header.check_ended()
 
     def nothing(self, path: Path) -> tuple[str, int]:
-        return "there is no row below @data: give a row for each example", self._headers[path].line + 1
+        return "there are no rows below @data: write one row per example", self._headers[path].line + 1
 
     def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
         header, form = self._headers[piece.path], self._forms[piece.path]
         origin = Origin(piece.path, form.line - 1)
         if roles is None:
             if header.n_labels > 1 and asked.label is None and asked.need_labels:
-                what = f"its header says that {header.n_labels} columns are labels, and an example has one label here"
+                what = (
+                    f"its header declares {header.n_labels} label columns, but only one label per example is "
+                    "supported here"
+                )
                 raise origin.error(f"{what}: choose one with --label-column, and leave the others out with --ignore")
             roles = settle(
                 origin, form.names, asked, lambda places: [header.attributes[place].number for place in places],
@@ -117,7 +120,9 @@ class _Header:
         found = DECLARED.fullmatch(line)
         keyword = "" if found is None else found[1].decode().lower()
         if found is None or keyword not in ("relation", "attribute", "data"):
-            raise self._error(f"{shown(line.decode())} is no @relation, @attribute or @data: mend or remove the line")
+            raise self._error(
+                f"{shown(line.decode())} is not @relation, @attribute or @data: correct or remove the line"
+            )
         if keyword == "data":
             if not self.attributes:
                 raise self._error("there is no @attribute before @data: declare the columns")
@@ -133,14 +138,14 @@ class _Header:
         if not name or not word:
             raise self._error("an attribute needs a name and a type: @attribute height numeric")
         if any(one.name == name for one in self.attributes):
-            raise self._error(f"a second attribute has the name {shown(name)}: names must differ")
+            raise self._error(f"two attributes have the name {shown(name)}: rename one")
         if kind.startswith(b"{"):
             values = [_text(quoted or plain) for quoted, plain, _ in CELL.findall(kind[1:].rpartition(b"}")[0])]
             self.attributes.append(Attribute(name, False, quoted_cell(values[0])))
         elif word in NUMBERS or word in STRINGS:
             self.attributes.append(Attribute(name, word in NUMBERS, b"0" if word in NUMBERS else b""))
         else:
-            what = f"attribute {shown(name)} has the type {shown(word)}, which is not read"
+            what = f"attribute {shown(name)} has the type {shown(word)}, which is not supported"
             raise self._error(f"{what}: choose numeric, string, date or {{a, b, ...}}")
 
 

@@ -64,7 +64,7 @@ class ArrowTable(TableFormat):
         names, origin = list(schema.names), Origin(piece.path)
         for name in names:
             if names.count(name) > 1:
-                raise origin.error(f"two columns have the name {shown(name)}: names must differ")
+                raise origin.error(f"two columns have the name {shown(name)}: rename one")
         if roles is None:
             numbers = [is_number(kind) for kind in schema.types]
             roles = settle(
@@ -109,20 +109,20 @@ def _check_types(origin: Origin, schema: Any, layout: Layout, asked: Asked) -> N
             continue  # all values are missing
         single = is_category(kind) and not is_list(kind)
         if place in layout.numbers:
-            fits, wanted = is_number(kind), "numbers are wanted: mend it, or name the column under categories"
+            fits, wanted = is_number(kind), "numbers are required: correct it, or list it in categories (--categories)"
         elif place in layout.texts:
-            fits, wanted = is_text(kind) or single, "text is wanted: mend it, or leave it out"
+            fits, wanted = is_text(kind) or single, "text is required: correct it, or leave it out"
         elif place == layout.label:
             fits, wanted = (
                 single or is_number(kind) or pa.types.is_temporal(kind) or is_label_list(kind),
-                "a label is wanted: name another column",
+                "labels are required: name another column",
             )
         else:
             dated = pa.types.is_temporal(kind) and (asked.look or name in asked.categories)
             fits = is_category(kind) or dated or (name in asked.categories and is_number(kind))
-            wanted = "features are numbers or strings: turn it into such, or leave it out (ignore)"
+            wanted = "features must be numbers or strings: convert the column, or leave it out with ignore (--ignore)"
             if pa.types.is_temporal(kind):
-                wanted = f"{wanted}, or name it under categories"
+                wanted = f"{wanted}, or list it in categories (--categories)"
         if not fits:
             raise origin.error(f"column {shown(name)} holds {kind}, but {wanted}")
 
@@ -262,12 +262,12 @@ def arrow_batches(path: Path, used: Used) -> Iterator[Any]:
     with opened(path) as packed, _clear_errors(path, "Arrow"):
         source = _Watched(packed)
         if source.begin == OLD_FILE:
-            raise DataFileError(path, "this is Feather of version 1: write it again as version 2")
+            raise DataFileError(path, "this is Feather version 1: write it again as version 2")
         stream = pyarrow.ipc.open_stream(pa.PythonFile(source, "r"))
         yield _no_rows(stream.schema)
         yield from _checked(stream, used())
         if source.last != END:
-            raise DataFileError(path, "the stream breaks off: write it again, to its end")
+            raise DataFileError(path, "the stream is truncated: write it again")
 
 
 class _Watched:
@@ -339,7 +339,7 @@ def _clear_errors(path: Path, name: str) -> Iterator[None]:
             raise
         reason = str(error).partition("\n")[0][:100]
         raise DataFileError(
-            path, f"this is no whole {name} file ({reason}): write it again, or give its real --format"
+            path, f"this is not a complete {name} file ({reason}): write it again, or give its format with --format"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Data that are there already: scikit-learn's handwritten digits, and text messages shipped with the package."""
+"""Built-in example data: scikit-learn's handwritten digits, and text messages that come with the package."""
 
 from pathlib import Path
 
@@ -27,5 +27,5 @@ def split_messages(table: Table) -> Split:
     """The first messages are for training, the last for the test."""
     total = table.X.shape[0]
     n = round(SMS_SHARE * total)
-    said = f"The first {n:,} messages to learn from, the last {total - n:,} to test on"
+    said = f"The first {n:,} messages for training, the last {total - n:,} for testing"
     return Split(table.part(np.arange(n)), table.part(np.arange(n, total)), said)

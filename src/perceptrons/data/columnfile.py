@@ -78,14 +78,14 @@ class ColumnFile:
             raise DataFileError(self.path, what)
         number = int(text)
         if not 1 <= abs(number) <= n:
-            what = f"there is no column {number}: they count from 1 to {n}, and from -1, the last, to -{n}"
+            what = f"there is no column {number}: columns are numbered from 1 to {n}, and from -1 (the last) to -{n}"
             raise DataFileError(self.path, what)
         return number - 1 if number > 0 else number + n
 
     def column(self, place: int) -> list[str]:
         """What all tokens of the file have in this column, sentence behind sentence; `lengths` tells them apart."""
         if not isinstance(place, int | np.integer) or not -self.n_columns <= place < self.n_columns:
-            raise ValueError(f"{place!r} is no column: they have the places 0 to {self.n_columns - 1}.")
+            raise ValueError(f"{place!r} is not a column: columns are numbered from 0 to {self.n_columns - 1}.")
         return texts(self.content, self.starts[:, place], self.ends[:, place])
 
     @overload
@@ -130,7 +130,7 @@ class ColumnFile:
         else:
             added.insert(0, new)
         if added and self.format == "conllu":
-            raise DataFileError(self.path, "CoNLL-U has ten columns, none can be added: say which of them to replace")
+            raise DataFileError(self.path, "CoNLL-U has ten columns, and none can be added: name the column to replace")
         if added:
             gap = (self.separator or " ").encode()
             cells = (b"".join(gap + cell for cell in token) for token in zip(*added, strict=True))
@@ -162,16 +162,19 @@ class ColumnFile:
             lengths = [len(sentence) for sentence in flat]
             if len(lengths) != len(self.lengths):
                 what = (
-                    f"labels for {len(lengths)} sentences were given, but there are {len(self.lengths)}: give as many"
+                    f"labels for {len(lengths)} sentences were given, but the file has {len(self.lengths)} "
+                    "sentences: give labels for each"
                 )
                 raise DataFileError(self.path, what)
             for number, (given, needed) in enumerate(zip(lengths, self.lengths.tolist(), strict=True)):
                 if given != needed:
-                    what = f"{given} labels were given for the {needed} tokens of sentence {number} (counted from 0)"
-                    raise DataFileError(self.path, f"{what}: give as many")
+                    what = f"{given} labels were given for the {needed} tokens of sentence {number} (numbered from 0)"
+                    raise DataFileError(self.path, f"{what}: give one label per token")
             flat = list(itertools.chain.from_iterable(flat))
         if len(flat) != self.n_tokens:
-            raise DataFileError(self.path, f"{len(flat)} labels were given for {self.n_tokens} tokens: give as many")
+            raise DataFileError(
+                self.path, f"{len(flat)} labels were given for {self.n_tokens} tokens: give one label per token"
+            )
         encoded = {label: self._encoded(label) for label in set(flat)}
         return [encoded[label] for label in flat]
 
@@ -179,9 +182,11 @@ class ColumnFile:
         """A label as UTF-8, if it can stand in a column."""
         text, between = str(label), "[ \t]" if self.separator is None else re.escape(self.separator)
         if not isinstance(label, str | int | np.integer) or text != text.strip(" \t") or not text:
-            raise DataFileError(self.path, f"{shown(text)} is no label: give text, without space around it, or numbers")
+            raise DataFileError(
+                self.path, f"{shown(text)} is not a label: give text without spaces around it, or numbers"
+            )
         if re.search(rf"[\r\n\0]|{between}", text):
-            raise DataFileError(self.path, f"the label {shown(text)} would be more than one column: rename it")
+            raise DataFileError(self.path, f"the label {shown(text)} contains a column separator: rename it")
         try:
             text.encode(self.encoding)
             return text.encode()

@@ -56,7 +56,7 @@ class ZstdFile(io.RawIOBase):
             more = more or self._compressed.read(2**17)
             if not more:
                 if self._begun and not self._frame.eof:
-                    raise EOFError("the last frame is not whole")
+                    raise EOFError("the last frame is truncated")
                 return 0
             if self._frame.eof:
                 self._frame = self._zstandard.ZstdDecompressor().decompressobj()
@@ -121,7 +121,8 @@ def as_utf8(path: Path, content: bytes, encoding: str) -> bytes:
     nul = text.find("\0")
     if nul >= 0:
         what = (
-            "a NUL byte, so this is no text, or in another encoding, utf-16 for instance: give it, or remove the byte"
+            "a NUL byte, so this is not text, or it has another encoding, such as utf-16: give the encoding, or "
+            "remove the byte"
         )
         raise DataFileError(path, what, *_place(text[:nul]))
     return content if encoding == "utf-8" else text.encode()

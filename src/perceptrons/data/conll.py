@@ -1,4 +1,4 @@
-"""Files with a token a line and its columns on it: CoNLL-2000, CoNLL-2003, CoNLL-U, WNUT and their like.
+"""Reads files with one token per line and its columns: CoNLL-2000, CoNLL-2003, CoNLL-U, WNUT and similar formats.
 
 The reader looks at the whole file as an array of bytes and finds where lines and columns start and end; no line is ever
 split by itself. What it gives is in `columnfile.py`.
@@ -91,9 +91,9 @@ def read_conll(
     sat VBD d
     """
     if format is not None and format not in FORMATS:
-        raise ValueError(f"format is {format!r}: give one of {', '.join(FORMATS)}, or none to have it detected")
+        raise ValueError(f"format is {format!r}: give one of {', '.join(FORMATS)}, or None to detect it")
     if separator is not None and (not separator or re.search(r"[\r\n\0]", separator)):
-        raise ValueError(f"separator is {separator!r}: give what stands between two columns, or none to detect it")
+        raise ValueError(f"separator is {separator!r}: give the text between two columns, or None to detect it")
     known_encoding(encoding)
     path = STDIN if str(path) == "-" else Path(path)
     content = read_bytes(path)
@@ -150,7 +150,7 @@ class Lines(NamedTuple):
 
 def _lines(path: Path, content: bytes) -> Lines:
     if not content.removeprefix(BOM):
-        raise DataFileError(path, "the file is empty: give a line for each token", 1)
+        raise DataFileError(path, "the file is empty: write one token per line", 1)
     lone = LONE_RETURN.search(content)
     if lone is not None:
         line = content.count(b"\n", 0, lone.start()) + 1
@@ -228,7 +228,9 @@ def _tokens(lines: Lines, rows: np.ndarray, sentence: np.ndarray, ids: list[str]
     names = [str(number) for number in range(int(numbers.max()) + 1)]
     for place, number in zip(places.tolist(), numbers.tolist(), strict=True):
         if ids[place] != names[number]:
-            what = f"the id is {shown(ids[place])}, but {number} comes next: number the tokens of each sentence from 1"
+            what = (
+                f"the id is {shown(ids[place])}, but {number} was expected: number the tokens of each sentence from 1"
+            )
             raise DataFileError(lines.path, f"{what}, and leave a blank line between sentences", int(rows[place]) + 1)
     return token
 
@@ -245,8 +247,8 @@ def _documents(lines: Lines, rows: np.ndarray, separator: str | None, n_columns:
 
 
 def _refuse_empty(lines: Lines, others: np.ndarray) -> NoReturn:
-    what = "there are other lines in the file, but no token" if others.any() else "there is no token in the file"
-    raise DataFileError(lines.path, f"{what}: give a line for each token", 1)
+    what = "the file has lines, but no tokens" if others.any() else "there are no tokens in the file"
+    raise DataFileError(lines.path, f"{what}: write one token per line", 1)
 
 
 def _refuse_ragged(
@@ -259,5 +261,5 @@ def _refuse_ragged(
     between = {None: "spaces or tabs", "\t": "tabs", " ": "single spaces"}.get(separator, repr(separator))
     what = f"{found}, but {n_columns} {expected}: every token needs the same number, separated by {between}"
     if lines.text(rows[wrong]).startswith(b"#") and format == "columns":
-        what += "; if # starts a comment in this file, say so"
+        what += "; if # starts a comment in this file, give comments=True (--comments)"
     raise DataFileError(lines.path, what, int(rows[wrong]) + 1, min(int(counts[wrong]), n_columns) + 1)

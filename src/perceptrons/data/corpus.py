@@ -92,18 +92,18 @@ class Corpus:
 def split_corpus(corpus: Corpus, test: Corpus | None, share: float, seed: int) -> tuple[Corpus, Corpus | None, str]:
     """What to learn from, what to test on, and a sentence about it."""
     n = len(corpus.sentences)
-    all_of_it = f"{count(n, 'sentence')} ({count(corpus.n_tokens, 'token')}) to learn from"
+    all_of_it = f"{count(n, 'sentence')} ({count(corpus.n_tokens, 'token')}) for training"
     if test is not None:
         there = f"{count(len(test.sentences), 'sentence')} ({count(test.n_tokens, 'token')})"
-        return corpus, test, f"{all_of_it}; {there} in {test.file.path} to test on"
+        return corpus, test, f"{all_of_it}; {there} in {test.file.path} for testing"
     if share == 0:
         return corpus, None, f"{all_of_it}, none held out"
     if n * share < 1 or n == 1:
-        return corpus, None, f"{all_of_it}: too few to hold {share:.0%} out as a test"
+        return corpus, None, f"{all_of_it}: too few to hold out {share:.0%} for testing"
     train, rest = (corpus.part(which) for which in hold_out(np.zeros(n, np.intp), None, share, seed))
     said = (
-        f"{count(len(train.sentences), 'sentence')} ({count(train.n_tokens, 'token')}) to learn from; "
-        f"{len(rest.sentences):,} ({count(rest.n_tokens, 'token')}) held out as a test ({share:.0%}, seed {seed})"
+        f"{count(len(train.sentences), 'sentence')} ({count(train.n_tokens, 'token')}) for training; "
+        f"{len(rest.sentences):,} ({count(rest.n_tokens, 'token')}) held out for testing ({share:.0%}, seed {seed})"
     )
     return train, rest, said
 

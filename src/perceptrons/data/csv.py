@@ -56,8 +56,8 @@ class CsvTable(TableFormat):
     def nothing(self, path: Path) -> tuple[str, int]:
         form = self._forms.get(path)
         if form is None or not form.names:
-            return "the file is empty: give a row for each example", 1
-        return "there is a header, but no row below it: give a row for each example", form.line + 1
+            return "the file is empty: write one row per example", 1
+        return "there is a header, but no rows below it: write one row per example", form.line + 1
 
     def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
         records = records_of(piece, self._forms[piece.path].delimiter)
@@ -134,7 +134,7 @@ class CsvTable(TableFormat):
                 for record in np.flatnonzero(records.cells).tolist()[piece.first and layout.form.header :]
             ]
         if records.whole < piece.size:
-            bad.append(Bad(records.whole_lines, f"{OPEN}: close them"))
+            bad.append(Bad(records.whole_lines, f"{OPEN}: close it"))
         return no_cells(records.n_lines, bad)
 
 
@@ -160,7 +160,7 @@ def _told_header(path: Path, line: int, cells: list[str]) -> list[str]:
     names = [cell.strip() for cell in cells]
     for place, name in enumerate(names):
         if not name or name in names[:place]:
-            raise DataFileError(path, "in a header every column needs a name of its own: mend it", line, place + 1)
+            raise DataFileError(path, "in a header every column needs its own name: correct it", line, place + 1)
     return names
 
 
@@ -170,16 +170,21 @@ def header_of(path: Path, line: int, cells: list[str]) -> list[str] | None:
     if any(map(_is_number, names)):
         counted = len(names) > 3 and names[:-1] == [str(place) for place in range(len(names) - 1)]
         if counted and not _is_number(names[-1]):
-            what = "is this a header of column numbers, as pandas writes it? Name the columns, or leave it out"
+            what = (
+                "this looks like a header of column numbers, as pandas writes it: name the columns, or leave the "
+                "header out"
+            )
             raise DataFileError(path, what, line)
         return None
     seen: set[str] = set()
     for place, name in enumerate(names):
         if not name:
-            what = "this column has no name: name it, or leave it out (pandas writes its index so: use index=False)"
+            what = (
+                "this column has no name: name it, or leave it out (if pandas wrote it as the index: use index=False)"
+            )
             raise DataFileError(path, what, line, place + 1)
         if name in seen:
-            raise DataFileError(path, f"a second column has the name {shown(name)}: names must differ", line, place + 1)
+            raise DataFileError(path, f"two columns have the name {shown(name)}: rename one", line, place + 1)
         seen.add(name)
     return names
 

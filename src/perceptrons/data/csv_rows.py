@@ -26,9 +26,9 @@ LONGEST_RECORD = 2**26  # bytes: quotes that are still open then were opened by 
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 BLANK_LINES = re.compile(rb"(?:[ \t]*[\r\n])*")
 OPEN_NUMBERS = 1024  # that are left to Python at a time
-MAKE_NUMBERS = "turn text into numbers first"  # what other readers say
-BEHIND = "there is text behind the closing quotes of this cell: write quotes within a cell twice, or remove these"
-OPEN = f"quotes are opened, but not closed within {LONGEST_RECORD:,} bytes or to the end of the file"
+MAKE_NUMBERS = "convert text to numbers first"  # what other readers say
+BEHIND = "there is text after the closing quote of this cell: double the quotes inside a cell, or remove them"
+OPEN = f"a quote is opened, but not closed within {LONGEST_RECORD:,} bytes or before the end of the file"
 
 
 class Records(NamedTuple):
@@ -87,7 +87,7 @@ def csv_pieces(path: Path, tabs: bool, prompt: bool = False) -> Iterator[tuple[P
     if kept is not None:
         yield kept, delimiter
     if is_open:
-        raise DataFileError(path, f"{OPEN}: what is behind them cannot be read")
+        raise DataFileError(path, f"{OPEN}: what follows cannot be read")
 
 
 def joined_pieces(kept: Piece, piece: Piece) -> Piece:
@@ -158,7 +158,7 @@ class Rows:
             records = records or records_of(piece, delimiter)
             record = int(np.searchsorted(records.begins, begin))
             if record == len(records.begins):  # quotes that are never closed
-                self.bad.append(Bad(records.whole_lines, f"{OPEN}: close them"))
+                self.bad.append(Bad(records.whole_lines, f"{OPEN}: close it"))
                 return records.n_lines
             self._read_record(records, record)
             last_one = record + 1 == len(records.begins)
@@ -194,11 +194,14 @@ class Rows:
         if not abs(value) <= LARGEST and text.strip().lower() not in self.missing:
             what, place = what_is_wrong(text), self.layout.numbers[column]
             if MAKE_NUMBERS in what:
-                what = f"{shown(text.strip())} is not a number: mend it, or name the column under categories"
+                what = (
+                    f"{shown(text.strip())} is not a number: correct it, or list the column in categories "
+                    "(--categories)"
+                )
                 what += " (--categories)"
-                what += f", or the word under missing (--missing {text.strip()})" * bool(self.missing)
+                what += f", or list the word in missing (--missing {text.strip()})" * bool(self.missing)
                 first = self.piece.first and self.found.lines[row] + 1 == self.layout.form.line
-                what += "; a header has no numbers at all" if first and not self.layout.form.header else ""
+                what += "; a header contains no numbers" if first and not self.layout.form.header else ""
             self.faults.add(row, place + 1, f"column {shown(self.layout.names[place])}: {what}")
 
     def cells(self, n_lines: int, roles: Roles, workspace: Workspace) -> Cells:

@@ -19,7 +19,7 @@ def known_encoding(name: str) -> str:
         return codecs.lookup(name).name
     except (LookupError, ValueError) as error:  # ValueError: a NUL in the name
         raise ValueError(
-            f"encoding is {name!r}, which Python does not know: utf-8, utf-16, latin-1 and cp1252 are some"
+            f"encoding is {name!r}, which Python does not know: use, for instance, utf-8, utf-16, latin-1 or cp1252"
         ) from error
 
 

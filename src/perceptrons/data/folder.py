@@ -24,8 +24,8 @@ from perceptrons.scan.bytes import ROOM
 LONGEST_TEXT = 2**26  # bytes of one file
 AT_ONCE = 2**20  # bytes of it that are read at a time
 NO_LABEL = (
-    "it lies in no folder of a class, whose name would be its label: make one for each class, or, if each file holds "
-    "many examples, give the files by a pattern such as 'folder/*.csv'"
+    "it is not in a folder that names its class: create one folder per class, or, if each file holds many examples, "
+    "give the files by a pattern such as 'folder/*.csv'"
 )
 
 
@@ -125,13 +125,13 @@ class TextFilesReader(LabelledTextReader):
     @property
     def notices(self) -> list[str]:
         return [
-            f"{count(len(path.beside), 'file')} beside the folders of the classes left out, such as {path.beside[0]}"
+            f"{count(len(path.beside), 'file')} outside the class folders left out, such as {path.beside[0]}"
             for path in self.files
             if isinstance(path, Folder) and path.beside
         ]
 
     def _nothing(self) -> DataFileError:
-        return DataFileError(self.files[0], "there is no file in it: give a folder for each class, and files in them")
+        return DataFileError(self.files[0], "there are no files in it: create one folder per class, with files in them")
 
     def _state(self, path: Path) -> Identity | None:
         return path.identity() if isinstance(path, Folder) else super()._state(path)

@@ -58,7 +58,7 @@ def split_table(table: Table, share: float, seed: int) -> Split:
     """A table, cut by a hash of every example: the same parts as of a stream of the same examples."""
     n = table.X.shape[0]
     if share == 0:
-        return Split(table, None, f"All {n:,} to learn from, none held out")
+        return Split(table, None, f"All {n:,} for training, none held out")
     aside = ByHash(share, seed).held_out(table)
     if table.several:
         learned = np.array([(~aside).any()])
@@ -67,8 +67,8 @@ def split_table(table: Table, share: float, seed: int) -> Split:
         learned = np.bincount(codes[~aside], minlength=len(classes))
     of_all = in_percent(share, 0)
     if not aside.any() or not learned.all():
-        return Split(table, None, f"All {n:,} to learn from: too few to hold {of_all} out as a test")
-    said = f"{n - aside.sum():,} to learn from; {aside.sum():,} held out as a test ({of_all}, seed {seed})"
+        return Split(table, None, f"All {n:,} for training: too few to hold out {of_all} for testing")
+    said = f"{n - aside.sum():,} for training; {aside.sum():,} held out for testing ({of_all}, seed {seed})"
     return Split(table.part(np.flatnonzero(~aside)), table.part(np.flatnonzero(aside)), said)
 
 

@@ -115,8 +115,8 @@ def _term(text: str, name: str) -> Term:
     order = ORDERS[name]
     if len(term) != order:
         raise ValueError(
-            f"{name} {shown(text)}: give the first letters of {order} namespaces, such as {'abc'[:order]}; : stands for"
-            " all of them, a space for the one without a name, and \\xC3 for a byte."
+            f"{name} {shown(text)}: give the first letters of {order} namespaces, such as {'abc'[:order]}; : means"
+            " all of them, a space the one without a name, and \\xC3 a byte."
         )
     return term
 
@@ -208,7 +208,7 @@ def _keyed(arena: np.ndarray, ends: np.ndarray, counts: np.ndarray) -> Names:
 
 
 def _too_many(n: float) -> str:
-    return f"its interactions are {n:,.0f} features, more than {MOST:,}: name fewer namespaces, or cut the line"
+    return f"its interactions make {n:,.0f} features, more than {MOST:,}: name fewer namespaces, or shorten the line"
 
 
 def _too_large(names: Names, parts: np.ndarray, value: float) -> str:

@@ -1,4 +1,4 @@
-"""JSON Lines: an object a line. pyarrow reads pieces that are as the first block was, Python's parser the others."""
+"""Reads JSON Lines, one object per line, with pyarrow, or with Python's parser where records differ."""
 
 import json
 import re
@@ -203,15 +203,20 @@ def _record(number: int, line: bytes) -> Record:
     except UnicodeDecodeError as error:
         return Record(number, "", None, Bad(number, no_text(error), error.start + 1))
     except UnicodeEncodeError:
-        what = "half of a surrogate pair, as \\ud800, is no text: mend it, or remove the record"
+        what = "half of a surrogate pair, such as \\ud800, is not text: correct it, or remove the record"
         return Record(number, text, None, Bad(number, what, max(text.lower().find("\\ud"), 0) + 1))
     except json.JSONDecodeError as error:
-        what = f"this is no JSON ({error.msg}): mend or remove the line"
+        what = f"this is not JSON ({error.msg}): correct or remove the line"
         return Record(number, text, None, Bad(number, what, error.colno))
     except (RecursionError, ValueError):  # ValueError: a whole number of more than 4,300 digits
-        return Record(number, text, None, Bad(number, "too deep, or with too long a number: mend or remove the line"))
+        return Record(
+            number,
+            text,
+            None,
+            Bad(number, "the JSON is nested too deeply, or has a number that is too long: correct or remove the line"),
+        )
     if not isinstance(value, dict):
-        what = f'{shown(text.strip())} is no object: give one for each example, as {{"label": 1, "height": 1.5}}'
+        what = f'{shown(text.strip())} is not an object: write one per example, such as {{"label": 1, "height": 1.5}}'
         return Record(number, text, None, Bad(number, what))
     return Record(number, text, value)
 

@@ -22,7 +22,7 @@ PRINTED = re.compile(r"[^\x00-\x20\x7f]{1,8}")
 def check_separator(separator: Any) -> None:
     """Raise ValueError for what cannot stand between labels."""
     if separator is not None and not (isinstance(separator, str) and PRINTED.fullmatch(separator)):
-        what = "give one to eight printed characters, such as ',' or '|', without spaces"
+        what = "give one to eight printable characters, such as ',' or '|', without spaces"
         raise ValueError(f"label_separator={separator!r}: {what}.")
 
 
@@ -117,7 +117,7 @@ class Several:
         check_separator(separator)
         if separator is not None and asked is False and not of_model:
             raise ValueError(
-                "label_separator says what is between several labels, and multilabel=False: leave one out."
+                "label_separator is for several labels per example, but multilabel=False: leave one of them out."
             )
         self.asked = True if separator is not None and asked is None else asked
         self.now, self.separator, self._of_model = self.asked, separator, of_model
@@ -153,5 +153,5 @@ class Several:
         if self._of_model:
             return f"{what}, but the model was trained on one label per example: give one"
         if self.asked is False:
-            return f"{what}, but multilabel=False asks for one label per example: give one"
-        return f"{what}, but the examples before have one label each: say at the start multilabel=True (--multilabel)"
+            return f"{what}, but multilabel=False means one label per example: give one"
+        return f"{what}, but earlier examples have one label each: give multilabel=True (--multilabel)"

@@ -49,16 +49,20 @@ class LabelledTextReader(PieceReader):
     ):
         super().__init__(paths, **shared)
         if form not in (None, *FORMS):
-            raise ValueError(f"form={form!r}: choose 'fasttext', 'tab' or 'files', or None to see by the first line.")
+            raise ValueError(
+                f"form={form!r}: choose 'fasttext', 'tab' or 'files', or None to detect it from the first line."
+            )
         self.text = clone(text) if isinstance(text, HashedText) else HashedText(**(text or {}))
         if hash_bits is not None:
             self.text.set_params(bits=hash_bits or None)
         if columns is not None:
             if hash_bits is not None and hash_bits != (columns.bits or 0):
-                raise ValueError(f"hash_bits={hash_bits}, but the columns are of {columns.bits or 0} bits.")
+                raise ValueError(f"hash_bits={hash_bits}, but the columns have {columns.bits or 0} bits.")
             self.text.set_params(bits=columns.bits, signed=columns.signed, seed=columns.seed)
         elif self.text.bits is None and self.text.min_count > 1:
-            raise ValueError("min_count counts words in all texts, and they are read once: leave it out.")
+            raise ValueError(
+                "min_count needs to count the words of all texts first, but a stream is read once: leave it out."
+            )
         self._rule = self.text.rule()
         self._given, self._asked = columns, form
         self._rooms = Workspaces()
@@ -169,12 +173,12 @@ def _wrong(line: bytes, in_words: bool) -> tuple[str, int]:
     if in_words:
         for label in labels:
             if not label[1]:
-                what = "__label__ without a name: write the label behind it, or remove the line"
+                what = "__label__ without a name: write the label after it, or remove the line"
                 return what, _column(line, label.start())
-        what = "there is no label, a word that begins with __label__: give one, or remove the line"
-        return f"{what}, or, if examples may have no label or several, give --multilabel", 1
+        what = "there is no label (a word that begins with __label__): add one, or remove the line"
+        return f"{what}, or give --multilabel if examples may have several labels or none", 1
     if b"\t" in line:
-        return "there is no label before the tab: give one, or remove the line", 1
+        return "there is no label before the tab: add one, or remove the line", 1
     hint = "fasttext form, give form='fasttext'" if labels else "write the label, a tab and the text"
     return f"there is no tab between a label and a text: {hint}", 1
 

@@ -1,4 +1,4 @@
-"""What data hold before anybody learns from them: columns, missing values, labels, and what may be wrong with them.
+"""Examines data before training: columns, missing values, labels, and likely problems.
 
 Rows are read by the reader that training uses, which also decides what each column is.
 """

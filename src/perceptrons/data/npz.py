@@ -34,7 +34,7 @@ class ArrayReader(Reader):
     ):  # fmt: skip
         super().__init__(paths, **shared)
         if hash_bits:
-            raise ValueError("hash_bits says nothing about arrays, whose columns have numbers: leave it out.")
+            raise ValueError("hash_bits does not apply to arrays, whose columns have numbers: leave it out.")
         if part not in ("train", "test"):
             raise ValueError(f"part={part!r}: choose 'train' or 'test'.")
         self.format = "arrays" if isinstance(self.files[0], InMemory) else "npz"
@@ -62,20 +62,22 @@ class ArrayReader(Reader):
     def _block(self, path: Path) -> Block:
         X, y = _given(path) if isinstance(path, InMemory) else _arrays(path, self._part)
         if y is None and self.need_labels:
-            what = "there is no array of labels: save it as y beside X"
+            what = "there is no array of labels: save it as y next to X"
             if sp.issparse(X):
-                what = "a sparse matrix without labels: write both with sklearn.datasets.dump_svmlight_file"
+                what = "this is a sparse matrix without labels: write both with sklearn.datasets.dump_svmlight_file"
             raise DataFileError(path, what)
         if X.ndim > 2 and len(X):
             X = X.reshape(len(X), -1)
         if X.ndim != 2 or X.dtype.kind not in "biuf":
-            what = f"the examples are {X.dtype} of shape {X.shape}: save a table of numbers, a row each"
+            what = f"the examples are {X.dtype} of shape {X.shape}: save a table of numbers, one row per example"
             raise DataFileError(path, what)
         if 0 in X.shape:
-            raise DataFileError(path, f"the examples have shape {X.shape}: there is nothing in them")
+            raise DataFileError(path, f"the examples have shape {X.shape}: the array is empty")
         if self.n_features and X.shape[1] != self.n_features:
-            whose = "the model has" if self._fixed else "those before have"
-            what = f"the examples have {X.shape[1]} columns, but {whose} {self.n_features} features: give the same"
+            whose = "the model has" if self._fixed else "earlier examples have"
+            what = (
+                f"the examples have {X.shape[1]} columns, but {whose} {self.n_features} features: give the same number"
+            )
             raise DataFileError(path, what)
         self.n_features = X.shape[1]
         _check_values(path, X)
@@ -89,8 +91,10 @@ class ArrayReader(Reader):
         n = X.shape[0]
         flags = sp.csr_matrix(y) if y.dtype.kind in "biuf" else sp.csr_matrix((0, 0))
         if flags.shape[0] != n or not np.isin(flags.data, (0, 1)).all():
-            what = f"the labels have shape {y.shape} and are not all 0 or 1, or not of {n} examples"
-            raise DataFileError(path, f"{what}: a matrix of labels has one column per label, 1 where an example has it")
+            what = f"the labels have shape {y.shape} and are not all 0 or 1, or not for {n} examples"
+            raise DataFileError(
+                path, f"{what}: a matrix of labels has one column per label, which is 1 where an example has the label"
+            )
         if self._several.asked is False:
             raise DataFileError(path, self._several.why_not(("0", "1")))
         self._several.now = True
@@ -109,7 +113,7 @@ class ArrayReader(Reader):
             return codes, distinct
         classes, wrong = self._labels.read([str(label) for label in distinct.tolist()])
         for code, what in wrong.items():
-            raise DataFileError(path, f"label {int(np.argmax(codes == code))} (counted from 0): {what}")
+            raise DataFileError(path, f"label {int(np.argmax(codes == code))} (numbered from 0): {what}")
         return codes, classes
 
 
@@ -138,10 +142,10 @@ def _arrays(path: Path, part: str) -> tuple[Any, np.ndarray | None]:
             raise
         except (ValueError, OSError, EOFError, KeyError, TypeError, AttributeError, NotImplementedError,
                 zipfile.BadZipFile, zlib.error) as error:  # fmt: skip
-            what = "not a whole npz file: write it with numpy.savez(path, X=X, y=y)"
+            what = "not a complete npz file: write it with numpy.savez(path, X=X, y=y)"
             file.seek(0)
             if "pickle" in str(error) and file.read(2) == b"PK":  # else NumPy takes any file for a pickle
-                what = "it holds Python objects, which are never loaded: save X as numbers, y as numbers or strings"
+                what = "it contains Python objects, which are never loaded: save X as numbers, y as numbers or strings"
             raise DataFileError(path, what) from error
 
 
@@ -169,8 +173,8 @@ def _check_values(path: Path, X: Any) -> None:
             row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
         else:
             row, column = divmod(place, X.shape[1])
-        what = f"row {row}, column {column} of the examples is {values[place]:g} (counted from 0)"
-        raise DataFileError(path, f"{what}: fill it in, scale it or remove it")
+        what = f"row {row}, column {column} of the examples is {values[place]:g} (numbered from 0)"
+        raise DataFileError(path, f"{what}: replace it, scale it, or remove the example")
 
 
 def _labels(path: Path, y: np.ndarray, n: int) -> np.ndarray:

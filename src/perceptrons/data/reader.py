@@ -52,7 +52,7 @@ class Reader(ABC):
     n_features: int = 0  # as far as known
     asked: dict[str, Any]  # the recipe before anything was read
     share: Share | None = None  # how much of every file is read, where several readers divide them; None: all
-    no_features = "no example has a feature: give at least one"
+    no_features = "no example has any features: add at least one"
     keyed = False  # are hashes of the records wanted?
     unprepared = False  # are the cells of tables wanted as they are, to look at?
     learn_from: Callable[[list[Block]], list[np.ndarray]] | None = None  # flags for the rows that are learned from
@@ -114,7 +114,7 @@ class Reader(ABC):
 
     def _nothing(self) -> DataFileError:
         """The error where there is no example."""
-        return DataFileError(self.files[0], "there is no example in the file: give a line for each", 1)
+        return DataFileError(self.files[0], "there are no examples in the file: write one example per line", 1)
 
     # ---- blocks
 
@@ -171,7 +171,7 @@ class Reader(ABC):
                 if limit is not None and size > limit:
                     return None
                 if size > most:
-                    what = f"more than {most:,} bytes of parsed data, too many for the memory of this machine"
+                    what = f"more than {most:,} bytes of parsed data, too much for the memory of this machine"
                     raise DataFileError(self.files[0], f"{what}: split them, or use perceptrons.data.stream")
         except BaseException:
             self._rest, self._held = None, deque()
@@ -239,7 +239,7 @@ class Reader(ABC):
             return joined([block.y for block in blocks]), None
         y, classes = joined_sets(blocks)
         if y.shape[0] * y.shape[1] > TABLE_SHARE * memory():
-            what = f"{y.shape[0]:,} examples by {y.shape[1]:,} labels are too many for the memory of this machine"
+            what = f"{y.shape[0]:,} examples by {y.shape[1]:,} labels are too much for the memory of this machine"
             raise DataFileError(self.files[0], f"{what}: use perceptrons.data.stream (--in-memory 0)")
         return y, classes
 
@@ -257,7 +257,7 @@ class Reader(ABC):
 
     def _begin_file(self, path: Path) -> None:
         if (path == STDIN or only_once(path)) and path in self._seen:
-            raise DataFileError(path, "it was read already, and can be read only once: keep a cache")
+            raise DataFileError(path, "it has already been read, and can be read only once: use a cache")
         self._identity(path)
 
     def _shared(self) -> dict[str, Any]:
@@ -271,7 +271,7 @@ class Reader(ABC):
     def _identity(self, path: Path) -> Identity | None:
         now = self._state(path)
         if self._seen.setdefault(path, now) != now:
-            raise DataFileError(path, "the file is not what it was when it was read first: begin anew")
+            raise DataFileError(path, "the file has changed since it was first read: start again")
         return now
 
 

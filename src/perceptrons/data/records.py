@@ -42,7 +42,7 @@ from perceptrons.features.values import (
 
 FULL = 0.25  # of the cells of a table of all keys: with fewer, columns would be mostly empty
 ROWS = 2**16  # of a piece
-NOT_FEATURES = "features are numbers or strings: turn it into such, or leave it out (ignore)"
+NOT_FEATURES = "features must be numbers or strings: convert the column, or leave it out with ignore (--ignore)"
 
 
 class Record(NamedTuple):
@@ -114,7 +114,7 @@ class RecordFormat(TableFormat):
         unknown = [name for name in keys if name not in known and name not in asked.further]
         for name in unknown:
             hint = did_you_mean(name, lacking)
-            self.notices.setdefault(name, f"key {shown(name)} is unknown to the model and left out{hint}")
+            self.notices.setdefault(name, f"key {shown(name)} is unknown to the model and is left out{hint}")
 
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
         records = self.records(piece)
@@ -161,11 +161,13 @@ def _settle(origin: Origin, keys: dict[str, Key], n: int, asked: Asked) -> Roles
         return [are_mostly_numbers(keys[names[place]].kinds) for place in places]
 
     if asked.model is not None and asked.model.names is None:
-        raise origin.error("the model knows its features by position, and keys of records have none: give a table")
+        raise origin.error(
+            "the model knows its features by position, but the keys of records have no position: give a table"
+        )
     labels = [name for name in reversed(USUAL_LABELS) if name in seen]
     if asked.label is None and asked.need_labels and not labels and asked.model is None:
         usual = f"{', '.join(USUAL_LABELS[:-1])} or {USUAL_LABELS[-1]}"
-        what = f"no key is called {usual}: name the key of the label with label_column (--label-column)"
+        what = f"no key is called {usual}: name the key of the labels with label_column (--label-column)"
         raise origin.error(f"{what}; there are {listed(seen, 10)}")
     roles = settle(origin, names, asked, is_number, labels)
     if asked.optional is None or asked.numbers is None:
@@ -210,7 +212,7 @@ class FrameTable(TableFormat):
         names = list(getattr(frame, "column_names", frame.columns))
         for name, times in Counter(map(str, names)).items():
             if times > 1:
-                raise Origin(path).error(f"two columns have the name {shown(name)}: names must differ")
+                raise Origin(path).error(f"two columns have the name {shown(name)}: rename one")
         self._categories = {str(name) for name in names if str(getattr(frame[name], "dtype", "")) == "category"}
         columns = {str(name): np.asarray(frame[name]) for name in names}
         self._dates = {name: values.dtype for name, values in columns.items() if values.dtype.kind == "M"}

@@ -1,4 +1,4 @@
-"""Which format a file has, by its first bytes, where its name does not say it."""
+"""Detects the format of a file from its first bytes, if its name does not tell it."""
 
 import codecs
 import csv
@@ -105,8 +105,8 @@ def format_of(content: bytes) -> str | None:
 def why_none(content: bytes) -> str:
     """Why a file that begins with these bytes has no format."""
     if content.startswith(UTF_16):
-        return "it begins as text in UTF-16 does: give --encoding utf-16, or"
-    return "neither its name nor its content says the format:" if content.strip() else "the file is empty:"
+        return "it looks like text in UTF-16: give --encoding utf-16, or"
+    return "neither its name nor its content tells the format:" if content.strip() else "the file is empty:"
 
 
 def _whole(text: str, cut: bool) -> str:

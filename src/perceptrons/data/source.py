@@ -141,7 +141,7 @@ def find_files(paths: tuple[str | os.PathLike[str], ...], encoding: str | None =
         elif glob.has_magic(given) and not os.path.lexists(given):
             found = sorted(name for name in glob.glob(given, recursive=True) if not os.path.isdir(name))
             if not found:
-                raise DataFileError(Path(given), "no file has such a name: mend the pattern")
+                raise DataFileError(Path(given), "no file matches the pattern: correct the pattern")
             files += map(Path, found)
         else:
             files.append(Path(given))
@@ -234,7 +234,7 @@ def _bytes_of(path: Path, share: Share | None) -> Iterator[IO[bytes]]:
 def standard_input() -> Any:
     """Unbuffered where it can be: a thread that waits for more would else hold a lock that ending the program needs."""
     if sys.stdin is None:
-        raise DataFileError(STDIN, "standard input is closed: give a file, or something to read")
+        raise DataFileError(STDIN, "standard input is closed: give a file, or pipe data into the command")
     try:
         return io.FileIO(sys.stdin.fileno(), closefd=False)
     except io.UnsupportedOperation:
@@ -254,7 +254,9 @@ def _unpacked(path: Path, raw: Any) -> Iterator[Any]:
     except (OSError, *BROKEN) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the disk's, not the compression's
             raise
-        what = f"not a whole {compression.name} file: compress it again, or drop the {compression.ending} of its name"
+        what = (
+            f"not a complete {compression.name} file: compress it again, or remove {compression.ending} from its name"
+        )
         raise DataFileError(path, what) from error
 
 
@@ -332,7 +334,9 @@ def pieces(path: Path, prompt: bool = False, share: Share | None = None) -> Iter
                 if not size:
                     return
                 if size >= LONGEST_LINE:
-                    raise DataFileError(path, f"a line of more than {LONGEST_LINE:,} bytes: is this a file of lines?")
+                    raise DataFileError(
+                        path, f"a line of more than {LONGEST_LINE:,} bytes: this does not look like a file of lines"
+                    )
                 content, size, ended = _filled(file, content[:size], 2 * size, ended, prompt, Spare())
             rest = content[cut:size]
             begin = len(BOM) if first and content[: len(BOM)].tobytes() == BOM else 0

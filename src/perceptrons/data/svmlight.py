@@ -23,9 +23,11 @@ from perceptrons.training.matrices import widened
 QUERY = re.compile(r"(?<!\S)qid:\S*")
 PAIR = re.compile(r"(?<!\S)(\d+):(\S+)", re.ASCII)
 LARGEST_INDEX = 2**26  # a weight for each: more would not fit in memory; hash the features to fewer columns
-COUNTED = "index {}, but the first lines count from 1: if this file counts from 0, give zero_based=True (--zero-based)"
-TOO_LARGE = f"index {{}} is too large (at most {LARGEST_INDEX}): number the features anew, or hash them (--hash-bits)"
-OR_COMMAS = "or are these comma-separated values (--format csv)?"
+COUNTED = (
+    "index {}, but the first lines have indices from 1: if indices start at 0, give zero_based=True (--zero-based)"
+)
+TOO_LARGE = f"index {{}} is too large (at most {LARGEST_INDEX}): renumber the features, or hash them (--hash-bits)"
+OR_COMMAS = "or use --format csv, if these are comma-separated values"
 
 
 class SvmlightReader(PieceReader):
@@ -37,7 +39,7 @@ class SvmlightReader(PieceReader):
     """
 
     format = "svmlight"
-    no_features = f"no line has a feature: write them as index:value behind the label; {OR_COMMAS}"
+    no_features = f"no line has any features: write them as index:value after the label; {OR_COMMAS}"
 
     def __init__(
         self,
@@ -53,7 +55,7 @@ class SvmlightReader(PieceReader):
         if zero_based not in (None, True, False):
             raise ValueError(f"zero_based={zero_based!r}: give True, False or None.")
         if n_features is not None and (not isinstance(n_features, Integral) or n_features < 0):
-            raise ValueError(f"n_features={n_features!r}: give a whole number that is not negative.")
+            raise ValueError(f"n_features={n_features!r}: give a whole number of at least 0.")
         if dtype not in ("float32", "float64"):
             raise ValueError(f"dtype={dtype!r}: give 'float32' or 'float64'.")
         self.hash_bits, self._fixed, self.dtype = hash_bits, n_features, dtype
@@ -141,7 +143,7 @@ class SvmlightReader(PieceReader):
         if self._fixed is not None:
             most = self._fixed - 1 + least
             beyond = (
-                f"index {{}}, but the model has features {least} to {most}: remove it, or train on data that have it"
+                f"index {{}}, but the model has features {least} to {most}: remove it, or train on data that include it"
             )
         if self.hash_bits or not len(columns) or least <= int(columns.min()) <= int(columns.max()) <= most:
             return {}
@@ -207,7 +209,10 @@ def _has_zero(parsed: Parsed, several: bool) -> bool:
 def _separated_by_commas(parsed: Parsed) -> dict[int, tuple[str, int]]:
     """What is wrong with rows whose label has commas, where none has features and the model gives one label."""
     assert parsed.labels is not None
-    what = f"no line has a feature, and labels have commas: give one label and features as index:value; {OR_COMMAS}"
+    what = (
+        "no line has any features, and the labels contain commas: write one label, then features as index:value; "
+        f"{OR_COMMAS}"
+    )
     commas = [number for number, one in enumerate(parsed.labels.distinct) if isinstance(one, tuple) and len(one) > 1]
     return dict.fromkeys(np.flatnonzero(np.isin(parsed.labels.numbers, commas)).tolist(), (what, 1))
 
@@ -230,26 +235,26 @@ def _wrong(content: bytes) -> tuple[str, int]:
     try:
         text = _example(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        return f"{no_text(error)}, or give its real --format", error.start + 1
+        return f"{no_text(error)}, or give its format with --format", error.start + 1
     words = list(re.finditer(r"\S+", text))
     if not words or (":" in words[0][0] and not PAIR.match(text, words[0].start())):
         return _missing(text)
     for pair in words if ":" in words[0][0] else words[1:]:
         index, colon, value = pair[0].partition(":")
         if not colon or ":" in value:
-            what = f"{shown(pair[0])} is not of the form index:value: mend or remove it"
+            what = f"{shown(pair[0])} is not of the form index:value: correct or remove it"
             if not colon and "," in words[0][0]:
                 what = f"{what}; {OR_COMMAS}"
         elif not (index.isascii() and index.isdecimal()):
             what = f"{shown(index)} is not an index: use whole numbers from 1 (or 0)"
         elif len(index) > INDEX_DIGITS or int(index) > LARGEST_NUMBER:
-            what = f"index {index[:20]} is too large (more than 64 bits): number the features anew"
+            what = f"index {index[:20]} is too large (more than 64 bits): renumber the features"
         elif not NUMBER.fullmatch(value) or not abs(float(value)) <= LARGEST:
             what = what_is_wrong(value)
         else:
             continue
         return what, pair.start() + 1
-    return "not of the form label index:value index:value ...: mend or remove the line", 1
+    return "not of the form label index:value index:value ...: correct or remove the line", 1
 
 
 def _missing(text: str) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""What reading gives: blocks of examples or a table of all, their labels, and errors that name the place."""
+"""The results of reading: blocks of examples, or a table of all; their labels; and errors that name the place."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ class HasPlaces(Protocol):
 
 
 class DataFileError(ValueError):
-    """A file that cannot be read as examples: "file:line:column: what is wrong: what to do", on one line."""
+    """A file cannot be read as examples; the message is one line, "file:line:column: what is wrong: what to do"."""
 
     def __init__(self, path: Path, what: str, line: int | None = None, column: int = 1):
         self.path, self.line, self.column = path, line, None if line is None else column
@@ -40,40 +40,40 @@ class DataFileError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """Examples that were read as a whole.
+    """All examples of one or more files, as `read` returns them.
 
     Attributes
     ----------
     X : array or CSR matrix of shape (n_examples, n_features)
     y : array of shape (n_examples,), CSR matrix of shape (n_examples, n_labels), or None
-        The labels; None if there are none. Where examples may have several labels: an indicator matrix, as
-        scikit-learn takes it, whose columns are `classes`.
+        The labels, or None if there are none. If examples may have several labels: an indicator matrix, as in
+        scikit-learn, whose columns are `classes`.
     feature_names : list of str or None
-        None if the features have no names, or if they are hashed.
+        The names of the features; None if they have no names or are hashed.
     label_name : str or None
         The name of the label column.
     path : Path
-        The first file, or what messages call the data.
+        The first file, or the name of the data in messages.
     lines : array of shape (n_examples,) or None
-        The line of its file, counted from 1, on which each example starts; the row in Parquet, Arrow and frames. None
-        where there is neither.
+        The line on which each example starts, numbered from 1; the row in Parquet, Arrow and frames. None if there is
+        neither.
     weight : array of shape (n_examples,) or None
-        None if every example has the weight 1.
+        The weights of the examples; None if all are 1.
     files : list of Path
         All files.
     of_file : array of shape (n_examples,) or None
-        The number of the file, counted from 0, that each example comes from; None if there is only one.
+        The number of the file of each example, numbered from 0; None if there is only one file.
     source : dict
-        The arguments of `stream` that read other files as these were read.
+        The arguments of `stream` that read other files in the same way.
     columns : Columns or None
-        The features by their names.
+        The features by name.
     skipped, complaints, notices : int, list of str, list of str
-        The number of malformed records that were skipped, what is wrong with the first of them, and what else is worth
-        knowing about the files.
+        The number of malformed records that were skipped, the messages for the first of them, and other notes about the
+        files.
     keys : array of shape (n_examples,) or None
-        A hash of each record as it is written, where features depend on other records, as scaled ones do.
+        A hash of each record as written, if features depend on other records, as scaled features do.
     classes : array of shape (n_labels,) or None
-        The labels, sorted, where examples may have several; otherwise None.
+        The sorted labels, if examples may have several; otherwise None.
     """
 
     X: Any
@@ -108,7 +108,7 @@ class Table:
     def label_sets(self) -> list[tuple[Any, ...]]:
         """The labels of each example by name, where it may have several: as `Perceptron.fit` takes them."""
         if self.classes is None:
-            raise ValueError("These examples have one label each: read y.")
+            raise ValueError("These examples have one label each: use y.")
         names, ends = self.classes[self.y.indices].tolist(), self.y.indptr.tolist()
         return [tuple(names[begin:end]) for begin, end in pairwise(ends)]
 
@@ -154,7 +154,7 @@ def check_classes(table: Table, many_classes: bool) -> None:
     """Refuse labels that are not classes, such as prices or ids: nearly every row has its own."""
     if table.classes is not None:
         if not len(table.classes):
-            raise DataFileError(table.path, "no example has a label: there is nothing to learn from")
+            raise DataFileError(table.path, "no example has a label, so there is nothing to learn from")
         return
     labels = np.unique(np.asarray(table.y)).tolist()
     what = None if many_classes else not_classes(labels, table.X.shape[0], table.label_name)

@@ -103,7 +103,7 @@ def settle(
     _all_there(origin, names, [*texts, *asked.categories, *asked.ignore])
     label = _label(origin, names, asked, labels, {*asked.categories, *asked.ignore, *texts})
     if label in texts:
-        raise origin.error(f"column {shown(str(label))} cannot be both label and text: name one of them otherwise")
+        raise origin.error(f"column {shown(str(label))} cannot be both label and text: choose another for one")
     others, told = {label, *asked.ignore, *texts}, set(asked.categories)
     features = [place for place, name in enumerate(names) if name not in others]
     undecided = [place for place in features if names[place] not in told]
@@ -142,7 +142,7 @@ def _roles_for(origin: Origin, names: list[str], asked: Asked, model: ModelColum
         known, features = set(model.names), model.names
         missing = [name for name in model.names if name not in {*names}]
         if missing:
-            what = f"the header lacks {listed(missing)}, which the model was trained on: add what is missing"
+            what = f"the header lacks {listed(missing)}, which the model was trained on: add the missing columns"
             raise origin.error(what)
         others = [name for name in names if name not in known]
         if label is None and others and (others[-1] == names[-1] or len(others) == 1):
@@ -153,7 +153,7 @@ def _roles_for(origin: Origin, names: list[str], asked: Asked, model: ModelColum
         features = [name for name in names if name != label]
         if len(features) != n:
             what = f"{count(len(names), 'column')} here, but the model has {count(n, 'feature')}"
-            raise origin.error(f"{what}: give one column for each, and if you like the label behind them")
+            raise origin.error(f"{what}: give one column per feature, optionally followed by the label")
     if label is None and asked.need_labels:
         raise origin.error("there is no label column: add it, or name it with label_column (--label-column)")
     return Roles(label, list(features), [], [], [])
@@ -166,7 +166,7 @@ def _check_names(origin: Origin, roles: Roles) -> None:
         for place, letter in enumerate(name):
             if letter == "=" and name[:place] in categories:
                 both = f"{shown(name[:place])} and {shown(name)}"
-                raise origin.error(f"columns {both} could make features of the same name: rename one")
+                raise origin.error(f"columns {both} could produce features of the same name: rename one")
 
 
 def locate(origin: Origin, names: list[str], roles: Roles, asked: Asked, form: Any = None) -> Layout:
@@ -177,16 +177,16 @@ def locate(origin: Origin, names: list[str], roles: Roles, asked: Asked, form: A
     missing = [name for name in (*roles.numbers, *roles.categories, *roles.texts) if name not in place_of]
     if label is None and asked.need_labels and not missing and roles.label is not None:
         what = f"no column is called {shown(roles.label)}: there are {listed(names)}"
-        raise origin.error(f"{what}: name that of the labels with label_column (--label-column)")
+        raise origin.error(f"{what}: name the column of the labels with label_column (--label-column)")
     if label is None and asked.need_labels:
         missing += ["the label" if roles.label is None else roles.label]
     if missing and not origin.header:
-        what = f"there is no header, so where are {listed(missing)}? Give one, or as many columns as in training"
+        what = f"there is no header, so {listed(missing)} cannot be found: add one, or give the columns of training"
         raise origin.error(what)
     if missing:
         hints = "".join(did_you_mean(name, [one for one in names if one not in used]) for name in missing[:1])
         where = "the first file has" if asked.numbers is None else "the model was trained on"
-        raise origin.error(f"there is no column {listed(missing)}, which {where}{hints}: add what is missing")
+        raise origin.error(f"there is no column {listed(missing)}, which {where}{hints}: add the missing columns")
     if not roles.numbers and not roles.categories and not roles.texts:
         raise origin.error("there is only one column: give a label and at least one feature, separated by commas")
     numbers, categories, texts = (
@@ -291,7 +291,7 @@ def sound_cells(cells: Cells, layout: Layout, shape: Shape, preparation: Prepara
         cells = cells._replace(labels=_checked(cells.labels, column, cells.faults, shape))
     for part in cells.contents.further if shape.dense else ():
         for row, code in zip(part.rows.tolist(), part.codes.tolist(), strict=True):
-            what = "comes here for the first time: name it under numbers or categories, or leave it out (ignore)"
+            what = "appears here for the first time: list it in numbers or categories, or in ignore (--ignore)"
             cells.faults.add(row, 1, f"key {shown(part.names[code])} {what}")
     if shape.narrow:
         _find_large(cells, layout)
@@ -310,7 +310,7 @@ def sound_cells(cells: Cells, layout: Layout, shape: Shape, preparation: Prepara
 
 def _find_large(cells: Cells, layout: Layout) -> None:
     """Numbers that float32 cannot hold, or not together with others."""
-    what = f"is too large (at most {LARGEST_NARROW:.0e} where features are hashed or words): scale the values"
+    what = f"is too large (at most {LARGEST_NARROW:.0e} for hashed features and words): scale the values"
     numbers = cells.contents.numbers
     for row, place in np.argwhere(np.abs(numbers) > LARGEST_NARROW).tolist():
         column = layout.numbers[place] + 1 if layout.numbers else 1
@@ -344,7 +344,7 @@ def _checked(labels: Coded, column: int, faults: Faults, shape: Shape) -> Coded 
             return None
         if row in faults.rows:
             continue
-        faults.add(row, column, f"{no_label(str(texts[codes[row]]))}: give one, or remove the record")
+        faults.add(row, column, f"{no_label(str(texts[codes[row]]))}: add one, or remove the record")
     return Coded(codes, texts)
 
 
@@ -388,7 +388,7 @@ class TableFormat(ABC):
 
     def nothing(self, path: Path) -> tuple[str, int]:
         """What is wrong where there is no example, and the line."""
-        return "there is no example in it: give a record for each", 1
+        return "there are no examples in it: write one record per example", 1
 
     @abstractmethod
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:

@@ -1,4 +1,4 @@
-"""`TableFeatures`: frames and records to rows, as the command reads tables, for scikit-learn's pipelines."""
+"""`TableFeatures`, a transformer for scikit-learn's pipelines that prepares tables as the command does."""
 
 from typing import Any
 
@@ -15,38 +15,40 @@ from perceptrons.training.inputs import as_configured
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):
-    """Turn a raw table into rows of numbers that a linear model learns well from.
+    """Turn a raw table into rows of numbers that are suitable for a linear model.
 
-    Numbers are scaled to mean 0 and deviation 1, and missing ones filled with the mean. Strings are categories,
-    one-hot. Dates become year, days, month, weekday and hour; yes and no, true and false, become 1 and 0. Identifiers,
-    free text and empty columns are left out, unless named below. `perceptrons train` prepares tables in the same way:
-    a pipeline of `TableFeatures` and `Perceptron` learns the same weights.
+    Numbers are scaled to mean 0 and standard deviation 1, and missing numbers are filled with the mean. Strings are
+    one-hot encoded categories. Dates become year, days, month, weekday and hour; yes and no, true and false, become 1
+    and 0. Identifiers, free text and empty columns are left out, unless you name them below. `perceptrons train`
+    prepares tables in the same way, so a pipeline of `TableFeatures` and `Perceptron` learns the same weights.
 
-    When to use it: tables as people have them, with empty cells, categories and different units. When not: data that
-    are numbers of one scale already, or sparse.
+    Use it for raw tables with empty cells, categories and different units. Do not use it for sparse data, or for
+    numbers that already have the same scale.
 
     Parameters
     ----------
     scale : {"auto", "standard", "max-abs", "none"}, default="auto"
-        How numbers are scaled: mean 0 and deviation 1 ("standard", and "auto"), largest absolute value 1 ("max-abs"),
-        or not at all. "standard" and "auto" also weight the words of texts by their inverse document frequency (idf).
+        How to scale numbers: to mean 0 and standard deviation 1 ("standard" and "auto"), to a largest absolute value of
+        1 ("max-abs"), or not at all. "standard" and "auto" also weight the words of texts by their inverse document
+        frequency (idf).
     on_missing : {"fill", "raise"}, default="fill"
-        Fill missing numbers with the mean of their column, and add a feature "column=missing" if the column had missing
-        numbers in `fit`; or raise an error. In categories a missing value is a value of its own.
+        What to do with missing numbers: fill them with the mean of their column, and add a feature "column=missing" if
+        the column had missing numbers in `fit`; or raise an error. For categories, missing is a category of its own.
     missing : list of str, optional
-        What stands for a missing value, beside None, NaN, empty strings, ?, NA, N/A, null, none and -.
+        Texts that mark a missing value, in addition to None, NaN, empty strings, ?, NA, N/A, null, none and -.
     categories, ignore, keep : list of str, optional
-        Columns of numbers that are categories; columns to leave out; columns to use whatever they look like.
+        Columns of numbers to treat as categories; columns to leave out; columns to use even if they look like
+        identifiers.
     text_column : str or list of str, optional
-        Columns of text. Their words become features, hashed, by the rules of `text`.
+        Columns of text. Their words become hashed features, as `text` defines.
     text : HashedText, optional
         How texts become features (default: `HashedText()`).
     interactions : str or list of str, optional
         Products of columns: "a*b", "a*" (a with every other column) or "*" (all pairs).
     powers : int, default=1
-        Use the powers of numbers up to this one.
+        The highest power of numbers to use as features.
     hash_bits : int, optional
-        Hash features to 2^hash_bits columns. By default only texts are hashed, and products of categories if there are
+        Hash features to 2^hash_bits columns. By default, only texts are hashed, and products of categories if there are
         more than 262,144.
 
     Attributes
@@ -54,9 +56,9 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     columns_ : Columns
         The features by name.
     source_ : dict
-        How tables are read: what a model file keeps.
+        How tables are read, as a model file stores it.
     left_out_ : list of str
-        Columns that are not used, each with the reason.
+        The columns that are not used, each with the reason.
     n_features_in_ : int
         The number of columns of the table.
 
@@ -92,7 +94,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         self.hash_bits = hash_bits
 
     def fit(self, X: Any, y: Any = None) -> "TableFeatures":
-        """Find out what the columns are, and measure them.
+        """Learn the types and scales of the columns.
 
         Parameters
         ----------
@@ -104,7 +106,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **more: Any) -> Any:
-        """Fit to a table, and return its rows."""
+        """Learn the types and scales of the columns, and return the rows of the table."""
         return self._as_wanted(self._read(X))
 
     def transform(self, X: Any) -> Any:
@@ -124,7 +126,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return self._as_wanted(given_rows(table, self.source_, self.columns_))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the features; of hashed ones what each column holds, the most frequent first."""
+        """Return the names of the features; for hashed features, the names in each column, the most frequent first."""
         check_is_fitted(self)
         hashed = self.columns_.bits is not None
         return np.array(self.columns_.labels() if hashed else self.columns_.names(), dtype=object)
@@ -190,7 +192,9 @@ def _table(X: Any) -> Any:
     if hasattr(X, "columns") or hasattr(X, "column_names"):
         return X
     if sp.issparse(X):
-        raise TypeError("TableFeatures takes tables, and a sparse matrix was passed: leave it out for such data.")
+        raise TypeError(
+            "TableFeatures takes tables, but a sparse matrix was passed: leave TableFeatures out for sparse data."
+        )
     if isinstance(X, list | tuple) and all(hasattr(record, "keys") for record in X):
         if not len(X):
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")

@@ -1,4 +1,4 @@
-"""Which part of the reader of tables is the format's own, by its name."""
+"""The table formats by name, with the part of the reader that each needs."""
 
 from perceptrons.data.table_columns import TableFormat
 

@@ -346,7 +346,7 @@ class TableReader(PreparingReader):
         told = {*self._keep, *self._wanted.categories, *known}
         for name in self._keep:
             if name not in {*self._roles.numbers, *self._roles.categories, *self._roles.texts}:
-                raise DataFileError(piece.path, f"keep (--keep) names {name!r}, which is no column of features")
+                raise DataFileError(piece.path, f"keep (--keep) names {name!r}, which is not a feature column")
         roles, derived, self.left_out = settled(self._roles, facts, told)
         self.decided = Decided(self._roles, roles, derived, facts, layout.names, self._wanted.missing)
         if self.unprepared:
@@ -433,7 +433,7 @@ def listed(names: str | list[str] | None) -> list[str]:
 def _check_files(files: list[Path], format: str) -> None:
     for path in files if format == "parquet" else ():
         if path == STDIN or isinstance(path, OpenStream):
-            raise DataFileError(path, "Parquet is not read from a stream: give the file, or Arrow's stream")
+            raise DataFileError(path, "Parquet cannot be read from a stream: give the file, or an Arrow stream")
 
 
 def _wish(prepare: bool, scale: Any, on_missing: Any, missing: Any, interactions: Any, powers: Any) -> Wish:
@@ -451,11 +451,13 @@ def _text(text: HashedText | dict[str, Any] | None, wanted: bool) -> HashedText 
     """How texts become features; None where there are none."""
     if not wanted:
         if text is not None:
-            raise ValueError("text says how words become features, but there is no text: name its text_column.")
+            raise ValueError(
+                "text configures how words become features, but there is no text column: name it in text_column."
+            )
         return None
     text = HashedText(**text) if isinstance(text, dict) else text or HashedText()
     if text.min_count > 1:
-        raise ValueError("min_count needs all texts before the first is learned: leave it out for a stream.")
+        raise ValueError("min_count needs to see all texts before training: leave it out for a stream.")
     return text
 
 
@@ -464,5 +466,5 @@ def _bits(hash_bits: int | None, text: HashedText | None, columns: Columns | Non
     if columns is None:
         return hash_bits if hash_bits is not None else (0 if text is None else text.bits or 0)
     if hash_bits is not None and hash_bits != (columns.bits or 0):
-        raise ValueError(f"hash_bits={hash_bits}, but the columns are of {columns.bits or 0} bits.")
+        raise ValueError(f"hash_bits={hash_bits}, but the columns have {columns.bits or 0} bits.")
     return columns.bits or 0

@@ -25,10 +25,10 @@ from perceptrons.training.example_weights import LARGEST_WEIGHT, SMALLEST_WEIGHT
 
 NUMBER = re.compile(r"[+-]?(\d++\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 LABEL = (
-    "the label is missing: start the line with it, and a space behind it, or, if examples may have no label or "
-    "several, give --multilabel"
+    "the label is missing: start the line with it and a space, or, if examples may have several labels or none, give "
+    "--multilabel"
 )
-ONE_LABEL = "give the label, or several with commas between them, and behind it at most an importance"
+ONE_LABEL = "write one label, or several separated by commas, then at most an importance"
 Fault = tuple[str, int]  # and its place, from 0
 BITS = 18  # as VW has it
 WEIGHTS = SMALLEST_WEIGHT, LARGEST_WEIGHT  # of an example, if it is not 0
@@ -60,7 +60,7 @@ class VwReader(PieceReader):
         self._given = columns
         if columns is not None:
             if hash_bits is not None and hash_bits != (columns.bits or 0):
-                raise ValueError(f"hash_bits={hash_bits}, but the columns are of {columns.bits or 0} bits.")
+                raise ValueError(f"hash_bits={hash_bits}, but the columns have {columns.bits or 0} bits.")
             hash_bits = columns.bits or 0
         self.hash_bits = BITS if hash_bits is None else hash_bits
         self._interactions = Interactions(quadratic, cubic)
@@ -140,17 +140,17 @@ def fault(content: bytes, least: float, most: float) -> Fault:
     text = content.decode("utf-8", "surrogateescape").rstrip("\r")
     head, bar, body = text.partition("|")
     if not bar:
-        return "there is no | in the line: write features behind one, as 1 |words good news:2", 1
+        return "there is no | in the line: write the features after it, such as 1 |words good news:2", 1
     for what, place in chain(_of_head(head, least, most), _of_body(body, len(head) + 1)):
         return what, place + 1
-    return "not of the form label |namespace feature:value ...: mend or remove the line", 1
+    return "not of the form label |namespace feature:value ...: correct or remove the line", 1
 
 
 def _missing(head: str) -> Fault:
     """What to say of a line without a label, and the column, counted from 1."""
     words = list(re.finditer("[^ ]+", head))
     if words and words[-1][0][0] != "'":
-        what = f"{shown(words[-1][0])} touches the | and so is a tag, and no label: put a space between them"
+        what = f"{shown(words[-1][0])} touches the | and is therefore a tag, not a label: put a space between them"
         return what, words[-1].start() + 1
     return LABEL, 1
 
@@ -165,16 +165,16 @@ def _of_head(head: str, least: float, most: float) -> Iterator[Fault]:
         return
     label, *numbers = words
     if ":" in label[0]:
-        yield f"{shown(label[0])}: labels with costs are not read here: {ONE_LABEL}", label.start()
+        yield f"{shown(label[0])}: labels with costs are not supported: {ONE_LABEL}", label.start()
     if re.search(r"[\x00-\x1f\x7f]", label[0]):
-        yield f"{shown(label[0])} has a control character, so it is no label: remove it", label.start()
+        yield f"{shown(label[0])} contains a control character, so it is not a label: remove it", label.start()
     for word, name in zip(numbers, ("importance", "base"), strict=False):
         if not NUMBER.fullmatch(word[0]):
-            what = f"{shown(word[0])} is in the place of the {name} and not a number: begin a tag with '"
+            what = f"{shown(word[0])} is in the place of the {name} but is not a number: begin a tag with '"
         elif name == "base" and float(word[0]) != 0:
-            what = f"base {shown(word[0])} is not 0: no prediction to start from is read here, remove it"
+            what = f"base {shown(word[0])} is not 0: initial predictions are not supported, so remove it"
         elif name == "importance" and not (float(word[0]) == 0 or least <= float(word[0]) <= most):
-            what = f"importance {shown(word[0])} is not 0 or from {least:g} to {most:g}: mend it, or remove the line"
+            what = f"importance {shown(word[0])} is not 0 or from {least:g} to {most:g}: correct it, or remove the line"
         else:
             continue
         yield what, word.start()
@@ -194,12 +194,12 @@ def _of_body(body: str, begin: int) -> Iterator[Fault]:
 
 def _of_namespace(part: str, begin: int, last: bool) -> Iterator[Fault]:
     for bad in re.finditer("\r", part):
-        yield "a carriage return within the line: remove it, or write a newline", begin + bad.start()
+        yield "there is a carriage return inside the line: remove it, or write a newline", begin + bad.start()
     scale, words = 1.0, re.finditer("[^ \t]+", part)
     if part and part[0] not in " \t":
         namespace, colon, value = next(words)[0].partition(":")
         if not namespace:
-            yield f"{shown(':' + value)} behind the |, where a namespace stands: put a space between", begin
+            yield f"{shown(':' + value)} after the |, where a namespace is expected: put a space between them", begin
         if len(namespace.encode("utf-8", "surrogateescape")) > LONGEST_NAMESPACE:
             yield f"a namespace of more than {LONGEST_NAMESPACE} bytes: give it a shorter name", begin
         if colon:
@@ -221,19 +221,19 @@ def _of_value(value: str, scale: float, touches: bool) -> str | None:
     if not re.match(r"[A-Za-z_\x80-\U0010ffff]", value) or NOT_FINITE.fullmatch(value):
         return _of_number(value, scale)
     if touches:
-        return f"{shown(value)} is a word and touches the |, which VW takes for a part of it: put a space between"
+        return f"{shown(value)} is a word that touches the |, so VW reads it as part of it: put a space between them"
     if re.fullmatch(r"[eE]-?[0-9]*", value) or re.match("(?i)nan|inf", value):
-        return f"{shown(value)} is a word that VW takes for a number: write it otherwise, as {shown('_' + value)}"
+        return f"{shown(value)} is a word that VW reads as a number: rename it, for instance to {shown('_' + value)}"
     return None
 
 
 def _of_number(text: str, scale: float) -> str | None:
     if not text:
-        return "there is no number behind the colon: fill it in, or remove the feature"
+        return "there is no number after the colon: add it, or remove the feature"
     if NOT_FINITE.fullmatch(text):
-        return f"{shown(text)} is not a finite number: fill it in, or remove the feature"
+        return f"{shown(text)} is not a finite number: replace it, or remove the feature"
     if not NUMBER.fullmatch(text):
-        hint = "write decimals with a point" if "," in text else "mend it; values that are words begin with a letter"
+        hint = "write decimals with a point" if "," in text else "correct it; values that are words begin with a letter"
         return f"{shown(text)} is not a number: {hint}"
     if not abs(float(text) * scale) <= LARGEST:
         return f"{shown(text)} is too large (at most {LARGEST:.0e}): scale the values"

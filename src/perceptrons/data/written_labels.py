@@ -29,7 +29,7 @@ class Labels:
     def read(self, texts: list[str]) -> tuple[np.ndarray, dict[int, str]]:
         """The labels, and what is wrong with those that are none."""
         wrong = {
-            number: f"{no_label(text)}: give one, or remove the record"
+            number: f"{no_label(text)}: add one, or remove the record"
             for number, text in enumerate(texts)
             if not is_label(text) or not is_text(text)
         }
@@ -40,10 +40,8 @@ class Labels:
             return np.array(["" if number in wrong else text for number, text in enumerate(texts)], str), wrong
         for number, text in enumerate(texts):
             if number not in wrong and not WHOLE.fullmatch(text):
-                what = "is no whole number, as all labels before it are"
-                wrong[number] = (
-                    f"label {shown(text)} {what}: if labels are words, give text_labels=True (--text-labels)"
-                )
+                what = "is not a whole number, unlike all labels before it"
+                wrong[number] = f"label {shown(text)} {what}: if labels are text, give text_labels=True (--text-labels)"
         return whole_numbers(texts), wrong
 
     def read_sets(self, labels: list[Label]) -> tuple[np.ndarray, sp.csr_matrix, dict[int, str]]:

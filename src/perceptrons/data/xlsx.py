@@ -101,7 +101,9 @@ def _piece(path: Path, names: list[str], rows: list[tuple[int, tuple[Any, ...]]]
     for place, (line, row) in enumerate(rows):
         wide = next((k for k in range(len(names), len(row)) if row[k] is not None), None)
         if wide is not None:
-            raise DataFileError(path, "this cell has no column in the first row: name the column", line, wide + 1)
+            raise DataFileError(
+                path, "this cell's column has no name in the first row: name the column", line, wide + 1
+            )
         width = min(len(row), len(names))
         table[place, :width] = row[:width]
     columns: Any = _Columns(zip(names, table.T, strict=True))
@@ -119,5 +121,5 @@ def _clear_errors(path: Path) -> Iterator[None]:
     except BROKEN as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        what = f"this is not a whole xlsx file ({str(error).partition(chr(10))[0][:100]})"
-        raise DataFileError(path, f"{what}: save it again, or give its real --format") from error
+        what = f"this is not a complete xlsx file ({str(error).partition(chr(10))[0][:100]})"
+        raise DataFileError(path, f"{what}: save it again, or give its format with --format") from error

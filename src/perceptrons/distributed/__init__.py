@@ -1,4 +1,4 @@
-"""Beyond one machine: training by parameter mixing on a Dask cluster, prediction and scores where the data are."""
+"""Training, prediction and scores on a Dask cluster, by iterative parameter mixing."""
 
 from perceptrons.distributed.clients import ClusterError, ClusterWarning
 from perceptrons.distributed.cluster_fit import fit

@@ -64,9 +64,11 @@ def connected(client: Any) -> Iterator[Any]:
         if not isinstance(client, Client):
             raise TypeError(f"client={client!r}: give a distributed.Client, or None for a local cluster.")
         if client.asynchronous:
-            raise TypeError("client is asynchronous: give one that waits, distributed.Client(..., asynchronous=False).")
+            raise TypeError(
+                "client is asynchronous: give a synchronous one, distributed.Client(..., asynchronous=False)."
+            )
         if client.status != "running":
-            raise ClusterError(f"client is {client.status}: give one that is connected to a cluster.")
+            raise ClusterError(f"client is {client.status}: give a client that is connected to a cluster.")
         yield client
         return
     with local_cluster(None) as cluster, Client(cluster) as client:
@@ -84,7 +86,7 @@ def cluster_errors() -> Iterator[None]:
     try:
         yield
     except KilledWorker as error:
-        raise ClusterError(f"{error} Perhaps its memory is too small for a shard: ask for more shards.") from error
+        raise ClusterError(f"{error} Its memory may be too small for a shard: use more shards.") from error
     except (CancelledError, ClosedClientError, CommClosedError, RPCClosed) as error:
         raise ClusterError(f"The cluster is lost: {error}") from error
 
@@ -98,8 +100,8 @@ def local_cluster(workers: int | None) -> Any:
         return LocalCluster(n_workers=workers or cores(), threads_per_worker=1, dashboard_address="127.0.0.1:0")
     except RuntimeError as error:
         raise ClusterError(
-            f"A local cluster cannot be started ({error}). Its workers import the program that starts them: what it "
-            "does must stand under `if __name__ == '__main__':`."
+            f"A local cluster cannot be started ({error}). Its workers import the program that starts them, so put "
+            "your code under `if __name__ == '__main__':`."
         ) from error
 
 
@@ -111,8 +113,8 @@ def check_installed(client: Any) -> None:
     for place, found in places.items():
         if found is None:
             raise ClusterError(
-                f"{client.scheduler.address}: {place} has no package {PACKAGE}: install it there, as it is here, and "
-                "start the cluster anew."
+                f"{client.scheduler.address}: {place} does not have the package {PACKAGE}: install it there and "
+                "restart the cluster."
             )
 
 
@@ -143,7 +145,7 @@ def scattered(workers: "Workers", value: Any, broadcast: bool = False) -> Any:
         except (OSError, KeyError, ValueError) as error:  # of Dask's own, where a worker goes that was just there
             check_scheduler(client, error)
             if not left:
-                raise ClusterError(f"Nothing can be sent to the workers: {error!r}") from error
+                raise ClusterError(f"Data cannot be sent to the workers: {error!r}") from error
             time.sleep(TICK)
     raise AssertionError
 
@@ -202,7 +204,7 @@ class Workers:
         if self._gone is None:
             self._gone, self._say = now, now
         if now - self._gone > patience:
-            raise ClusterError(f"No worker has been left in the cluster for {patience} seconds: start some.")
+            raise ClusterError(f"The cluster has had no workers for {patience} seconds: start some.")
         if now >= self._say:
             self._say = now + AGAIN
             self._warn(f"no workers: {self._waiting(now - self._gone, patience)}")
@@ -212,7 +214,7 @@ class Workers:
         if self._gone is not None:
             missing, self._gone = round(self._clock() - self._gone), None
             here = count(len(self.client.nthreads()), "worker")
-            self._warn(f"{here} now, after {count(missing, 'second')} without: training resumes.")
+            self._warn(f"{here} now, after {count(missing, 'second')} without workers: training resumes.")
 
     def wait(self, patience: float | None = None) -> None:
         """Wait for a worker."""
@@ -237,6 +239,6 @@ def check_scheduler(client: Any, error: BaseException | None = None) -> None:
     until = time.monotonic() + PATIENCE
     while client.status != "running":
         if client.status in ("closed", "closing") or time.monotonic() > until:
-            where = getattr(client.scheduler, "address", None) or "an address not known any more"
+            where = getattr(client.scheduler, "address", None) or "an unknown address"
             raise ClusterError(f"The connection to the scheduler at {where} is lost.") from error
         time.sleep(0.1)

@@ -98,10 +98,13 @@ def fit(
     if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
         raise TypeError(f"checkpoint={checkpoint!r}: give a perceptrons.Checkpoint(path).")
     if watch is not None and not callable(watch):
-        raise TypeError(f"watch={watch!r}: give a function of a dict.")
+        raise TypeError(f"watch={watch!r}: give a function that takes a dict.")
     kind = _kind(estimator)
     if checkpoint is not None and estimator.early_stopping:
-        raise ValueError("early_stopping does not go with a checkpoint: it would have to hold the best epoch too.")
+        raise ValueError(
+            "early_stopping cannot be combined with a checkpoint, which does not hold the best epoch: "
+            "leave one of them out."
+        )
     kind.check(estimator)
     with connected(client) as client, cluster_errors():
         check_installed(client)
@@ -118,8 +121,8 @@ def _kind(estimator: Any) -> Any:
     if type(estimator) in KINDS:
         return KINDS[type(estimator)]
     raise TypeError(
-        f"Only a Perceptron or a SequencePerceptron can be mixed, not {type(estimator).__name__}: the weights of "
-        "others do not add up."
+        f"Only a Perceptron or a SequencePerceptron can be trained on a cluster, not {type(estimator).__name__}: the "
+        "weights of other models cannot be averaged."
     )
 
 
@@ -147,7 +150,7 @@ class Run:
                 model._forget()
             if place is not None:
                 if "orders" not in place:
-                    what = "is a checkpoint of a run on one machine: resume it there, or start again"
+                    what = "this is a checkpoint of a run on one machine: resume it there, or start again"
                     raise ValueError(f"{place['path']}: {what}.")
                 check_mixed_place(place)
                 shards = place["shards"] if shards is None else shards
@@ -193,10 +196,11 @@ class Run:
         for name, now in (("shards", shards), ("mixing", self.mixing)):
             if place[name] != now:
                 raise ValueError(
-                    f"{path}: was begun with {name}={place[name]!r}, now it is {now!r}: use the same, or begin anew."
+                    f"{path}: this run was started with {name}={place[name]!r}, but it is now {now!r}: use the same "
+                    "value, or start again."
                 )
         if place.get("about") != json.loads(json.dumps(about)):
-            raise ValueError(f"{path}: was begun with other data: give what it was begun with, or begin anew.")
+            raise ValueError(f"{path}: this run was started with other data: give the same data, or start again.")
         return {"history": [dict(row) for row in self.estimator.history_], "orders": place["orders"]}
 
     def _end(self, mixed: MixedFit) -> None:

@@ -1,4 +1,4 @@
-"""A `Perceptron` about to learn from shards: the data cut into them, and the model begun for all of them."""
+"""Prepares a `Perceptron` for training on shards: cuts the data, and creates the common model."""
 
 import copy
 import uuid
@@ -57,22 +57,25 @@ def check(estimator: Perceptron) -> None:
     check_choices(estimator)
     if estimator.combine in ("vote", "pocket"):
         raise ValueError(
-            f"combine={estimator.combine!r} cannot be mixed: its weight vectors belong to one sequence of examples. "
+            f"combine={estimator.combine!r} cannot be trained on a cluster: its weight vectors belong to one "
+            "sequence of examples. "
             "Use combine='average' or 'last'."
         )
     if estimator.combine == "recent":
         raise ValueError(
-            "combine='recent' cannot be mixed: shards learn at the same time, so no example is more recent than those "
-            "of the other shards. Use combine='average' or 'last'."
+            "combine='recent' cannot be trained on a cluster: shards are trained at the same time, so there are no "
+            "most recent examples. Use combine='average' or 'last'."
         )
     if estimator.probability is not None:
         raise ValueError(
-            f"probability={estimator.probability!r} does not go with a cluster, where every shard holds out examples "
-            "of its own: use probability=None, then perceptrons.selection.calibrate(model, X, y) with examples that no "
-            "shard has learned from."
+            f"probability={estimator.probability!r} cannot be combined with a cluster, where every shard holds out "
+            "its own examples: use probability=None, then perceptrons.selection.calibrate(model, X, y) with examples "
+            "that no shard was trained on."
         )
     if estimator.step == "arow":
-        raise ValueError("step='arow' cannot be mixed: its variances belong to one sequence of examples. Use 'pa1'.")
+        raise ValueError(
+            "step='arow' cannot be trained on a cluster: its variances belong to one sequence of examples. Use 'pa1'."
+        )
 
 
 def data_of(
@@ -81,7 +84,7 @@ def data_of(
     """The data as shards, whatever they are."""
     if are_files(X):
         if y is not None or weight is not None:
-            raise ValueError("X names files, which have labels and weights in them: leave y and sample_weight out.")
+            raise ValueError("X names files, which contain labels and weights: leave y and sample_weight out.")
         return of_files(client, X, shards, reading)
     refuse_options(reading)
     if is_collection(X):
@@ -98,7 +101,7 @@ def of_arrays(client: Any, estimator: Perceptron, X: Any, y: Any, weight: Any, s
         target.weights(weight, None, stream=False)  # refuses what are no weights
         weight = np.broadcast_to(np.asarray(weight, np.float64), X.shape[:1])
     names = None if not hasattr(model, "_columns") else list(model._columns)
-    number = how_many(client, shards, X.shape[0], "one an example")
+    number = how_many(client, shards, X.shape[0], "one per example")
     which = dealt(X.shape[0], number, estimator._seed() if number > 1 else 0)
     raws = []
     for number, rows in enumerate(which):
@@ -119,10 +122,10 @@ def of_collection(client: Any, estimator: Any, X: Any, y: Any, weight: Any, shar
     blocks = [partitions(X, "X")]
     for name, given in (("y", y), ("sample_weight", weight)):
         if given is None and name == "y":
-            raise ValueError("y=None: labels are needed, a dask array or series with the partitions of X.")
+            raise ValueError("y=None: labels are required, as a dask array or series with the partitions of X.")
         blocks.append([None] * len(blocks[0]) if given is None else partitions(given, name, X))
     n = len(blocks[0])
-    groups = np.array_split(np.arange(n), how_many(client, shards, n, "one a partition"))
+    groups = np.array_split(np.arange(n), how_many(client, shards, n, "one per partition"))
     plain = Perceptron(**estimator.get_params())
     make = delayed(raw_part, pure=False)
     asked = [
@@ -135,7 +138,9 @@ def of_collection(client: Any, estimator: Any, X: Any, y: Any, weight: Any, shar
 def of_files(client: Any, files: Any, shards: int | None, reading: dict[str, Any]) -> Shards:
     """Files that the workers read themselves: each shard some of them, or its share of each if they are fewer."""
     found, recipe, divisible, notices = gathered(Workers(client), client.submit(look, files, reading, pure=False))
-    most = (MOST, "whatever the cluster") if divisible else (len(found), "one a file, as these cannot be divided")
+    most = (
+        (MOST, "on any cluster") if divisible else (len(found), "one per file, because these files cannot be divided")
+    )
     number = how_many(client, shards, *most)
     token = uuid.uuid4().hex
     parts = []
@@ -160,7 +165,7 @@ def look(files: Any, reading: dict[str, Any]) -> tuple[list[str], dict[str, Any]
         recipe = {**reading, **reader.recipe(), **kind, "many_classes": True}  # which was checked here
         divisible = reader.format in BY_LINE and all(can_be_shared(path) for path in reader.files)
         return names, {name: value for name, value in recipe.items() if value is not None}, divisible, reader.notices
-    raise ValueError(f"{', '.join(names)}: there is no example in it.")
+    raise ValueError(f"{', '.join(names)}: there are no examples in it.")
 
 
 def shards_again(client: Any, model: Perceptron, X: Any, y: Any, reading: dict[str, Any]) -> Shards:
@@ -174,7 +179,7 @@ def shards_again(client: Any, model: Perceptron, X: Any, y: Any, reading: dict[s
         width = found.n_features if columns is None else columns.n_columns
         same = np.isin(found.classes, learner.classes).all() and width <= learner.n_features
         if not same or (found.about is None and width != learner.n_features):
-            raise ValueError("These are not the data that the model was fitted on: other classes or features.")
+            raise ValueError("These are not the data that the model was fitted on: the classes or features differ.")
         method = method_of(model, learner, learner.classes, stream=False)
         data.prepare(Common(_bare(learner), learner.n_features, learner.dtype, method, None, 0.0, False), mappings)
     except BaseException:
@@ -189,7 +194,7 @@ def begun(
 ) -> tuple[Shards, Begun]:  # fmt: skip
     """The shards of the data, and the model begun."""
     if lengths is not None:
-        raise ValueError("lengths says how long sequences are, and a Perceptron has none: leave it out.")
+        raise ValueError("lengths is for sequences, and a Perceptron does not have any: leave it out.")
     data = data_of(client, estimator, X, y, sample_weight, shards, reading)
     try:
         model = begin_model(estimator, data.facts(), classes, warm)
@@ -250,7 +255,7 @@ def _classes(found: Facts, named: Any) -> np.ndarray:
     """All classes, or a ValueError if there is nothing to tell apart. named: by the user, if at all."""
     known = found.classes
     if not found.n:
-        raise ValueError("There is no example in the data.")
+        raise ValueError("There are no examples in the data.")
     if named is not None:
         every = read_classes(named)
         check_named(known, every)
@@ -282,7 +287,10 @@ def _class_weights(estimator: Perceptron, found: Facts, several: bool) -> Any:
             check_weights(None, estimator.class_weight, found.classes, np.arange(len(found.classes)), stream=False)
         return estimator.class_weight
     if several:
-        raise ValueError("class_weight='balanced' does not go with several labels here: give the weights as a dict.")
+        raise ValueError(
+            "class_weight='balanced' cannot be combined with several labels per example here: give the "
+            "weights as a dict."
+        )
     return dict(zip(found.classes.tolist(), balanced_weights(found.by_class).tolist(), strict=True))
 
 
@@ -304,13 +312,16 @@ def _check_names(estimator: Perceptron, found: Facts, columns: Any) -> None:
     known = list(estimator._columns) if hasattr(estimator, "_columns") else None
     if found.names != known and found.about is None:
         raise ValueError(
-            f"The feature names should match those that were passed during fit, {known}, and are now {found.names}."
+            f"The feature names should match those that were passed during fit, {known}, but they are now "
+            f"{found.names}."
         )
     learned = getattr(estimator, "columns_", None)
     if learned is not None and columns is not None and learned.bits is None:
         names = learned.names()
         if columns.names()[: len(names)] != names:
-            raise ValueError("The files have other features than those that the model learned: read them like=model.")
+            raise ValueError(
+                "The features of the files differ from those of the model: read the files with like=model."
+            )
 
 
 def _bytes(X: Any) -> int:

@@ -65,8 +65,12 @@ class MixingBound:
         return (
             f"{self.made:,} epoch{'s' * (self.made != 1)} with updates, at most {self.epochs:,} possible: "
             f"{times}(R / gamma)^2 with the radius R = {self.radius:.4g} and the margin gamma = {self.margin:.4g} of "
-            "what was found"
-            + (", as the theorem says." if self.holds else ": more than the theorem allows, so these are other data.")
+            "the final weights"
+            + (
+                ", as the theorem says."
+                if self.holds
+                else ": more than the theorem allows, so the model was trained on other data."
+            )
         )
 
 
@@ -99,7 +103,7 @@ def mixing_bound(model: Perceptron, X: Any, y: Any = None, client: Any = None, *
     (1, 1, True)
     """
     if not isinstance(model, Perceptron):
-        raise TypeError(f"The bound is about a Perceptron, not about {type(model).__name__}.")
+        raise TypeError(f"The bound applies to a Perceptron, not to a {type(model).__name__}.")
     _check_covered(model)
     with connected(client) as client:
         data = shards_again(client, model, X, y, reading)
@@ -127,11 +131,13 @@ def _check_covered(model: Perceptron) -> None:
     learner, history = model._fitted(), model.history_
     refuse_parameters(model, learner)
     if model.stop_reason_ != "converged" or not history or not all("shards" in row for row in history):
-        raise ValueError("The bound is about a run of perceptrons.distributed.fit that converged, and this is none.")
+        raise ValueError(
+            "The bound applies to a run of perceptrons.distributed.fit that converged, but this one did not."
+        )
     if learner.init != "zeros" or learner.epochs != len(history):
-        raise ValueError("The bound is about a run that began from zeros.")
+        raise ValueError("The bound applies to a run that started from zero weights.")
     if learner.t != sum(row["examples"] for row in history) or model.early_stopping:
-        raise ValueError("The bound does not cover sample weights, nor examples held out.")
+        raise ValueError("The bound does not cover sample weights or held-out examples.")
 
 
 def of_shards(model: Perceptron, data: Shards) -> MixingBound:
@@ -144,7 +150,7 @@ def of_shards(model: Perceptron, data: Shards) -> MixingBound:
     found = data.ask(extremes, units, constant)
     R, gamma = max(r for r, _ in found), max(np.min([m for _, m in found], axis=0), default=0.0)
     if not gamma > 0:
-        raise ValueError("The model does not separate these data: the bound is about data that it was fitted on.")
+        raise ValueError("The model does not separate these data: give the data that it was fitted on.")
     demanded = (2 if learner.weights.n_rows == 1 else 1) * Fraction(float(model.margin_)) / Fraction(float(model.eta0))
     bound = (Fraction(R) ** 2 + demanded) / Fraction(float(gamma)) ** 2
     shards = [row["shards"] for row in model.history_]

@@ -67,7 +67,7 @@ def score(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         counts = [delayed(_right_list)(part, sent) for part in _bag(X).to_delayed()]
     else:
         if y is None:
-            raise ValueError("y=None: labels are needed, a dask array or series with the partitions of X.")
+            raise ValueError("y=None: labels are required, as a dask array or series with the partitions of X.")
         sent, blocks = _sent(model), [partitions(X, "X"), partitions(y, "y", X)]
         blocks.append(
             [None] * len(blocks[0]) if sample_weight is None else partitions(sample_weight, "sample_weight", X)
@@ -79,7 +79,7 @@ def score(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
 def _check(model: Any) -> None:
     need_dask()
     if not isinstance(model, Perceptron | SequencePerceptron):
-        raise TypeError(f"model is {type(model).__name__}: give a fitted Perceptron or SequencePerceptron.")
+        raise TypeError(f"model is a {type(model).__name__}: give a fitted Perceptron or SequencePerceptron.")
     model._fitted()
 
 
@@ -161,5 +161,5 @@ def _right_list(pairs: Any, model: Any) -> tuple[float, float]:
 def _share(counts: list[tuple[float, float]]) -> np.float64:
     total = sum(n for _, n in counts)
     if not total:
-        raise ValueError("There is no example to score on.")
+        raise ValueError("There are no examples to score on.")
     return np.float64(sum(right for right, _ in counts) / total)

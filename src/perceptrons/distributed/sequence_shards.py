@@ -150,12 +150,12 @@ def begun(
 ) -> tuple[Shards, Begun]:  # fmt: skip
     """The shards of the data, and the model begun."""
     if sample_weight is not None:
-        raise ValueError("sample_weight: sequences have no weights; leave it out.")
+        raise ValueError("sample_weight: sequences do not have weights: leave it out.")
     named = None if classes is None else read_classes(classes)
     if are_files(X) or is_collection(X):
         if y is not None or lengths is not None:
             raise ValueError(
-                "X has the labels in it, a pair (tokens, labels) each or a column: leave y and lengths out."
+                "X already contains the labels, as pairs (tokens, labels) or as a column: leave y and lengths out."
             )
         return _of_workers(client, estimator, X, shards, warm, named, reading)
     refuse_options(reading)
@@ -175,7 +175,7 @@ def _of_here(
     tokens = estimator._learner.meet(read, estimator._learner.classes, anew=True)
     estimator.n_features_in_ = estimator._learner.n_features
     n, parts = len(tokens.starts) - 1, []
-    which = dealt(n, how_many(client, shards, n, "one a sequence"), estimator._learner.seed)
+    which = dealt(n, how_many(client, shards, n, "one per sequence"), estimator._learner.seed)
     for number, chosen in enumerate(which):
         parts.append(numbered(tokens, target.codes, chosen if len(which) > 1 else None, (number, 0)))
     check_room(client, max(part.columns.nbytes + part.ends.nbytes for part in parts))
@@ -193,7 +193,7 @@ def _of_workers(
     plain = SequencePerceptron(**estimator.get_params(deep=False))
     if are_files(X):
         names = gathered(Workers(client), client.submit(found_files, X, pure=False))
-        number = how_many(client, shards, len(names), "one a file")
+        number = how_many(client, shards, len(names), "one per file")
         groups = [names[i::number] for i in range(number)]
         parts = [
             [client.submit(_from_files, group, reading, plain, features, (i, 0), pure=False)]
@@ -205,7 +205,7 @@ def _of_workers(
         refuse_options(reading)
 
         blocks = X.to_delayed(optimize_graph=False)
-        number = how_many(client, shards, len(blocks), "one a partition")
+        number = how_many(client, shards, len(blocks), "one per partition")
         make = delayed(_from_pairs, pure=False)
         asked = [
             [make(blocks[b], plain, features, (i, place)) for place, b in enumerate(group.tolist())]
@@ -242,9 +242,7 @@ def _from_files(files: list[str], reading: dict[str, Any], estimator: Any, featu
     label = options.pop("label", -1)
     names = estimator.templates.parsed()[1] if estimator.templates is not None else None
     if names is None:
-        raise ValueError(
-            "Files of tokens need templates, which say what their columns are: FeatureTemplates(columns=...)."
-        )
+        raise ValueError("Files of tokens need templates that name their columns: FeatureTemplates(columns=...).")
     sentences: list[Any] = []
     labels: list[Any] = []
     about: list[Any] = []
@@ -264,7 +262,7 @@ def _from_pairs(pairs: list[Any], estimator: Any, features: Any, where: tuple[in
     """A partition of a bag of (tokens, labels)."""
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise TypeError(f"The bag has {str(pair)[:80]} in it: give pairs (tokens, labels).")
+            raise TypeError(f"The bag contains {str(pair)[:80]}: give pairs (tokens, labels).")
     return _read([tokens for tokens, _ in pairs], [labels for _, labels in pairs], estimator, features, where, None)
 
 

@@ -59,7 +59,7 @@ class Shards:
         self.parts = [self._prepared(number) for number in range(len(self))]
         self.n = sum(self.ask(attrgetter("n_train")))
         if common.fraction and self.n == sum(self.ask(attrgetter("n"))):
-            raise ValueError("No example can be held out: there are too few in every shard. Use early_stopping=False.")
+            raise ValueError("No examples can be held out: every shard has too few. Use early_stopping=False.")
         self.raw = [[None] * len(shard) for shard in self.raw]  # the workers need not keep them
 
     def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -81,7 +81,7 @@ class Shards:
         check_scheduler(self.client, error)
         if not left:
             raise ClusterError(
-                f"Workers died in {TRIES} attempts, or data were lost that cannot be had again: {error}"
+                f"Workers died in {TRIES} attempts, or data were lost that cannot be recovered: {error}"
             ) from error
         for number, part in enumerate(self.local or ()):
             if self.parts[number][0].status in ("cancelled", "lost", "error"):
@@ -131,7 +131,7 @@ def check_room(client: Any, size: int) -> None:
     if limits and size > ROOM * max(limits):
         raise ValueError(
             f"A shard takes {size / 1e6:,.0f} MB, too much for workers with {max(limits) / 1e6:,.0f} MB of memory: "
-            "ask for more shards, or give files or a dask collection, which are read block by block."
+            "use more shards, or give files or a dask collection, which are read block by block."
         )
 
 
@@ -147,12 +147,12 @@ def partitions(given: Any, name: str, like: Any = None) -> list[Any]:
 
     if not is_collection(given):
         raise TypeError(
-            f"{name} is {type(given).__name__}, where a dask array, dataframe or series is needed: for local data use "
-            "the model's own methods, and give fit X and y alike."
+            f"{name} is {type(given).__name__}, but a dask array, dataframe or series is required: for local data "
+            "use the methods of the model, and give X and y in the same form."
         )
     if isinstance(given, da.Array):
         if given.ndim not in ((2,) if name == "X" else (1, 2)):
-            raise ValueError(f"{name} has {given.ndim} dimensions: X needs rows and columns, y and weights rows.")
+            raise ValueError(f"{name} has {given.ndim} dimensions: X must have two, y and weights one.")
         if given.ndim == 2 and given.numblocks[1] > 1:
             given = given.rechunk({1: -1})
         if isinstance(like, da.Array) and given.chunks[0] != like.chunks[0]:
@@ -173,7 +173,7 @@ def is_collection(given: Any) -> bool:
     from dask.delayed import Delayed
 
     if isinstance(given, Delayed):
-        raise TypeError("A delayed value says nothing of its rows: make an array of it by dask.array.from_delayed.")
+        raise TypeError("A delayed value does not know its number of rows: convert it with dask.array.from_delayed.")
     return bool(dask.is_dask_collection(given)) and hasattr(given, "to_delayed")
 
 
@@ -187,7 +187,7 @@ def are_files(X: Any) -> bool:
 def refuse_options(reading: dict[str, Any]) -> None:
     """Raise TypeError for options of reading where nothing is read."""
     if reading:
-        raise TypeError(f"fit() knows no option {next(iter(reading))!r}; options of reading go with file names only.")
+        raise TypeError(f"fit() has no option {next(iter(reading))!r}; options for reading are for file names only.")
 
 
 def found_files(files: Any) -> list[str]:

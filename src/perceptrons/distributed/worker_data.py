@@ -286,7 +286,9 @@ class FilesPart:
             if reopened is None:
                 again = self._read()
                 if (again.about, again.n) != (self._facts.about, self._facts.n):
-                    raise ValueError(f"{', '.join(map(str, self.files))}: changed since training began: begin anew.")
+                    raise ValueError(
+                        f"{', '.join(map(str, self.files))}: the file has changed since training began: start again."
+                    )
                 reopened = Cache.reopen(self.path, self.token)
                 assert reopened is not None
             self._cache = reopened[0]
@@ -313,8 +315,8 @@ def together(one: Facts, other: Facts) -> Facts:
     if not one.n or not other.n:
         return one if one.n else other
     if (one.form == "single") != (other.form == "single") or one.names != other.names:
-        what = "have other names of columns" if one.names != other.names else "have labels in another form"
-        raise ValueError(f"Some partitions {what} than others: make them alike first.")
+        what = "have other column names" if one.names != other.names else "have labels in another form"
+        raise ValueError(f"Some partitions {what} than others: give all partitions the same form.")
     classes = merge(one.classes, other.classes)
     by_class = np.zeros(len(classes))
     for facts in (one, other):

@@ -17,7 +17,9 @@ def ending_of(path: str | os.PathLike[str]) -> str:
     """The format of a file by its name. Raises ExportError for another ending."""
     ending = Path(os.fsdecode(path)).suffix.lower()
     if ending not in FORMATS:
-        raise ExportError(f"{os.fsdecode(path)}: the ending says the format, and must be one of {', '.join(FORMATS)}.")
+        raise ExportError(
+            f"{os.fsdecode(path)}: the extension selects the format and must be one of {', '.join(FORMATS)}."
+        )
     return ending
 
 
@@ -45,10 +47,10 @@ def write(model: Any, path: str | os.PathLike[str], inputs: str = "raw") -> None
     model : Perceptron, KernelPerceptron, SequencePerceptron or Pipeline
         A fitted model. A pipeline may have scalers, `HashedText` or `TableFeatures` before the model.
     path : path
-        The file to write. Its ending says the format.
+        The file to write. Its extension selects the format.
     inputs : {"raw", "columns"}, default="raw"
-        What the exported model takes: what the model takes, such as texts or the cells of a table, or the columns of
-        rows that were prepared elsewhere.
+        The input of the exported model: that of the model, such as texts or the cells of a table, or rows of numbers
+        that were prepared elsewhere.
 
     Raises
     ------

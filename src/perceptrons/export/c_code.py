@@ -56,7 +56,7 @@ def as_c(subject: Subject | TaggerSubject) -> str:
         parts += [_weights(scores.w, scores.b), code("start")]
         parts += _text(inputs) if isinstance(inputs, TextInputs) else _table(inputs)
     else:
-        raise ExportError(f"Texts or tables before a model of kernels or votes cannot be exported. {COLUMNS_INSTEAD}")
+        raise ExportError(f"Texts or tables before a kernel or voted model cannot be exported. {COLUMNS_INSTEAD}")
     return "".join([*parts, _main(inputs, scores)])
 
 

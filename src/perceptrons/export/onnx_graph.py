@@ -48,7 +48,7 @@ def is_sparse(subject: Subject, rows: str) -> bool:
         return False
     can = isinstance(subject.scores, Weights) and subject.inputs.shift is None
     if rows == "sparse" and not can:
-        raise ExportError("rows='sparse' is for linear models without a scaler before them: use rows='dense'.")
+        raise ExportError("rows='sparse' is for linear models without a scaler: use rows='dense'.")
     return rows == "sparse" or (can and subject.inputs.n_columns > DENSE)
 
 
@@ -69,7 +69,7 @@ def _row_scores(graph: Graph, subject: Subject, rows: str) -> str:
     if isinstance(inputs, TableInputs):
         if inputs.texts or inputs.hashed:
             what = "texts" if inputs.texts else "hashed columns"
-            raise ExportError(f"The table has {what}, and ONNX has no operator that hashes names. {COLUMNS_INSTEAD}")
+            raise ExportError(f"The table has {what}, but ONNX has no operator that hashes names. {COLUMNS_INSTEAD}")
         return table_scores(graph, inputs, scores)
     if is_sparse(subject, rows):
         assert isinstance(scores, Weights)

@@ -17,7 +17,7 @@ def table_scores(graph: Graph, inputs: TableInputs, scores: Any) -> str:
     if scores.kind != "linear":
         from perceptrons.export.parts import COLUMNS_INSTEAD, ExportError
 
-        raise ExportError(f"A table before a model of kernels or votes cannot be exported to ONNX. {COLUMNS_INSTEAD}")
+        raise ExportError(f"A table before a kernel or voted model cannot be exported to ONNX. {COLUMNS_INSTEAD}")
     w = np.concatenate([scores.w, np.zeros((len(scores.w), 1), scores.w.dtype)], axis=1)  # -1: the weight 0
     parts = []
     if inputs.number_columns:

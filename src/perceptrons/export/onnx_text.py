@@ -9,7 +9,7 @@ from perceptrons.export.parts import COLUMNS_INSTEAD, ExportError, TextInputs
 def check_words(inputs: TextInputs) -> None:
     """Raise ExportError for texts of which ONNX cannot make rows."""
     if inputs.columns.bits is not None:
-        raise ExportError(f"The texts are hashed, and ONNX has no operator that hashes words. {COLUMNS_INSTEAD}")
+        raise ExportError(f"The texts are hashed, but ONNX has no operator that hashes words. {COLUMNS_INSTEAD}")
     if inputs.text.chars is not None:
         raise ExportError(f"ONNX has no operator that cuts words into n-grams of characters. {COLUMNS_INSTEAD}")
 

@@ -19,8 +19,7 @@ from perceptrons.sequence import SequencePerceptron
 INPUTS = ("raw", "columns")
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed")
 COLUMNS_INSTEAD = (
-    "Export the part behind it with inputs='columns' (--inputs columns): it takes the columns and values of rows that "
-    "were prepared elsewhere."
+    "Export the part after it with inputs='columns' (--inputs columns), which takes rows that were prepared elsewhere."
 )
 
 
@@ -226,7 +225,7 @@ def _of_pipeline(pipeline: Any, inputs: str) -> Subject:
         return Subject(ColumnInputs(last.inputs.n_columns, names, None, *([None] * 2 if plain else [shift, scale])),
                        last.scores, last.answer)  # fmt: skip
     if not plain:
-        raise ExportError(f"A scaler behind {type(steps[0][1]).__name__} cannot be exported. {COLUMNS_INSTEAD}")
+        raise ExportError(f"A scaler after {type(steps[0][1]).__name__} cannot be exported. {COLUMNS_INSTEAD}")
     return Subject(found, last.scores, last.answer)
 
 
@@ -244,7 +243,7 @@ SCALERS: dict[str, Any] = {  # what is subtracted, and what then is multiplied
 def _answer_of(model: Any) -> Answer:
     learner = model._learner
     if len(learner.classes) < 2 and learner.form == "single":
-        raise ExportError(f"The model has met one class only, {learner.classes.tolist()}: train it on two or more.")
+        raise ExportError(f"The model knows only one class, {learner.classes.tolist()}: train it on two or more.")
     zero = getattr(model, "zero_score", "mistake") == "positive"
     form = getattr(learner, "form", "single")
     return Answer(learner.classes.copy(), learner.scheme, model.combine, zero, learner.threshold, form)
@@ -270,7 +269,7 @@ def _dual(model: KernelPerceptron) -> Dual:
     kernel = model._learner.kernel
     if kernel.name not in KERNELS:
         name = getattr(kernel.name, "__name__", "a function")
-        raise ExportError(f"The kernel is {name}, a function of yours, which cannot be exported: use one of {KERNELS}.")
+        raise ExportError(f"The kernel is {name}, your own function, which cannot be exported: use one of {KERNELS}.")
     if model.combine == "vote":
         raise ExportError(
             "A KernelPerceptron with combine='vote' cannot be exported: set combine='average' or 'last' and export it."

@@ -74,7 +74,9 @@ def table_inputs(source: Any, columns: Columns, n: int) -> TableInputs:
     if made.term_weights is not None:
         from perceptrons.export.parts import COLUMNS_INSTEAD, ExportError
 
-        raise ExportError(f"The words of the table's texts are weighted by idf, which no format has. {COLUMNS_INSTEAD}")
+        raise ExportError(
+            f"The words of the table's texts are weighted by idf, which no export format supports. {COLUMNS_INSTEAD}"
+        )
     derived = made.derived
     left = [name for name in roles.categories if name not in {*derived.dates, *derived.flags}]
     numbers, categories = list(made.names), [*left, *derived.categories()]

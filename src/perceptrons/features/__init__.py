@@ -1,6 +1,7 @@
-"""Texts, named features and raw tables as rows: `HashedText`, `HashedFeatures`, `TableFeatures`, and `Columns`.
+"""Transformers that turn texts, named features and raw tables into rows of numbers.
 
-And `RunningScaler`, which brings the features of a stream to one scale.
+`HashedText`, `HashedFeatures` and `TableFeatures` are for pipelines; `Columns` knows the names of columns; and
+`RunningScaler` scales the features of a stream.
 """
 
 from importlib import import_module

@@ -23,8 +23,8 @@ from perceptrons.features.values import (
 )
 from perceptrons.features.values import NUMBER as WRITTEN_NUMBER
 
-NOT_A_NUMBER = "is not a number: mend it, or name the key under categories (--categories)"
-ELSE = "turn it into numbers or strings, or leave it out (ignore)"
+NOT_A_NUMBER = "is not a number: correct it, or list the key in categories (--categories)"
+ELSE = "convert it to numbers or strings, or leave it out with ignore (--ignore)"
 NUMBER, CATEGORY, TEXT, LABEL, IGNORED = range(5)
 NEVER = Missing.of((), fill=False)
 
@@ -143,7 +143,7 @@ class Collector:
                 if role == IGNORED or (role is None and self.known.closed):
                     continue
                 if twice or name in seen:
-                    raise MisfitError("it stands twice: remove one")
+                    raise MisfitError("the key appears twice: remove one")
                 seen.add(name)
                 self.put(row, name, role, place, value)
             for name in self._required:
@@ -156,7 +156,7 @@ class Collector:
             return Misfit(path, f"key {shown(name)}{hint}: {error}")
         label = self.known.roles.label
         if self.known.need_labels and label not in seen and not self.known.several:
-            return Misfit((), f"there is no label, key {shown(str(label))}: give one, or remove the record")
+            return Misfit((), f"there is no label (key {shown(str(label))}): add one, or remove the record")
         return None
 
     def put(self, row: int, name: str, role: int | None, place: int, value: Any) -> None:
@@ -177,7 +177,7 @@ class Collector:
         elif role == LABEL:
             text = _text(value).strip()
             if self.known.need_labels and not is_label(text) and not (self.known.several and not text):
-                raise MisfitError(f"{no_label(text)}: give one, or remove the record")
+                raise MisfitError(f"{no_label(text)}: add one, or remove the record")
             self._labels.add(row, text)
         elif role == NUMBER or (isinstance(value, int | float) and not isinstance(value, bool)):
             self._others.add(row, self.known.roles.as_feature(name), _number(value))
@@ -216,7 +216,7 @@ def _number(value: Any) -> float:
 def _text(value: Any) -> str:
     text = written(value)
     if text is None:
-        raise MisfitError(f"{shown(str(value))} is no text: {ELSE}")
+        raise MisfitError(f"{shown(str(value))} is not text: {ELSE}")
     return text
 
 
@@ -224,13 +224,13 @@ def _one_label(value: Any) -> str:
     """One of several labels."""
     text = "" if value is None or isinstance(value, list | dict) else _text(value).strip()
     if not is_label(text):
-        what = "a list of labels holds null or something that is not a label" if not text else no_label(text)
+        what = "a list of labels contains null or something that is not a label" if not text else no_label(text)
         raise MisfitError(f"{what}: write strings or whole numbers, not lists within lists, or remove the record")
     return text
 
 
 def _put_list(entries: Entries, row: int, name: str, values: list[Any]) -> None:
     if any(kind_of(value) not in ("string", "bool", "null") for value in values):
-        raise MisfitError(f"a list of other things than strings: {ELSE}")
+        raise MisfitError(f"the list does not contain only strings: {ELSE}")
     for text in dict.fromkeys(_text(value) for value in values):
         entries.add(row, f"{name}={text}", 1.0)

@@ -46,10 +46,10 @@ class ColumnFacts(NamedTuple):
         """Why the column is left out, in words."""
         if self.kind == "identifier":
             what = f"column {shown(self.name)} looks like an identifier ({self.distinct:,} distinct values) and"
-            return f"{what} is left out: keep it with keep (--keep)"
+            return f"{what} is left out: to use it, give keep (--keep)"
         if self.kind == "text":
             what = f"column {shown(self.name)} looks like text and is left out"
-            return f"{what}: use its words with text_column (--text-column)"
+            return f"{what}: to use its words, give text_column (--text-column)"
         return f"column {shown(self.name)} has no values and is left out" if self.kind == "empty" else None
 
 

@@ -1,4 +1,4 @@
-"""`Columns`: which column of a matrix a name has, which names a column has, and which of them share one."""
+"""`Columns`, the mapping between feature names and matrix columns, which also knows the names that share a column."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -24,34 +24,34 @@ KINDS = {"arena": np.uint8, "ends": np.int64, "counts": np.int64, "columns": np.
 
 
 class Columns:
-    """Names of features and the columns they have: numbered in order of coming, or hashed.
+    """The mapping from feature names to matrix columns: numbered in order of appearance, or hashed.
 
-    When to use it: to read a model by the names of its features, and to see which names share a column. When not: to
-    turn texts or dicts into matrices, which `HashedText` and `HashedFeatures` do with it.
+    Use it to see the features of a model by name, and to see which names share a column. To turn texts or dicts into
+    matrices, use `HashedText` and `HashedFeatures` instead.
 
     Parameters
     ----------
     bits : int or None, default=None
-        None: a new name gets the next column. Else its column is the lower bits, 1 to 31, of a hash of it (MurmurHash3
-        of its UTF-8).
+        None: a new name gets the next column. Otherwise, its column is given by this many lower bits, 1 to 31, of its
+        hash (MurmurHash3 of its UTF-8).
     signed : bool, default=True
-        With bits: a name whose hash has its highest bit set counts negatively, so that names which share a column
+        With bits: whether names whose hash has its highest bit set count negatively. Names that share a column then
         disturb each other less.
     seed : int, default=0
-        Of the hash.
+        The seed of the hash.
     remember : int, default=2**20
-        With bits: names kept at most, to be shown. What is learned does not depend on it.
+        With bits: the maximum number of names to store for display. It does not affect training.
     frozen : bool, default=False
-        Nothing new is remembered or counted; without bits unknown names have no column.
+        Whether nothing new is stored or counted; without bits, unknown names then have no column.
 
     Attributes
     ----------
     n_columns, n_names : int
-        Columns, and names remembered.
+        The number of columns and of stored names.
     counts, columns, signs : arrays of shape (n_names,)
-        How often each remembered name came, its column, and the sign that its values have there.
+        For each stored name: how often it occurred, its column, and the sign of its values there.
     forgot : bool
-        Did names come that there was no room to remember?
+        Whether there were names that could not be stored.
 
     Examples
     --------
@@ -176,32 +176,32 @@ class Columns:
         return given_rows(X, source, self)
 
     def name_of(self, column: int) -> list[str]:
-        """The remembered names of a column, the most frequent first."""
+        """Return the stored names of a column, the most frequent first."""
         if not 0 <= column < self.n_columns:
-            raise ValueError(f"There is no column {column}: there are {self.n_columns}.")
+            raise ValueError(f"There is no column {column}: there are {self.n_columns} columns.")
         numbers = np.flatnonzero(self.columns == column)
         return self._shown(numbers[np.argsort(-self.counts[numbers], kind="stable")])
 
     def names(self, numbers: Any = None) -> list[str]:
-        """All remembered names in their order of coming, which without bits is that of the columns; or some of them."""
+        """Return all stored names in order of appearance (without bits, the order of the columns), or some of them."""
         return self._shown(np.arange(self.n_names) if numbers is None else np.asarray(numbers))
 
     def labels(self) -> list[str]:
-        """What to call each column: its names, the most frequent first, or its number if it has none."""
+        """Return a label for each column: its names, the most frequent first, or its number if it has none."""
         labels = [f"#{column}" for column in range(self.n_columns)]
         for column, numbers in by_column(self.columns, self.counts):
             labels[column] = " | ".join(self._shown(numbers))
         return labels
 
     def audit(self, weights: Any = None, top: int = 20) -> dict[str, Any]:
-        """How names share columns; with weights, one or several a column, which shared columns weigh most.
+        """Return how names share columns; with weights (one or more per column), also the largest shared ones.
 
         Returns
         -------
         dict
-            features : names remembered; forgot : were there more?; columns : all; columns_used : those with a name;
-            shared_columns : those with several; features_sharing : the names in these; heaviest : of the shared columns
-            that have a weight other than 0 the `top` with the largest (by size), each as a dict of column, weight and
+            features : the number of stored names; forgot : whether there were more; columns : the number of columns;
+            columns_used : those with a name; shared_columns : those with several names; features_sharing : the names in
+            these; heaviest : the `top` shared columns with the largest weights, each as a dict of column, weight and
             names.
         """
         report = audit(self.columns, self.n_columns, weights, top)
@@ -281,7 +281,8 @@ def audit(columns: np.ndarray, n_columns: int, weights: Any, top: int) -> dict[s
         table = np.atleast_2d(np.asarray(weights))
         if table.ndim != 2 or table.shape[1] != n_columns:
             raise ValueError(
-                f"weights have the shape {np.shape(weights)}: there must be one for each of {n_columns} columns."
+                f"weights have the shape {np.shape(weights)}: there must be one weight for each of the {n_columns} "
+                "columns."
             )
         table = table[:, shared]
         largest = np.abs(table).max(axis=0, initial=0)

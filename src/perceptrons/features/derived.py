@@ -72,7 +72,7 @@ def derive(contents: Contents, derived: Derived, missing: frozenset[str]) -> tup
         column = categories.pop(name)
         known = [_flag(text, missing) for text in column.distinct]
         numbers.append(_of_rows(column, known, np.nan))
-        strange += _strange(column, name, known, "is neither yes nor no (true nor false)")
+        strange += _strange(column, name, known, "is not yes or no (true or false)")
     for name in derived.dates:
         column = categories.pop(name)
         seconds = _seconds(column.distinct, missing)
@@ -135,5 +135,5 @@ def _of_rows(column: Coded, values: list[float | None] | np.ndarray, none: float
 def _strange(column: Coded, name: str, values: list[float | None], what: str) -> list[Strange]:
     wrong = [code for code, value in enumerate(values) if value is None]
     rows = np.flatnonzero(np.isin(column.codes, wrong)).tolist() if wrong else []
-    advice = "mend it, or name the column under categories (--categories)"
+    advice = "correct it, or list the column in categories (--categories)"
     return [Strange(row, name, f"{shown(column.distinct[column.codes[row]])} {what}: {advice}") for row in rows]

@@ -49,8 +49,8 @@ def given_rows(X: Any, source: Source, columns: Columns) -> Any:
         return _text_of(source, columns).rows(X, columns)
     if "numbers" not in source:
         raise TypeError(
-            f"This model learned from {source.get('format')} files: give rows of numbers, or read such lines by "
-            "perceptrons.data.stream(io.StringIO(lines), like=model)."
+            f"This model was trained on {source.get('format')} files: give rows of numbers, or read lines in this "
+            "format with perceptrons.data.stream(io.StringIO(lines), like=model)."
         )
     roles = Roles(
         source.get("label_column"), list(source["numbers"]), list(source.get("categories") or []),
@@ -113,7 +113,7 @@ class Frame:
         missing = [name for name in wanted if name not in self._columns]
         if missing:
             hint = did_you_mean(missing[0], [name for name in self._names if name not in wanted])
-            raise ValueError(f"X has no column {listed(missing)}{hint}, which the model learned from: add it.")
+            raise ValueError(f"X has no column {listed(missing)}{hint}, which the model was trained on: add it.")
         types = []
         for name in (*roles.numbers, *roles.categories, *roles.texts):
             if name in self._columns:
@@ -156,8 +156,8 @@ class Records:
             if not isinstance(record, Mapping):
                 what = "a text" if isinstance(record, str) else f"{shown(str(record))}"
                 raise TypeError(
-                    f"X, row {row}: {what} is not a record: this model learned from a table, so give a dict or a frame "
-                    f"with {listed([*roles.numbers, *roles.categories, *roles.texts])}."
+                    f"X, row {row}: {what} is not a record: this model was trained on a table, so give a dict or a "
+                    f"frame with {listed([*roles.numbers, *roles.categories, *roles.texts])}."
                 )
 
     def __len__(self) -> int:
@@ -175,7 +175,7 @@ class Records:
         lacking = [name for name in named if not all(name in record for record in self._records)] if unknown else []
         if unknown and (collector.known.closed or further):
             which = [f"{shown(name)}{did_you_mean(name, lacking)}" for name in unknown]
-            warnings.warn(f"The model does not know and leaves out: {', '.join(which[:10])}.", stacklevel=6)
+            warnings.warn(f"Left out, because the model does not know them: {', '.join(which[:10])}.", stacklevel=6)
 
 
 def _text_of(source: Source, columns: Columns) -> HashedText:

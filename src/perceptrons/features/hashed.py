@@ -1,4 +1,4 @@
-"""`HashedFeatures`: dicts, pairs or lists of names to sparse rows; and what it shares with `HashedText`."""
+"""`HashedFeatures`, the transformer that turns dicts, pairs or lists of names into sparse rows."""
 
 import math
 from abc import ABC, abstractmethod
@@ -54,8 +54,8 @@ class Naming(TransformerMixin, BaseEstimator, ABC):
         if self.bits is not None and self.min_count > 1:
             name = type(self).__name__
             raise ValueError(
-                f"{name}(bits={self.bits}, min_count={self.min_count}) does not work: a hashed feature has its column "
-                "however often it comes. Use one of the two."
+                f"{name}(bits={self.bits}, min_count={self.min_count}) does not work: hashed features are not "
+                "counted. Use one of the two."
             )
 
     def new_columns(self) -> Columns:
@@ -200,35 +200,34 @@ class Rowed:
 
 
 class HashedFeatures(Naming):
-    """Rows of named features to a sparse matrix, hashed to columns or with a vocabulary.
+    """Turn rows of named features into a sparse matrix, hashed to columns or with a vocabulary.
 
     A row is a dict of names and values (a number, or a string: then "name=value" has the value 1), a list of pairs of
     names and values, or a list of names, which have the value 1. As scikit-learn's `FeatureHasher`, but
     it remembers the names it met in `fit` and which of them share a column; its columns and signs are others.
 
-    When to use it: features made by a program, with names that are not known beforehand. When not: texts, for which
-    there is `HashedText`, or tables with fixed columns (scikit-learn's `OneHotEncoder`).
+    Use it for computed features whose names are not known in advance. For texts use `HashedText`, for tables with fixed
+    columns `TableFeatures`.
 
     Parameters
     ----------
     bits : int or None, default=20
-        Hash to 2**bits columns, 1 to 31. None: columns for the names that `fit` meets, others are dropped.
+        Hash to 2**bits columns, 1 to 31. None: one column per name found by `fit`; other names are dropped.
     signed : bool, default=True
-        Where columns are hashed, half of the features count negatively, so that those which share a column do
-        not add up.
+        Whether half of the hashed features count negatively, so that features that share a column do not add up.
     seed : int, default=0
-        Of the hash, MurmurHash3 of the name as UTF-8.
+        The seed of the hash, MurmurHash3 of the name as UTF-8.
     min_count : int, default=1
-        With bits=None: leave out names that come less often in the rows of `fit`.
+        With bits=None: leave out names that occur less often in the rows of `fit`.
 
     Attributes
     ----------
     columns_ : Columns
         After `fit`: names and columns; `columns_.audit(weights)` shows what shares a column.
     vocabulary_ : dict of str to int
-        The column of each name met in `fit`.
+        The column of each name found in `fit`.
     counts_ : array
-        How often each came, in the order of `vocabulary_`.
+        How often each name occurred, in the order of `vocabulary_`.
 
     Examples
     --------
@@ -249,7 +248,7 @@ class HashedFeatures(Naming):
 
     def _read(self, X: Any) -> Rowed:
         if isinstance(X, str | bytes | Mapping) or not isinstance(X, Iterable):
-            raise TypeError(f"X is a {type(X).__name__}: a list of rows was expected, each a dict, or a list of names.")
+            raise TypeError(f"X is a {type(X).__name__}: give a list of rows, each a dict or a list of names.")
         if hasattr(X, "columns"):
             raise TypeError(f"X is a {type(X).__name__}: give rows as dicts, for instance X.to_dict('records').")
         return Rowed(list(X))
@@ -290,7 +289,9 @@ def _features(row: Any, at: int) -> Iterable[tuple[Any, Any]]:
     if isinstance(row, Mapping):
         return row.items()
     if isinstance(row, str | bytes) or not isinstance(row, Iterable):
-        raise TypeError(f"Row {at} is {row!r} ({type(row).__name__}): a row is a dict, or a list of names or of pairs.")
+        raise TypeError(
+            f"Row {at} is {row!r} ({type(row).__name__}): a row must be a dict, or a list of names or of pairs."
+        )
     return (_pair(item, at) for item in row)
 
 
@@ -299,9 +300,7 @@ def _pair(item: Any, at: int) -> tuple[Any, Any]:
         return item, 1
     if isinstance(item, tuple | list) and len(item) == 2:
         return item[0], item[1]
-    raise TypeError(
-        f"Row {at} has {item!r} ({type(item).__name__}): a name, or a pair of a name and a value, was expected."
-    )
+    raise TypeError(f"Row {at} has {item!r} ({type(item).__name__}): give a name, or a pair of a name and a value.")
 
 
 def _feature(name: Any, value: Any, at: int) -> tuple[bytes, float]:
@@ -321,4 +320,6 @@ def _feature(name: Any, value: Any, at: int) -> tuple[bytes, float]:
     try:
         return name.encode(), amount
     except UnicodeEncodeError as error:
-        raise ValueError(f"Row {at}: the name {name!r} has half a surrogate pair, which is no character.") from error
+        raise ValueError(
+            f"Row {at}: the name {name!r} contains half a surrogate pair, which is not a character."
+        ) from error

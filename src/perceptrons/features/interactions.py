@@ -37,7 +37,7 @@ def products(asked: Sequence[str], powers: int, numbers: list[str], categories: 
         pairs |= dict.fromkeys(_pairs(one, names))
         if len(pairs) > MOST_PAIRS:
             raise ValueError(
-                f"interactions (--interactions) {shown(one)}: these are more than {MOST_PAIRS:,} pairs of columns: "
+                f"interactions (--interactions) {shown(one)}: this makes more than {MOST_PAIRS:,} pairs of columns: "
                 "name fewer columns."
             )
     return Products(powers, tuple(pairs))
@@ -62,7 +62,7 @@ def _pairs(asked: str, names: list[str]) -> list[tuple[str, str]]:
         raise ValueError(f"interactions (--interactions) {shown(asked)}: write 'a*b', 'a*' or '*'.")
     hint = did_you_mean(unknown, names)
     raise ValueError(
-        f"interactions (--interactions): no feature comes from a column {shown(unknown)}{hint}: there are "
+        f"interactions (--interactions): no feature comes from a column {shown(unknown)}{hint}: the columns are "
         f"{listed(names)}."
     )
 

@@ -28,8 +28,8 @@ class Leak(NamedTuple):
         name = shown(self.column)
         return {
             "equals": f"column {name} equals the label in every row",
-            "separates": f"column {name} separates the classes without a mistake: each has a range of its own",
-            "determines": f"column {name} determines the label: each of its values has rows of one class only",
+            "separates": f"column {name} separates the classes without a mistake: each class has its own range",
+            "determines": f"column {name} determines the label: each of its values occurs in one class only",
             "missing": f"column {name} gives the label away by whether it is missing",
         }[self.how]
 

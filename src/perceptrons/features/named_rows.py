@@ -77,7 +77,7 @@ class Workspace:
 
     def grow_entries(self) -> None:
         if len(self.numbers) == MOST:
-            raise ValueError("A text has more than two thousand million features: cut it into smaller texts.")
+            raise ValueError("A text has more than two billion features: split it into smaller texts.")
         size = min(2 * len(self.numbers), MOST)
         self.numbers, self.counts = extended(self.numbers, size), extended(self.counts, size)
 

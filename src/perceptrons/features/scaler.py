@@ -1,4 +1,4 @@
-"""`RunningScaler`: features of a stream brought to one scale, by means and variances that follow the stream."""
+"""`RunningScaler`, which standardises the features of a stream with running means and variances."""
 
 import math
 import struct
@@ -21,14 +21,14 @@ PACK = PACK_VALUES[np.dtype(np.float64)]
 
 
 class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Standardize the features of a stream: subtract the mean, divide by the standard deviation.
+    """Standardise the features of a stream: subtract the running mean and divide by the running standard deviation.
 
     Both are kept up to date example by example. With a `window` they forget: an example counts the less the older it
     is, so that the scale follows a stream whose statistics drift. How the stream is cut into blocks does not matter:
     `partial_fit` on blocks of any size and `learn_one` on every row give the same bits.
 
-    When to use it: features on different scales in a stream that you read once. When not: the data are in memory, and
-    scikit-learn's `StandardScaler` can see all of them before the first is scaled.
+    Use it for features with different scales in a stream that you read once. For data in memory, use scikit-learn's
+    `StandardScaler`.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     # ---- matrices
 
     def fit(self, X: Any, y: Any = None) -> "RunningScaler":
-        """Forget everything, then count the rows of X in their order.
+        """Reset the scaler, then learn from the rows of X in their order.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self.partial_fit(X)
 
     def partial_fit(self, X: Any, y: Any = None) -> "RunningScaler":
-        """Count the rows of X in their order, after those counted before.
+        """Learn from the rows of X in their order, in addition to those before.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The rows of X, scaled by what was counted so far.
+        """Return the rows of X, scaled by the statistics so far.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     # ---- one example
 
     def learn_one(self, x: Any) -> "RunningScaler":
-        """Count one example.
+        """Learn from one example.
 
         Parameters
         ----------
@@ -157,12 +157,12 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 assert found is not None
             if not count_named(*found, self._keep(), self._moments):
                 wrong = next(name for name, value in x.items() if not math.isfinite(value))
-                raise ValueError(f"The feature {wrong!r} is {x[wrong]!r}: a scale needs finite numbers.")
+                raise ValueError(f"The feature {wrong!r} is {x[wrong]!r}: scaling needs finite numbers.")
         self.n_samples_seen_ += 1
         return self
 
     def transform_one(self, x: Any) -> Any:
-        """One example, scaled by what was counted so far.
+        """Return one example, scaled by the statistics so far.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _shown(self, which: int) -> Any:
         """Means (0) or variances (1)."""
         if not hasattr(self, "_moments"):
-            raise AttributeError("This RunningScaler has counted nothing yet: call fit, partial_fit or learn_one.")
+            raise AttributeError("This RunningScaler is not fitted yet: call fit, partial_fit or learn_one.")
         if hasattr(self, "_places"):
             return dict(zip(self._places, self._moments[:, (MEAN, VARIANCE)[which]].tolist(), strict=False))
         return up_to(self._keep(), self.n_samples_seen_, self._moments)[which]
@@ -218,14 +218,16 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Be ready for dicts."""
         if not hasattr(self, "_places"):
             if hasattr(self, "_moments"):
-                raise ValueError("This RunningScaler counts rows of numbers, and x is a dict: use one of the two.")
+                raise ValueError(
+                    "This RunningScaler was fitted on rows of numbers, but x is a dict: use one of the two."
+                )
             self._begin(16)
             self._places = {}
 
     def _matrix(self, X: Any, reset: bool) -> Any:
         if hasattr(self, "_places"):
             raise ValueError(
-                "This RunningScaler counts dicts of named features, and X is a matrix: use one of the two."
+                "This RunningScaler was fitted on dicts of named features, but X is a matrix: use one of the two."
             )
         X = check_matrix(self, X, reset=reset)
         if sp.issparse(X) and not X.has_canonical_format:

@@ -1,4 +1,4 @@
-"""`HashedText`: texts to sparse rows of words and n-grams.
+"""`HashedText`, the transformer that turns texts into sparse rows of words and n-grams.
 
 Texts come as lists, arrays, or columns of pandas, polars and pyarrow. The compiled loops are in `scan/words.py`.
 """
@@ -23,42 +23,41 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "norm": (Words(NORMS), NONE),
 }
 PIECE = 2**20  # bytes, about: what one thread cuts at a time
-ONE_TEXT = "a list of texts was expected: put a single text in a list"
+ONE_TEXT = "give a list of texts: put a single text in a list"
 
 
 class HashedText(Naming):
-    """Texts to sparse rows of words and n-grams, hashed to columns or with a vocabulary.
+    """Turn texts into sparse rows of words and n-grams, hashed to columns or with a vocabulary.
 
     A word is a run of letters, digits and underscores in the sense of Unicode, in lower case; everything else separates
-    words. Runs compiled, in several threads if there is a megabyte of text or more; the result does not depend on them.
+    words. It is compiled, and uses several threads for a megabyte of text or more; the result does not depend on them.
 
-    When to use it: texts for a linear model, above all many of them or a stream, as hashing needs no pass over the data
-    first and has a fixed width. When not: you need columns that never share two words (set bits=None, and `fit`), words
-    cut by other rules, or stop words and idf weights (scikit-learn's `TfidfVectorizer`; `TfidfTransformer` works
-    behind this one).
+    Use it to prepare texts for a linear model, above all for many texts or a stream: hashing needs no first pass over
+    the data and has a fixed width. For columns that are never shared, set bits=None and call `fit`. For other
+    tokenizers, stop words or idf weights, use scikit-learn's `TfidfVectorizer`; `TfidfTransformer` also works after
+    this transformer.
 
     Parameters
     ----------
     bits : int or None, default=20
-        Hash to 2**bits columns, 1 to 31. None: columns for the words that `fit` meets, others are dropped.
+        Hash to 2**bits columns, 1 to 31. None: one column per word found by `fit`; other words are dropped.
     words : (int, int) or None, default=(1, 1)
-        N-grams of words, from so many to so many, up to 16: (1, 2) is single words and pairs, as "new york".
+        The smallest and largest size of word n-grams, up to 16: (1, 2) is single words and pairs, such as "new york".
     chars : (int, int) or None, default=None
-        N-grams of characters within words, with a space before and behind the word; a word shorter than that gives
-        itself. Shown in ‹ ›.
+        The smallest and largest size of character n-grams within words, with a space before and after the word; shorter
+        words are used whole. They are shown in ‹ ›.
     lowercase : bool, default=True
-        Make everything lower case, character by character.
+        Whether to convert everything to lower case, character by character.
     values : {"log", "count", "binary"}, default="log"
-        What a feature is worth that comes c times in a text: 1 + ln c, c, or 1.
+        The value of a feature that occurs c times in a text: 1 + ln c, c, or 1.
     norm : {"l2"} or None, default="l2"
-        Scale every row to Euclidean length 1.
+        Whether to scale every row to Euclidean length 1.
     signed : bool, default=True
-        Where columns are hashed, half of the features count negatively, so that those which share a column do
-        not add up.
+        Whether half of the hashed features count negatively, so that features that share a column do not add up.
     seed : int, default=0
-        Of the hash, MurmurHash3 of the feature as UTF-8.
+        The seed of the hash, MurmurHash3 of the feature as UTF-8.
     min_count : int, default=1
-        With bits=None: leave out what comes less often in the texts of `fit`.
+        With bits=None: leave out features that occur less often in the texts of `fit`.
 
     Attributes
     ----------
@@ -66,14 +65,14 @@ class HashedText(Naming):
         After `fit`: names and columns; `columns_.audit(weights)` shows what shares a column, `columns_.name_of(j)` what
         is in column j.
     vocabulary_ : dict of str to int
-        The column of each name met in `fit`.
+        The column of each name found in `fit`.
     counts_ : array
-        How often each came, in the order of `vocabulary_`.
+        How often each name occurred, in the order of `vocabulary_`.
 
     Notes
     -----
-    Texts are str, or bytes of UTF-8, in which bytes that are no UTF-8 separate words. Which characters are letters, and
-    their lower case, is what Python's `str` says.
+    Texts are str, or bytes in UTF-8; bytes that are not UTF-8 separate words. Letters and lower case are those of
+    Python's `str`.
 
     Examples
     --------
@@ -112,7 +111,7 @@ class HashedText(Naming):
         super()._check()
         check_parameters(self, DOMAINS)
         if self.words is None and self.chars is None:
-            raise ValueError("HashedText(words=None, chars=None) leaves nothing of a text: give one of the two.")
+            raise ValueError("HashedText(words=None, chars=None) leaves no features: give words or chars.")
         for name in ("words", "chars"):
             _span(self, name)
 
@@ -144,8 +143,8 @@ def _span(text: HashedText, name: str) -> tuple[int, int]:
         and 1 <= sizes[0] <= sizes[1] <= LONGEST
     ):
         raise ValueError(
-            f"HashedText({name}={span!r}): {name} must be None or two whole numbers from 1 to {LONGEST}, the lesser "
-            "first, as (1, 2)."
+            f"HashedText({name}={span!r}): {name} must be None or two whole numbers from 1 to {LONGEST}, the smaller "
+            "first, such as (1, 2)."
         )
     return int(sizes[0]), int(sizes[1])
 
@@ -190,7 +189,9 @@ class Arrowed:
         for chunk in chunks:
             if chunk.null_count:
                 missing = next(row for row, valid in enumerate(chunk.is_valid().to_pylist()) if not valid)
-                raise ValueError(f"Row {self.rows + missing} is None: fill in missing texts first, for instance by ''.")
+                raise ValueError(
+                    f"Row {self.rows + missing} is None: replace missing texts first, for instance with ''."
+                )
             wide = str(chunk.type).startswith("large")
             _, offsets, data = chunk.buffers()
             ends = np.frombuffer(offsets or b"", np.int64 if wide else np.int32)[chunk.offset :][: len(chunk) + 1]
@@ -226,7 +227,7 @@ def read_texts(X: Any) -> Listed | Arrowed:
     if isinstance(X, str | bytes):
         raise ValueError(f"X is one text, {X[:40]!r}: {ONE_TEXT}, [text].")
     if X is None or not hasattr(X, "__iter__"):
-        raise TypeError(f"X is {X!r} ({type(X).__name__}): a list of texts was expected.")
+        raise TypeError(f"X is {X!r} ({type(X).__name__}): give a list of texts.")
     if isinstance(X, dict) or hasattr(X, "columns") or getattr(X, "ndim", 1) != 1:
         shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
         raise ValueError(f"X is a {type(X).__name__}{shape}: give one column of texts, for instance X['text'].")
@@ -260,7 +261,7 @@ def _plain(text: Any, row: int) -> str | bytes:
     if isinstance(text, str | bytes):
         return text
     if is_missing(text):
-        raise ValueError(f"Row {row} is {text!r}: fill in missing texts first, for instance by ''.")
+        raise ValueError(f"Row {row} is {text!r}: replace missing texts first, for instance with ''.")
     raise TypeError(
         f"Row {row} is {text!r} ({type(text).__name__}): every row must be a text (str, or bytes of UTF-8)."
     )

@@ -61,11 +61,11 @@ class Missing(NamedTuple):
 def what_is_wrong(text: str) -> str:
     """Why a piece of text cannot be the value of a feature, and what to do."""
     if not text.strip():
-        return "there is no number here: fill it in, or remove the record"
+        return "there is no number here: add it, or remove the record"
     try:
         value = number(text)
     except ValueError:
-        hint = "turn text into numbers first, one 0/1 column for each value"
+        hint = "convert text to numbers first, one 0/1 column per value"
         if "," in text:
             hint = "write decimals with a point"
         elif ";" in text or "\t" in text:
@@ -75,7 +75,7 @@ def what_is_wrong(text: str) -> str:
         return f"{shown(text.strip())} is in the wrong place"
     if NUMBER.fullmatch(text):
         return f"{shown(text.strip())} is too large (at most {LARGEST:.0e}): scale the values"
-    return f"{shown(text.strip())} is not a finite number: fill it in, or remove the record"
+    return f"{shown(text.strip())} is not a finite number: replace it, or remove the record"
 
 
 def is_label(text: str) -> bool:
@@ -87,7 +87,7 @@ def no_label(text: str) -> str:
     """Why a text is not a label."""
     if not text:
         return "there is no label here"
-    return f"this is {too_long(text)}" if len(text) > LONGEST_LABEL else f"{shown(text)} is no label"
+    return f"this is {too_long(text)}" if len(text) > LONGEST_LABEL else f"{shown(text)} is not a label"
 
 
 def shown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Features that a model cannot tell apart, since they share a hashed column, and those that no update ever reached."""
+"""Finds features that share a hashed column, and features that were never updated."""
 
 from typing import Any
 
@@ -40,9 +40,9 @@ def shared_in_words(found: dict[str, Any], rows: list[Row]) -> str:
     heavy = {place for row in rows for place in heaviest(row.weights, HEAVY)}
     shared = [entry for entry in found["heaviest"] if entry["column"] in heavy]
     if not shared:
-        return f"none of the {len(heavy)} heaviest weights is of a column that features share"
+        return f"none of the {len(heavy)} largest weights belongs to a shared column"
     first = " and ".join(short(name, 20) for name in shared[0]["names"][:2])
-    return f"{len(shared)} of the {len(heavy)} heaviest weights are of shared columns, such as that of {first}"
+    return f"{len(shared)} of the {len(heavy)} largest weights belong to shared columns, such as that of {first}"
 
 
 def never_updated(model: Any) -> dict[str, Any] | None:

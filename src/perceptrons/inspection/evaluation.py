@@ -208,7 +208,7 @@ def measure_blocks(model: Any, blocks: Iterable[Any]) -> Quality | None:
 def beside(quality: Quality) -> str:
     """What an accuracy has to be seen beside: how many, and what the laziest answer would get."""
     label, share = quality.commonest
-    lazy = f"always answering {short(str(label), 16)} would give {100 * share:.1f}%"
+    lazy = f"always predicting {short(str(label), 16)} would give {100 * share:.1f}%"
     return f"{quality.right:,} of {quality.total:,}; {lazy}"
 
 
@@ -232,7 +232,7 @@ def unranked(quality: Quality) -> str:
     if not quality.too_many:
         return ""
     kept = count(MOST_SCORES, "score")
-    return f"ROC AUC and average precision are not measured: at most {kept} are kept while data are read."
+    return f"ROC AUC and average precision are not computed: at most {kept} are stored while data are read."
 
 
 def histogram(shares: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""`Explanation`: what each feature, or support example, of one example adds to the scores of the classes."""
+"""`Explanation`: what each feature, or support vector, adds to the scores of one example."""
 
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -199,7 +199,9 @@ class Explanation:
     def _check(self, label: Any) -> None:
         if label not in self.classes.tolist():
             known = ", ".join(map(_label, self.classes[:10].tolist()))
-            raise ValueError(f"There is no class {_label(label)}, only {known}{', ...' * (len(self.classes) > 10)}.")
+            raise ValueError(
+                f"There is no class {_label(label)}: the classes are {known}{', ...' * (len(self.classes) > 10)}."
+            )
 
     def _deciding(self) -> tuple[np.ndarray, float]:
         if self.runner_up is not None:
@@ -243,29 +245,29 @@ class Explanation:
         end, kind = [NOT_PROBABILITIES], "weights" if self.support is None else "coefficients"
         if isinstance(self.prediction, list):
             answer = ", ".join(map(_label, self.prediction)) or "no label"
-            begin = [f"Predicted: {answer}.", self._of_all(), f"What speaks for {_label(self._highest())}:"]
+            begin = [f"Predicted: {answer}.", self._of_all(), f"Evidence for {_label(self._highest())}:"]
         elif self.runner_up is None:
-            begin = [f"Predicted: {_label(self.prediction)}, the only class that was met."]
+            begin = [f"Predicted: {_label(self.prediction)}, the only class that the model knows."]
         else:
             first, second = _label(self.prediction), _label(self.runner_up)
-            begin = [f"Predicted: {first}, before {second}."] + [self._of_all()] * (len(self.classes) > 2)
+            begin = [f"Predicted: {first}; second best: {second}."] + [self._of_all()] * (len(self.classes) > 2)
             apart = len(self.classes) > 2 and len(self.rows[0]) == 1
-            less = f"{kind.capitalize()} of {first} less those of {second}: above" if apart else "Above"
-            end.insert(0, f"{less} 0 speaks for {first}, below 0 for {second}.")
+            less = f"{kind.capitalize()} of {first} minus those of {second}: above" if apart else "Above"
+            end.insert(0, f"{less} 0 is evidence for {first}, below 0 for {second}.")
             if self.threshold is not None:
                 last = _label(self.classes.tolist()[1])
-                begin.append(f"The model answers {last} at scores of {self.threshold:.4g} and above, not from 0 on.")
+                begin.append(
+                    f"The model predicts {last} for scores of {self.threshold:.4g} or more, instead of 0 or more."
+                )
         if self.combine == "vote":
-            begin.append(
-                f"Votes of all {kind} that ever were decided; the averaged {kind}, shown here, stand for them."
-            )
+            begin.append(f"All {kind} of the training history voted; the averaged {kind} are shown here instead.")
             if self.runner_up is not None and self._lead() < 0:
-                begin.append("Here they would have answered otherwise than the votes.")
+                begin.append("Here the averaged weights would predict another class than the votes.")
         if any(name in self.units for name in self.features):
             end.insert(0, IN_UNITS)
         if self.unknown:
             names = ", ".join(repr(short(name)) for name in self.unknown[:SHOWN])
-            end.insert(0, f"Not known to the model, so they count 0: {names}{', ...' * (len(self.unknown) > SHOWN)}.")
+            end.insert(0, f"Unknown to the model, so they count as 0: {names}{', ...' * (len(self.unknown) > SHOWN)}.")
         return begin, end
 
     def _lead(self) -> float:

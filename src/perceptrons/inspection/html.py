@@ -8,14 +8,14 @@ from typing import Any
 WIDTH, HEIGHT, POINTS = 240, 48, 240  # of the drawing; more epochs than points are thinned out
 CLASSES = 8
 REASONS = {
-    "converged": "a whole epoch went by without a mistake",
-    "stuck": "scores of exactly 0 passed for right, and nothing more is learned",
-    "tol": "the average settled",
-    "early_stopping": "accuracy on held-out examples did not improve any more",
-    "max_iter": "no more epochs were allowed",
-    "max_seconds": "the time allowed was over",
-    "interrupted": "it was interrupted",
-    "failed": "an error ended it",
+    "converged": "an epoch without a mistake",
+    "stuck": "scores of exactly 0 counted as right, so training stopped",
+    "tol": "the averaged weights stopped changing",
+    "early_stopping": "accuracy on held-out examples no longer improved",
+    "max_iter": "the maximum number of epochs was reached",
+    "max_seconds": "the time limit was reached",
+    "interrupted": "training was interrupted",
+    "failed": "an error ended training",
 }
 
 CELL = "padding:0.15em 0.6em;border-bottom:1px solid rgba(127,127,127,0.3);color:inherit;background:none"
@@ -79,7 +79,7 @@ def how_it_went(model: Any) -> str:
     if hasattr(model, "n_features_in_"):
         rows.append(("features", f"{model.n_features_in_:,}"))
     if hasattr(learner, "n_support"):
-        rows.append(("support examples", f"{learner.n_support:,}"))
+        rows.append(("support vectors", f"{learner.n_support:,}"))
     rows += [("epochs", f"{len(history):,}")] if history else [("examples seen", f"{model.t_:,.0f}")]
     rows.append(("updates", f"{model.n_updates_:,}"))
     if reason:

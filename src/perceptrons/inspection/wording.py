@@ -5,7 +5,7 @@ from typing import Any
 SHOWN_EPOCHS = 12  # of very many, at most so many lines
 PHRASE_F1 = "validation_phrase_f1"  # a column of history
 LONG = 60  # characters of a setting, after which it is cut
-NOT_PROBABILITIES = "Scores say which class wins and how clearly; they are not probabilities."
+NOT_PROBABILITIES = "Scores say which class wins and by how much; they are not probabilities."
 
 
 def count(number: int, thing: str, things: str | None = None) -> str:
@@ -39,28 +39,29 @@ def why_it_stopped(model: Any) -> str:
     """One sentence for the reason that the model's last `fit` ended."""
     things = "sentences" if _is_tagger(model) else "examples"
     if not model.stop_reason_:
-        return f"It learned from blocks of {things} and never decided to stop."
+        return f"It was trained on blocks of {things}, so no stopping rule applied."
     last, still = model.history_[-1] if model.history_ else {}, ""
     if last.get("mistakes"):
-        still = ", and it still made mistakes"
+        still = ", and the model still made mistakes"
     elif last.get("updates"):
         still = f", and some {things} were still within the margin"
     settled, waited, allowed = f"{model.tol or 0:g}", _epochs(model.n_iter_no_change), model.max_seconds or 0
     learned, parted = "weights", "are linearly separable"
     if hasattr(model, "kernel"):
-        learned, parted = "coefficients", "are separated in the kernel's space"
+        learned, parted = "coefficients", "are separated in the kernel's feature space"
     elif _is_tagger(model):
         parted = "were all labelled right"
     sentences = {
-        "converged": f"A whole epoch went by without a mistake: the training {things} {parted}.",
-        "stuck": "A whole epoch went by without a mistake, as zero_score='correct' counts them, but some training "
-        f"{things} have a score of exactly 0 and are answered wrongly: start elsewhere, with init='ones' or 'random'.",
-        "tol": f"The averaged {learned} settled: over an epoch they changed by less than {settled} of their size.",
+        "converged": f"An epoch passed without a mistake: the training {things} {parted}.",
+        "stuck": "An epoch passed without a mistake, because zero_score='correct' counts scores of exactly 0 as "
+        f"right. Some training {things} have that score and are predicted wrongly: use init='ones' or 'random'.",
+        "tol": f"The averaged {learned} stopped changing: in one epoch they changed by less than {settled} of their "
+        "norm.",
         "early_stopping": f"{_judged_by(last)} on held-out {things} had not improved for {waited}, "
         f"so the {learned} are those of epoch {best_epoch(model)}.",
         "max_iter": f"{_all_epochs(model)}{still}.",
-        "max_seconds": f"The time allowed was over ({allowed:g} second{'s' * (allowed != 1)}).",
-        "interrupted": "It was interrupted.",
+        "max_seconds": f"The time limit was reached ({allowed:g} second{'s' * (allowed != 1)}).",
+        "interrupted": "Training was interrupted.",
     }
     return sentences.get(model.stop_reason_, f"The reason given is {model.stop_reason_!r}.")
 
@@ -71,7 +72,7 @@ def best_epoch(model: Any) -> int:
 
 
 def _judged_by(row: dict[str, Any]) -> str:
-    return "F1 of phrases" if PHRASE_F1 in row else "Accuracy"
+    return "Phrase F1" if PHRASE_F1 in row else "Accuracy"
 
 
 def _epochs(number: int) -> str:
@@ -80,13 +81,9 @@ def _epochs(number: int) -> str:
 
 def _all_epochs(model: Any) -> str:
     if not hasattr(model, "progress_"):
-        return "The one epoch allowed was used" if model.max_iter == 1 else (
-            f"All {model.max_iter:,} epochs allowed were used")  # fmt: skip
-    return (
-        "The data were read once, as asked"
-        if model.n_iter_ == 1
-        else f"All {model.n_iter_:,} epochs asked for are done"
-    )
+        return "The maximum of 1 epoch was reached" if model.max_iter == 1 else (
+            f"The maximum of {model.max_iter:,} epochs was reached")  # fmt: skip
+    return "The data were read once, as requested" if model.n_iter_ == 1 else f"All {model.n_iter_:,} epochs are done"
 
 
 def short(name: str, at_most: int = 32) -> str:
@@ -119,19 +116,23 @@ def apart(model: Any) -> str:
         return ""
     n_rows = len(model.dual_coef_last_ if hasattr(model, "kernel") else model.coef_last_)
     joint = model.multiclass == "joint" and model._learner.form == "single"
-    return "" if joint or n_rows == 1 else f" in {n_rows} problems together"
+    return "" if joint or n_rows == 1 else f" in {n_rows} binary problems together"
 
 
 def tested(model: Any) -> str:
     """How good a model that was tuned was on its test examples, and whether it still is that model."""
     told = model.recipe_
-    found = f"{told['settings_tried']:,} settings tried, {told['dev_score']:.4f} on development examples"
-    since = "" if model.t_ == told["examples_seen"] else "; it has learned on since, so that this is of a model before"
+    found = f"{told['settings_tried']:,} settings tried, {told['dev_score']:.4f} on the validation set"
+    since = (
+        ""
+        if model.t_ == told["examples_seen"]
+        else "; the model was trained further since, so this score is that of an earlier version"
+    )
     if told["test_score"] is None:
         return f"{told['metric']}: {found}; no test{since}"
     low, high = told["test_interval"]["low"], told["test_interval"]["high"]
     again = ""
     if told["looks"] > 1:
-        again = f"; FORCED: these were looked at {told['looks']:,} times, so that the figure may flatter"
-    on = f"{told['sizes']['test']:,} example{'s' * (told['sizes']['test'] != 1)} held out"
+        again = f"; FORCED: this test set was used {told['looks']:,} times, so the score may be too optimistic"
+    on = f"{told['sizes']['test']:,} held-out example{'s' * (told['sizes']['test'] != 1)}"
     return f"{told['metric']} {told['test_score']:.4f} ({low:.4f} to {high:.4f}) on {on}{again}{since} ({found})"

@@ -75,7 +75,7 @@ def place_of(X: Any) -> Place:
         from array_api_compat import array_namespace, device
     except ImportError as error:
         raise ImportError(
-            f"X is an array of {library(X)}: to work on it where it is, pip install 'perceptrons[arrays]' "
+            f"X is an array of {library(X)}: to compute on its device, pip install 'perceptrons[arrays]' "
             "(array-api-compat)."
         ) from error
     return Place(array_namespace(X), device(X))
@@ -100,7 +100,7 @@ def check_namespace(estimator: Any, X: Any, method: str) -> None:
     if home is not None and get_config()["array_api_dispatch"] and home != here:
         raise ValueError(
             f"Inputs passed to {type(estimator).__name__}.{method}() must use the same namespace and the same device "
-            f"as those passed to fit(): that was {home}, and this is {here}. Without array_api_dispatch the model "
+            f"as those passed to fit(): that was {home}, but this is {here}. Without array_api_dispatch the model "
             "follows X."
         )
 
@@ -126,7 +126,7 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool, dtype: str | None) -> An
     X = X.detach() if hasattr(X, "detach") else X
     if len(X.shape) != 2:
         raise ValueError(
-            f"Expected 2D array, got {len(X.shape)}D array instead: X has a row for every example. Reshape your data."
+            f"Expected 2D array, got {len(X.shape)}D array instead: X must have one row per example. Reshape your data."
         )
     if X.shape[0] < 1 or X.shape[1] < 1:
         raise ValueError(f"Found array with shape {tuple(X.shape)}: at least one sample and one feature are required.")
@@ -146,7 +146,7 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool, dtype: str | None) -> An
     if not (np.isfinite(float(place.xp.sum(X))) or bool(place.xp.all(place.xp.isfinite(X)))):
         row, column = (int(at[0]) for at in np.nonzero(~np.isfinite(to_host(X))))
         what = "NaN" if np.isnan(float(X[row, column])) else "infinity"
-        raise ValueError(f"Input X contains {what} at row {row}, column {column}. Remove or fill such values first.")
+        raise ValueError(f"Input X contains {what} at row {row}, column {column}. Remove or replace such values first.")
     return X
 
 
@@ -164,13 +164,13 @@ def check_precomputed(X: Any, place: Place, n_train: int | None) -> None:
     rows, columns = (int(size) for size in X.shape)
     if n_train is None and rows != columns:
         raise ValueError(
-            f"kernel='precomputed' needs the kernel values of all training examples with each other, a square matrix, "
-            f"and X has shape ({rows}, {columns})."
+            "kernel='precomputed' needs the kernel values of all pairs of training examples, a square matrix, but X "
+            f"has shape ({rows}, {columns})."
         )
     if n_train is not None and columns != n_train:
         raise ValueError(
-            f"X has {columns} features, but KernelPerceptron is expecting {n_train} features as input: with "
-            f"kernel='precomputed' a column for every example it was trained on."
+            f"X has {columns} features, but KernelPerceptron is expecting {n_train} features as input: "
+            "kernel='precomputed' needs one column per training example."
         )
     if n_train is None:
         largest = max(abs(float(place.xp.max(X))), abs(float(place.xp.min(X))))
@@ -188,8 +188,8 @@ def check_symmetric(G: np.ndarray, what: str) -> None:
     if wrong.any():
         i, j = (int(at[0]) for at in np.nonzero(wrong))
         raise ValueError(
-            f"{what} is not symmetric: K[{i}, {j}] = {G[i, j]:g}, but K[{j}, {i}] = {G[j, i]:g}. A kernel is an inner "
-            "product, the same both ways."
+            f"{what} is not symmetric: K[{i}, {j}] = {G[i, j]:g}, but K[{j}, {i}] = {G[j, i]:g}. A kernel is a dot "
+            "product, so it must be symmetric."
         )
 
 

@@ -75,8 +75,8 @@ class Budgeted(KernelFit):
         self.row_of.used = learner.n_support
         if verdict != FINE:
             raise ValueError(
-                "on_full='project' needs a kernel that is positive definite, and an example has a negative squared "
-                "distance to what is held: use another kernel, or on_full='remove_random'. The model keeps what it "
+                "on_full='project' needs a positive definite kernel, but an example has a negative squared distance "
+                "to the support vectors: use another kernel, or on_full='remove_random'. The model keeps what it "
                 "learned before this example."
             )
         return Counts(len(which), int(updates), int(updates), float(loss))

@@ -45,13 +45,13 @@ def check_choices(estimator: Any) -> None:
     check_parameters(estimator, DOMAINS)
     if estimator.budget is not None and estimator.combine == "vote":
         raise ValueError(
-            f"KernelPerceptron(budget={estimator.budget}, combine='vote') does not work: every version "
-            "votes, and a budget forgets what they were made of. Use combine='average'."
+            f"KernelPerceptron(budget={estimator.budget}, combine='vote') does not work: every version votes, but a "
+            "budget removes their support vectors. Use combine='average'."
         )
     if estimator.budget is not None and estimator.on_full == "project" and estimator.kernel == "sigmoid":
         raise ValueError(
             "KernelPerceptron(kernel='sigmoid', on_full='project') does not work: this kernel is not positive "
-            "definite, and there is nothing to project onto. Use on_full='remove_random'."
+            "definite, so projection is not possible. Use on_full='remove_random'."
         )
 
 
@@ -59,8 +59,8 @@ def check_single(target: Target) -> None:
     """Raise ValueError for examples with several labels."""
     if target.several:
         raise ValueError(
-            "KernelPerceptron learns one label an example, and y has several: put scikit-learn's "
-            "OneVsRestClassifier around it."
+            "KernelPerceptron learns one label per example, but y has several: wrap it in scikit-learn's "
+            "OneVsRestClassifier."
         )
 
 
@@ -78,15 +78,15 @@ def check_unchanged(estimator: Any) -> None:
         (e.gamma if by_number else kernel.gamma, kernel.gamma, "gamma"),
     ):
         if now != then:
-            raise ValueError(f"The model was begun with {what}={then!r}, now it is {now!r}: fit it anew.")
+            raise ValueError(f"The model was created with {what}={then!r}, but it is now {now!r}: fit it again.")
 
 
 def learns_by_blocks(estimator: Any) -> bool:
     """Can it learn from examples after others? AttributeError otherwise, so that `hasattr` says so."""
     if estimator.kernel == "precomputed":
         raise AttributeError(
-            "partial_fit and learn_one need kernel values of new examples with old ones, which a precomputed matrix "
-            "does not have: use fit, or a kernel by name."
+            "partial_fit and learn_one need kernel values between new and old examples, which a precomputed matrix "
+            "does not contain: use fit, or a kernel by name."
         )
     return True
 
@@ -95,6 +95,6 @@ def refuse_precomputed(estimator: Any, method: str) -> None:
     """Raise ValueError where kernel values of examples that are not known yet would be needed."""
     if estimator.kernel == "precomputed":
         raise ValueError(
-            f"{method} needs kernel values of new examples with old ones, which a precomputed matrix does not "
-            "have: use fit, or a kernel by name."
+            f"{method} needs kernel values between new and old examples, which a precomputed matrix does not "
+            "contain: use fit, or a kernel by name."
         )

@@ -1,4 +1,4 @@
-"""`KernelPerceptron`. The rule: `passes/dual.py`; matrix products: `sweep.py`; training on a budget: `budgeted.py`."""
+"""`KernelPerceptron`, the estimator for curved decision boundaries. The rule is in `passes/dual.py`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -44,68 +44,69 @@ MEGABYTE = 2**20
 
 
 class KernelPerceptron(Classifier):
-    """The perceptron in the space of a kernel: curved boundaries, exactly the online rule, averaged by default.
+    """The kernel perceptron: a classifier with a curved decision boundary, by the kernel trick. Averaged by default.
 
-    Goes through the examples one by one and keeps those that it gets wrong, its support examples. A score is a sum
-    of kernel values with them. Trained by matrix products, but every mistake is that of the rule one by one.
+    It visits the examples one by one and stores those that it predicts wrongly, the support vectors. A score is a sum
+    of kernel values between the example and the support vectors. Training uses matrix products, but makes exactly the
+    mistakes of the online rule.
 
-    When to use it: the classes are not linearly separable, and examples are thousands to hundreds of thousands; streams
-    on a budget; on a GPU (give X as an array of PyTorch or CuPy, and the work is done there). When not: millions of
-    examples with many mistakes, as every support example costs time whenever it predicts (use scikit-learn's `Nystroem`
-    or `RBFSampler` in front of a `Perceptron`: docs/kernels.md).
+    Use it when the classes are not linearly separable and there are thousands to hundreds of thousands of examples, for
+    streams with a budget, and on a GPU (give X as a PyTorch or CuPy array). Do not use it for millions of examples with
+    many mistakes, because every support vector costs time in every prediction. Use scikit-learn's `Nystroem` or
+    `RBFSampler` before a `Perceptron` instead (docs/kernels.md).
 
     Parameters
     ----------
     kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "cosine", "precomputed"} or callable, default="rbf"
-        As in scikit-learn. "precomputed": X holds kernel values, in `fit` of all training examples with each other, in
-        `predict` of the examples (rows) with the training examples (columns). A callable gets two blocks of rows and
-        gives the matrix of kernel values.
+        The kernel, as in scikit-learn. With "precomputed", X contains kernel values: in `fit` those of all pairs of
+        training examples, in `predict` those of the examples (rows) with the training examples (columns). A callable
+        takes two blocks of rows and returns the matrix of kernel values.
     gamma : float, "scale" or "auto", default="scale"
-        Of rbf, poly, sigmoid and laplacian. "scale": 1 / (n_features * X.var()) of the data seen first; "auto":
-        1 / n_features.
+        The coefficient of rbf, poly, sigmoid and laplacian. "scale" is 1 / (n_features * X.var()) for the first data;
+        "auto" is 1 / n_features.
     degree : int, default=3
-        Of poly, (gamma x·z + coef0) ** degree.
+        The degree of poly, (gamma x·z + coef0) ** degree.
     coef0 : float, default=1.0
-        Of poly and sigmoid.
+        The constant term of poly and sigmoid.
     combine : {"average", "last", "vote"}, default="average"
-        Which function predicts: the mean of the functions after every example; the final one; all of them, each with
-        as many votes as examples it survived.
+        The function to predict with: the mean of the functions after every example, the last function, or all of them,
+        each with as many votes as the examples that it survived.
     multiclass : {"joint", "ovr"}, default="joint"
-        For more than two classes: one model in which classes compete; a binary problem for every class against the
-        rest. One pass trains all.
+        The method for more than two classes: one joint model in which classes compete, or one-vs-rest. One pass trains
+        all problems.
     eta0 : float, default=1.0
-        Learning rate: scales the coefficients, changes no prediction.
+        The learning rate. It scales the coefficients and changes no prediction.
     budget : int or None, default=None
-        At most so many support examples, for streams without end: memory and time an example stay bounded.
+        The maximum number of support vectors, for endless streams: memory and time per example stay bounded.
     on_full : {"project", "forget_oldest", "remove_random"}, default="project"
-        What happens when the budget is full and another example is needed: the new one is expressed by those that are
-        there (Projectron: the most accurate, memory and time of a mistake budget ** 2); the oldest goes, after all were
-        shrunk so that little is lost (the self-tuned Forgetron); a random one goes. What is removed is removed from
-        the average too: combine="last" predicts better then.
+        What to do when the budget is full. "project": express the new example by the stored ones (Projectron: the most
+        accurate, but memory and time per mistake grow with budget ** 2). "forget_oldest": remove the oldest, after all
+        have been shrunk so that little is lost (the self-tuned Forgetron). "remove_random": remove a random one.
+        Removed support vectors also leave the average, so combine="last" predicts better with the last two.
     cache_size : float, default=200
-        Megabytes for kernel values that may be needed again. They save time only.
+        The size of the cache for kernel values in megabytes. It affects speed only.
     max_iter, tol, shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change, max_seconds, \
 class_weight, warm_start, verbose, probability, classes
-        As in `Perceptron`; random_state also chooses who is removed.
+        As in `Perceptron`. random_state also chooses which support vector is removed.
 
     Attributes
     ----------
     support_ : array of shape (n_support_,)
-        The row of each support example in the X of `fit`; -1: it came by `partial_fit` or from another X.
+        The row of each support vector in the X of `fit`; -1 if it came from `partial_fit` or another X.
     support_vectors_ : array or CSR matrix of shape (n_support_, n_features)
     dual_coef_ : array of shape (n_rows, n_support_)
-        The coefficients that predict: one row for two classes, else a row a class. Votes have none.
+        The coefficients that predict: one row for two classes, else one row per class. Voting has none.
     dual_coef_last_, dual_coef_average_ : arrays of shape (n_rows, n_support_)
-        The final and the averaged coefficients, both there whatever `combine` is.
+        The last and the averaged coefficients, which exist for every `combine`.
     survival_counts_, update_support_ : arrays of shape (n_updates,)
-        For every update in turn: how many examples the version that it made survived, and which support example made
-        it. With "ovr", of the version of its class. Not there with a budget.
+        For every update in turn: how many examples the version that it made survived, and the support vector of the
+        update. With "ovr", the version of its class. They do not exist with a budget.
     n_support_ : int
     gamma_ : float
-        The gamma used.
-    threshold_, classes_, n_features_in_, feature_names_in_, n_iter_, n_updates_, n_mistakes_, t_, mistakes_, \
-history_, converged_, stop_reason_
-        As in `Perceptron`. The norm in the history is that of the kernel.
+        The value of gamma.
+    threshold_, classes_, n_features_in_, feature_names_in_, n_iter_, n_updates_, n_mistakes_, t_, mistakes_, history_,
+    converged_, stop_reason_
+        As in `Perceptron`. The norm in the history is that of the kernel's feature space.
 
     Examples
     --------
@@ -152,16 +153,17 @@ history_, converged_, stop_reason_
     # ---- learning
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from all examples, epoch after epoch, until a stopping rule says so.
+        """Train on all examples for several epochs, until a stopping rule applies.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_examples, n_features)
-            Arrays of PyTorch and CuPy are learned from where they are. With kernel="precomputed": kernel values,
-            (n_examples, n_examples).
+            The examples. Training on PyTorch and CuPy arrays runs on their device. With kernel="precomputed": kernel
+            values, (n_examples, n_examples).
         y : array of shape (n_examples,)
+            The labels.
         sample_weight : array of shape (n_examples,), optional
-            How often each example is repeated on the spot; fractions are allowed, 0 leaves it out.
+            How often each example is repeated when it is visited. Fractions are allowed; 0 leaves the example out.
 
         Returns
         -------
@@ -206,17 +208,16 @@ history_, converged_, stop_reason_
 
     @available_if(learns_by_blocks)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a block of examples: one pass in the given order, from where the model is.
+        """Train on one block of examples: one pass in the given order, starting from the present coefficients.
 
-        The coefficients are those that `fit` reaches on the same examples in the same order. Classes never seen before
-        are learned; to get exactly the coefficients of a `fit` on three or more classes, name them all at the first
-        call.
+        The coefficients equal those of `fit` on the same examples in the same order. New classes are learned. To get
+        exactly the coefficients of a `fit` on three or more classes, give all classes in the first call.
 
         Parameters
         ----------
         X, y, sample_weight : as in `fit`
         classes : array, optional
-            All classes that may come, if known.
+            All classes that may appear, if they are known.
 
         Returns
         -------
@@ -286,22 +287,22 @@ history_, converged_, stop_reason_
     # ---- predicting
 
     def decision_function(self, X: Any) -> Any:
-        """Scores: for two classes one a row, positive for `classes_[1]`; for more, one a class.
+        """Return the scores: for two classes one per row, positive for `classes_[1]`; for more classes one per class.
 
-        They are not probabilities. Under combine="vote" they are shares of the votes.
+        Scores are not probabilities. With combine="vote", they are shares of the votes.
         """
         return self._answers(X, "decision_function")[0]
 
     def predict(self, X: Any) -> Any:
-        """The class of the highest score for every row of X; of two classes, by `threshold_` if it is set."""
+        """Return the class with the highest score for every row of X; for two classes, according to `threshold_`."""
         scores, X = self._answers(X, "predict")
         labels = self._labels(to_host(scores))
         return place_of(X).put(labels) if labels.dtype.kind in "biuf" else labels
 
     def predict_one(self, x: Any) -> Any:
-        """The class of one example, given as a dict of features or a row of numbers; unknown features count 0.
+        """Return the class of one example, a dict of features or a row of numbers. Unknown features count as 0.
 
-        Before the first example all scores are 0: the answer is the first of the parameter `classes`, if it is given.
+        Before the first example all scores are 0. It then predicts the first of the parameter `classes`, if given.
         """
         if not hasattr(self, "_learner") and self.classes is not None:
             return check_order(self.classes).tolist()[0]
@@ -314,7 +315,7 @@ history_, converged_, stop_reason_
         return self._labels(to_host(scores)).tolist()[0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of examples answered right."""
+        """Return the accuracy, the share of examples predicted correctly."""
         labels = self._labels(to_host(self._answers(X, "score")[0]))
         from sklearn.metrics import accuracy_score  # slow to import, and no command needs it
 
@@ -356,7 +357,7 @@ history_, converged_, stop_reason_
         points = self._fitted().support.points()
         if self._learner.kernel.name == "precomputed":
             raise AttributeError(
-                "A model of a precomputed kernel knows no examples, only their numbers: read support_."
+                "A model with a precomputed kernel stores no examples, only their indices: use support_."
             )
         return points.take(np.arange(len(points))).rows
 
@@ -364,7 +365,7 @@ history_, converged_, stop_reason_
     def dual_coef_(self) -> Any:
         self._fitted()
         if self.combine == "vote":
-            raise AttributeError("Voting predicts with many functions: read dual_coef_average_ or dual_coef_last_.")
+            raise AttributeError("Voting predicts with many functions: use dual_coef_average_ or dual_coef_last_.")
         return self.dual_coef_last_ if self.combine == "last" else self.dual_coef_average_
 
     def explain(self, x: Any) -> Explanation:
@@ -398,22 +399,22 @@ history_, converged_, stop_reason_
         return learner.explanation(learner.kernel.points(X), self.combine, unknown)
 
     def vote_shares(self, X: Any) -> np.ndarray:
-        """For every row of X and class the share of the votes that it gets: (n, n_classes), rows sum up to 1.
+        """Return the share of the votes that each class gets for every row of X: shape (n, n_classes), rows sum to 1.
 
-        All functions that ever were vote, each as often as examples it survived. A model with combine="vote" only.
-        Shares say how undivided the answer is, and are not probabilities. One-vs-rest, every class has votes of its
-        own, and its share is in proportion to those for it.
+        Every function of the training history votes, once for each example that it survived. Only for combine="vote".
+        Shares say how clear a decision is; they are not probabilities. With one-vs-rest, every class has its own votes,
+        and its share is in proportion to the votes for it.
         """
         votes, learner = to_host(self._votes(X)), self._fitted()
         apart = learner.n_rows > 1 and learner.scheme == "ovr"
         return place_of(X).put(class_shares(votes, len(learner.classes), apart))
 
     def to_sklearn(self) -> Any:
-        """Raises ValueError: scikit-learn has no model that predicts with these support examples."""
+        """Raise ValueError, because scikit-learn has no model that predicts with these support vectors."""
         raise ValueError(
-            "KernelPerceptron has no counterpart in scikit-learn: its linear models have no kernel, and its SVC knows "
-            "only what it has trained itself. Save the model with perceptrons.save or skops, or approximate "
-            "the kernel: sklearn's Nystroem before a perceptrons.Perceptron, whose to_sklearn() works."
+            "KernelPerceptron has no counterpart in scikit-learn: its linear models have no kernel, and its SVC "
+            "cannot take given coefficients. Save the model with perceptrons.save or skops, or approximate the "
+            "kernel with sklearn's Nystroem before a perceptrons.Perceptron, whose to_sklearn() works."
         )
 
     def _placed(self, array: np.ndarray) -> Any:

@@ -146,7 +146,7 @@ class Kernel:
         K = self.name(_untouchable(A.rows), _untouchable(B.rows))  # type: ignore[operator]
         name = getattr(self.name, "__name__", "the kernel")
         if isinstance(K, np.ma.MaskedArray):
-            raise ValueError(f"{name} answered with a masked array: fill it first.")
+            raise ValueError(f"{name} returned a masked array: fill it first.")
         K = (
             K.toarray()
             if sp.issparse(K)
@@ -159,21 +159,19 @@ class Kernel:
         shape = getattr(K, "shape", None)
         if shape is None or tuple(shape) != (len(A), len(B)):
             raise ValueError(
-                f"{name} was given blocks of {len(A)} and {len(B)} examples and answered with "
-                f"{type(K).__name__ if shape is None else f'shape {tuple(shape)}'}: a kernel gives an array of shape "
-                f"({len(A)}, {len(B)}), a value for every pair."
+                f"{name} was given blocks of {len(A)} and {len(B)} examples and returned "
+                f"{type(K).__name__ if shape is None else f'shape {tuple(shape)}'}: a kernel returns an array of "
+                f"shape ({len(A)}, {len(B)}), one value per pair."
             )
         if not any(kind in dtype_name(K) for kind in ("float", "int", "bool")):
-            raise ValueError(
-                f"{name} answered with values of type {dtype_name(K)}: a kernel's values are real numbers."
-            )
+            raise ValueError(f"{name} returned values of type {dtype_name(K)}: a kernel's values must be real numbers.")
         K = A.place.put(to_host(K), np.float64) if place_of(K) != A.place else K
         if dtype_name(K) != dtype_name(A.rows):
             K = A.place.xp.asarray(K, dtype=A.rows.dtype)
         if not A.place.xp.all(A.place.xp.isfinite(K)):
             i, j = (int(at[0]) for at in np.nonzero(~np.isfinite(to_host(K))))
             raise ValueError(
-                f"{name} gave {float(K[i, j])} for example {i} of a block of {len(A)} and example {j} of one of "
+                f"{name} returned {float(K[i, j])} for example {i} of a block of {len(A)} and example {j} of one of "
                 f"{len(B)}: a kernel's values must be finite numbers."
             )
         return K
@@ -220,7 +218,9 @@ def scale_gamma(gamma: float | str, X: Any) -> float:
         return 1.0 / max(1, n_features)
     mean, spread = _moments(X, int(X.shape[0]) * n_features)
     if not math.isfinite(spread):  # X is not checked under scikit-learn's assume_finite
-        raise ValueError("X has NaN, infinity or too large numbers: remove or fill them, or scale the features.")
+        raise ValueError(
+            "X contains NaN, infinity or numbers that are too large: remove or replace them, or scale the features."
+        )
     return 1.0 / (n_features * spread) if spread > 1e-12 * mean * mean else 1.0  # up to rounding, all may be the same
 
 

@@ -90,7 +90,7 @@ class KernelLearner:
     def log(self) -> np.ndarray:
         """All updates: examples seen before, support example, true class, row or (joint) predicted class, step, 1."""
         if self._logs is None:
-            raise AttributeError("With a budget updates are forgotten, and with them survival counts and votes.")
+            raise AttributeError("With a budget, updates are forgotten, and so are survival counts and votes.")
         if len(self._logs) != 1:
             self._logs = [np.concatenate([np.empty((0, LOG_COLUMNS)), *self._logs])]
         return self._logs[0]

@@ -32,13 +32,13 @@ def kernel_in_words(model: "KernelPerceptron") -> str:
 
 def support_in_words(model: "KernelPerceptron", n_examples: int | None = None) -> str:
     """12 support examples, 3.0% of all that it learned from."""
-    words = count(model.n_support_, "support example")
+    words = count(model.n_support_, "support vector")
     if model.budget is not None:
         return f"{words} (at most {model.budget:,})"
     return (
         words
         if n_examples is None
-        else f"{words}, {in_percent(model.n_support_ / n_examples)} of those it learned from"
+        else f"{words}, {in_percent(model.n_support_ / n_examples)} of the training examples"
     )
 
 

@@ -1,4 +1,4 @@
-"""Models as safe files: safetensors with a JSON header, checksummed, written whole or not at all. No pickle."""
+"""Saves models to safe files: safetensors with a JSON header and a checksum, without pickle."""
 
 import errno
 import hashlib
@@ -36,14 +36,14 @@ KINDS |= dict.fromkeys(pipeline.ROOTS, pipeline)
 
 
 class ModelFileError(ValueError):
-    """The file is not a whole and sound model of a version this library reads."""
+    """The file is not a complete and valid model file of a supported version."""
 
 
 def save(model: "AnyModel | Pipeline | CalibratedClassifierCV", path: str | os.PathLike[str]) -> None:
-    """Write a fitted model or pipeline to one file. A loaded model goes on learning as if it had never stopped.
+    """Save a fitted model or pipeline to one file. A loaded model can keep training as if it had never stopped.
 
-    The file appears whole or not at all; a file of that name is replaced. It holds no code: a model whose kernel is a
-    function cannot be saved, and a loaded `StructuredPerceptron` must be given its model again.
+    The file is written completely or not at all; an existing file is replaced. It contains no code: a model whose
+    kernel is a function cannot be saved, and a loaded `StructuredPerceptron` must be given its model again.
 
     A scikit-learn `Pipeline` or `CalibratedClassifierCV` is saved with all its steps, if each is of a class that this
     library knows: scalers, encoders, imputers, `ColumnTransformer`, `FeatureUnion`, `HashedText` and more. Any other
@@ -63,9 +63,9 @@ def save(model: "AnyModel | Pipeline | CalibratedClassifierCV", path: str | os.P
         raise TypeError(f"Only a {' or a '.join(KINDS)} can be saved, not {type(model).__name__}.")
     path = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
     if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a model to", str(path.parent))
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist: create it first", str(path.parent))
     if path.exists() and not path.is_file():
-        raise ModelFileError(f"{path}: this is a folder or a device, not a file that a model could replace.")
+        raise ModelFileError(f"{path}: this is a folder or a device, not a regular file: give another name.")
     write_whole(path, as_bytes(model))
 
 
@@ -81,7 +81,7 @@ def as_bytes(model: Any, place: dict[str, Any] | None = None) -> bytes:
 
 
 def load(path: str | os.PathLike[str]) -> "AnyModel | Pipeline | CalibratedClassifierCV":
-    """Read a model written by `save`. Raises ModelFileError, with the reason, for anything else; runs no code of it."""
+    """Load a model written by `save`, without running any code of the file. Raises ModelFileError for anything else."""
     return load_with_header(path)[0]
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints: the model and how far it has come, written now and then, so that a run that was killed can go on."""
+"""Checkpoints: the model and its place in the data, saved from time to time, so that a killed run can be resumed."""
 
 import os
 import time
@@ -16,26 +16,26 @@ FREE = frozenset({"verbose", "n_jobs", "max_seconds", "warm_start", "max_iter", 
 
 
 class Checkpoint:
-    """Where `fit_stream` and `perceptrons.distributed.fit` save their state, and how often.
+    """A checkpoint file: where `fit_stream` and `perceptrons.distributed.fit` save their state, and how often.
 
-    A checkpoint is a model file: `perceptrons.load` reads it. The one before it is kept as PATH.before, and used if the
-    last one was cut short or damaged.
+    A checkpoint is a model file: `perceptrons.load` reads it. The previous one is kept as PATH.before, and is used if
+    the last one is truncated or damaged.
 
     Parameters
     ----------
     path : path
     every : float, default=60.0
-        Seconds between two checkpoints; the end of training writes one too.
+        The number of seconds between two checkpoints; one is also written at the end of training.
     resume : bool, default=False
-        Go on from the checkpoint, if there is one: the model ends as if it had never stopped. Otherwise a file that is
-        there already is an error, so that no run is lost by mistake.
+        Whether to resume from the checkpoint, if it exists: the result is as if the run had never stopped. Otherwise an
+        existing file is an error, so that no run is lost by mistake.
 
     Attributes
     ----------
     complaints : list of str
-        What was wrong with checkpoints that could not be used.
+        The errors of checkpoints that could not be used.
     resumed : bool
-        Did the run go on from a checkpoint?
+        Whether the run was resumed from a checkpoint.
 
     Examples
     --------
@@ -66,15 +66,15 @@ class Checkpoint:
         """If there is a checkpoint to go on from, make the model what it was, and return the place."""
         if type(model) not in (Perceptron, SequencePerceptron):
             raise TypeError(
-                f"Only a Perceptron or a SequencePerceptron can be saved now and then, not {type(model).__name__}."
+                f"Checkpoints are for a Perceptron or a SequencePerceptron, not for a {type(model).__name__}."
             )
         self._last = time.monotonic()
         if not self.path.parent.is_dir():
-            raise FileNotFoundError(2, "there is no such folder to write checkpoints to", str(self.path.parent))
+            raise FileNotFoundError(2, "the folder does not exist: create it first", str(self.path.parent))
         there = [path for path in (self.path, self.before) if path.exists()]
         if not self.resume and there:
             raise FileExistsError(
-                17, "is there already: go on from it (resume=True, --resume), or remove it", str(there[0])
+                17, "the checkpoint already exists: resume from it (resume=True, --resume), or remove it", str(there[0])
             )
         for path in there:
             try:
@@ -83,9 +83,13 @@ class Checkpoint:
                 self.complaints.append(str(error))
                 continue
             if not isinstance(header.get("place"), dict):
-                raise ModelFileError(f"{path}: this is a model, but no checkpoint: nothing says where to go on.")
+                raise ModelFileError(
+                    f"{path}: this is a model file, not a checkpoint, so training cannot resume from it."
+                )
             if type(loaded) is not type(model):
-                raise ModelFileError(f"{path}: is a checkpoint of a {type(loaded).__name__}: give one to go on with.")
+                raise ModelFileError(
+                    f"{path}: this is a checkpoint of a {type(loaded).__name__}: resume with a model of that class."
+                )
             self._compare(model, loaded, path)
             model.__dict__.update(
                 {name: value for name, value in vars(loaded).items() if name not in model.get_params()}
@@ -93,7 +97,7 @@ class Checkpoint:
             self.resumed = True
             return header["place"] | {"path": str(path)}
         if self.complaints:
-            raise ModelFileError(f"No checkpoint is sound: {' '.join(self.complaints)}")
+            raise ModelFileError(f"No checkpoint is valid: {' '.join(self.complaints)}")
         return None
 
     def due(self) -> bool:
@@ -118,7 +122,8 @@ class Checkpoint:
             same = repr(_listed(known[name])) == repr(_listed(value))
             if not same and name not in FREE and not (name == "random_state" and not isinstance(value, int)):
                 raise ValueError(
-                    f"{path}: was begun with {name}={known[name]!r}, now it is {value!r}: use the same, or begin anew."
+                    f"{path}: this run was started with {name}={known[name]!r}, but it is now {value!r}: use the "
+                    "same value, or start again."
                 )
 
 

@@ -57,7 +57,9 @@ def check_goes_on(model: Perceptron) -> None:
     if learner.form != "single":
         check_several(model)
     elif learner.scheme != model.multiclass:
-        raise ValueError(f"The model was trained with multiclass={learner.scheme!r}, now it is {model.multiclass!r}.")
+        raise ValueError(
+            f"The model was trained with multiclass={learner.scheme!r}, but it is now {model.multiclass!r}."
+        )
     if learner.weights.has_sigma != (model.step == "arow"):
         raise ValueError(f"The model was not trained with step={model.step!r}: set it back before saving.")
 

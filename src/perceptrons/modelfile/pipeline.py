@@ -51,8 +51,8 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     model = Reader(arrays, version).node(told, fitted=True)
     if _minor(version) != _minor(sklearn.__version__):
         warnings.warn(
-            f"This {header['class']} was saved with scikit-learn {version}, and scikit-learn {sklearn.__version__} is "
-            "installed. Check its predictions, then save it again; or install the version it was saved with.",
+            f"This {header['class']} was saved with scikit-learn {version}, but scikit-learn {sklearn.__version__} "
+            "is installed. Check its predictions, then save it again, or install the version it was saved with.",
             stacklevel=4,
         )
     return model

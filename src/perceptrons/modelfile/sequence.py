@@ -46,7 +46,7 @@ def check_goes_on(model: SequencePerceptron) -> None:
     model._check_can_go_on()
     learner.meet_features()
     if not len(learner.classes):
-        raise ValueError("The model has met no label yet: there is nothing to save.")
+        raise ValueError("The model knows no labels yet: train it before you save it.")
 
 
 def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

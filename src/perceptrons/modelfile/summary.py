@@ -77,12 +77,12 @@ def facts_in_words(
     if names:
         some = names if len(names) <= 5 else [*names[:3], "...", names[-1]]
         features += ": " + "; ".join(short(name, 28) for name in some)
-    several = ", several labels an example" if several_labels(model) else ""
+    several = ", several labels per example" if several_labels(model) else ""
     found = [("kind", f"{type(model).__name__}, combine={model.combine!r}{several}")]
     if isinstance(model, KernelPerceptron):
         found += [("kernel", kernel_in_words(model)), ("keeps", support_in_words(model))]
     found += [
-        ("settings", settings(model) or "all as by default"),
+        ("settings", settings(model) or "all defaults"),
         *([] if isinstance(model, KernelPerceptron) else [("margin", margin_in_words(model))]),
         ("classes", f"{len(labels)}: {listed(labels, 12)}"),
         *([] if model.threshold_ is None else [("threshold", threshold_in_words(model))]),
@@ -104,8 +104,8 @@ def facts_in_words(
 
 
 def threshold_in_words(model: "Perceptron | KernelPerceptron") -> str:
-    """0.25: spam at scores at or above it."""
-    return f"{model.threshold_:.4g}: {short(str(model.classes_.tolist()[1]), 28)} at scores at or above it"
+    """0.25: spam for scores at or above it."""
+    return f"{model.threshold_:.4g}: {short(str(model.classes_.tolist()[1]), 28)} for scores at or above it"
 
 
 def calibration_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any] | None:
@@ -129,7 +129,7 @@ def calibration_in_words(model: "Perceptron | KernelPerceptron") -> str | None:
 def margin_in_words(model: "Perceptron") -> str:
     """The margin that learning demands, and the constant feature of the bias, where the data decided."""
     one = model._learner.weights.one
-    bias = f", bias of a constant feature {one**0.5:g}" if one not in (0, 1) else ""
+    bias = f", value of the constant feature {one**0.5:g}" if one not in (0, 1) else ""
     return f"{model.margin_:g}{' (auto)' * (model.margin == 'auto')}{bias}"
 
 

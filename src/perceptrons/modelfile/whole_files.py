@@ -58,10 +58,10 @@ def write_page(path: str | os.PathLike[str], page: str) -> None:
     """Write a page of HTML to a file, whole or not at all; a file of that name is replaced."""
     where = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
     if not where.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a page to", str(where.parent))
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist: create it first", str(where.parent))
     if where.exists() and not where.is_file():
         raise IsADirectoryError(
-            errno.EISDIR, "this is a folder or a device, not a file that a page could replace", str(where)
+            errno.EISDIR, "this is a folder or a device, not a regular file: give another name", str(where)
         )
     write_whole(where, page.encode())
 

@@ -1,4 +1,4 @@
-"""Pictures of models, in scikit-learn's Display style. Start with `BoundaryDisplay`."""
+"""Plots of models and training, in the style of scikit-learn's displays. Start with `BoundaryDisplay`."""
 
 try:
     import matplotlib  # noqa: F401 (only to say what is missing)

@@ -1,4 +1,4 @@
-"""The boundary after every update, as a film: GIF, MP4, or one page of HTML with a slider."""
+"""Animates the decision boundary after every update, as GIF, MP4, or an HTML page with a slider."""
 
 import pathlib
 import textwrap
@@ -30,30 +30,30 @@ WIDEST = 76  # letters of a line above the picture
 
 
 class BoundaryAnimation:
-    """The boundary of a `Perceptron` over two features after every update, with the example that made it.
+    """An animation of the decision boundary of a `Perceptron` with two features, update by update.
 
-    When to use it: to see, or show, how the perceptron learns. When not: for more than two features
-    (`PathDisplay` shows how their weights move), or thousands of updates, of which only some are shown.
+    Use it to see, or show, how the perceptron learns. For more than two features, use `PathDisplay`. Of thousands of
+    updates, only some are shown.
 
     Parameters
     ----------
     frames : list of Frame
     updates : int
-        How many there were; more than the frames show if they were thinned out.
+        The number of updates; more than the frames show if some were left out.
     classes : array of shape (n_classes,)
     points, codes : arrays of shape (n_examples, 2) and (n_examples,)
         The examples and the numbers of their classes.
     names : tuple of two str, default=("x0", "x1")
     positive_at_zero : bool, default=False
-        Is a score of exactly 0 the second class of two?
+        Whether a score of exactly 0 means the second of two classes.
     surface : Surface, optional
-        How weights become regions of the plane, if features are made of the two that are drawn.
+        How weights become regions of the plane, if the features are computed from the two that are drawn.
 
     Attributes
     ----------
     views : list of arrays of shape (2, 2)
-        What every frame shows, as (low, high) of each feature: all examples, and always a part of the boundary. The
-        view widens and narrows by and by.
+        The view of every frame, as (low, high) of each feature: all examples, and always a part of the decision
+        boundary. The view widens and narrows smoothly.
 
     Examples
     --------
@@ -86,11 +86,12 @@ class BoundaryAnimation:
         Parameters
         ----------
         estimator : Perceptron, or a pipeline that ends with one
-            Of two features, fitted with combine="vote", which keeps every update. A pipeline may make other features
-            of the two: the film shows the original plane.
-        X, y : the examples to draw, usually those that it learned from
+            A model with two features, fitted with combine="vote", which keeps every update. A pipeline may compute
+            other features from the two: the animation shows the original plane.
+        X, y : the examples to draw, usually the training examples
         most_frames : int, default=200
-            If there were more updates, so many versions are shown, evenly chosen, the first and the last among them.
+            The maximum number of frames. If there were more updates, this many are chosen evenly, including the first
+            and the last.
 
         Returns
         -------
@@ -102,7 +103,9 @@ class BoundaryAnimation:
         rows = rows_of(X)
         d = updates.start[0].shape[1] if before is None else rows.shape[1]
         if d != 2:
-            raise ValueError(f"The model has {d} feature{'s' * (d != 1)}, and the film is of two: see PathDisplay.")
+            raise ValueError(
+                f"The model has {d} feature{'s' * (d != 1)}, but the animation needs two: use PathDisplay instead."
+            )
         codes = codes_among(y, rows.shape[0], updates.classes)
         names = feature_names(estimator, X) or ["x0", "x1"]
         points, at_zero = as_dense(rows).astype(np.float64), model.zero_score == "positive"
@@ -132,7 +135,7 @@ class BoundaryAnimation:
         every_visit : bool, default=False
             Show examples that were right, too: one frame for every visit, at most `most_frames` from the first on.
         **parameters
-            Of the `Perceptron`; also `coef_init` and `intercept_init`, weights to start from.
+            Parameters of the `Perceptron`; also `coef_init` and `intercept_init`, the initial weights.
 
         Returns
         -------
@@ -206,37 +209,37 @@ class BoundaryAnimation:
     def draw(self, frame: int = -1, ax: Any = None) -> Any:
         """Draw one frame, the last unless told otherwise, and return the axes."""
         if not -len(self.frames) <= frame < len(self.frames):
-            raise ValueError(f"There is no frame {frame}: there are {len(self.frames)}, numbered from 0.")
+            raise ValueError(f"There is no frame {frame}: there are {len(self.frames)} frames, numbered from 0.")
         with style.context(ax):
             _, ax = style.figure_and_axes(ax, self._size)
             self._move(self._stage(ax), frame % len(self.frames))
         return ax
 
     def save(self, path: str | PathLike[str], *, fps: float | None = None, dpi: float = 100) -> None:
-        """Write the film.
+        """Write the animation to a file.
 
         Parameters
         ----------
         path : str or path
             Ends in .gif, .mp4 (needs ffmpeg) or .html (one page with a slider, which needs no network).
         fps : float, optional
-            Frames a second; unless given 2 to 12, so that the film takes 15 seconds if it can.
+            The number of frames per second; by default 2 to 12, for about 15 seconds.
         dpi : float, default=100
             Of GIF and MP4: the picture is 640 by 440 at 100; wider for more than 12 classes.
         """
         kind = pathlib.Path(path).suffix.lower()
         if kind not in (".gif", ".mp4", ".html"):
-            raise ValueError(f"{str(path)!r} is no film: let the name end in .gif, .mp4 or .html.")
+            raise ValueError(f"{str(path)!r} is not the name of an animation: use .gif, .mp4 or .html.")
         if fps is not None and not (isinstance(fps, int | float | np.number) and 0.1 <= fps <= 60):
-            raise ValueError(f"fps={fps!r}: give 0.1 to 60 frames a second.")
+            raise ValueError(f"fps={fps!r}: give 0.1 to 60 frames per second.")
         speed = float(np.clip(len(self.frames) / 15, 2, 12)) if fps is None else float(fps)
         if kind == ".html":
             pathlib.Path(path).write_text(self.html(fps=speed), encoding="utf-8", newline="\n")
             return
         if kind == ".mp4" and not FFMpegWriter.isAvailable():
             raise RuntimeError(
-                "MP4 needs the program ffmpeg, which was not found: install it (apt, brew or conda install ffmpeg), or "
-                "save as .gif or .html."
+                "MP4 needs the program ffmpeg, which was not found: install it (apt, brew or conda install ffmpeg), "
+                "or save as .gif or .html."
             )
         with style.context():
             figure = Figure(figsize=self._size, dpi=dpi, layout="constrained")
@@ -268,7 +271,7 @@ class BoundaryAnimation:
         images[0].save(path, save_all=True, append_images=rest, duration=wait, loop=0, optimize=False)
 
     def html(self, *, fps: float | None = None) -> str:
-        """The page that `save` writes: everything is in it."""
+        """Return the HTML page that `save` writes, without external resources."""
         speed = float(np.clip(len(self.frames) / 15, 2, 12)) if fps is None else float(fps)
         labels = self.labels
         scenes = [
@@ -286,7 +289,9 @@ class BoundaryAnimation:
         return page(scenes, labels, self.points, self.codes, self.names, self.note(), speed)
 
     def _repr_html_(self) -> str:
-        frame = 'style="width:100%;max-width:700px;height:640px;border:0" title="The boundary, update by update"'
+        frame = (
+            'style="width:100%;max-width:700px;height:640px;border:0" title="The decision boundary, update by update"'
+        )
         return f'<iframe srcdoc="{escaped(self.html())}" {frame}></iframe>'
 
     def _stage(self, ax: Any) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""The page of an animation: one file of HTML with its data, its drawing and its controls inside; no network."""
+"""Writes an animation as one HTML page with data, drawing and controls, without external resources."""
 
 import json
 from collections.abc import Sequence

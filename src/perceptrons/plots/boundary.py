@@ -1,4 +1,4 @@
-"""The decision regions of a classifier over two features, with boundary, margin, mistakes and support examples."""
+"""Plots the decision boundary of a classifier in the plane of two features."""
 
 from typing import Any
 
@@ -22,31 +22,30 @@ LABELLED = 400  # points of a region at which its label may stand
 
 
 class BoundaryDisplay:
-    """Regions, boundary, margin, mistakes and support examples of a classifier over two features.
+    """A plot of the decision boundary of a classifier over two features, with margin, mistakes and support vectors.
 
-    When to use it: to see what a classifier of two features learned, or how it behaves along two of more. When not: to
-    judge a classifier of many features, since a plane through the middle shows little of it: `MarginsDisplay` and
-    `WeightsDisplay` show all of them.
+    Use it to see what a classifier with two features learned, or how it depends on two of its features. For many
+    features, a plane shows little: use `MarginsDisplay` and `WeightsDisplay`.
 
     Parameters
     ----------
     grid_x, grid_y : arrays of shape (columns,) and (rows,)
-        Where the classifier was asked.
+        The grid of points at which the classifier was evaluated.
     lead : array of shape (rows, columns, n_classes)
-        By how much each class leads its best rival there: positive in its region, 0 on the boundary.
+        By how much each class leads its best rival there: positive in its region, 0 on the decision boundary.
     classes : array of shape (n_classes,)
     points : array of shape (n_examples, 2)
     codes, predicted : arrays of shape (n_examples,)
-        The numbers of the true class and of the one predicted.
+        The numbers of the true and of the predicted classes.
     support : array of bool, optional
-        Which examples support the model.
+        Which examples are support vectors.
     margin : float, optional
-        The geometric margin of the closest example that is right; None where there is none to draw.
+        The geometric margin of the closest correct example; None if there is none to draw.
     level : float, optional
-        The score at which the lines of the margin run.
+        The score at which the lines of the margin are drawn.
     names : tuple of two str, default=("x0", "x1")
     note : str, default=""
-        What the title adds.
+        Text that is added to the title.
 
     Attributes
     ----------
@@ -77,7 +76,7 @@ class BoundaryDisplay:
         cls, estimator: Any, X: Any, y: Any, *, features: Any = None, held: str = "mean", resolution: int = 200,
         margin: bool = True, names: Any = None,
     ) -> "BoundaryDisplay":  # fmt: skip
-        """Ask a fitted classifier everywhere around the data.
+        """Evaluate a fitted classifier on a grid around the data.
 
         Parameters
         ----------
@@ -85,15 +84,15 @@ class BoundaryDisplay:
             `Perceptron`, `KernelPerceptron`, or any classifier or pipeline of scikit-learn.
         X, y : as in `fit`; dense or sparse, arrays or frames
         features : pair of int or str, optional
-            The two features to draw, where X has more.
+            The two features to draw, if X has more.
         held : {"mean", "median"}, default="mean"
-            Where the other features are held; those that are no numbers at their most frequent value.
+            The value of the other features; for those that are not numbers, their most frequent value.
         resolution : int, default=200
-            Points along each side at which the classifier is asked.
+            The number of grid points along each side.
         margin : bool, default=True
-            Find the margin, for two classes over all the features.
+            Whether to compute the margin, for two classes and all features.
         names : list of str, optional
-            Of all features; otherwise those of the frame or the model.
+            The names of all features; by default those of the frame or the model.
 
         Returns
         -------
@@ -102,7 +101,7 @@ class BoundaryDisplay:
         classes = fitted_classes(estimator)
         if getattr(estimator, "kernel", None) == "precomputed":
             raise ValueError(
-                "A model of a precomputed kernel knows no features to draw: fit it with the kernel itself."
+                "A model with a precomputed kernel has no features to draw: fit it with a kernel by name or function."
             )
         plane = plane_of(X, choose_features(X, features, feature_names(estimator, X)), held, resolution)
         codes = codes_among(y, plane.n, classes)
@@ -133,16 +132,16 @@ class BoundaryDisplay:
         self, ax: Any = None, *, mistakes: bool = True, support: bool = True, margin: bool = True, legend: bool = True,
         labels: bool = True,
     ) -> "BoundaryDisplay":  # fmt: skip
-        """Draw it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            A new figure is made unless given.
+            The axes to draw on; by default, a new figure is created.
         mistakes, support, margin : bool, default=True
-            Mark mistakes (crossed), support examples (ringed), the margin (dashed lines).
+            Whether to mark mistakes (crosses), support vectors (rings) and the margin (dashed lines).
         legend, labels : bool, default=True
-            A legend beside the axes; the names of the classes in their regions, where they fit.
+            Whether to draw a legend beside the axes, and the names of the classes in their regions.
 
         Returns
         -------
@@ -201,7 +200,7 @@ class BoundaryDisplay:
                     self.grid_x, self.grid_y, lead, levels=at, colors=[style.INK], linewidths=1.0, linestyles="--",
                     zorder=1,
                 )  # fmt: skip
-            what = "closest right score" if self.margin is None else f"margin γ = {style.number(self.margin)}"
+            what = "smallest correct score" if self.margin is None else f"margin γ = {style.number(self.margin)}"
             handles.append(Line2D([], [], color=style.INK, lw=1.0, ls="--", label=what))
         return handles
 
@@ -217,7 +216,7 @@ class BoundaryDisplay:
             ringed = points[held[shown]]
             ring = {"facecolors": "none", "edgecolors": style.INK, "linewidths": 0.8 * line}
             ax.scatter(ringed[:, 0], ringed[:, 1], s=3.0 * size, zorder=3.5, **ring)
-            handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, ms=9, label="support example"))
+            handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, ms=9, label="support vector"))
         if mistakes and wrong.any():
             crossed = points[wrong[shown]]
             ax.scatter(crossed[:, 0], crossed[:, 1], s=1.3 * size, c=style.INK, marker="x", linewidths=line, zorder=4)

@@ -1,4 +1,4 @@
-"""The ROC curve and the precision-recall curve: what every threshold on the scores of a model would give."""
+"""Plots ROC curves and precision-recall curves."""
 
 from typing import Any, NamedTuple
 
@@ -26,17 +26,17 @@ class Curve(NamedTuple):
 
 
 class CurvesDisplay:
-    """ROC and precision-recall curves, of two classes for the second, of more for every class against the rest.
+    """A plot of ROC and precision-recall curves: of the second of two classes, or of every class against the rest.
 
-    When to use it: to see what another threshold would give, and how well the scores rank examples apart from the
-    threshold that is used. When not: for one number (ROC AUC and average precision: `perceptrons evaluate`).
+    Use it to see the effect of other thresholds, and how well the scores rank the examples. For single numbers, ROC AUC
+    and average precision, use `perceptrons evaluate`.
 
     Attributes
     ----------
     curves : list of Curve
-        Of the classes that occur, at most 10, the most frequent ones.
+        The curves of the classes that occur, at most the 10 most frequent.
     roc_auc, average_precision : list of float or None
-        The area below each curve.
+        The area under each curve.
     n_examples : int
     figure_, ax_ : matplotlib Figure and Axes, after `plot`
 
@@ -64,7 +64,7 @@ class CurvesDisplay:
     @classmethod
     @nameless()
     def from_estimator(cls, estimator: Any, X: Any, y: Any) -> "CurvesDisplay":
-        """Ask a fitted classifier for its scores, or for probabilities if it has no scores.
+        """Compute the curves from the scores of a fitted classifier, or from its probabilities.
 
         Parameters
         ----------
@@ -74,13 +74,13 @@ class CurvesDisplay:
         classes = fitted_classes(estimator)
         scores = scores_of(estimator, X)
         if scores is None:
-            raise ValueError(f"{type(estimator).__name__} has no scores, only answers: they make no curve.")
+            raise ValueError(f"{type(estimator).__name__} has no scores, only predictions: there is no curve to draw.")
         codes = codes_among(y, len(scores), classes)
         return cls.from_scores(codes, scores, classes, codes_among(estimator.predict(X), len(scores), classes))
 
     @classmethod
     def from_scores(cls, codes: np.ndarray, scores: np.ndarray, classes: Any, answers: Any = None) -> "CurvesDisplay":
-        """Take scores that are there already.
+        """Compute the curves from given scores.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class CurvesDisplay:
         scores : array of shape (n_examples,) or (n_examples, n_classes)
         classes : sequence of labels
         answers : array of shape (n_examples,), optional
-            The numbers of the classes answered: marked on each curve, if they are a threshold's.
+            The numbers of the predicted classes, marked on each curve if they follow from a threshold.
         """
         names = [str(label) for label in np.asarray(classes, object).tolist()]
         drawn = set(np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")[:MOST_CURVES].tolist())
@@ -100,16 +100,16 @@ class CurvesDisplay:
                 point = None if said is None else (int((said & (codes == k)).sum()), int((said & (codes != k)).sum()))
                 curves.append(Curve(names[k], k, cuts, point))
         if not curves:
-            raise ValueError("All examples are of one class: there is no curve to draw.")
+            raise ValueError("All examples belong to one class: there is no curve to draw.")
         return cls(curves, len(codes))
 
     def plot(self, ax: Any = None, *, kind: str = "roc") -> "CurvesDisplay":
-        """Draw one of both curves.
+        """Draw one kind of curve.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            A new figure is made unless given.
+            The axes to draw on; by default, a new figure is created.
         kind : {"roc", "precision_recall"}, default="roc"
 
         Returns
@@ -129,11 +129,11 @@ class CurvesDisplay:
                 axis.set_major_formatter(percent)
             self.ax_.set_xlim(-0.02, 1.02)
             self.ax_.set_ylim(-0.02, 1.04)
-            names = ("false alarms", "found (recall)") if kind == "roc" else ("found (recall)", "right (precision)")
+            names = ("false positive rate", "true positive rate") if kind == "roc" else ("recall", "precision")
             layout.label_below(self.ax_, names[0])
             self.ax_.set_ylabel(names[1])
             layout.legend_beside(self.ax_, *self.ax_.get_legend_handles_labels())
-            what = "ROC curve and its area" if kind == "roc" else "Precision and recall, average precision"
+            what = "ROC curve, area under it" if kind == "roc" else "Precision-recall curve, average precision"
             layout.title(self.ax_, f"{what}\n{count(self.n_examples, 'example')}")
         return self
 
@@ -151,10 +151,10 @@ class CurvesDisplay:
                 at = found, hits / (hits + alarms)
             else:
                 return
-            self.ax_.plot(*at, "o", ms=8, mfc="none", mec=style.INK, mew=1.5, label="its answers")
+            self.ax_.plot(*at, "o", ms=8, mfc="none", mec=style.INK, mew=1.5, label="predictions")
 
     def _chance(self, kind: str) -> None:
-        look: dict[str, Any] = {"color": style.PALE, "ls": ":", "lw": 1.2, "label": "by chance"}
+        look: dict[str, Any] = {"color": style.PALE, "ls": ":", "lw": 1.2, "label": "chance"}
         if kind == "roc":
             self.ax_.plot([0, 1], [0, 1], **look)
         elif len(self.curves) == 1:

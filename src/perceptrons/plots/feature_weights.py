@@ -1,4 +1,4 @@
-"""The weights of a linear model: bars by feature name and class, or as pictures where features are pixels."""
+"""Plots the weights of a linear model: as bars by feature name, or as images if features are pixels."""
 
 from typing import Any
 
@@ -13,21 +13,20 @@ CHANNELS = "RdBu_r"  # white at 0; red and blue are told apart by all but the ve
 
 
 class WeightsDisplay:
-    """The largest weights of every class by feature name, or all of them as a picture a class.
+    """A plot of the most important weights of every class by feature name, or of all weights as one image per class.
 
-    When to use it: to see what a linear model goes by; as pictures, what each digit looks like to it. When not: where
-    features have very different scales, since a weight then says as much about the scale as about the feature:
-    standardise them first.
+    Use it to see the most important features of a linear model. If features have very different scales, standardise
+    them first: otherwise a weight says as much about the scale as about the feature.
 
     Parameters
     ----------
     coef : array of shape (n_rows, n_features)
-        One row for two classes, else a row a class, as `coef_`.
+        One row for two classes, else one row per class, as `coef_`.
     classes : array of shape (n_classes,)
     names : sequence of str, optional
-        Of the features; anything that answers names[column].
+        The names of the features; anything that supports names[column].
     note : str, default=""
-        What the title says.
+        The text of the title.
 
     Attributes
     ----------
@@ -50,11 +49,13 @@ class WeightsDisplay:
         self.names, self.note = names, note
         rows, K = len(self.coef), len(self.classes)
         if K < 2 or (rows != K and (rows, K) != (1, 2)):
-            raise ValueError(f"coef has {rows} rows for {K} classes: give one for two classes, else one a class.")
+            raise ValueError(f"coef has {rows} rows for {K} classes: give one row for two classes, else one per class.")
         if names is not None and hasattr(names, "__len__") and len(names) != self.coef.shape[1]:
-            raise ValueError(f"There are {len(names)} names for {self.coef.shape[1]} features: give one each.")
+            raise ValueError(
+                f"There are {len(names)} names for {self.coef.shape[1]} features: give one name per feature."
+            )
         if not np.isfinite(self.coef).all():
-            raise ValueError("The weights hold NaN or infinity.")
+            raise ValueError("The weights contain NaN or infinity.")
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, names: Any = None) -> "WeightsDisplay":
@@ -63,9 +64,9 @@ class WeightsDisplay:
         Parameters
         ----------
         estimator : fitted Perceptron, or any linear classifier with `coef_`, or a pipeline that ends in one
-            Voting has no single weights: the averaged ones are shown.
+            For voting, the averaged weights are shown.
         names : sequence of str, optional
-            Of the features; otherwise those that the model, or the pipeline before it, knows.
+            The names of the features; by default those of the model or of the pipeline before it.
 
         Returns
         -------
@@ -76,17 +77,17 @@ class WeightsDisplay:
         kind, voting = type(model).__name__, getattr(model, "combine", None) == "vote"
         coef = getattr(model, "coef_average_" if voting else "coef_", None)
         if coef is None:
-            raise ValueError(f"{kind} has no weights of features: draw a linear model, or BoundaryDisplay of this one.")
+            raise ValueError(f"{kind} has no feature weights: use a linear model, or BoundaryDisplay for this one.")
         classes = model.classes_
         form = getattr(getattr(model, "_learner", None), "form", "single")
         if getattr(model, "multiclass", None) == "ovo" and len(classes) > 2:
-            raise ValueError(f"This {kind} has weights for every pair of classes (one-vs-one): use multiclass='joint'.")
+            raise ValueError(f"This {kind} has weights per pair of classes (one-vs-one): use multiclass='joint'.")
         if len(classes) < 2:
             raise ValueError(
-                f"This {kind} knows only the class {np.asarray(classes).tolist()[0]!r}: nothing to draw yet."
+                f"This {kind} knows only the class {np.asarray(classes).tolist()[0]!r}: there is nothing to draw yet."
             )
         if form != "single" and len(coef) == 1:
-            raise ValueError("A model of one label only: there are no two classes to compare.")
+            raise ValueError("This model has only one label: there are no two classes to compare.")
         return cls(
             coef,
             classes,
@@ -97,16 +98,16 @@ class WeightsDisplay:
     def plot(
         self, ax: Any = None, *, top: int = 10, image_shape: tuple[int, ...] | None = None
     ) -> "WeightsDisplay":  # fmt: skip
-        """Draw it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Divided into panels where there are several; a new figure is made unless given.
+            The axes, which are divided if there are several panels; by default, a new figure is created.
         top : int, default=10
-            Bars a class: the weights farthest from 0.
+            The number of bars per class: the weights farthest from 0.
         image_shape : tuple of int, optional
-            Rows and columns of the pixels that the features are: pictures instead of bars.
+            The rows and columns of the images, if the features are pixels; images are drawn instead of bars.
 
         Returns
         -------
@@ -196,7 +197,7 @@ class WeightsDisplay:
         shape = tuple(int(side) for side in image_shape)
         if len(shape) != 2 or shape[0] * shape[1] != self.coef.shape[1]:
             raise ValueError(
-                f"image_shape={image_shape!r} has not as many pixels as there are features, {self.coef.shape[1]}."
+                f"image_shape={image_shape!r} does not have as many pixels as there are features, {self.coef.shape[1]}."
             )
         rows = len(self.coef)
         columns = min(rows, 5)

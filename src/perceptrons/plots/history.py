@@ -1,4 +1,4 @@
-"""How training went, epoch by epoch: mistakes, all of them against the mistake bound, loss, held-out accuracy."""
+"""Plots the training history: mistakes by epoch, the mistake bound, loss and held-out accuracy."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,11 +14,11 @@ from perceptrons.theory import Bound, check_bound
 
 REASONS = {
     "converged": "an epoch without mistakes",
-    "stuck": "scores of exactly 0 pass for right",
-    "tol": "the averaged weights have settled",
-    "early_stopping": "held-out accuracy improves no more",
-    "max_iter": "max_iter epochs are over",
-    "max_seconds": "max_seconds are over",
+    "stuck": "scores of exactly 0 count as right",
+    "tol": "the averaged weights stopped changing",
+    "early_stopping": "held-out accuracy no longer improves",
+    "max_iter": "max_iter epochs reached",
+    "max_seconds": "max_seconds reached",
     "interrupted": "interrupted",
     "failed": "an error",
 }
@@ -27,20 +27,20 @@ FAR = 5.0  # a bound so many times as high would press everything else flat: log
 
 
 class HistoryDisplay:
-    """Mistakes, loss and held-out accuracy by epoch, in panels that share the epochs; and the mistake bound.
+    """A plot of the training history: mistakes, loss and held-out accuracy by epoch, and the mistake bound.
 
-    When to use it: to see whether training was still learning when it stopped, overfitted, or could never converge, and
-    how far it stayed below the bound. When not: for models that only met `partial_fit`: they have no epochs.
+    Use it to see whether training stopped too early, overfitted or could not converge, and how far it stayed below the
+    mistake bound. Models that were trained only by `partial_fit` have no epochs.
 
     Parameters
     ----------
     epochs, mistakes : arrays of shape (n_epochs,)
     updates, loss, accuracy : arrays of shape (n_epochs,), optional
-        Updates are drawn where they are more than the mistakes; the loss is that of the epoch; accuracy is that on
-        held-out examples, NaN where it was not measured.
+        Updates are drawn if there are more than mistakes; the loss is that of the epoch; accuracy is that on held-out
+        examples, NaN if it was not measured.
     stop_reason : str, optional
     bound : Bound or int, optional
-        At most so many updates: a line in the panel of all updates so far.
+        The mistake bound, a line in the panel of all updates so far.
 
     Attributes
     ----------
@@ -68,9 +68,11 @@ class HistoryDisplay:
         for name in ("mistakes", "updates", "loss", "accuracy"):
             part = getattr(self, name)
             if part is not None and part.shape != self.epochs.shape:
-                raise ValueError(f"{name} has the shape {part.shape}, epochs {self.epochs.shape}: give one an epoch.")
+                raise ValueError(
+                    f"{name} has the shape {part.shape}, but epochs has {self.epochs.shape}: give one value per epoch."
+                )
         if not len(self.epochs):
-            raise ValueError("There is no epoch to draw.")
+            raise ValueError("There are no epochs to draw.")
 
     @classmethod
     @nameless()
@@ -83,12 +85,12 @@ class HistoryDisplay:
         ----------
         estimator : fitted Perceptron, KernelPerceptron or other model with `history_`, or a pipeline that ends in one
         X, y : optional
-            All the examples that a `Perceptron` learned from: the bound is then computed by `theory.check_bound`. Data
-            that are not separable have none, and no line.
+            All training examples of a `Perceptron`, to compute the bound with `theory.check_bound`. Data that are not
+            separable have no bound.
         bound : Bound or int, optional
-            A bound that is known already.
+            A bound that is already known.
         max_seconds : float or None, default=10.0
-            For computing the bound.
+            The time limit for computing the bound.
 
         Returns
         -------
@@ -98,10 +100,10 @@ class HistoryDisplay:
         check_is_fitted(model)
         rows = getattr(model, "history_", None)
         if not rows:
-            why = "learned by partial_fit, which has no epochs" if rows is not None else "keeps no history_"
-            raise ValueError(f"This {type(model).__name__} {why}: draw a Perceptron after fit.")
+            why = "was trained by partial_fit, which has no epochs" if rows is not None else "has no history_"
+            raise ValueError(f"This {type(model).__name__} {why}: use a Perceptron after fit.")
         if X is not None and y is None:
-            raise ValueError("X without y: give both, and the bound is computed, or neither.")
+            raise ValueError("X without y: give both to compute the bound, or neither.")
         if X is not None and bound is None:
             compared = check_bound(model, X if before is None else before.transform(X), y, max_seconds=max_seconds)
             bound = compared.at_most if compared.bound.separable and compared.bound.deviation == 0 else None
@@ -118,12 +120,12 @@ class HistoryDisplay:
         )
 
     def plot(self, ax: Any = None) -> "HistoryDisplay":
-        """Draw it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Divided into the panels; a new figure is made unless given.
+            The axes, which are divided into panels; by default, a new figure is created.
 
         Returns
         -------

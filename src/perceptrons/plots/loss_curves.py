@@ -1,4 +1,4 @@
-"""The losses that the lectures compare, against the margin y·s."""
+"""Plots loss functions against the margin y·s."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,10 +12,10 @@ SHOWN = {"zero_one": "zero-one"}
 
 
 class LossesDisplay:
-    """Losses against the margin: what an answer costs, from far wrong to far right.
+    """A plot of loss functions against the margin, from far wrong to far right.
 
-    When to use it: to see why the perceptron ignores right answers, and least squares punishes those that are "too
-    correct". When not: to compare how well models do; the losses have no common scale.
+    Use it to see why the perceptron ignores correct predictions, and why least squares penalises those that are "too
+    correct". Losses have no common scale, so they do not say which model is better.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class LossesDisplay:
         Parameters
         ----------
         losses : list of Loss, optional
-            All of `perceptrons.losses` unless given.
+            The losses to draw; by default all of `perceptrons.losses`.
         low, high : float, default=-2.0 and 3.0
             The range of the margin.
 
@@ -67,19 +67,19 @@ class LossesDisplay:
         chosen = list(ALL.values()) if losses is None else list(losses)
         wrong = [loss for loss in chosen if not isinstance(loss, Loss)]
         if wrong:
-            raise TypeError(f"{wrong[0]!r} is no loss: give some of perceptrons.losses, as losses.hinge.")
+            raise TypeError(f"{wrong[0]!r} is not a loss: give losses of perceptrons.losses, such as losses.hinge.")
         margins = np.linspace(low, high, 501)
         if low < 0 < high:  # the step of the zero-one loss is upright
             margins = np.unique([*margins, 0.0, np.nextafter(0.0, 1.0)])
         return cls(margins, {loss.name: loss.of_margin(margins) for loss in chosen})
 
     def plot(self, ax: Any = None, *, top: float = 4.0) -> "LossesDisplay":
-        """Draw it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            A new figure is made unless given.
+            The axes to draw on; by default, a new figure is created.
         top : float, default=4.0
             The largest loss that is shown.
 

@@ -1,4 +1,4 @@
-"""How the margins of examples are distributed: which are right by much, by little, or wrong."""
+"""Plots the distribution of margins: which examples are right by a large margin, by a small one, or wrong."""
 
 from typing import Any
 
@@ -17,17 +17,17 @@ MOST_BINS = 40
 
 
 class MarginsDisplay:
-    """A histogram of the margins of examples and the share of examples below each; mistakes are on the left of 0.
+    """A histogram of the margins of examples, and the share of examples below each; mistakes are left of 0.
 
-    When to use it: to see how safe right answers are and how far mistakes are from right, for any number of features
-    and classes. When not: to compare models on differently scaled features.
+    Use it to see how safe correct predictions are and how wrong mistakes are, for any number of features and classes.
+    Do not use it to compare models with differently scaled features.
 
     Parameters
     ----------
     margins : array of shape (n_examples,)
         Positive where the model is right.
     geometric : bool, default=True
-        Are they distances, in units of the features, or differences of scores?
+        Whether the margins are distances, in units of the features, or differences of scores.
 
     Attributes
     ----------
@@ -47,9 +47,11 @@ class MarginsDisplay:
     def __init__(self, margins: Any, *, geometric: bool = True):
         self.margins, self.geometric = np.asarray(margins, np.float64), geometric
         if self.margins.ndim != 1 or not len(self.margins):
-            raise ValueError(f"margins has the shape {self.margins.shape}: give one number an example, and an example.")
+            raise ValueError(
+                f"margins has the shape {self.margins.shape}: give one number per example, and at least one example."
+            )
         if not np.isfinite(self.margins).all():
-            raise ValueError("The margins hold NaN or infinity.")
+            raise ValueError("The margins contain NaN or infinity.")
 
     @property
     def smallest(self) -> int:
@@ -64,8 +66,8 @@ class MarginsDisplay:
         Parameters
         ----------
         estimator : fitted classifier
-            Of a linear one the geometric margins (`theory.margins`), in the features that its pipeline gives it. Of
-            others, and of votes, by how much the score of the true class leads.
+            For a linear model, the geometric margins (`theory.margins`) in its own features. For other models and for
+            votes, by how much the score of the true class leads.
         X, y : as in `fit`
 
         Returns
@@ -84,12 +86,12 @@ class MarginsDisplay:
             return cls(theory_margins(model, inside, classes[codes]).geometric)
         scores = scores_of(estimator, X)
         if scores is None:
-            raise ValueError(f"{type(estimator).__name__} has no scores, only answers: they have no margin.")
+            raise ValueError(f"{type(estimator).__name__} has no scores, only predictions: they have no margin.")
         return cls(true_lead(scores, codes), geometric=False)
 
     @classmethod
     def from_predictions(cls, y_true: Any, scores: Any, *, classes: Any = None) -> "MarginsDisplay":
-        """Take margins from scores: by how much the true class leads its best rival.
+        """Compute the margins from given scores: by how much the true class leads its best rival.
 
         Parameters
         ----------
@@ -97,7 +99,7 @@ class MarginsDisplay:
         scores : array of shape (n_examples,) or (n_examples, n_classes)
             As `decision_function` gives them.
         classes : array, optional
-            What the scores are of; the sorted labels of y_true unless given.
+            The classes of the scores; by default the sorted labels of y_true.
 
         Returns
         -------
@@ -108,20 +110,20 @@ class MarginsDisplay:
         K = 2 if scores.ndim == 1 else scores.shape[-1]
         if scores.ndim not in (1, 2) or K < 2 or len(known) != K:
             raise ValueError(
-                f"scores of the shape {scores.shape} do not go with {len(known)} classes: give (n,) for two, else "
-                "(n, n_classes); and classes=... if y_true has not all of them."
+                f"scores of the shape {scores.shape} do not match {len(known)} classes: give (n,) for two classes, "
+                "else (n, n_classes); and classes=... if y_true does not contain all of them."
             )
         return cls(true_lead(scores, codes_among(y_true, len(scores), known)), geometric=False)
 
     def plot(self, ax: Any = None, *, bins: int | None = None) -> "MarginsDisplay":
-        """Draw it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Divided into two panels; a new figure is made unless given.
+            The axes, which are divided into two panels; a new figure is made unless given.
         bins : int, optional
-            About so many bars; by the number of examples unless given. One ends at 0.
+            The approximate number of bars; by default, it depends on the number of examples. One bar ends at 0.
 
         Returns
         -------
@@ -132,12 +134,16 @@ class MarginsDisplay:
             self.axes_, self.ax_ = grid[:, 0], grid[0, 0]
             self._histogram(self.axes_[0], bins)
             self._cumulative(self.axes_[1])
-            kind = "margin (distance to the boundary)" if self.geometric else "margin (lead of the true class's score)"
+            kind = (
+                "margin (distance to the decision boundary)"
+                if self.geometric
+                else "margin (lead of the true class's score)"
+            )
             layout.label_below(self.axes_[1], kind)
             n, wrong = len(self.margins), int((self.margins <= 0).sum())
             layout.title(
                 self.ax_,
-                f"{count(n, 'example')}, {wrong:,} not right ({wrong / n:.1%})\n"
+                f"{count(n, 'example')}, {wrong:,} wrong ({wrong / n:.1%})\n"
                 f"median margin {style.number(float(np.median(self.margins)))}",
             )
         return self
@@ -167,7 +173,7 @@ class MarginsDisplay:
         self.counts_ = counts
         handles: list[Any] = [Patch(facecolor=style.RIGHT, label="right")] if (~below).any() else []
         if below.any():
-            handles.append(Patch(facecolor=style.WRONG, hatch=style.HATCH, edgecolor="white", label="not right"))
+            handles.append(Patch(facecolor=style.WRONG, hatch=style.HATCH, edgecolor="white", label="wrong"))
         handles.append(self._mark(ax))
         ax.axvline(0, color=style.INK, lw=1.0)
         ax.set_ylabel("examples")

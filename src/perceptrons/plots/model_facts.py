@@ -1,4 +1,4 @@
-"""What pictures read from estimators and data: names of features and classes, codes of labels, scores as leads."""
+"""Reads the facts for plots from estimators and data: names of features and classes, codes of labels, scores."""
 
 import warnings
 from collections.abc import Iterator
@@ -24,9 +24,13 @@ def fitted_classes(estimator: Any) -> np.ndarray:
         raise ValueError(f"{name} has no classes_: give a fitted classifier.")
     form = getattr(getattr(estimator, "_learner", None), "form", "single")
     if isinstance(classes, list) or form != "single":
-        raise ValueError(f"This {name} was taught several labels an example: draw a model of one label.")
+        raise ValueError(
+            f"This {name} was trained on several labels per example: use a model with one label per example."
+        )
     if len(classes) < 2:
-        raise ValueError(f"This {name} knows only the class {np.asarray(classes).tolist()[0]!r}: nothing to draw yet.")
+        raise ValueError(
+            f"This {name} knows only the class {np.asarray(classes).tolist()[0]!r}: there is nothing to draw yet."
+        )
     return np.asarray(classes)
 
 

@@ -1,4 +1,4 @@
-"""The path of the weights, update by update: in the plane of two weights, or their length and angle to a solution."""
+"""Plots the path of the weights, update by update: in a plane, or as length and angle to a solution."""
 
 from typing import Any
 
@@ -19,23 +19,23 @@ NUMBERED = 20  # updates whose numbers are written
 
 
 class PathDisplay:
-    """How the weights moved, update by update, and how their average did.
+    """A plot of how the weights and their average moved, update by update.
 
     Two classes over two features: the weights as points of a plane. Always: the length of the weights (bias included)
     and their angle to a solution, and where the solution w* of the largest margin is known, the distance
     |w_k - rho w*|^2, which falls at every update: that is why the perceptron converges.
 
-    When to use it: to see the convergence theorem at work, or what averaging does. When not: on large data; the path
-    has a point for every update.
+    Use it to see the convergence theorem at work, or what averaging does. Do not use it on large data, because the path
+    has one point per update.
 
     Parameters
     ----------
     weights, averages : arrays of shape (n_updates + 1, n_weights)
         Weights and bias after every update, the start first, and the mean over the examples seen until the next.
     names : tuple of two str, optional
-        Of the two weights of a plane; then the bias is the third. Without them the plane is not drawn.
+        The names of the two weights of a plane; the bias is then the third. Without names, the plane is not drawn.
     solution : array of shape (n_weights,), optional
-        w*, of norm 1; the angle is to the last average unless given.
+        w*, of norm 1; by default, the angle is that to the last average.
     rho : float, optional
         The scale at which the distance to rho w* falls.
 
@@ -77,10 +77,10 @@ class PathDisplay:
             Fitted with combine="vote", which keeps every update, and without shrink. Of a pipeline, the weights of the
             features that it makes.
         X, y : optional
-            The examples that it learned from: the solution of the largest margin is then sought, and drawn if the data
-            are separable. The distance to it is, where the theorem covers how the model learned.
+            The training examples, to compute the solution with the largest margin, which is drawn if the data are
+            separable. The distance to it is drawn if the theorem covers the training.
         max_seconds : float or None, default=10.0
-            For seeking it.
+            The time limit for computing it.
 
         Returns
         -------
@@ -92,8 +92,8 @@ class PathDisplay:
         updates = Updates(estimator)
         if estimator.shrink > 0 or (updates.log[:, 5] != 1).any():
             raise ValueError(
-                f"shrink={estimator.shrink!r}: these weights fade at every example, and the path has points at updates "
-                "only. Fit with shrink=0; BoundaryAnimation shows models that fade, too."
+                f"shrink={estimator.shrink!r}: these weights decay at every example, but the path has points only at "
+                "updates. Fit with shrink=0; BoundaryAnimation also shows models with weight decay."
             )
         weights, averages, t = [], [], 0.0
         sums: Any = 0.0
@@ -124,9 +124,9 @@ class PathDisplay:
         ----------
         X, y : as in `Perceptron.fit`
         max_seconds : float or None, default=10.0
-            For seeking the solution of the largest margin.
+            The time limit for computing the solution with the largest margin.
         **parameters
-            Of the `Perceptron`; also `coef_init` and `intercept_init`, weights to start from.
+            Parameters of the `Perceptron`; also `coef_init` and `intercept_init`, the initial weights.
 
         Returns
         -------
@@ -135,12 +135,13 @@ class PathDisplay:
         return cls.from_estimator(fitted_to(X, y, parameters), X, y, max_seconds=max_seconds)
 
     def plot(self, ax: Any = None) -> "PathDisplay":
-        """Draw it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            For two weights: one plane in it. Otherwise it is divided into panels. A new figure is made unless given.
+            For two weights: one plane in it. Otherwise it is divided into panels. The axes to draw on; by default, a
+            new figure is created.
 
         Returns
         -------
@@ -178,7 +179,7 @@ class PathDisplay:
             _numbers(ax, w)
         ax.plot(
             mean[:, 0], mean[:, 1], color=style.COLOURS[1], lw=2.0, ls="-", marker="s" if few else "", ms=3.5,
-            label="their average so far", zorder=3,
+            label="average so far", zorder=3,
         )  # fmt: skip
         ends = {"ls": "", "mec": style.INK, "mew": 1.2, "zorder": 4}
         ax.plot(*w[0], marker="o", ms=9, mfc="white", label="start", **ends)
@@ -229,7 +230,7 @@ class PathDisplay:
 def _solution(model: Perceptron, X: Any, y: Any, max_seconds: float | None) -> tuple[np.ndarray | None, float | None]:
     """w* and rho as `theory.convergence` has them; None if the data are not known to be separable, or not covered."""
     if y is None:
-        raise ValueError("X without y: give both, and the solution is sought, or neither.")
+        raise ValueError("X without y: give both to compute the solution, or neither.")
     bound = mistake_bound(
         X,
         codes_among(y, np.shape(X)[0], model._fitted().classes),

@@ -1,4 +1,4 @@
-"""The plane of two features around the data, on which a classifier is asked; other features are held."""
+"""The plane of two features in which a classifier is evaluated; other features are held constant."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -55,13 +55,13 @@ def choose_features(X: Any, features: Any, names: list[str] | None) -> tuple[tup
     d = int(shape[1])
     every = names if names is not None and len(names) == d else [f"x{i}" for i in range(d)]
     if d < 2:
-        raise ValueError("X has one feature, and a plane needs two: MarginsDisplay shows such a model.")
+        raise ValueError("X has one feature, but a plane needs two: use MarginsDisplay instead.")
     if features is None:
         if d > 2:
-            raise ValueError(f"X has {d} features: choose two to draw, as features=({every[0]!r}, {every[1]!r}).")
+            raise ValueError(f"X has {d} features: choose two to draw, such as features=({every[0]!r}, {every[1]!r}).")
         return (0, 1), every
     if isinstance(features, str) or not hasattr(features, "__len__") or len(features) != 2:
-        raise ValueError(f"features={features!r}: give two, by number or by name.")
+        raise ValueError(f"features={features!r}: give two features, by number or by name.")
     i, j = (_place(feature, every) for feature in features)
     if i == j:
         raise ValueError(f"features={features!r} names the same feature twice.")
@@ -74,9 +74,9 @@ def _place(feature: Any, names: list[str]) -> int:
             raise ValueError(f"There is no feature {feature!r} among {names[:10]}.")
         return names.index(feature)
     if isinstance(feature, bool | np.bool_) or not isinstance(feature, int | np.integer):
-        raise ValueError(f"{feature!r} is no feature: give a number or a name.")
+        raise ValueError(f"{feature!r} is not a feature: give a number or a name.")
     if not 0 <= feature < len(names):
-        raise ValueError(f"There is no feature {feature}: they are numbered 0 to {len(names) - 1}.")
+        raise ValueError(f"There is no feature {feature}: features are numbered from 0 to {len(names) - 1}.")
     return int(feature)
 
 
@@ -94,7 +94,7 @@ def plane_of(X: Any, chosen: tuple[tuple[int, int], list[str]], held: str, resol
     else:
         middle, points = _of_array(X, features, held)
     if not np.isfinite(points).all():
-        raise ValueError("The two features hold NaN or infinity: impute or drop these examples first.")
+        raise ValueError("The two features contain NaN or infinity: impute or drop these examples first.")
     others = len(names) - 2
     side = int(np.clip(resolution, 2, max(20, (MOST / len(names)) ** 0.5)))
     note = f"{others:,} other feature{'s' * (others > 1)} held at the {held}" if others else ""
@@ -132,7 +132,9 @@ def _of_frame(X: Any, features: tuple[int, int], held: str) -> tuple[type, dict[
     chosen = [np.asarray(X[columns[i]]) for i in features]
     for i, values in zip(features, chosen, strict=True):
         if values.dtype.kind not in "biuf":
-            raise ValueError(f"The feature {columns[i]!r} holds no numbers and cannot be an axis: choose another.")
+            raise ValueError(
+                f"The feature {columns[i]!r} does not contain numbers and cannot be an axis: choose another."
+            )
     return type(X), middle, np.stack([values.astype(np.float64) for values in chosen], axis=1)
 
 

@@ -18,18 +18,18 @@ MOST_CURVES = 20
 
 @nameless()
 def confusion(estimator: Any, X: Any, y: Any, ax: Any = None, *, normalize: str | None = None) -> Any:
-    """The confusion matrix of a fitted classifier on these examples, as scikit-learn's `ConfusionMatrixDisplay`.
+    """Draw the confusion matrix of a fitted classifier, as scikit-learn's `ConfusionMatrixDisplay`.
 
-    When to use it: to see which classes are mistaken for which. When not: for one number; that is `score`.
+    Use it to see which classes are confused with each other.
 
     Parameters
     ----------
     estimator : fitted classifier
     X, y : as in `fit`
     ax : matplotlib Axes, optional
-        A new figure is made unless given.
+        The axes to draw on; by default, a new figure is created.
     normalize : {"true", "pred", "all"}, optional
-        Shares of the row, the column or of all, instead of counts.
+        Whether to show shares of the row, the column or all, instead of counts.
 
     Returns
     -------
@@ -50,13 +50,13 @@ def confusion(estimator: Any, X: Any, y: Any, ax: Any = None, *, normalize: str 
 
 
 def confusion_of(y_true: Any, y_pred: Any, ax: Any = None, *, normalize: str | None = None) -> Any:
-    """The confusion matrix of predictions that are there already; parameters as in `confusion`.
+    """Draw the confusion matrix of given predictions; parameters as in `confusion`.
 
     When to use it: predictions come from elsewhere, or took long. When not: the estimator is at hand (`confusion`).
     """
     true, predicted = np.asarray(y_true), np.asarray(y_pred)
     if not len(true):
-        raise ValueError("There are no examples: nothing to draw.")
+        raise ValueError("There are no examples, so there is nothing to draw.")
     labels = np.array(
         sorted({*true.tolist(), *predicted.tolist()}), dtype=true.dtype if true.dtype == predicted.dtype else object
     )
@@ -121,10 +121,10 @@ def _readable(display: Any, table: np.ndarray, K: int, normalize: str | None) ->
 def calibration(
     estimator: Any, X: Any, y: Any, ax: Any = None, *, n_bins: int = 10, strategy: str = "quantile"
 ) -> list[Any]:
-    """The calibration curves of a classifier with probabilities: of the second of two classes, or of every class.
+    """Draw the calibration curves of a classifier with probabilities: of the second of two classes, or of every class.
 
-    When to use it: before probabilities are used as such, on examples that neither model nor calibration learned from.
-    When not: with fewer than some hundred examples, where the curves are noise.
+    Use it before you rely on probabilities, on examples that were used neither for training nor for calibration. With
+    fewer than a few hundred examples, the curves are noise.
 
     Parameters
     ----------
@@ -132,15 +132,15 @@ def calibration(
         A perceptron has it if it was calibrated: `Perceptron(probability="sigmoid")`.
     X, y : as in `fit`
     ax : matplotlib Axes, optional
-        A new figure is made unless given.
+        The axes to draw on; by default, a new figure is created.
     n_bins : int, default=10
     strategy : {"quantile", "uniform"}, default="quantile"
-        Bins of equally many examples, or of equal width.
+        Whether bins have equally many examples, or equal width.
 
     Returns
     -------
     list of sklearn.calibration.CalibrationDisplay
-        Drawn on one pair of axes, one a curve.
+        The displays, drawn on the same axes, one per curve.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def calibration_of(
     codes: np.ndarray, probability: np.ndarray, classes: list[Any], ax: Any = None, *, n_bins: int = 10,
     strategy: str = "quantile",
 ) -> list[Any]:  # fmt: skip
-    """The calibration curves of probabilities that are there already; the others as in `calibration`.
+    """Draw the calibration curves of given probabilities; other parameters as in `calibration`.
 
     When to use it: probabilities come from elsewhere, or took long. When not: the estimator is at hand (`calibration`).
 
@@ -203,7 +203,7 @@ def calibration_of(
         handles, labels = ax.get_legend_handles_labels()
         unique = dict(zip(labels, handles, strict=True))
         layout.legend_beside(ax, list(unique.values()), list(unique))
-        ax.set_xlabel("probability that the model gives")
-        ax.set_ylabel("share that was so")
+        ax.set_xlabel("predicted probability")
+        ax.set_ylabel("observed share")
         layout.title(ax, count(len(codes), "example") + ("" if len(classes) > 2 else f", class {name}"))
     return displays

@@ -1,4 +1,4 @@
-"""How all pictures look: colours and markers that are told apart without colour, sizes, and names that fit.
+"""The style of all plots: colours, markers that can be distinguished without colour, sizes, and names that fit.
 
 Nothing here changes the settings of matplotlib for others: figures are made inside `context()`.
 """
@@ -89,7 +89,7 @@ def dark(colour: Any) -> bool:
 
 
 def picture(figure: Any, format: str = "png", dpi: float = 100) -> bytes:
-    """A figure as the bytes of a file, the same from run to run: no date, no random names inside.
+    """Return a figure as the bytes of a file, the same in every run: without dates or random names.
 
     The figure's layout is settled by it and stays as it is.
 
@@ -186,7 +186,9 @@ def panels(
     else:
         figure, place = ax.figure, ax.get_subplotspec()
         if place is None:
-            raise ValueError("These axes have no place in a grid to divide: give axes of plt.subplots, or ax=None.")
+            raise ValueError(
+                "These axes cannot be divided, because they are not in a grid: give axes of plt.subplots, or ax=None."
+            )
         ax.set_axis_off()
         grid = place.subgridspec(rows, columns, height_ratios=heights)
     axes = np.empty((rows, columns), object)

@@ -35,12 +35,12 @@ class Updates:
 
     def __init__(self, model: Any):
         if not isinstance(model, Perceptron):
-            raise TypeError(f"Updates are kept by a perceptrons.Perceptron, not by a {type(model).__name__}.")
+            raise TypeError(f"Only a perceptrons.Perceptron keeps its updates, not a {type(model).__name__}.")
         learner = model._fitted()
         if learner.votes is None:
             raise ValueError(
-                "This model did not keep its updates: fit it with combine='vote', which keeps them all, or let "
-                "from_data fit one."
+                "This model did not keep its updates: fit it with combine='vote', which keeps all of them, or use "
+                "from_data."
             )
         self.classes = learner.classes
         self.start = tuple(part.copy() for part in learner.weights.start())
@@ -49,7 +49,7 @@ class Updates:
         versions = (len(self.log) + 1) * (learner.n_features + 1) * len(self.start[1])
         if versions > MOST:
             raise ValueError(
-                f"{len(self.log):,} updates of {learner.n_features:,} features are too many to replay: take fewer "
+                f"{len(self.log):,} updates of {learner.n_features:,} features are too many to replay: use fewer "
                 "examples or features, or fewer epochs (max_iter)."
             )
         self.support = as_dense(learner.votes.matrix(learner.n_features))
@@ -108,9 +108,9 @@ class Frame(NamedTuple):
         if not self.learned:
             return f"after {self.update:,} of {updates:,} updates: {names[self.true]} is right"
         what = (
-            f"{names[self.true]} was taken for {names[self.predicted]}"
+            f"{names[self.true]} was predicted as {names[self.predicted]}"
             if self.true != self.predicted
-            else f"{names[self.true]} was right, but too close"
+            else f"{names[self.true]} was right, but within the margin"
         )
         return f"update {self.update:,} of {updates:,}: {what}"
 

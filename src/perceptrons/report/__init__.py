@@ -1,4 +1,4 @@
-"""One page about a model and its data, in one HTML file. Start with `report`."""
+"""Writes one HTML page about a model and its data. Start with `report`."""
 
 from perceptrons.report.build import Report, report
 from perceptrons.report.subject import Origin

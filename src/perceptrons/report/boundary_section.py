@@ -54,19 +54,19 @@ def boundary(subject: Subject, features: Any) -> Section | None:
     display.classes = np.array([visible(str(label)) for label in subject.classes], object)
     wrong = int((display.predicted != display.codes).sum())
     alt = (
-        f"The regions of the classes over {display.names[0]} and {display.names[1]}, with the examples in them; "
-        f"{wrong:,} of {len(display.codes):,} are mistakes, crossed."
+        f"The regions of the classes over {display.names[0]} and {display.names[1]}, with the examples; {wrong:,} of "
+        f"{len(display.codes):,} are mistakes, marked with a cross."
     )
-    caption = "Each region is what the model answers there; lines between them are its boundary."
+    caption = "Each region has the colour of the predicted class; the lines between regions are the decision boundary."
     if X.shape[1] > 2:
         caption += (
-            f" The other {X.shape[1] - 2:,} features are held at their means, so that points may lie in other regions."
+            f" The other {X.shape[1] - 2:,} features are held at their means, so points may appear in the wrong region."
         )
     if subject.left_out():
         caption += f" {subject.left_out()}"
     legend = subject.known * max(len(label) for label in display.classes)
     width = WIDTH if legend <= SHORT else None  # or the legend would leave no room for the plane
-    return section("boundary", "The boundary", figure(drawn(display, width=width), alt, caption))
+    return section("boundary", "Decision boundary", figure(drawn(display, width=width), alt, caption))
 
 
 def _called(subject: Subject, column: int) -> str:
@@ -89,7 +89,7 @@ def separability_and_margins(subject: Subject) -> Section:
     X, y = subject.known_part()
     if not subject.precomputed and len(np.unique(y)) > 1:
         proof, in_time = _separable(subject, X, y)
-        parts += [*proof, element("h3", "Mistakes that theory allows"), *_bound(subject, X, y, in_time)]
+        parts += [*proof, element("h3", "Mistake bound"), *_bound(subject, X, y, in_time)]
     parts += [element("h3", "Margins"), *_margins(subject, X, y)]
     return section("separability", "Separability and margins", *parts)
 
@@ -115,7 +115,7 @@ def _separable(subject: Subject, X: Any, y: np.ndarray) -> tuple[list[Html], boo
         parts.append(
             details(f"The proof: {n} examples that cancel out" + f", {WITNESSES} shown" * (n > WITNESSES), proof)
         )
-    other = ": a kernel can separate what no hyperplane does." if subject.is_kernel else "."
+    other = ": a kernel can separate what no hyperplane separates." if subject.is_kernel else "."
     about = "This is about the examples on this page, not about the model, and about linear boundaries"
     parts.append(soft(about + other))
     return parts, in_time
@@ -127,18 +127,18 @@ def _why(subject: Subject, found: Certificate, in_time: bool) -> str:
     if found.separable is None:
         return f"No proof was found in {seconds(subject.max_seconds)}, neither for nor against it."
     if found.separable and not in_time:
-        return f"{separates(found)}; there was no time to find by how much."
+        return f"{separates(found)}; there was no time to find the margin."
 
     def places(rows: list[int]) -> str:
         return subject.places(known[rows])
 
     where = equal_in(subject)
-    same = "hold the same point" if where is None else f"are equal in {where}"
+    same = "are the same point" if where is None else f"are equal in {where}"
     why = why_separable(found, places, places, f"{same}, with different labels")
     if found.separable:
-        return f"{why} A perceptron that goes on gets all of these right."
+        return f"{why} A perceptron that keeps training gets all of these right."
     overlap = len(set(found.witness.rows)) > 2  # type: ignore[union-attr]
-    return why + " So no perceptron ever gets all of these right, though perhaps most." * overlap
+    return why + " So no perceptron gets all of these right, though it may get most." * overlap
 
 
 def _whole(number: int) -> str:
@@ -150,11 +150,11 @@ def _bound(subject: Subject, X: Any, y: np.ndarray, in_time: bool) -> list[Html]
     """The mistake bound, where the theorem covers how the model was trained, and if these are its training examples."""
     model = subject.model
     if subject.is_kernel:
-        return [soft("The mistake bound shown by this library is that of linear models.")]
-    about = "The bound is about the examples that a model learned from, and"
-    made = f"While learning it made {count(model.n_updates_, 'update')}."
+        return [soft("The mistake bound of this library is for linear models.")]
+    about = "The bound is about the training examples of a model, and"
+    made = f"During training it made {count(model.n_updates_, 'update')}."
     if not learned_from_these(subject):
-        others = "these are others, by their number: give the training data to see it."
+        others = "these are others, judging by their number: give the training data to see the bound."
         return [soft(f"{about} {others} {made}")]
     if not subject.is_known.all():
         return [soft(f"{about} some labels here are not known to the model. {made}")]
@@ -166,12 +166,12 @@ def _bound(subject: Subject, X: Any, y: np.ndarray, in_time: bool) -> list[Html]
         return [soft(f"There is no bound for this model: {error}")]
     # what was found when the time was up depends on the machine, and would differ from page to page
     if found is None or time.monotonic() - begin >= SPENT * limit:
-        return [soft(f"It was not found in {seconds(subject.max_seconds)}.")]
+        return [soft(f"The bound was not found in {seconds(subject.max_seconds)}.")]
     return [
         paragraph(
-            f"If these are the examples that it learned from, it can have made at most {_whole(found.at_most)} "
-            f"updates, and it made {found.updates:,} ({percent(found.ratio)})" + ("." if found.holds else
-            ": more than theory allows, so they are not the examples that it learned from."),
+            f"If these are its training examples, the model can have made at most {_whole(found.at_most)} "
+            f"updates; it made {found.updates:,} ({percent(found.ratio)})" + ("." if found.holds else
+            ": more than the theory allows, so these are not its training examples."),
         ),
         soft(found.bound.explain()),
     ]  # fmt: skip
@@ -196,17 +196,18 @@ def _margins(subject: Subject, X: Any, y: np.ndarray) -> list[Html]:
     except ValueError as error:  # all weights are 0
         return [soft(str(error))]
     display = Margins(found, np.flatnonzero(subject.is_known))
-    kind = "distance to the boundary" if display.geometric else "lead of the true class's score"
+    kind = "distance to the decision boundary" if display.geometric else "lead of the true class's score"
     margins = display.margins
     close = int(((margins > 0) & (margins < 0.1 * np.median(np.abs(margins)))).sum())
     smallest = subject.place(display.smallest)
     alt = (
-        f"Histogram of the margins ({kind}): {count(int((margins <= 0).sum()), 'example')} of {len(margins):,} not "
-        f"right, median {short(float(np.median(margins)))}."
+        f"Histogram of the margins ({kind}): {count(int((margins <= 0).sum()), 'example')} of {len(margins):,} "
+        f"wrong, median {short(float(np.median(margins)))}."
     )
     caption = (
-        f"The margin of an example is its {kind}, negative where the answer is wrong. The smallest is that of "
-        f"{smallest} (the picture counts examples from 0). "
-        f"{count(close, 'right answer is a narrow one', 'right answers are narrow ones')}, below a tenth of the median."
+        f"The margin of an example is its {kind}; it is negative if the prediction is wrong. The smallest margin is "
+        f"that of {smallest} (the plot numbers examples from 0). "
+        f"{count(close, 'correct prediction has a small margin', 'correct predictions have small margins')}, below a "
+        "tenth of the median."
     )
     return [figure(drawn(display, width=WIDTH), alt, caption)]

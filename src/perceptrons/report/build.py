@@ -1,4 +1,4 @@
-"""`report`: one page about a model and its data, made of the sections beside this file."""
+"""`report`, which builds an HTML page about a model and its data from the sections in this folder."""
 
 import os
 from html import escape
@@ -19,7 +19,7 @@ from perceptrons.report.subject import Origin, SeveralSubject, subject_of
 
 
 class Report:
-    """A page about a model, as `report` made it. Notebooks show it in a frame of its own.
+    """An HTML page about a model, made by `report`. Notebooks show it in a frame.
 
     Attributes
     ----------
@@ -53,36 +53,36 @@ def report(
     features: Any = None, lines: Any = None, max_seconds: float = 10.0, title: str | None = None,
     origin: Origin | None = None,
 ) -> Report:  # fmt: skip
-    """One page about a fitted model and labelled examples: figures, mistakes, features, separability, margins.
+    """Build an HTML page about a fitted model and labelled examples: scores, mistakes, features, separability, margins.
 
-    The page is one file of HTML with everything inside: it needs no network and runs no script. The same model and
-    examples give the same page, as long as the searches for a proof end in the time given.
+    The page is a single HTML file that needs no network and runs no script. The same model and examples give the same
+    page, if the proof is found within the time limit.
 
-    When to use it: to show somebody what a model does and where it fails, or to look for wrong labels. When not: to get
-    figures for programs (scikit-learn's metrics, `perceptrons evaluate --json`); for taggers. Where an example may have
-    several labels, the page has a table of every label, and no confusions, curves, single mistakes or margins.
+    Use it to show what a model does and where it fails, or to look for wrong labels. To get scores for programs, use
+    scikit-learn's metrics or `perceptrons evaluate --json`. Taggers are not supported. For several labels per example,
+    the page has a table of all labels, but no confusion matrix, curves, single mistakes or margins.
 
     Parameters
     ----------
     model : fitted Perceptron or KernelPerceptron, or a Pipeline that ends in one
     X, y : the examples, as `predict` and `score` take them
-        Best those that the model has not learned from.
+        Use examples that the model was not trained on.
     examples : sequence of str, optional
-        The texts that X was made of: mistakes are shown as they are written. If X is a list of texts, they are it.
+        The texts that X was made from, to show mistakes as text. If X is a list of texts, it is used.
     feature_names : sequence of str, optional
-        Otherwise those that the model, or the step before it, knows.
+        The names of the features; by default those of the model or of the step before it.
     image_shape : (int, int), "auto" or None, default="auto"
-        Rows and columns, if the features are pixels. "auto": square images are recognised, by neighbouring pixels that
-        are alike, where features have no telling names. None: no images.
+        The rows and columns, if the features are pixels. "auto" recognises square images by similar neighbouring
+        pixels, if features have no meaningful names. None: no images.
     features : pair of str or int, optional
-        Two features over which the boundary is drawn; where there are only two, they are drawn anyway.
+        Two features to draw the decision boundary over; if there are only two, they are always drawn.
     lines : sequence of int or str, optional
-        Where each example stands in a file.
+        The line of each example in its file.
     max_seconds : float, default=10.0
-        For the search of a proof that the examples are separable or not and for the mistake bound, half for each.
+        The time limit for the proof of separability and for the mistake bound, half for each.
     title : str, optional
     origin : Origin, optional
-        The files behind it, and the command that made the page, to be shown.
+        The files and the command that made the page, to be shown on it.
 
     Returns
     -------

@@ -29,11 +29,13 @@ def curves(subject: Subject) -> Section:
     if subject.model.combine == "vote":
         parts.append(soft("The scores of this model are shares of votes."))
     if len(np.unique(codes)) < 2:
-        return section("curves", title, *parts, soft("There are examples of one class only: they make no curve."))
+        return section("curves", title, *parts, soft("All examples belong to one class, so there are no curves."))
     classes = [visible(str(label)) for label in subject.classes]
     display = CurvesDisplay.from_scores(codes, scores, classes, subject.predicted[keep])
     threshold = subject.model.threshold_
-    about = f"The model answers the second class at scores from {threshold:.4g} on. " if threshold is not None else ""
+    about = (
+        f"The model predicts the second class for scores of {threshold:.4g} or more. " if threshold is not None else ""
+    )
     first = display.curves[0]
     of = f"class {first.name}" if subject.known == 2 else f"{len(display.curves)} classes, each against the rest"
     areas = f"area {display.roc_auc[0]:.3f}" if subject.known == 2 else "areas in the table below"
@@ -44,12 +46,13 @@ def curves(subject: Subject) -> Section:
         "div",
         figure(
             drawn(display, width=WIDTH, kind="roc"), f"ROC curve of {of}: {areas}.",
-            "ROC: how many examples of a class are found, against how many others are taken for it, at every threshold "
-            "on the scores.",
+            "ROC curve: the share of a class that is found (true positive rate), against the share of other examples "
+            "that are wrongly predicted as this class (false positive rate), at every threshold.",
         ),
         figure(
             drawn(display, width=WIDTH, kind="precision_recall"), f"Precision-recall curve of {of}: {precision}.",
-            "Precision and recall at every threshold. Where one class is rare, this curve says more than the other.",
+            "Precision and recall at every threshold. If one class is rare, this curve is more informative than the "
+            "ROC curve.",
         ),
         class_="side-by-side",
     )  # fmt: skip
@@ -88,15 +91,15 @@ def _reliability(subject: Subject, codes: np.ndarray, probabilities: np.ndarray)
         figure(
             drawn(_Drawn(codes, probabilities, classes), width=WIDTH),
             f"Reliability curve of {of}: calibration error {found.calibration_error:.3f}.",
-            "Reliability: how often a class is true, against the probability that the model gives it. On the dotted "
-            "line both are the same.",
+            "Reliability curve: how often a class is the true one, against its predicted probability. On the dotted "
+            "line, both are equal.",
         ),
     )
 
 
 def _threshold_words(subject: Subject) -> str:
     if subject.known == 2:
-        return "A circle marks the answers that the model gives; every other point is another threshold."
+        return "A circle marks the model's own threshold; every other point is another threshold."
     return "Every class is drawn against the rest, by its own score."
 
 
@@ -121,4 +124,4 @@ def _by_class(subject: Subject, codes: np.ndarray, scores: np.ndarray) -> Html:
             areas = (roc_auc(cuts), average_precision(cuts))
             rows.append((user(subject.labels[k]), *(f"{area:.3f}" for area in areas), f"{cuts.n_positive:,}"))
     header = ("class", "ROC AUC", "average precision", "examples")
-    return details("The areas of every class", table(header, rows, "areas below the curves", numbers=(1, 2, 3)))
+    return details("The areas of all classes", table(header, rows, "areas under the curves", numbers=(1, 2, 3)))

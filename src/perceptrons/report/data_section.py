@@ -1,4 +1,4 @@
-"""What the data are like: how many, of which classes, which features say nothing, and what contradicts itself."""
+"""The data section of the report: classes, scales, constant features, and contradicting labels."""
 
 from typing import Any
 
@@ -35,14 +35,14 @@ def data_summary(subject: Subject) -> Section:
     X, rows = subject.X, [("Examples", f"{subject.n:,}"), ("Features", _features(subject))]
     if subject.image_shape is not None:
         high, wide = subject.image_shape
-        rows.append(("Taken for", f"images of {high} × {wide} pixels"))
+        rows.append(("Interpreted as", f"images of {high} × {wide} pixels"))
     rows.append(("Labels" if subject.several else "Classes", _occurring(subject)))
     rows.append(("Missing values", _missing(subject)))
     parts = [facts(rows), element("h3", f"Examples by {'label' if subject.several else 'class'}"), _classes(subject)]
     if not subject.precomputed:
         parts += [element("h3", "Scales"), *_scales(subject)]
         parts += [] if subject.several else _contradictions(subject, contradictions(X, subject.codes))
-    return section("data", "The data", *parts)
+    return section("data", "Data", *parts)
 
 
 def _occurring(subject: Subject) -> str:
@@ -56,7 +56,7 @@ def _features(subject: Subject) -> str:
     if not sp.issparse(X):
         return f"{X.shape[1]:,}"
     used = int((np.bincount(X.indices, minlength=X.shape[1]) > 0).sum())
-    return f"{X.shape[1]:,}, sparse: {used:,} of them occur, {X.nnz / subject.n:,.1f} an example in the mean"
+    return f"{X.shape[1]:,}, sparse: {used:,} of them occur, {X.nnz / subject.n:,.1f} per example on average"
 
 
 def _missing(subject: Subject) -> str:
@@ -74,12 +74,12 @@ def _filled(subject: Subject) -> str:
     """Numbers that the reader of tables filled, as far as features say so."""
     columns, kept = subject.model.columns_, subject.model.source_["preparation"]
     if columns.bits is not None:
-        return "numbers are filled with the mean of their column in training"
+        return "numbers are filled with the mean of their column in the training set"
     lacking = {f"{name}=missing" for name in kept["indicators"]}
     places = [place for place, name in enumerate(columns.names()) if name in lacking]
     filled = int((subject.X[:, places] != 0).sum()) if places else 0
     if not filled:
-        return "none in the columns that lacked numbers in training"
+        return "none in the columns with missing numbers in training"
     return f"{count(filled, 'number')}, filled with the mean of the column in training"
 
 
@@ -94,7 +94,7 @@ def _classes(subject: Subject) -> Html:
     first = table(header, rows[:CLASSES], "examples by class", numbers=(1, 2))
     if len(rows) <= CLASSES:
         return first
-    rest = table(header, rows[CLASSES:1000], "examples by class, the rarer ones", numbers=(1, 2))
+    rest = table(header, rows[CLASSES:1000], "examples by class, rarer classes", numbers=(1, 2))
     return joined([first, details(f"{len(rows) - CLASSES:,} more classes", rest)])
 
 
@@ -117,27 +117,26 @@ def _scales(subject: Subject) -> list[Html]:
         parts.append(
             warning(
                 "the features differ widely in scale: ", *said,
-                ". " + ("The kernel hears" if subject.is_kernel else "Weights cannot be compared, and the model hears")
-                + " the largest before all others: scale them before training, for instance with scikit-learn's "
+                ". " + ("The kernel is dominated by" if subject.is_kernel else "Weights cannot be compared, and "
+                "training is dominated by")
+                + " the largest ones: scale them before training, for instance with scikit-learn's "
                 f"{scaler}.",
             )
         )  # fmt: skip
     else:
-        one = "The pixels reach" if subject.image_shape is not None else "The features are of one scale: they reach"
+        one = "The pixels reach" if subject.image_shape is not None else "The features have similar scales: they reach"
         parts.append(paragraph(f"{one} {short(sizes[1])} to {short(sizes[0])}."))
     parts.append(
         paragraph(
-            f"The farthest example, {subject.place(found.farthest)}, has the norm {short(found.radius)} (with the 1 of "
-            f"the bias); the median is {short(found.typical)}."
+            f"The farthest example, {subject.place(found.farthest)}, has the norm {short(found.radius)} (including "
+            f"the constant 1 of the bias); the median is {short(found.typical)}."
         )
     )
     constant = np.flatnonzero(found.constant & ((largest > 0) | (not sp.issparse(X))))
     if len(constant):
         names = listed(subject.names.called(constant[:NAMED])[0])
-        what = count(
-            len(constant), "feature is the same everywhere and says", "features are the same everywhere and say"
-        )
-        parts.append(paragraph(f"{what} nothing here: ", names, ", …" if len(constant) > NAMED else "."))
+        what = count(len(constant), "feature is constant and adds", "features are constant and add")
+        parts.append(paragraph(f"{what} nothing: ", names, ", …" if len(constant) > NAMED else "."))
     return parts
 
 
@@ -154,7 +153,7 @@ def _in_units(subject: Subject, step: str) -> list[Html]:
         rows.append((user(name), *sizes, *(subject.value(name, end) for end in ends)))
     header = ("number", "centre", "scale", "lowest here", "highest here")
     its_unit = unit_in_words(step)
-    said = f"The model gets numbers scaled as in training: (value − centre) / scale. Their unit is {its_unit}."
+    said = f"The model gets numbers scaled as in training: (value − centre) / scale. One unit is {its_unit}."
     parts = [paragraph(said), table(header, rows[:SCALED], "numbers and their scales", numbers=(1, 2, 3, 4))]
     if len(rows) > SCALED:
         parts.append(paragraph(f"and {count(len(rows) - SCALED, 'number')} more"))
@@ -162,16 +161,19 @@ def _in_units(subject: Subject, step: str) -> list[Html]:
 
 
 def _contradictions(subject: Subject, groups: list[Any]) -> list[Html]:
-    """Equal examples with different labels, some of them by place."""
+    """Identical examples with different labels, some of them by place."""
     if not groups:
         return [
-            element("h3", "Equal examples with different labels"),
-            paragraph("None: no two examples are equal in all features and differ in their label."),
+            element("h3", "Identical examples with different labels"),
+            paragraph("None: no two examples have the same features and different labels."),
         ]
     where, columns = equal_in(subject), subject.hashed
-    title, which, possible = "Equal examples with different labels", "can get all of these right", "possible"
+    title, which, possible = "Identical examples with different labels", "can be right on all of these", "possible"
     if where is not None:
-        title, which = f"Equal in {where}, with different labels", "of these features can get all of them right"
+        title, which = (
+            f"Equal in {where}, with different labels",
+            "that uses these features can be right on all of them",
+        )
         possible = "possible with them"
     lost = sum(len(group) - int(np.bincount(subject.codes[group]).max()) for group in groups)
     total = sum(map(len, groups))
@@ -183,13 +185,13 @@ def _contradictions(subject: Subject, groups: list[Any]) -> list[Html]:
         pieces[-1] = ")" if len(group) <= 6 else f") and {len(group) - 6:,} more"
         lines.append(element("li", *pieces))
     said = (
-        f"{total:,} in {count(len(groups), 'group')}: no classifier {which}, so that "
-        f"{percent(1 - lost / subject.n)} is the best accuracy {possible}."
+        f"{total:,} in {count(len(groups), 'group')}: no classifier {which}, so {percent(1 - lost / subject.n)} is "
+        f"the best accuracy {possible}."
     )
     if columns is not None:
         said += (
             f" But the examples themselves may differ: features are hashed to {in_bits(columns)}, and may share one. "
-            "More bits may tell them apart."
+            "More bits may distinguish them."
         )
     return [element("h3", title), paragraph(said), element("ul", *lines)]
 

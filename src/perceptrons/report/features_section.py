@@ -41,7 +41,7 @@ LOOKED_AT = 500  # of the heaviest weights of a row, among which those for eithe
 def important_features(subject: Subject) -> Section:
     """The section."""
     parts = _support(subject) if subject.is_kernel else _weights(subject)
-    return section("features", "What it goes by", *parts, soft(NOT_PROBABILITIES))
+    return section("features", "Most important features", *parts, soft(NOT_PROBABILITIES))
 
 
 def _weights(subject: Subject) -> list[Html]:
@@ -51,22 +51,27 @@ def _weights(subject: Subject) -> list[Html]:
     titles = rows_of(model.classes_, scheme)
     parts = []
     if model.combine == "vote":
-        parts.append(paragraph("All weights that ever were vote; the averaged ones, shown here, stand for them."))
+        parts.append(
+            paragraph("All weights of the training history vote; the averaged weights are shown here instead.")
+        )
     if subject.image_shape is not None and len(titles[0]) == 1 and subject.known <= PICTURED:
         labels = np.array([visible(str(label)) for label in subject.classes], object)
         picture = drawn(WeightsDisplay(coef, labels), image_shape=subject.image_shape)
-        caption = "The weights of every class as a picture: red pixels speak for it, blue ones against it."
+        caption = (
+            "The weights of every class as an image: red pixels are evidence for the class, blue pixels against it."
+        )
         if subject.known == 2:
             caption = (
-                "The weights as a picture: red pixels speak for one class, blue ones for the other, as its title says."
+                "The weights as an image: red pixels are evidence for one class, blue pixels for the other, as the "
+                "title says."
             )
         return [*parts, figure(picture, caption, caption), *_never(subject)]
     what = "weight"
     if (step := step_of(model)) is not None:
         parts.append(
             paragraph(
-                f"Weights of numbers are per {step}, so that weights can be compared; per unit is what one unit of the "
-                "data adds."
+                f"Weights of numbers are per {step}, so they can be compared; “per unit” is the weight of one unit "
+                "of the data."
             )
         )
     elif not sp.issparse(subject.X) and uneven(subject.X):
@@ -74,15 +79,16 @@ def _weights(subject: Subject) -> list[Html]:
             coef, what = comparable_weights(model, subject.X), "weight × deviation"
         parts.append(
             paragraph(
-                "The features have different scales, so weights alone cannot be compared: shown is each weight times "
-                "the standard deviation of its feature here, which is what a usual change of the feature does."
+                "The features have different scales, so weights alone cannot be compared: the table shows each "
+                "weight times the standard deviation of its feature here, the effect of a typical change of the "
+                "feature."
             )
         )
     shown = list(range(len(titles)))
     if len(titles) > ROWS:
         order = np.argsort(-subject.counts()[: subject.known], kind="stable") if len(titles[0]) == 1 else shown
         shown = [int(k) for k in order[:ROWS]]
-        parts.append(paragraph(f"Of {len(titles):,} rows of weights, those of the {ROWS} commonest classes:"))
+        parts.append(paragraph(f"Of {len(titles):,} rows of weights, those of the {ROWS} most frequent classes:"))
     blocks = [block for k in shown for block in _blocks(subject, coef[k], titles[k], what)]
     return [*parts, element("div", *blocks, class_="classes"), *_never(subject)]
 
@@ -95,9 +101,9 @@ def _blocks(subject: Subject, weights: np.ndarray, title: tuple[Any, ...], what:
     pair = tuple(subject.classes) if subject.known == 2 else title
     if len(pair) == 1:
         return [_weighed(subject, [user(pair[0], 40)], found, what)]
-    lacking = "no feature speaks for "
+    lacking = "no feature is evidence for "
     if np.count_nonzero(weights) > LOOKED_AT:
-        lacking = f"none of the {LOOKED_AT} heaviest weights speaks for "
+        lacking = f"none of the {LOOKED_AT} largest weights is evidence for "
     return [
         _weighed(
             subject,
@@ -146,8 +152,8 @@ def _never(subject: Subject) -> list[Html]:
     end = (", …" if len(new) > len(names) else ".") if names else ""
     return [
         paragraph(
-            f"{len(new):,} of the {len(used):,} features that occur here ({percent(len(new) / len(used))}) were never "
-            "updated, so that nothing was learned about them" + (": " if names else "."),
+            f"{len(new):,} of the {len(used):,} features that occur here ({percent(len(new) / len(used))}) were "
+            "never updated, so nothing was learned about them" + (": " if names else "."),
             listed(names), end,
         )
     ]  # fmt: skip
@@ -160,9 +166,9 @@ def _support(subject: Subject) -> list[Html]:
     rows = model.support_.tolist()
     parts = [
         paragraph(
-            f"A kernel model has no weights of features. It remembers {count(model.n_support_, 'support example')} and "
-            "asks how similar a new one is to each. Those with the largest coefficients count most; their numbers "
-            "count the examples that it was fitted to, from 1."
+            f"A kernel model has no feature weights. It stores {count(model.n_support_, 'support vector')} and "
+            "compares a new example with each. Those with the largest coefficients count most; they are numbered by "
+            "their place in the training set, from 1."
         )
     ]
     if not model.n_support_:
@@ -184,7 +190,7 @@ def _support(subject: Subject) -> list[Html]:
             parts.append(element("div", *each, class_="strip"))
         else:
             lines = zip(numbers, said, shown, strict=True)
-            parts.append(table(("example", "coefficient", "what it is"), lines, "support examples", numbers=(0, 1)))
+            parts.append(table(("example", "coefficient", "description"), lines, "support vectors", numbers=(0, 1)))
     return parts
 
 
@@ -195,7 +201,7 @@ def _seen(subject: Subject, s: int) -> Any:
     vector = dense(to_host(subject.model.support_vectors_[[s]]))[0]
     if subject.image_shape is not None:
         content = grey(vector.reshape(subject.image_shape), float(min(0, vector.min())), float(vector.max()))
-        return element("img", src=uri(content, "image/png"), alt=f"support example {s + 1}", class_="pixels")
+        return element("img", src=uri(content, "image/png"), alt=f"support vector {s + 1}", class_="pixels")
     there = np.flatnonzero(vector)
     there = there[np.argsort(-np.abs(vector[there]), kind="stable")]
     if subject.examples is not None:

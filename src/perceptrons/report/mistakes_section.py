@@ -1,4 +1,4 @@
-"""How good the answers are by class, which classes are taken for which, and the worst mistakes with what decided."""
+"""The mistakes section of the report: accuracy by class, the confusion matrix, and the worst mistakes, explained."""
 
 import re
 from typing import Any
@@ -44,10 +44,10 @@ def accuracy(subject: Subject) -> Section:
     return section(
         "accuracy", "Accuracy by class",
         soft(
-            "Precision: how many of the answers of a class are right. Recall: how many examples of the class are "
-            "found. F1: the harmonic mean of both."
+            "Precision: the share of predictions of a class that are right. Recall: the share of examples of the "
+            "class that are found. F1: the harmonic mean of both."
         ),
-        *_strange(subject), _by_class(subject), element("h3", "Which classes are taken for which"), shown,
+        *_strange(subject), _by_class(subject), element("h3", "Confusion matrix"), shown,
     )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def _strange(subject: Subject) -> list[Html]:
     """Labels that are no classes are rows, too, so that the numbers add up."""
     if len(subject.labels) == subject.known:
         return []
-    return [soft("Labels that the model does not know are here, too; it never gives such an answer.")]
+    return [soft("Labels that the model does not know are included; it never predicts them.")]
 
 
 def _by_class(subject: Subject) -> Html:
@@ -106,8 +106,8 @@ def _matrix(subject: Subject) -> Html:
     grid = element("table", element("thead", head), element("tbody", *lines), class_=f"confusion{' upright' * upright}")
     return joined(
         [
-            scrolling(grid, "confusion: true classes in rows, predicted ones in columns"),
-            soft("True classes in rows, predicted ones in columns; the diagonal is right."),
+            scrolling(grid, "confusion matrix: true classes in rows, predicted classes in columns"),
+            soft("True classes in rows, predicted classes in columns; the diagonal is right."),
         ]
     )
 
@@ -122,7 +122,7 @@ def _pairs(subject: Subject) -> Html:
     ]
     kinds = count(len(pairs), "confusion")
     said = f"The most frequent of {kinds}:" if len(pairs) > PAIRS else f"All {kinds}:"
-    return joined([paragraph(said), table(("true", "taken for", "times"), rows, "confusions", numbers=(2,))])
+    return joined([paragraph(said), table(("true", "predicted as", "times"), rows, "confusions", numbers=(2,))])
 
 
 def worst_mistakes(subject: Subject) -> Section:
@@ -132,7 +132,7 @@ def worst_mistakes(subject: Subject) -> Section:
     wrong = np.flatnonzero(~subject.right & subject.is_known)
     strange = int((~subject.is_known).sum())
     if not len(wrong) and not strange:
-        return section("mistakes", title, paragraph("There is none: every answer is right."))
+        return section("mistakes", title, paragraph("There are none: every prediction is right."))
     if not len(wrong):
         return section("mistakes", title, paragraph(_how_many(0, 0, strange)))
     at_most = SHOWN if subject.image_shape is None else PICTURED
@@ -141,7 +141,7 @@ def worst_mistakes(subject: Subject) -> Section:
     found = [_article(subject, row, text, float(leads[row])) for row, text in zip(rows, texts, strict=True)]
     return section(
         "mistakes", title,
-        paragraph(f"{_how_many(len(wrong), len(rows), strange)} Look at the labels, too: some may be wrong."),
+        paragraph(f"{_how_many(len(wrong), len(rows), strange)} Check the labels, too: some may be wrong."),
         _legend(subject, any(text is not None for text in texts)),
         element("div", *found, class_="mistakes" + " pictured" * (subject.image_shape is not None)),
     )  # fmt: skip
@@ -149,30 +149,30 @@ def worst_mistakes(subject: Subject) -> Section:
 
 def _how_many(wrong: int, shown: int, strange: int) -> str:
     """How many mistakes there are, and which of them are here: where no score is that of the label, none can lead."""
-    leading = "in which the wrong answer leads the right one by most"
+    leading = "in which the wrong class leads by most"
     if not strange and shown < wrong:
-        return f"Of {count(wrong, 'mistake')} the {shown} {leading}."
+        return f"The {shown} of {wrong:,} mistakes {leading}."
     if not strange:
-        return "There is 1 mistake." if wrong == 1 else f"All {wrong:,} mistakes, first those {leading}."
+        return "There is 1 mistake." if wrong == 1 else f"All {wrong:,} mistakes, starting with those {leading}."
     total, (have, are) = wrong + strange, ("has a label", "is") if strange == 1 else ("have labels", "are")
     there = f"There {'is' if total == 1 else 'are'} {count(total, 'mistake')}; {'it' if total == 1 else f'{strange:,}'}"
     there += f" {have} that the model does not know, and {are} not shown."
     if wrong < 2:
         return there + " This is the other one." * wrong
-    return f"{there} Of the other {wrong:,} the {shown} {leading}." if shown < wrong else (
-        f"{there} Here are the other {wrong:,}, first those {leading}.")  # fmt: skip
+    return f"{there} Here are the {shown} of the other {wrong:,} {leading}." if shown < wrong else (
+        f"{there} Here are the other {wrong:,}, starting with those {leading}.")  # fmt: skip
 
 
 def _legend(subject: Subject, has_texts: bool) -> Html:
     if subject.is_kernel:
-        return soft("Below each: the support examples that decided.")
-    spoke = [element("span", "for the wrong answer", class_="say-for"), " or ",
-             element("span", "for the right one", class_="say-against")]  # fmt: skip
+        return soft("Below each: the support vectors that decided.")
+    spoke = [element("span", "for the wrong class", class_="say-for"), " or ",
+             element("span", "for the right class", class_="say-against")]  # fmt: skip
     if has_texts:
-        return soft("Words are marked that spoke ", *spoke, " (dotted).")
+        return soft("Words are marked that are evidence ", *spoke, " (dotted).")
     if subject.image_shape is not None:
-        return soft("On the right of each image, the pixels that spoke ", *spoke, ".")
-    return soft("Below each: the features that spoke most ", *spoke, ".")
+        return soft("On the right of each image: the pixels that are evidence ", *spoke, ".")
+    return soft("Below each: the features with the strongest evidence ", *spoke, ".")
 
 
 def _article(subject: Subject, row: int, text: str | None, lead: float) -> Html:
@@ -180,7 +180,7 @@ def _article(subject: Subject, row: int, text: str | None, lead: float) -> Html:
     with columns_matched():
         why = subject.model.explain(subject.X[[row]] if not subject.precomputed else subject.X[row])
     parts = [
-        element("h3", user(true, 32), " taken for ", user(said, 32)),
+        element("h3", user(true, 32), " predicted as ", user(said, 32)),
         soft(f"{subject.place(row)}; {_scores(subject, row)}"),
     ]
     weights = why.between(said, true)[0]
@@ -210,7 +210,7 @@ def _scores(subject: Subject, row: int) -> str:
     kind = "votes" if subject.model.combine == "vote" else "scores"
     if subject.scores.ndim == 1:
         threshold = subject.model.threshold_
-        beside = "by which it is wrong" if threshold is None else f"the threshold is {signed(threshold)}"
+        beside = "which makes it wrong" if threshold is None else f"the threshold is {signed(threshold)}"
         return f"score {signed(subject.scores[row])}, {beside}"
     said, true = (subject.scores[row, codes[row]] for codes in (subject.predicted, subject.codes))
     return f"{kind} {short(said)} against {short(true)}"
@@ -222,13 +222,13 @@ def _images(subject: Subject, row: int, why: Explanation, weights: np.ndarray) -
     shape: Any = subject.image_shape
     low, high = float(min(0.0, values.min())), float(values.max())
     true, said = (str(subject.labels[codes[row]]) for codes in (subject.codes, subject.predicted))
-    alt = f"image of class {true}, taken for {said}"
+    alt = f"image of class {true}, predicted as {said}"
     pictures = [element("img", src=uri(grey(values.reshape(shape), low, high), "image/png"), alt=alt, class_="pixels")]
     if not subject.is_kernel:
         spoke = np.zeros(len(values))
         spoke[why.columns] = weights * why.values
         content = coloured(spoke.reshape(shape), float(np.abs(spoke).max()))
-        alt = f"which pixels spoke for {said} (orange), which for {true} (blue)"
+        alt = f"pixels that are evidence for {said} (orange) and for {true} (blue)"
         pictures.append(element("img", src=uri(content, "image/png"), alt=alt, class_="pixels"))
     return element("div", *pictures, class_="pair")
 
@@ -244,7 +244,7 @@ def _table(subject: Subject, names: list[str], why: Explanation, contributions: 
         )
         for k in order.tolist()
     ]  # fmt: skip
-    header = ("support example", "similarity") if kernel else ("feature", "value")
+    header = ("support vector", "similarity") if kernel else ("feature", "value")
     return table((*header, "contribution"), rows, "what decided", numbers=(1, 2))
 
 

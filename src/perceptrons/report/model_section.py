@@ -1,4 +1,4 @@
-"""The top of the page, and how the model was trained: what it is, how good it is, how it was found."""
+"""The top of the report: the model, its scores, its training, and its tuning."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from perceptrons.selection import wilson
 
 COMBINED = {
     "average": "averaged weights", "recent": "an average of recent weights", "last": "the last weights",
-    "vote": "votes of all weights that ever were", "pocket": "the weights with the fewest mistakes",
+    "vote": "votes of all weights of the training history", "pocket": "the weights with the fewest mistakes",
 }  # fmt: skip
 
 NOT_SAID = (
@@ -50,10 +50,11 @@ def headline(subject: Subject, title: str) -> Html:
     commonest = int(counts.argmax())
     cards = [
         _card("Accuracy", percent(right / n), f"{right:,} of {n:,} right"),
-        _card(f"{level:.0%} interval", f"{percent(low)} to {percent(high)}", "Wilson's, for examples like these"),
+        _card(f"{level:.0%} interval", f"{percent(low)} to {percent(high)}", "Wilson interval, for examples like "
+        "these"),
         _card(
-            "Baseline", percent(counts[commonest] / n), "always answering ", user(subject.labels[commonest], 24),
-            ", the commonest " + ("class" if commonest < subject.known else "label, which the model does not know"),
+            "Baseline", percent(counts[commonest] / n), "always predicting ", user(subject.labels[commonest], 24),
+            ", the most frequent " + ("class" if commonest < subject.known else "label, which the model does not know"),
         ),
     ]  # fmt: skip
     return joined(
@@ -73,12 +74,12 @@ def in_words(subject: Subject) -> str:
     words = COMBINED.get(model.combine, model.combine)
     if subject.is_kernel:
         words = f"{model.kernel if isinstance(model.kernel, str) else 'own'} kernel, "
-        words += count(model.n_support_, "support example")
+        words += count(model.n_support_, "support vector")
     steps = "" if subject.before is None else f", behind {count(len(subject.before.steps), 'step')} of a pipeline"
     width = model.n_features_in_
     return (
         f"{type(model).__name__} ({words}{steps}) of {count(subject.known, 'class', 'classes')} and "
-        f"{count(width, 'feature')}, asked for {count(subject.n, 'example')}."
+        f"{count(width, 'feature')}, evaluated on {count(subject.n, 'example')}."
     )
 
 
@@ -92,8 +93,8 @@ def notes_about(subject: Subject, counts: Any) -> list[Html]:
     if subject.origin.more:
         notes.append(
             warning(
-                f"the data hold more examples; everything here is about the first {subject.n:,} only. If they are "
-                "sorted, these are not like the rest."
+                f"the data contain more examples; this page is about the first {subject.n:,} only. If the data are "
+                "sorted, these are not representative."
             )
         )
     strange = int(counts[subject.known :].sum())
@@ -109,24 +110,24 @@ def notes_about(subject: Subject, counts: Any) -> list[Html]:
     if learned_from_these(subject):
         notes.append(
             warning(
-                "there are just as many examples here as the model learned from in an epoch. If they are the same, "
-                "these figures are too good: use examples that it has not seen."
+                "there are exactly as many examples here as in the training set. If they are the same, these scores "
+                "are too good: use examples that the model has not seen."
             )
         )
     elif split_these(subject):
         sizes = subject.model.recipe_["sizes"]
         notes.append(
             warning(
-                "the recipe that found this model split just as many examples. If they are these, it has learned "
-                f"from, or was chosen by, {sum(sizes.values()) - sizes.get('test', 0):,} of them, and only its own "
-                "test figure is that of examples never seen."
+                "this model was tuned on exactly as many examples. If they are the same, "
+                f"{sum(sizes.values()) - sizes.get('test', 0):,} of them were used for training or validation, and "
+                "only the test score of the tuning is that of unseen examples."
             )
         )
     else:
         notes.append(
             soft(
-                "The page cannot know whether the model learned from some of these examples. If so, the figures are "
-                "too good."
+                "This page cannot know whether the model was trained on some of these examples. If so, the scores "
+                "are too good."
             )
         )
     return notes
@@ -151,23 +152,22 @@ def _tested(model: Any, told: Any) -> list[Html]:
         return []
     looks = told.get("looks") or 0
     said = paragraph(
-        "Its recipe tested it on ", count((told.get("sizes") or {}).get("test", 0), "example"), " held out: ",
+        "After tuning, it was tested on ", count((told.get("sizes") or {}).get("test", 0), "held-out example"), ": ",
         element("strong", f"{told.get('metric', 'accuracy')} {figure_of(told)}"), ".",
     )  # fmt: skip
     minds = []
     if looks > 1:
-        minds.append(
-            f"the test examples of the recipe were looked at {looks} times, so that its test figure is no longer that "
-            "of examples never seen."
-        )
+        minds.append(f"the test set of the tuning was used {looks} times, so its test score may be too optimistic.")
     twice = in_both(told)
     if twice:
         minds.append(
-            f"{twice:,} of the test examples {'was' if twice == 1 else 'were'} also among those learned from or chosen "
-            "by, so that the test figure of the recipe may be too good."
+            f"{twice:,} of the test examples {'was' if twice == 1 else 'were'} also in the training or validation "
+            "set, so the test score of the tuning may be too good."
         )
     if learned_on(model, told):
-        minds.append("the model has learned on since, so that the test figure of its recipe is of a model before.")
+        minds.append(
+            "the model was trained further since, so the test score of the tuning is that of an earlier version."
+        )
     return [said, *map(warning, minds)]
 
 
@@ -194,12 +194,12 @@ def how_trained(subject: Subject) -> Section:
     model = subject.model
     rows: list[tuple[Any, Any]] = [("Kind", element("code", type(model).__name__))]
     own = [f"{name}={on_one_line(repr(value), 60)}" for name, value in changed(model).items()]
-    rows.append(("Settings", element("code", ", ".join(own)) if own else "all at their defaults"))
+    rows.append(("Settings", element("code", ", ".join(own)) if own else "all defaults"))
     history = getattr(model, "history_", None) or []
     if history:
         rows.append(("Epochs", short(len(history))))
-    rows.append(("Examples seen", f"{short(float(model.t_))}, counted every time"))
-    rows.append(("Updates", f"{model.n_updates_:,}, {model.n_mistakes_:,} of them at mistakes"))
+    rows.append(("Examples seen", f"{short(float(model.t_))}, counting repetitions"))
+    rows.append(("Updates", f"{model.n_updates_:,}, {model.n_mistakes_:,} of them after mistakes"))
     rows.append(("Why it stopped", why_it_stopped(model)))
     source = getattr(model, "source_", None)
     if isinstance(source, dict):
@@ -215,8 +215,8 @@ def how_trained(subject: Subject) -> Section:
             alt = f"{count(first['mistakes'], 'mistake')} in its only epoch."
         parts.append(figure(drawn(HistoryDisplay.from_estimator(model), width=WIDTH), alt, alt))
     else:
-        parts.append(soft("It learned in blocks, without epochs: there is no history to draw."))
-    return section("training", "How it was trained", *parts, *_how_found(model, getattr(model, "recipe_", None)))
+        parts.append(soft("It was trained on blocks, without epochs: there is no training history to draw."))
+    return section("training", "Training", *parts, *_how_found(model, getattr(model, "recipe_", None)))
 
 
 def _how_found(model: Any, told: Any) -> list[Any]:
@@ -226,19 +226,21 @@ def _how_found(model: Any, told: Any) -> list[Any]:
     sizes, metric = told.get("sizes") or {}, told.get("metric", "accuracy")
     rows: list[tuple[Any, Any]] = []
     if sizes:
-        parts = f"{sizes.get('train', 0):,} to learn from, {sizes.get('dev', 0):,} for development, "
-        rows.append(("Split", f"{told.get('split')}: {parts}{sizes.get('test', 0):,} to test on"))
+        parts = f"{sizes.get('train', 0):,} for training, {sizes.get('dev', 0):,} for validation, "
+        rows.append(("Split", f"{told.get('split')}: {parts}{sizes.get('test', 0):,} for testing"))
     rows.append(("Settings tried", short(told.get("settings_tried") or 1)))
     if told.get("dev_score") is not None:
-        rows.append((f"Development {metric}", f"{told['dev_score']:.4f}, that of the best setting: a little too good"))
+        rows.append(
+            (f"Development {metric}", f"{told['dev_score']:.4f}, that of the best setting: slightly too optimistic")
+        )
     if told.get("test_score") is not None:
         rows.append((f"Test {metric}", figure_of(told)))
-        rows.append(("Looks at the test", short(told.get("looks") or 0)))
+        rows.append(("Uses of the test set", short(told.get("looks") or 0)))
         if in_both(told):
-            rows.append(("Test examples met before", f"{in_both(told):,}, among those learned from or chosen by"))
+            rows.append(("Test examples seen before", f"{in_both(told):,}, in the training or validation set"))
     if learned_on(model, told):
-        rows.append(("Learned on since", "yes: the figures above are of a model before"))
-    return [element("h3", "How its settings were found"), facts(rows)]
+        rows.append(("Trained further since", "yes: the scores above are those of an earlier version"))
+    return [element("h3", "Tuning"), facts(rows)]
 
 
 def _source(source: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""How to make all of it again: versions, files and their checksums, the parameters of the model as code and command."""
+"""The reproduction section of the report: versions, files and checksums, and the model as code and as a command."""
 
 import json
 import platform
@@ -45,7 +45,7 @@ def how_to_reproduce(subject: Subject) -> Section:
             for what, name, digest in origin.files
         ]
         parts += [element("h3", "Files"), facts(rows)]
-    parts += [element("h3", "The model"), *_model(subject)]
+    parts += [element("h3", "Model"), *_model(subject)]
     parts += [element("h3", "Versions"), facts(versions)]
     return section("reproduce", "How to reproduce it", *parts)
 
@@ -56,7 +56,7 @@ def _model(subject: Subject) -> list[Any]:
     if name is not None:
         load = f"import perceptrons\n\nmodel = perceptrons.load({name!r})\nmodel.predict(X)"
         parts += [paragraph("Load it in Python:"), code(visible(load))]
-    parts += [paragraph("Train one like it, in Python:"), code(visible(as_python(subject.model)))]
+    parts += [paragraph("Train a similar model in Python:"), code(visible(as_python(subject.model)))]
     command, missing = as_command(subject.model)
     if subject.before is None:
         parts += [paragraph("or on the command line:"), code(visible(command))]

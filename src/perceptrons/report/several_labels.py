@@ -12,8 +12,8 @@ from perceptrons.report.subject import SeveralSubject
 
 MANY = 20  # labels; above this many those with the lowest F1 are shown first
 LEFT_OUT = (
-    "An example may have several labels, so every label is judged on its own. Confusions, curves, single mistakes, the "
-    "boundary, separability and margins are about one label per example and are left out."
+    "An example may have several labels, so every label is evaluated separately. The confusion matrix, curves, "
+    "single mistakes, the decision boundary, separability and margins need one label per example and are left out."
 )
 
 
@@ -34,7 +34,7 @@ def headline_of_sets(subject: SeveralSubject, title: str) -> Html:
     model = subject.model
     words = (
         f"{type(model).__name__} of {count(subject.known, 'label')} and {count(model.n_features_in_, 'feature')}, "
-        f"asked for {count(subject.n, 'example')} with {labels}."
+        f"evaluated on {count(subject.n, 'example')} with {labels}."
     )
     return joined(
         [
@@ -63,8 +63,9 @@ def by_label(subject: SeveralSubject) -> Section:
         "labels", "Every label",
         table(("metric", "value"), rows, "metrics", numbers=(1,)),
         soft(
-            "Precision: how many predictions of a label are right. Recall: how many examples with the label are found. "
-            "F1: the harmonic mean of both. Precision at k: how many of the k labels with the highest scores are true."
+            "Precision: the share of predictions of a label that are right. Recall: the share of examples with the "
+            "label that are found. F1: the harmonic mean of both. Precision at k: the share of the k labels with the "
+            "highest scores that are true."
         ),
         _table(quality),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a report is about: a model, examples, its answers to them, and what everything is called."""
+"""The subject of a report: a model, examples, predictions, and the names of everything."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Names:
     def __init__(self, given: Any, before: Any, model: Any, width: int):
         self._given, self._knows = given, model
         if given is not None and hasattr(given, "__len__") and len(given) != width:
-            raise ValueError(f"There are {len(given):,} feature_names for {width:,} features: give one for each.")
+            raise ValueError(f"There are {len(given):,} feature_names for {width:,} features: give one per feature.")
         if given is None and before is not None:
             last = before.steps[-1][1]
             if hasattr(last, "columns_"):
@@ -234,7 +234,9 @@ def judged(model: Any, y: Any, n: int, flags: np.ndarray, scores: np.ndarray) ->
     """The answers, counted as `perceptrons evaluate` does."""
     target = read_target(y, n, model._learner.form)
     if target.indicator is None:
-        raise ValueError("y has one label per example, and this model gives several: give label sets, or an indicator.")
+        raise ValueError(
+            "y has one label per example, but this model predicts several: give label sets, or an indicator matrix."
+        )
     tally = LabelTally(model.classes_)
     tally.add_sets(target.classes, sp.csr_matrix(target.indicator), flags, scores)
     quality = tally.label_quality()
@@ -261,7 +263,7 @@ def subject_of(
         examples = X.tolist() if hasattr(X, "tolist") else X
     for name, given in (("examples", examples), ("lines", lines)):
         if given is not None and hasattr(given, "__len__") and len(given) != n:
-            raise ValueError(f"There are {len(given):,} {name} for {n:,} rows of X: give one for each.")
+            raise ValueError(f"There are {len(given):,} {name} for {n:,} rows of X: give one per row.")
     with columns_matched():
         inside = X if before is None else before.transform(X)
         if not (isinstance(model, KernelPerceptron) and model.kernel == "precomputed"):
@@ -290,10 +292,8 @@ def check_model(model: Any) -> None:
     kind = type(model).__name__
     if not isinstance(model, Perceptron | KernelPerceptron):
         raise TypeError(
-            f"A report is about a Perceptron or a KernelPerceptron, alone or at the end of a pipeline, not about a "
-            f"{kind}."
-            + " For taggers there is `perceptrons tag evaluate`."
-            * (kind in ("SequencePerceptron", "StructuredPerceptron"))
+            f"A report needs a Perceptron or a KernelPerceptron, alone or at the end of a pipeline, not a {kind}."
+            + " For taggers, use `perceptrons tag evaluate`." * (kind in ("SequencePerceptron", "StructuredPerceptron"))
         )
     check_is_fitted(model)
     if len(model.classes_) < 2 and model._learner.form == "single":
@@ -309,7 +309,7 @@ def read_labels(y: Any, n: int, classes: list[Any]) -> tuple[list[Any], np.ndarr
     """
     target = read_target(y, n)
     if target.several:
-        raise ValueError("y has several labels per example, and this model gives one: give one label for each.")
+        raise ValueError("y has several labels per example, but this model predicts one: give one label per example.")
     labels = list(classes)
     places: dict[Any, int] = {}
     for place, label in enumerate(classes):

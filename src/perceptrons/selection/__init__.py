@@ -1,4 +1,4 @@
-"""The recipe and the comparison: split, tune on development data, test once. Start with `recipe`."""
+"""Tuning, comparison, calibration and thresholds: split the data, tune on a validation set, test once. See `recipe`."""
 
 from perceptrons.selection.calibrating import calibrate
 from perceptrons.selection.compare import compare

@@ -1,4 +1,4 @@
-"""Probabilities of a model that is trained already: its scores are calibrated on examples that it has not seen."""
+"""Calibrates the scores of a trained model on examples that it has not seen, so that it has probabilities."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,19 +16,18 @@ from perceptrons.training.labels import Target, merge, read_target
 
 
 def calibrate(model: Any, X: Any, y: Any, method: str = "sigmoid", sample_weight: Any = None) -> Any:
-    """Calibrate the scores of a trained model, so that it has `predict_proba`. Weights and answers stay as they are.
+    """Calibrate the scores of a trained model, so that it has `predict_proba`. Weights and predictions do not change.
 
     `Perceptron(probability=...)` does the same in `fit`, on examples that it holds out itself.
 
-    When to use it: there is a validation set; the model learned from a stream, on a cluster or by `partial_fit`; it
-    kept training since it was calibrated. When not: on the examples that the model learned from, whose scores are too
-    good; there are too few examples to hold some out (use scikit-learn's `CalibratedClassifierCV`, which
-    cross-validates).
+    Use it with a validation set, for a model that was trained on a stream, on a cluster or by `partial_fit`, or that
+    was trained further since its calibration. Do not use it on training examples, whose scores are too good. If there
+    are too few examples to hold some out, use scikit-learn's `CalibratedClassifierCV`, which cross-validates.
 
     Parameters
     ----------
     model : fitted Perceptron or KernelPerceptron, or a Pipeline that ends in one
-    X, y : the examples to calibrate by, a validation set
+    X, y : the examples to calibrate with, a validation set
     method : {"sigmoid", "temperature", "isotonic"}, default="sigmoid"
         As the parameter `probability` of `Perceptron`.
     sample_weight : array, optional
@@ -51,7 +50,7 @@ def calibrate(model: Any, X: Any, y: Any, method: str = "sigmoid", sample_weight
     last = _checked(model, method)
     target = read_target(y, len_of(X), last._learner.form)
     if target.several != (last._learner.form != "single"):
-        raise ValueError("y has another form than the labels that the model learned from: one label, or several.")
+        raise ValueError("y has another form than in training: one label per example, or several.")
     weight, _ = target.weights(sample_weight, None, stream=False)
     if target.several:
         scores, truth = _scores(model, X), _flags(target, last.classes_)
@@ -71,7 +70,7 @@ def calibrate_on_blocks(model: Any, blocks: Iterable[Any], method: str) -> None:
         if sum(scores.size for _, scores, _ in parts) >= MOST_SCORES:
             break
     if not parts:
-        raise ValueError("There are no examples to calibrate by: give some of every class.")
+        raise ValueError("There are no examples to calibrate with: give some of every class.")
     truth, scores, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     model._learner.calibration = calibration_of(method, scores, truth, weights, model)
 
@@ -82,11 +81,11 @@ def _checked(model: Any, method: Any) -> Any:
     last = last_step(model)[0]
     if not isinstance(last, Classifier):
         raise TypeError(
-            f"{type(last).__name__} cannot be calibrated so: give a Perceptron or a KernelPerceptron, or use "
+            f"{type(last).__name__} cannot be calibrated here: give a Perceptron or a KernelPerceptron, or use "
             "scikit-learn's CalibratedClassifierCV."
         )
     if len(last.classes_) < 2 and last._learner.form == "single":
-        raise ValueError("The model knows one class only: there is nothing to calibrate.")
+        raise ValueError("The model knows only one class: there is nothing to calibrate.")
     return last
 
 

@@ -1,4 +1,4 @@
-"""The comparison: variants of the perceptron beside other linear models, on one split, tuned alike, tested once."""
+"""Compares variants of the perceptron with other linear models: same split, same tuning, one test."""
 
 import os
 import time
@@ -49,48 +49,48 @@ def compare(
     max_seconds: float | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Compared:
-    """The perceptron's variants and their relatives beside each other: same parts, tuned alike, tested once together.
+    """Compare variants of the perceptron with other linear models: same split, same tuning, one test.
 
-    Each learner tries at most five settings on the same development examples, all relative to the scale of the data;
-    epochs of perceptrons are found from the same runs. Then each learns from train and development examples together,
-    and all are tested in one opening of the test part.
+    Each learner tries at most five settings on the same validation set, all relative to the scale of the data. The
+    number of epochs is found in the same runs. Then each learner is trained on the training and validation sets
+    together, and all are tested in one use of the test set.
 
-    When to use it: to see which kind of learner suits your data, and what that costs. When not: to get a model
-    (`recipe` tunes one more finely); for several labels an example, or sequences.
+    Use it to see which kind of learner suits your data, and at what cost. Do not use it to get a model (`recipe` tunes
+    one more finely), for several labels per example, or for sequences.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
-        Dense data on uneven scales are standardised.
+        The examples. Dense data with different scales are standardised.
     y : array of shape (n_samples,)
     dev, test : float, or tuple of X and y, default=0.2
-        Shares of all examples, or data of their own.
+        The shares of the validation and test sets, or separate data for them.
     split : {"stratified", "grouped", "time"}, optional
         See `parts_of`.
     groups : array, optional
-        The group of every example; groups stay whole.
+        The group of every example; groups are never divided.
     random_state : int, RandomState or None, default=0
-        Seed of the split and, if it is an int, of the learners.
+        The seed of the split and, if it is an int, of the learners.
     learners : list, optional
-        Exactly those to compare: names of `LEARNERS`, and tuples (name, estimator, grid) of your own, which are left
-        out, with the reason, if they fail.
+        The learners to compare: names of `LEARNERS`, and your own tuples (name, estimator, grid). Learners that fail
+        are left out, with the reason.
     metric : str or function of true and predicted labels, default="accuracy"
-        What settings are chosen by and learners ranked by. Differences in accuracy are tested by McNemar's test, in
-        other figures by swapping answers.
+        The metric to choose settings by and to rank learners by. Differences in accuracy are tested with McNemar's
+        test, others with a permutation test.
     scale : {"auto", True, False}, default="auto"
-        Standardise dense data for all alike: if the largest values of features differ by more than a factor of 30 or
-        all of them are very large or small, or as said. Means and deviations are of what is learned from. Sparse data
-        stay as they are.
+        Whether to standardise dense data for all learners. "auto": if the largest values of features differ by more
+        than a factor of 30, or all are very large or small. Means and deviations are those of the training data. Sparse
+        data do not change.
     force : bool, default=False
-        Look at test examples that were looked at before; the result says so. Not needed to ask just the same again.
+        Whether to use a test set that was used before; the result says so. Repeating the same call is always allowed.
     ledger : path, optional
-        A file that remembers looks from process to process; otherwise this process does.
+        A file that records uses of test sets across processes; otherwise they are recorded for this process only.
     max_seconds : float, optional
-        Of tuning, for each learner. What is beyond is not tried; a perceptron that makes no epoch in it is left out.
-        Either is said. Another learner, which cannot be stopped, tries one setting whatever it takes, and no setting
-        more than there is time for by what those before took.
+        The time limit for tuning each learner. Further settings are not tried, and a perceptron that completes no epoch
+        is left out; the result says so. Other learners cannot be stopped: they try one setting in any case, and more
+        while time is left.
     tell : function, optional
-        Is told in a line what each learner did on development examples, to show progress.
+        A function that gets one line per learner about its result on the validation set, to show progress.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def compare(
     >>> sorted(row.name for row in found.rows), found.looks
     (['average', 'kernel', 'logistic'], 1)
     >>> print(found.to_markdown().splitlines()[0])
-    | learner | family | accuracy | 95% interval | p | learned in s | 1,000 answers in s | kB | probabilities |
+    | learner | family | accuracy | 95% interval | p | trained in s | 1,000 predictions in s | kB | probabilities |
     """
     figure = Metric(metric)
     if scale not in ("auto", True, False):
@@ -115,14 +115,14 @@ def compare(
     dev, test = (_given(part, name, X.shape[1]) for part, name in ((dev, "dev"), (test, "test")))
     parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, random_state=random_state)
     if parts.test is None:
-        raise ValueError("test=0 leaves nothing to compare on: give a share between 0 and 1, or data (X, y).")
+        raise ValueError("test=0 leaves no test set to compare on: give a share between 0 and 1, or data (X, y).")
     check_labels_meet(parts)
     settings = {"learners": learners, "metric": metric, "scale": scale, "max_seconds": max_seconds}
     sealed, _ = seal(parts, parts.test, ledger, force, what="compare", random_state=random_state, **settings)
     held = Parts(Part(*parts.train.taken()), Part(*parts.dev.taken()), None, parts.how)
     train, y_train = held.train.taken()
     if len(np.unique(y_train)) < 2:
-        raise ValueError("The train part has one class only: there must be two or more in it.")
+        raise ValueError("The training set has only one class: it needs two or more.")
     scaled = _scaled(train, scale)
     seed = random_state if isinstance(random_state, int) else 0
     asked = learners_for(StandardScaler().fit_transform(train) if scaled else train, learners, seed)
@@ -154,13 +154,13 @@ def _tune_or_say_why(learner: Learner, *given: Any) -> tuple[str, "Tuned | None"
     except Exception as error:
         if learner.name in LEARNERS:
             raise
-        return f"it failed, {type(error).__name__}: {error}", None
+        return f"it failed with {type(error).__name__}: {error}", None
 
 
 def _scaled(train: Any, scale: Any) -> bool:
     if sp.issparse(train):
         if scale is True:
-            raise ValueError("scale=True: sparse data are not standardised, as their zeros would be lost.")
+            raise ValueError("scale=True: sparse data cannot be standardised, because their zeros would be lost.")
         return False
     if scale != "auto":
         return bool(scale)
@@ -170,19 +170,19 @@ def _scaled(train: Any, scale: Any) -> bool:
 def _examples(X: Any, y: Any, where: str) -> tuple[Any, np.ndarray]:
     """Numbers and one label each, as all learners take them."""
     if isinstance(X, list | tuple) and len(X) and isinstance(X[0], str):
-        raise ValueError(f"{where}X holds texts: make features of them first, by HashedText or a vectorizer.")
+        raise ValueError(f"{where}X contains texts: convert them to features first, with HashedText or a vectorizer.")
     X = check_rows(X)
     if sp.issparse(X) and X.nnz < 2**31 and X.shape[1] < 2**31:  # liblinear reads no others
         X = sp.csr_matrix((X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32)), shape=X.shape)
     if sp.issparse(y) or (isinstance(y, list | tuple) and any(isinstance(one, list | tuple | set) for one in y)):
-        raise ValueError(f"{where}y has several labels an example: compare takes one for each.")
+        raise ValueError(f"{where}y has several labels per example: compare takes one label per example.")
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise ValueError(f"{where}y has {y.ndim} dimensions: compare takes one label for each example.")
+        raise ValueError(f"{where}y has {y.ndim} dimensions: compare takes one label per example.")
     if y.dtype.kind == "f" and not np.array_equal(y, np.round(y)):
-        raise ValueError(f"{where}y holds fractions or missing values: compare takes classes.")
+        raise ValueError(f"{where}y contains fractions or missing values: compare takes classes.")
     return X, y
 
 
@@ -191,12 +191,12 @@ def _given(part: Any, name: str, n_features: int) -> Any:
         return part
     X, y = _examples(*part, f"{name}: ")
     if X.shape[1] != n_features:
-        raise ValueError(f"{name}: has {X.shape[1]:,} features, and X has {n_features:,}: give the same.")
+        raise ValueError(f"{name} has {X.shape[1]:,} features, but X has {n_features:,}: give the same features.")
     return X, y
 
 
 class Tuned:
-    """A learner with its best setting, which has learned from train and development examples."""
+    """A learner with its best setting, trained on the training and validation sets."""
 
     def __init__(self, learner: Learner, watchable: Watchable, settings: list[Setting], seconds: float, learnable: Any):
         self.learner, self.settings, self.tuning_seconds = learner, settings, seconds
@@ -213,7 +213,7 @@ class Tuned:
         self.train_accuracy = float(np.mean(self.model.predict(learnable[0][some]) == learnable[1][some]))
 
     def line(self, metric: str) -> str:
-        return f"{self.learner.what}: {metric} {self.best.score:.4f} on development data, {self.tuning_seconds:.1f} s"
+        return f"{self.learner.what}: {metric} {self.best.score:.4f} on the validation set, {self.tuning_seconds:.1f} s"
 
     def tested(self, X: Any, y: Any, metric: Metric) -> Contender:
         spent: list[float] = []
@@ -239,8 +239,8 @@ def tune(
     """The learner, tuned; or why it is left out."""
     n = len_of(learnable[0])
     if learner.name == "kernel" and n > MOST_FOR_KERNEL:
-        grows = "its time grows with the square of the examples"
-        return f"{grows}, and {n:,} are more than {MOST_FOR_KERNEL:,}: compare on a part of them", None
+        grows = "its time grows with the square of the number of examples"
+        return f"{grows}, and {n:,} are more than {MOST_FOR_KERNEL:,}: compare on a subset", None
     estimator, prefix = _in_pipeline(learner.estimator) if scaled else (learner.estimator, "")
     watchable = Watchable(estimator)
     watchable.check()
@@ -265,14 +265,14 @@ def tune(
         if late:
             break
     if not settings:
-        return f"{max_seconds:g} seconds do not suffice for one epoch", None
+        return f"{max_seconds:g} seconds are not enough for one epoch", None
     done = Tuned(learner, watchable, settings, time.perf_counter() - began, learnable)
     done.notes += [f"{late}, with setting {len(settings)} of {len(runs)}"] if late else []
     return "", done
 
 
 def _too_late(max_seconds: float | None) -> str:
-    return f"tuning ended when {max_seconds:g} seconds were spent"
+    return f"tuning ended at the time limit of {max_seconds:g} seconds"
 
 
 def _whole_epochs(setting: Setting) -> list[Setting]:

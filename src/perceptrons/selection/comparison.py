@@ -1,4 +1,4 @@
-"""What `compare` found: a row for every learner, tables for terminals, pages and notebooks, and a verdict in words."""
+"""The result of `compare`: one row per learner, as tables for terminals, pages and notebooks, and as a summary."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,34 +28,33 @@ class Contender:
     Attributes
     ----------
     name, what : str
-        As in `LEARNERS`, and in words.
+        The name in `LEARNERS`, and a description.
     family : {"perceptron", "relative"}
     score, interval : float and Interval
         On the test examples.
     p : float
-        Of the test against the best, McNemar's or by swapping answers, by Holm's correction for so many comparisons; 1
-        for the best itself.
+        The p-value against the best learner, with Holm's correction for several comparisons; 1 for the best itself.
     p_alone : float
         The same without the correction.
     dev_score : float
     setting : Setting
         The best one of `settings_tried`.
     train_accuracy : float
-        Of the final model on what it learned from, or on 2,000 examples of it.
+        The accuracy of the final model on its training data, or on 2,000 examples of it.
     training_seconds, tuning_seconds : float
-        Of the final fit, and of trying all settings, development examples predicted included.
+        The time of the final fit, and of trying all settings, including predictions for the validation set.
     prediction_seconds : float
-        For 1,000 examples, the least of three takes.
+        The prediction time for 1,000 examples, the shortest of three runs.
     size : int or None
-        Bytes of the numbers that predicting needs, see `size_of`.
+        The size in bytes of the numbers that prediction needs, see `size_of`.
     probabilistic : bool
-        Has it `predict_proba`?
+        Whether it has `predict_proba`.
     notes : tuple of str
-        Such as that it did not converge.
+        Notes, for instance that it did not converge.
     model : the fitted estimator
-    predicted, right : arrays, an entry a test example
-    compared, answers : arrays, an entry a test example
-        What the metric compares: labels and predictions, or numbers of classes and ranks of scores.
+    predicted, right : arrays, one entry per test example
+    compared, answers : arrays, one entry per test example
+        The input of the metric: labels and predictions, or class numbers and ranks of scores.
     """
 
     name: str
@@ -101,26 +100,26 @@ class Contender:
 
 
 class Compared:
-    """What `compare` found.
+    """The result of `compare`.
 
     Attributes
     ----------
     rows : list of Contender
-        The best on the test examples first; of equals as they were asked for.
+        The learners, the best on the test set first; ties keep the given order.
     left_out : dict
-        Who was not compared, and why.
+        The learners that were not compared, and why.
     best, best_perceptron, best_relative : Contender, or None if there is none of that family
     y_test : array
     parts : Parts
     sizes : dict
-        Examples to train, for development (dev) and to test.
+        The sizes of the training set, the validation set (dev) and the test set.
     metric : str
     scaled : bool
-        Were the data standardised, for all alike?
+        Whether the data were standardised for all learners.
     looks : int
-        How often these test examples were looked at, this time included.
+        How often this test set has been used, including this time.
     rerun : bool
-        Was just this asked before, with the same data, settings and seed? Then it is the same look.
+        Whether the same call was made before, with the same data, settings and seed; it then counts as the same use.
     n_features : int
     """
 
@@ -157,12 +156,14 @@ class Compared:
             if row.name == name:
                 return row
         reason = f" ({self.left_out[name]})" if name in self.left_out else ""
-        raise KeyError(f"{name!r} was not compared{reason}: there are {', '.join(row.name for row in self.rows)}.")
+        raise KeyError(
+            f"{name!r} was not compared{reason}: the learners are {', '.join(row.name for row in self.rows)}."
+        )
 
     @property
     def test(self) -> str:
         """Of the difference between two learners: exact for right answers, by swapping answers for other figures."""
-        return "McNemar" if self._counts_answers else "by swapping answers,"
+        return "McNemar" if self._counts_answers else "by swapping predictions,"
 
     @property
     def _counts_answers(self) -> bool:
@@ -179,15 +180,22 @@ class Compared:
         return mcnemar(self.row(one).right, self.row(other).right)
 
     def explain(self) -> str:
-        """In words: who is best, who is not worse, whether a relative is ahead of every perceptron and why, and what
-        they get wrong."""
+        """Return a summary in words.
+
+        It names the best learner and those that are not worse. It says whether another linear model beats every
+        perceptron, and why, and which mistakes they make.
+        """
         return "\n".join(in_words(self))
 
     def notes(self) -> list[str]:
         """What the table needs to be understood."""
         notes, n = [], len(self.rows) - 1
         if n:
-            how = "McNemar's exact test on right answers" if self._counts_answers else "a test by swapping answers"
+            how = (
+                "McNemar's exact test on correct predictions"
+                if self._counts_answers
+                else "a permutation test that swaps predictions"
+            )
             several = f" after Holm's correction for {n} comparisons" if n > 1 else ""
             notes = [f"{MARK} significantly worse than the best: {how}, p < {SIGNIFICANT}{several}."]
         return notes + [f"{row.what}: {note}." for row in self.rows for note in row.notes]
@@ -195,7 +203,7 @@ class Compared:
     def table(self, times: bool = True) -> tuple[list[str], list[list[str]]]:
         """Head and lines of the table. times: with the columns that differ from run to run."""
         head = ["learner", "family", self.metric, "95% interval", "p"]
-        head += ["learned in s", "1,000 answers in s"] * times
+        head += ["trained in s", "1,000 predictions in s"] * times
         return [*head, "kB", "probabilities"], [self._line(row, times) for row in self.rows]
 
     def _line(self, row: Contender, times: bool) -> list[str]:
@@ -203,7 +211,8 @@ class Compared:
         size = "-" if row.size is None else _kilobytes(row.size)
         interval = f"{row.interval.low:.4f} to {row.interval.high:.4f}"
         kind = "yes" if row.probabilistic else "no"
-        return [row.what, row.family, f"{row.score:.4f}", interval, self.p_in_words(row), *spent, size, kind]
+        family = row.family if row.family == PERCEPTRON else "baseline"
+        return [row.what, family, f"{row.score:.4f}", interval, self.p_in_words(row), *spent, size, kind]
 
     def p_in_words(self, row: Contender) -> str:
         """The corrected p-value, marked if the learner is significantly worse than the best."""
@@ -211,7 +220,7 @@ class Compared:
 
     def settings(self) -> tuple[list[str], list[list[str]]]:
         """Head and lines of a second table: how each was tuned."""
-        head = ["learner", "tried", f"best {self.metric} on development data", "setting", "tuned in s"]
+        head = ["learner", "tried", f"best {self.metric} on the validation set", "setting", "tuned in s"]
         return head, [
             [row.what, str(row.settings_tried), f"{row.dev_score:.4f}", named(row.setting), f"{row.tuning_seconds:.3g}"]
             for row in self.rows
@@ -259,32 +268,31 @@ def _kilobytes(size: int) -> str:
 
 def in_words(found: Compared) -> list[str]:
     sizes, best = found.sizes, found.best
-    scaled = ", standardised for all alike" if found.scaled else ""
+    scaled = ", standardised for all learners" if found.scaled else ""
     lines = [
-        f"{sizes['train']:,} examples to learn from, {sizes['dev']:,} for development, {sizes['test']:,} to test on "
+        f"{sizes['train']:,} training, {sizes['dev']:,} validation and {sizes['test']:,} test examples "
         f"(split {found.parts.how}); {found.n_features:,} features{scaled}.",
-        f"Best on the test examples: {best.what}, {found.metric} {best.score:.4f} "
+        f"Best on the test set: {best.what}, {found.metric} {best.score:.4f} "
         f"({best.interval.low:.4f} to {best.interval.high:.4f}).",
     ]
     others = found.rows[1:]
     if others:
         lines.append(
             f"Not significantly worse: {_names(row for row in others if not row.worse)}. Significantly worse: "
-            f"{_names(row for row in others if row.worse)}. (The best was chosen by these examples: it flatters a bit.)"
+            f"{_names(row for row in others if row.worse)}. (The best was chosen by the test set, so its score is "
+            "slightly too optimistic.)"
         )
     lines += [*_families(found), *_curved(found), *_wrong(found)]
     lines += [f"Left out: {name}: {reason}." for name, reason in found.left_out.items()]
     if found.rerun:
         lines.append(RERUN)
     if found.looks > 1:
-        lines.append(
-            f"FORCED: these test examples were looked at {found.looks} times, so that the test figures may flatter."
-        )
+        lines.append(f"FORCED: this test set was used {found.looks} times, so the test scores may be too optimistic.")
     return lines
 
 
 def relative_ahead(found: Compared) -> bool:
-    """Is a relative better on the test examples than every perceptron?"""
+    """Is another linear model better on the test set than every perceptron?"""
     ours, theirs = found.best_perceptron, found.best_relative
     return ours is not None and theirs is not None and theirs.score > ours.score
 
@@ -297,33 +305,35 @@ def _families(found: Compared) -> list[str]:
     points = 100 * abs(theirs.score - ours.score)
     if not relative_ahead(found):
         equal = "as good as" if ours.score == theirs.score else f"{points:.2f} points ahead of"
-        return [f"No relative beats every perceptron: {ours.what} is {equal} {theirs.what} ({found.test} {_p_is(p)})."]
-    start = f"A relative beats every perceptron: {theirs.what} is {points:.2f} points ahead of {ours.what}"
+        return [
+            f"No other model beats every perceptron: {ours.what} is {equal} {theirs.what} ({found.test} {_p_is(p)})."
+        ]
+    start = f"Another model beats every perceptron: {theirs.what} is {points:.2f} points ahead of {ours.what}"
     if p >= SIGNIFICANT:
         return [f"{start}, which may be chance ({found.test} {_p_is(p)})."]
     return [f"{start} ({found.test} {_p_is(p)}). A likely reason, not tested: {why(found, theirs, ours)}"]
 
 
 def why(found: Compared, theirs: Contender, ours: Contender) -> str:
-    """What may have put a relative ahead: a guess from sizes and accuracies, which no experiment has tested."""
+    """A likely reason why another linear model is ahead: a guess from sizes and accuracies, not tested."""
     n, d = found.sizes["train"] + found.sizes["dev"], found.n_features
-    fitted = f"{ours.what} is right on {ours.train_accuracy:.1%} of what it learned from"
+    fitted = f"{ours.what} is right on {ours.train_accuracy:.1%} of the training set"
     if theirs.name == "naive_bayes":
         if n < d:
             return (
-                f"there are fewer examples ({n:,}) than features ({d:,}): naive Bayes estimates each feature by "
-                "itself, which few examples suffice for."
+                f"there are fewer examples ({n:,}) than features ({d:,}): naive Bayes estimates each feature "
+                "separately, for which few examples are enough."
             )
-        return "its assumption, that features tell about the class independently, does little harm here."
+        return "its assumption, that features are independent given the class, does little harm here."
     penalty = f", with a penalty on large weights ({named(theirs.setting)})" if theirs.name in PENALISED else ""
     both = f"{fitted}, {theirs.what} on {theirs.train_accuracy:.1%}"
     if ours.train_accuracy >= SEPARATED > theirs.train_accuracy:
-        return f"{both}: the perceptron fits these too closely, while {theirs.what} does not{penalty}."
+        return f"{both}: the perceptron overfits, while {theirs.what} does not{penalty}."
     if ours.train_accuracy >= SEPARATED:
-        return f"{both}: of the many boundaries that fit, {theirs.what} takes a better one{penalty}."
+        return f"{both}: of the many decision boundaries that fit, {theirs.what} finds a better one{penalty}."
     return (
-        f"the classes overlap ({both}): the perceptron's rule never comes to rest there, and its average is of weights "
-        f"that still move, while {theirs.what} minimises one loss over all examples{penalty}."
+        f"the classes overlap ({both}): the perceptron's rule never converges then, and it averages weights that "
+        f"still change, while {theirs.what} minimises one loss over all examples{penalty}."
     )
 
 
@@ -336,15 +346,16 @@ def _curved(found: Compared) -> list[str]:
     p, points = found.p_of(kernel, straight), 100 * (kernel.score - straight.score)
     if points > 0 and p < SIGNIFICANT:
         return [
-            f"A curved boundary is needed: the kernel ({named(kernel.setting)}) is {points:.2f} points ahead of the "
-            f"best straight one, {straight.what} ({found.test} {_p_is(p)})."
+            f"A curved decision boundary is needed: the kernel ({named(kernel.setting)}) is {points:.2f} points "
+            "ahead of the "
+            f"best linear model, {straight.what} ({found.test} {_p_is(p)})."
         ]
     if points < 0 and p < SIGNIFICANT:
         return [
-            f"A straight boundary is enough: the kernel is {-points:.2f} points behind {straight.what} "
+            f"A linear decision boundary is enough: the kernel is {-points:.2f} points behind {straight.what} "
             f"({found.test} {_p_is(p)})."
         ]
-    return [f"A curved boundary makes no significant difference (kernel against {straight.what}: {_p_is(p)})."]
+    return [f"A curved decision boundary makes no significant difference (kernel against {straight.what}: {_p_is(p)})."]
 
 
 def _wrong(found: Compared) -> list[str]:
@@ -368,7 +379,7 @@ def _confusion(y: np.ndarray, row: Contender) -> str:
     (true, answered), times = min(pairs.items(), key=lambda item: (-item[1], str(item[0])), default=((0, 0), 0))
     if times < 2:
         return ""
-    return f", most often {short(str(true), 28)} taken for {short(str(answered), 28)} ({times:,} times)"
+    return f", most often {short(str(true), 28)} predicted as {short(str(answered), 28)} ({times:,} times)"
 
 
 def _names(rows: Iterable[Contender]) -> str:

@@ -1,4 +1,4 @@
-"""Cross-validation: K folds of every class alike or of whole groups, and settings judged by their mean over folds."""
+"""Cross-validation: K folds, stratified by class or of whole groups, and the mean score of settings over folds."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,12 +26,12 @@ def folds_of(y: Any, k: int, groups: Any = None, seed: int = 0) -> list[tuple[np
     codes = codes_of(y)
     if groups is None:
         if np.bincount(codes).max() < k:
-            raise ValueError(f"folds={k}: no class has as many examples: give fewer folds.")
+            raise ValueError(f"folds={k}: no class has that many examples: use fewer folds.")
         cut, of_each = StratifiedKFold(k, shuffle=True, random_state=seed), None
     else:
         of_each = np.unique(np.asarray(groups).astype(str), return_inverse=True)[1]
         if of_each.max() + 1 < k:
-            raise ValueError(f"folds={k}: there are {of_each.max() + 1:,} groups: give at most as many folds.")
+            raise ValueError(f"folds={k}: there are only {of_each.max() + 1:,} groups: use at most as many folds.")
         cut = StratifiedGroupKFold(k, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class")  # it is in some folds only, which does no harm

@@ -1,4 +1,4 @@
-"""Two demonstrations on generated data: what moves a relative's boundary and leaves the perceptron's where it is."""
+"""Two demonstrations on generated data that change the decision boundary of other models, but not the perceptron's."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -82,14 +82,15 @@ class Demonstration:
         for row in self.rows:
             if row.name == name:
                 return row
-        raise KeyError(f"{name!r}: there are {', '.join(row.name for row in self.rows)}.")
+        raise KeyError(f"{name!r}: the learners are {', '.join(row.name for row in self.rows)}.")
 
     def explain(self) -> str:
         """In words."""
         misled, ours = self.rows[0], self.row("averaged perceptron")
         figures = (
-            f"{misled.name} loses {misled.lost:.1f} points of accuracy and its boundary turns by {misled.turned:.0f} "
-            f"degrees; the averaged perceptron loses {max(0.0, ours.lost):.1f}, and turns by {ours.turned:.0f}."
+            f"{misled.name} loses {misled.lost:.1f} points of accuracy, and its decision boundary turns by "
+            f"{misled.turned:.0f} degrees; the averaged perceptron loses {max(0.0, ours.lost):.1f} points and turns "
+            f"by {ours.turned:.0f} degrees."
         )
         done, *reasons = self.story
         return "\n".join([done, figures, *reasons])
@@ -116,10 +117,10 @@ class Demonstration:
 
 
 def too_correct(random_state: int = 0) -> Demonstration:
-    """Least squares is moved by examples that are far on their right side, the perceptron is not.
+    """Show that examples far on their correct side mislead least squares, but not the perceptron.
 
-    When to use it: to see, or to teach, what the squared loss does: it fines a score of 20 where the target is 1. When
-    not: as a judgement of least squares on your data; for that there is `compare`.
+    Use it to see, or to teach, what the squared loss does: it penalises a score of 20 if the target is 1. To judge
+    least squares on your data, use `compare`.
 
     Returns
     -------
@@ -149,29 +150,29 @@ def too_correct(random_state: int = 0) -> Demonstration:
     return Demonstration(
         "Examples that are too correct", rows, (X, y), after, test,
         (
-            f"{FAR} examples were added to {LEARNED}, far on the right side of every boundary: no learner has reason "
-            "to change its mind.",
-            f"Least squares wants every score of class 1 to be 1, and gave the new examples {scores.mean():.1f} on "
-            "average: that is fined as if it were wrong, so the boundary turns until they score less, and near "
-            "examples pay for it.",
-            "The perceptron learns from wrong answers only. Going on with the new examples, the one that learned "
-            f"before makes {updates or 'no'} update{'s' * (updates > 1)}. Learning anew, as here, it can meet one of "
-            "them before it knows better and then takes a long step, which later examples take back.",
-            "Logistic regression and the SVM hardly, or not at all, count examples that are right by far.",
+            f"{FAR} examples were added to {LEARNED}, far on the correct side of every decision boundary: no learner "
+            "has a reason to change.",
+            f"Least squares wants every score of class 1 to be 1, but the new examples score {scores.mean():.1f} on "
+            "average. That is penalised as if it were wrong, so the boundary turns until they score less, and "
+            "examples near the boundary become mistakes.",
+            "The perceptron learns from mistakes only. If the model from before keeps training on the new examples, "
+            f"it makes {updates or 'no'} update{'s' * (updates != 1)}. Trained from scratch, as here, it can meet one "
+            "of them early and make a long step, which later examples undo.",
+            "Logistic regression and the SVM give little or no weight to examples that are right by a large margin.",
         ),
     )  # fmt: skip
 
 
 def copied_features(copies: int = 20, random_state: int = 0) -> Demonstration:
-    """Naive Bayes is misled by a feature that is there many times, the perceptron is not.
+    """Show that many copies of a feature mislead naive Bayes, but not the perceptron.
 
-    When to use it: to see, or to teach, what assuming independent features does: it counts the same evidence again and
-    again. When not: as a judgement of naive Bayes on your data; for that there is `compare`.
+    Use it to see, or to teach, what the assumption of independent features does: it counts the same evidence again and
+    again. To judge naive Bayes on your data, use `compare`.
 
     Parameters
     ----------
     copies : int, default=20
-        How often the weaker of two features is there afterwards.
+        The number of copies of the weaker of two features.
     random_state : int, default=0
 
     Returns
@@ -203,17 +204,17 @@ def copied_features(copies: int = 20, random_state: int = 0) -> Demonstration:
     ]
     once, often = rows[1].model_before.coef_[0], rows[1].model_after[-1].coef_[0]
     return Demonstration(
-        f"A feature that is there {copies} times", rows, learned, learned, test,
+        f"A feature that is repeated {copies} times", rows, learned, learned, test,
         (
-            f"The first of two features, which tells less, was copied: it is there {copies} times, and tells nothing "
-            "new.",
-            f"Naive Bayes takes the copies for {copies} independent witnesses and multiplies what they say, so the "
-            "feature that tells more is outvoted.",
+            f"The less informative of two features was copied: it is now there {copies} times, without new "
+            "information.",
+            f"Naive Bayes treats the copies as {copies} independent features and multiplies their evidence, so the "
+            "more informative feature is outvoted.",
             f"The perceptron divides the weight among the copies: each has {often[0]:.3g}, all of them "
             f"{copies * often[0]:.3g}, which is {copies * often[0] / often[-1]:.2f} of the weight of the other "
             f"feature; without copies it was {once[0] / once[1]:.2f}. The copies act like one feature that is "
-            f"{copies**0.5:.1f} times as long: steps along it are longer, so the boundary is not quite the same, but "
-            "wrong answers correct it.",
+            f"{copies**0.5:.1f} times as large: updates along it are longer, so the boundary is not quite the same, "
+            "but mistakes correct it.",
             "Logistic regression and least squares divide the weight in the same way.",
         ),
     )  # fmt: skip

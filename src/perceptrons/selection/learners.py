@@ -1,4 +1,4 @@
-"""Who is compared: variants of the perceptron and other linear models, the settings to try of each, and their sizes."""
+"""The learners of a comparison: variants of the perceptron and other linear models, with the settings to try."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -80,7 +80,7 @@ class LeastSquares(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> "LeastSquares":
         self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError("Least squares needs two classes or more, and there is one.")
+            raise ValueError("Least squares needs two or more classes, but there is only one.")
         rows = 1 if len(self.classes_) == 2 else len(self.classes_)
         targets = np.where(codes[:, None] == np.arange(len(self.classes_))[-rows:], 1.0, -1.0)
         model = LinearRegression(tol=PRECISION).fit(X, targets)
@@ -104,7 +104,7 @@ def learners_for(X: Any, wanted: Iterable[Any] | None, seed: int) -> list[Learne
     for one in LEARNERS if wanted is None else _listed(wanted):
         learner = _known(one, X, seed) if isinstance(one, str) else _given(one)
         if learner.name in (other.name for other in found):
-            raise ValueError(f"learners: {learner.name!r} is there twice: give every one another name.")
+            raise ValueError(f"learners: {learner.name!r} is given twice: give each learner its own name.")
         found.append(learner)
     if not found:
         raise ValueError("learners is empty: name at least one.")
@@ -120,12 +120,12 @@ def _listed(wanted: Any) -> list[Any]:
 def _given(entry: Any) -> Learner:
     """A learner of the caller's own."""
     if not isinstance(entry, tuple | list) or len(entry) != 3 or not isinstance(entry[0], str):
-        raise ValueError(f"learners: {entry!r} is neither a name nor a tuple of name, estimator and grid.")
+        raise ValueError(f"learners: {entry!r} is not a name or a tuple of name, estimator and grid.")
     name, estimator, grid = entry
     if name in LEARNERS:
-        raise ValueError(f"learners: {name!r} is the name of a learner that is there already: choose another.")
+        raise ValueError(f"learners: {name!r} is the name of a built-in learner: choose another name.")
     if not hasattr(estimator, "fit") or not hasattr(estimator, "predict") or not hasattr(estimator, "get_params"):
-        raise ValueError(f"learners: {name!r} is no estimator of scikit-learn's kind: {estimator!r}.")
+        raise ValueError(f"learners: {name!r} is not a scikit-learn estimator: {estimator!r}.")
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     grids = [grid or {}] if not isinstance(grid, list | tuple) else list(grid)
     return Learner(name, name, PERCEPTRON if isinstance(last, Estimator) else RELATIVE, estimator, grids)
@@ -133,7 +133,7 @@ def _given(entry: Any) -> Learner:
 
 def _known(name: str, X: Any, seed: int) -> Learner:
     if name not in LEARNERS:
-        raise ValueError(f"learners: {name!r} is none of {', '.join(map(repr, LEARNERS))}.")
+        raise ValueError(f"learners: {name!r} is not one of {', '.join(map(repr, LEARNERS))}.")
     square = mean_square(X)
     over, times = (within(factor * by for factor in FACTORS) for by in (1 / square, square))
     ours: dict[str, Any] = {"max_iter": EPOCHS, "random_state": seed}
@@ -179,9 +179,9 @@ def _naive_bayes(X: Any) -> Learner:
 
 
 def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
-    """Settings for `recipe` that cover what usually matters, by the scale of the data.
+    """Return a grid for `recipe` with the hyperparameters that usually matter, adapted to the scale of the data.
 
-    When to use it: for a first search. When not: you know your data; the values of a first search can be refined.
+    Use it for a first search. Refine its values once you know your data.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def within(values: Iterable[float]) -> list[float]:
 
 
 def size_of(model: Any) -> int | None:
-    """Bytes of the numbers that predicting needs; None where it is not known what a model needs.
+    """Return the size in bytes of the numbers that prediction needs; None if it is not known.
 
     Counted: weights and biases, zeros too; of a kernel the support examples and their coefficients; of votes the
     support examples and the log of updates (and the start); of a pipeline all its steps. Not counted: the names of

@@ -1,4 +1,4 @@
-"""The recipe: split, try settings on development data, take the best, learn from all of it, test once."""
+"""The recipe: split the data, tune on the validation set, train with the best setting, test once."""
 
 import os
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from perceptrons.structured import StructuredPerceptron
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """What `recipe` found.
+    """The result of `recipe`.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class Recipe:
         All that were tried, in the order of the grid: `params`, `epochs`, `score`, `curve`, `seconds`, `stop_reason`.
     best : Setting
     dev_score : float
-        Of the best setting, on development examples; chosen as the highest, it flatters.
+        The score of the best setting on the validation set. As the highest of several, it is too optimistic.
     test_score, test_interval : float and Interval, or None
-        Measured once, on examples that nothing was chosen by.
+        The score on the test set, which was used once, and its confidence interval.
     looks : int
-        How often these test examples were looked at, this time included; 0 without a test.
+        How often this test set has been used, including this time; 0 without a test.
     rerun : bool
         Was just this asked before, with the same data, settings and seed? Then nothing was chosen in between, and it
         is the same look.
@@ -50,11 +50,11 @@ class Recipe:
     parts : Parts
     metric : str
     retrained : bool
-        Did the model learn from train and development examples together?
+        Did the model learn from training and validation examples together?
     threshold : Threshold or None
         How the model's `threshold_` was chosen, if that was asked for.
     calibrated : str or None
-        By which method the model was calibrated on development examples, if its `probability` asked for it.
+        By which method the model was calibrated on the validation set, if its `probability` asked for it.
     """
 
     model: Any
@@ -86,21 +86,22 @@ class Recipe:
         """The result in words."""
         sizes, n = self.sizes, len(self.settings)
         folds = len(self.best.folds)
-        held = f"in {folds} folds" if folds else f"{sizes['dev']:,} for development"
-        by = f"By the mean over {folds} folds" if folds else "Best on development data"
-        learned = "train and development examples" if self.retrained and not folds else "the train examples"
+        held = f"in {folds} folds" if folds else f"{sizes['dev']:,} for validation"
+        by = f"By the mean over {folds} folds" if folds else "Best on the validation set"
+        learned = "the training and validation sets" if self.retrained and not folds else "the training set"
         lines = [
-            f"Split {self.parts.how}: {sizes['train']:,} to learn from, {held}, {sizes['test']:,} to test on.",
+            f"Split {self.parts.how}: {sizes['train']:,} for training, {held}, {sizes['test']:,} for testing.",
             f"{n} setting{'s' * (n > 1)} tried. {by}: {named(self.best)}, {self.metric} {self.dev_score:.4f}.",
-            f"The model learned from {learned}.",
+            f"The model was trained on {learned}.",
         ]
         if self.threshold is not None:
             value, by_metric, score, before, _ = self.threshold
             lines.append(
-                f"Threshold {value:.4g}, by {by_metric} on development data: {score:.4f}, {before:.4f} without it."
+                f"Threshold {value:.4g}, chosen by {by_metric} on the validation set: {score:.4f}, {before:.4f} "
+                "without it."
             )
         if self.calibrated is not None:
-            lines.append(f"Probabilities by {self.calibrated}, calibrated on development data.")
+            lines.append(f"Probabilities by {self.calibrated}, calibrated on the validation set.")
         if self.test_score is None:
             lines.append("There was no test.")
         else:
@@ -110,13 +111,13 @@ class Recipe:
                 f"Test {self.metric} {self.test_score:.4f} ({level:.0%} interval {low:.4f} to {high:.4f}, {method})."
             )
         if self.twice:
-            lines.append(f"{self.twice:,} of the {sizes['test']:,} test examples are also among the others.")
+            lines.append(
+                f"{self.twice:,} of the {sizes['test']:,} test examples also occur in the training or validation set."
+            )
         if self.rerun:
             lines.append(RERUN)
         if self.looks > 1:
-            lines.append(
-                f"FORCED: these test examples were looked at {self.looks} times, so that the test figure may flatter."
-            )
+            lines.append(f"FORCED: this test set was used {self.looks} times, so the test score may be too optimistic.")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -128,7 +129,7 @@ class Recipe:
         ]
         curve = self.best.curve
         after = ", ".join(f"{place + 1}: {curve[place]:.4f}" for place in shown_epochs(len(curve)))
-        found = f"\n\nThe best setting after so many epochs: {after}" if len(curve) > 1 else ""
+        found = f"\n\nThe best setting, by number of epochs: {after}" if len(curve) > 1 else ""
         return self.explain() + "\n\n" + "\n".join(table) + found
 
     def _repr_html_(self) -> str:
@@ -138,7 +139,7 @@ class Recipe:
         drawn = []
         if len(curve) > 1:
             words = f"{curve[0]:.4f} after the first of {len(curve):,} epochs, {self.dev_score:.4f} at best"
-            drawn = [html.note("The best setting on development data, by epoch"), sparkline(curve, words, min(curve))]
+            drawn = [html.note("The best setting on the validation set, by epoch"), sparkline(curve, words, min(curve))]
         return html.block(*map(html.note, self.explain().splitlines()), table, *drawn)
 
     def to_dict(self) -> dict[str, Any]:
@@ -185,59 +186,61 @@ def recipe(
     n_jobs: int | None = None,
     tell: Callable[[Setting], None] | None = None,
 ) -> Recipe:
-    """Find the best setting on development data, learn with it, and test the model once.
+    """Tune hyperparameters on a validation set, train with the best ones, and test the model once.
 
-    The number of epochs is found from one run of each setting, by its figure after every epoch: just what separate runs
-    would give. The test examples stay sealed until the end. Looking at the same ones again is refused,
-    unless just the same is asked: then nothing was chosen in between, and it is the same look.
+    One run per setting finds the number of epochs, from its score after every epoch, which equals that of separate
+    runs. The test set is used once, at the end. A second use is refused, unless the call is exactly the same.
 
-    When to use it: to get a model and an honest figure for it. When not: fewer than some hundred examples, where parts
-    are too small to choose by (use scikit-learn's `GridSearchCV`, within which these estimators work; for its `cv` the
-    same split is `parts_of(...).cv()`); many learners beside each other (`compare`).
+    Use it to get a model and an unbiased test score. With fewer than a few hundred examples, the parts are too small:
+    use scikit-learn's `GridSearchCV`, which accepts these estimators (`parts_of(...).cv()` gives the same split). For
+    several learners, use `compare`.
 
     Parameters
     ----------
     estimator : estimator
-        Any classifier of scikit-learn's kind, a pipeline, or a search such as `GridSearchCV`. Epochs are found for
-        those of this library and for pipelines that end in one, whose earlier steps are fitted once for all settings
-        that share them.
+        A classifier with scikit-learn's interface, a pipeline, or a search such as `GridSearchCV`. The number of epochs
+        is tuned for estimators of this library and pipelines that end in one; earlier steps are fitted once for all
+        settings that share them.
     X, y : the examples
         Whatever the estimator takes: an array, a sparse matrix, a frame, a list of texts, of sentences.
     grid : dict, list of dicts or "usual", optional
-        Values to try by parameter, as for `GridSearchCV`. With `max_iter`, these numbers of epochs are judged,
-        otherwise all that the run makes. "usual": `usual_grid` of what the last step learns from.
+        The values to try per parameter, as for `GridSearchCV`. With `max_iter`, these numbers of epochs are evaluated,
+        otherwise all epochs of the run. "usual" is the `usual_grid` of the data of the last step.
     dev, test : float, or tuple of X and y, default=0.2
-        Shares of all examples, or data of their own; test=0: no test.
+        The shares of the validation and test sets, or separate data for them; test=0 means no test.
     retrain : bool, default=True
-        Learn with the best setting from train and development examples together; otherwise from the train examples.
+        Whether to train with the best setting on the training and validation sets together, or on the training set
+        only.
     random_state : int, RandomState or None, default=0
         Seed of the split.
     split : {"stratified", "grouped", "time"}, optional
         See `parts_of`.
     groups : array, optional
-        The group of every example; groups stay whole.
+        The group of every example; groups are never divided.
     folds : int, optional
-        Choose settings by cross-validation: by their mean over so many folds of all examples but the test set, instead
-        of on one development part. For small data; takes `folds` times as long. The model then learns from all folds.
+        Choose settings by cross-validation: by their mean score over this many folds of all examples but the test set,
+        instead of one validation set. For small data; it takes `folds` times as long. The model is then trained on all
+        folds.
     threshold : str, dict or float, optional
-        Of two classes: choose the model's `threshold_` on the development examples by a metric or a cost, as
-        `choose_threshold` does, or set it to a number. A model whose threshold is chosen learns from the train examples
-        only, since the threshold is that of exactly these weights. So does one with `probability`: settings are tried
-        without it, and the best model is calibrated on the development examples.
+        For two classes: choose the model's `threshold_` on the validation set by a metric or a cost, as
+        `choose_threshold` does, or set it to a number. A model whose threshold is chosen is trained on the training set
+        only, because the threshold belongs to exactly these weights. So is a model with `probability`: settings are
+        tried without it, and the best model is calibrated on the validation set.
     metric : str or function of true and predicted labels, default="accuracy"
-        What to choose and test by: "accuracy", "balanced_accuracy", "f1" (of the second of two classes), "f1_macro",
+        The metric to choose and test by: "accuracy", "balanced_accuracy", "f1" (of the second of two classes),
+        "f1_macro",
         "f1_micro", "f1_weighted", "matthews", "youden" (two classes), "roc_auc", "average_precision" (one-vs-rest mean
         for more than two classes), or "neg_log_loss" for estimators with probabilities. Labels of sequences are counted
         one by one; for those of phrases (B-NP, I-NP, O) there is also "phrase_f1".
     force : bool, default=False
-        Look at test examples that were looked at before. The result and the model then say so. Known are the same
-        examples in any order, dense or sparse; not some of them, nor the same in other units.
+        Whether to use a test set that was used before. The result and the model then say so. The same examples are
+        recognised in any order, dense or sparse, but not a part of them, or the same in other units.
     ledger : path, optional
-        A file that remembers looks from process to process; otherwise this process does.
+        A file that records uses of test sets across processes; otherwise they are recorded for this process only.
     n_jobs : int, optional
-        Settings to try at a time, in threads. The result is the same.
+        The number of settings to try at the same time, in threads. The result is the same.
     tell : function, optional
-        Is told every Setting when it was tried, to show progress.
+        A function that gets every Setting when it was tried, to show progress.
 
     Returns
     -------
@@ -253,9 +256,9 @@ def recipe(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> found = recipe(make_pipeline(StandardScaler(), Perceptron()), X, y, {"perceptron__step": ["constant", "pa1"]})
     >>> print(found.explain())
-    Split of every class alike, seed 0: 341 to learn from, 114 for development, 114 to test on.
-    2 settings tried. Best on development data: step=constant, 4 epochs, accuracy 1.0000.
-    The model learned from train and development examples.
+    Split stratified by class, seed 0: 341 for training, 114 for validation, 114 for testing.
+    2 settings tried. Best on the validation set: step=constant, 4 epochs, accuracy 1.0000.
+    The model was trained on the training and validation sets.
     Test accuracy 0.9912 (95% interval 0.9520 to 0.9984, Wilson).
     """
     watchable, probability = _without_probability(Watchable(estimator))
@@ -309,7 +312,7 @@ def _without_probability(watchable: Watchable) -> tuple[Watchable, str | None]:
 
 
 def _by_dev(model: Any, threshold: Any, probability: str | None, dev: Part) -> Threshold | None:
-    """Choose the threshold of the model and calibrate it on development examples, if that is asked for."""
+    """Choose the threshold of the model and calibrate it on the validation set, if that is asked for."""
     chosen = set_threshold(model, threshold, *dev.taken())
     if probability is not None:
         calibrate(model, *dev.taken(), method=probability)
@@ -322,14 +325,15 @@ def _check_together(split: str | None, dev: Any, folds: int | None, retrain: boo
     if folds is None:
         return
     if split == "time":
-        raise ValueError("folds and split='time' exclude each other: folds would learn from the future of others.")
+        raise ValueError("folds and split='time' cannot be combined: folds would train on the future.")
     if isinstance(dev, tuple):
-        raise ValueError("folds and dev=(X, y) exclude each other: choose settings by folds, or by data of their own.")
+        raise ValueError("folds and dev=(X, y) cannot be combined: choose settings by folds, or by a validation set.")
     if not retrain:
-        raise ValueError("folds and retrain=False exclude each other: there is no single train part to learn from.")
+        raise ValueError("folds and retrain=False cannot be combined: there is no single training set.")
     if chosen:
         raise ValueError(
-            "folds exclude a threshold to be chosen, and a calibration (probability): they need one development part."
+            "folds cannot be combined with a threshold to be chosen, or with probability: these need one validation "
+            "set."
         )
 
 
@@ -344,11 +348,11 @@ def check(watchable: Watchable) -> None:
     """Refuse what cannot be tuned so."""
     watchable.check()
     if is_regressor(watchable.last):
-        raise ValueError(f"{type(watchable.last).__name__} predicts numbers: the recipe is for classifiers.")
+        raise ValueError(f"{type(watchable.last).__name__} predicts numbers, but the recipe is for classifiers.")
     if get_tags(watchable.last).input_tags.pairwise:
         raise ValueError(
-            "A matrix of kernel values has a column for every training example, so that parts of its rows are no "
-            "matrices of that kind: give the examples, and the kernel by name or as a function."
+            "A precomputed kernel matrix has one column per training example, so it cannot be split by rows: give "
+            "the examples, and the kernel by name or as a function."
         )
 
 

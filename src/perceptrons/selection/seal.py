@@ -1,6 +1,6 @@
-"""The test part under seal: opened once, at the end. A ledger remembers which test examples were used, and for what.
+"""Keeps the test set sealed until the end, and records which test sets were used, and for what.
 
-The same request again gives the same result, so it is no second use of the test set.
+The same request again gives the same result, so it is not a second use of the test set.
 """
 
 import hashlib
@@ -31,22 +31,22 @@ Book = dict[str, list[str]]  # by the digest of a test part
 
 
 RERUN = "This run repeats an earlier one (same data, settings and seed), so it is not a second use of the test set."
-INSTEAD = "take other examples as a test (test=, random_state=), or give force=True"  # how to do it in Python
+INSTEAD = "use another test set (test=, random_state=), or give force=True"  # how to do it in Python
 PACKAGES = ("perceptrons", "numpy", "scikit-learn")  # whose versions may change a result,
 VERSIONED = ("perceptrons", "sklearn")  # and whose estimators are the same while these are
 
 
 class OpenedBeforeError(ValueError):
-    """These test examples were looked at before: what is chosen now would be chosen by them. looks: when that was."""
+    """This test set was used before, so anything chosen now would be chosen by it. looks: when that was."""
 
     def __init__(self, n: int, looks: list[str], instead: str = INSTEAD):
         self.n, self.looks = n, looks
         times = "once, at" if len(looks) == 1 else f"{len(looks):,} times, last at"
         these = f"These {n:,} test examples were" if n > 1 else "This test example was"
         super().__init__(
-            f"{these} looked at before ({times} {looks[-1]}): a setting chosen after that is chosen by them, and its "
-            f"test figure flatters. Compare settings on development data, {instead}, and the report and the model will "
-            "say so."
+            f"{these} used before ({times} {looks[-1]}): settings chosen after that are chosen by the test set, so "
+            f"the test score is too optimistic. Compare settings on the validation set, {instead}; the results and "
+            "the model will then say so."
         )
 
 
@@ -61,7 +61,7 @@ class Ledger:
         if self.path is None:
             return
         if self.path.exists() and not self.path.is_file():
-            raise ValueError(f"{self.path}: is a folder or a device, and no file for a ledger: give another name.")
+            raise ValueError(f"{self.path}: this is a folder or a device, not a regular file: give another name.")
         try:  # now, not when all the work is done
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.path.parent):
@@ -118,12 +118,12 @@ class Ledger:
             told = json.loads(self.path.read_bytes())
             looks, requests = told["looks"], told.get("requests", {})
             if not all(isinstance(one, list) for book in (looks, requests) for one in book.values()):
-                raise TypeError("looks that are no lists")
+                raise TypeError("its entries are not lists")
         except FileNotFoundError:
             return {}, {}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(
-                f"{self.path}: is no ledger of looks at test data ({error}): give another file, or remove this one."
+                f"{self.path}: this is not a record of test set uses ({error}): give another file, or remove this one."
             ) from error
         return looks, requests
 
@@ -162,7 +162,7 @@ class SealedTest:
     def open(self) -> tuple[Any, Any]:
         """The examples, for the one look."""
         if self._part is None:
-            raise RuntimeError("The test part is open already: it gives one figure, at the end.")
+            raise RuntimeError("The test set was already used: it gives one score, at the end.")
         whens = self._ledger.note(self.digest, None if self._force else 0, self._request)
         if whens is None:
             raise OpenedBeforeError(self.n, self._ledger.looks(self.digest))
@@ -187,8 +187,8 @@ def overlap(parts: Parts, sealed: SealedTest) -> int:
     twice = sum(one in others for one in sealed.each)
     if twice == sealed.n:
         raise ValueError(
-            f"All {sealed.n:,} test examples are among those to learn from or to choose by, so that this is no test: "
-            "give others."
+            f"All {sealed.n:,} test examples are also in the training or validation set, so this is not a test: give "
+            "other examples."
         )
     return twice
 

@@ -1,4 +1,4 @@
-"""Trying settings on development data: every setting is fitted once, and its epochs are judged from that one run."""
+"""Tries settings on the validation set: every setting is fitted once, and one run finds its number of epochs."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -28,10 +28,10 @@ class Setting:
     params : dict
         As in the grid, without the number of epochs.
     epochs : int or None
-        The best number of them on the development examples, the fewest if several are best; None if the estimator
+        The best number of them on the validation set, the fewest if several are best; None if the estimator
         cannot be watched.
     score : float
-        The development figure after so many.
+        The validation score after this many epochs.
     curve : tuple of float
         After every epoch.
     seconds : float
@@ -68,13 +68,15 @@ class Watchable:
         if self.watched and self.last.early_stopping:
             raise ValueError(
                 "early_stopping=True would hold out examples a second time: the recipe finds the number of epochs on "
-                "the development examples. Give early_stopping=False."
+                "the validation set. Use early_stopping=False."
             )
 
     def usual_grid(self, grid: str, train: Part) -> list[dict[str, Any]]:
         """Settings for the last step, by what it learns from."""
         if grid != "usual":
-            raise ValueError(f"grid={grid!r}: give a dict of values by parameter, a list of such dicts, or 'usual'.")
+            raise ValueError(
+                f"grid={grid!r}: give a dict with a list of values per parameter, a list of such dicts, or 'usual'."
+            )
         X, y = train.taken()
         X = Earlier(clone(self.estimator)).fit_transform(X, y)
         return [
@@ -178,7 +180,7 @@ def _runs(watchable: Watchable, grid: Any) -> list[Run]:
     runs: list[Run] = []
     for one in [grid] if isinstance(grid, Mapping) else list(grid or [{}]):
         if not isinstance(one, Mapping):
-            raise ValueError(f"grid: {one!r} is no dict of values by parameter.")
+            raise ValueError(f"grid: {one!r} is not a dict with a list of values per parameter.")
         values = dict(one)
         asked = values.pop(watchable.epochs, None) if watchable.watched else None
         if asked is not None:
@@ -188,8 +190,8 @@ def _runs(watchable: Watchable, grid: Any) -> list[Run]:
             step.check()
             if watchable.watched and not step.watched:
                 raise ValueError(
-                    f"grid: {type(step.last).__name__} is no estimator of this library, so that its epochs cannot be "
-                    "found from one run as those of the others: tune it by itself."
+                    f"grid: {type(step.last).__name__} is not an estimator of this library, so its number of epochs "
+                    "cannot be found from one run: tune it separately."
                 )
             runs.append(Run(params, asked or []))
     return runs

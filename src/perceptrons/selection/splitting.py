@@ -1,4 +1,4 @@
-"""Train, development and test parts: of every class alike, by whole groups, or in the order of time."""
+"""Splits data into training, validation and test sets: stratified by class, by whole groups, or by time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Parts:
     def cv(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """For the `cv` of scikit-learn's searches: learn from train, score on development, the test part in neither."""
         if self.dev.rows is None or self.train.rows is None:
-            raise ValueError("The development examples are data of their own, so cv cannot name their rows in X.")
+            raise ValueError("The validation set was given separately, so cv cannot give its rows in X.")
         return [(self.train.rows, self.dev.rows)]
 
 
@@ -60,21 +60,20 @@ def parts_of(
     X: Any, y: Any, *, dev: Any = 0.2, test: Any = 0.2, split: str | None = None, groups: Any = None,
     random_state: Any = 0,
 ) -> Parts:  # fmt: skip
-    """Split the data, dev and test being shares of all examples, or pairs (X, y) of data of their own.
+    """Split the data into a training set, a validation set (dev) and a test set.
 
-    When to use it: to give scikit-learn's searches the split that `recipe` makes, by `cv`. When not: `recipe` and
-    `compare` split by themselves.
+    Use it to give scikit-learn's searches the split of `recipe`, with `cv`. `recipe` and `compare` split by themselves.
 
     Parameters
     ----------
     X, y : the examples
     dev, test : float, or tuple of X and y
-        test may be 0: nothing is held out as a test.
+        The shares, or separate data (X, y). test=0 means no test set.
     split : {"stratified", "grouped", "time"}, default: "grouped" if there are groups, else "stratified"
-        Of every class about the same share; whole groups; or the last examples as the test, those before them for
-        development.
+        About the same share of every class; whole groups; or the last examples as the test set, and those before them
+        as the validation set.
     groups : array, optional
-        The group of every example, such as a patient or an author, that must not be in two parts.
+        The group of every example, such as a patient or an author, that must not be in two sets.
     random_state : int, RandomState or None, default=0
 
     Returns
@@ -89,22 +88,22 @@ def parts_of(
     [[0, 1, 2], [3], [4]]
     """
     if y is None:
-        raise ValueError("y is None: the recipe needs a label for every example.")
+        raise ValueError("y is None: the recipe needs one label per example.")
     n = len_of(X)
     if n != len_of(y):
-        raise ValueError(f"X has {n:,} examples and y {len_of(y):,} labels: give one label for each.")
+        raise ValueError(f"X has {n:,} examples, but y has {len_of(y):,} labels: give one label per example.")
     split = split or ("stratified" if groups is None else "grouped")
     if split not in SPLITS:
         raise ValueError(f"split={split!r}: give one of {', '.join(map(repr, SPLITS))}.")
     if (split == "grouped") != (groups is not None):
         raise ValueError(f"split={split!r} with groups={'None' if groups is None else '...'}: groups need 'grouped'.")
     if groups is not None and len_of(groups) != n:
-        raise ValueError(f"groups has {len_of(groups):,} entries for {n:,} examples: give one for each.")
+        raise ValueError(f"groups has {len_of(groups):,} entries for {n:,} examples: give one per example.")
     shares = {"dev": _share(dev, "dev"), "test": _share(test, "test")}
     if shares["dev"] == 0:
-        raise ValueError("dev=0 leaves nothing to choose settings by: give a share between 0 and 1, or data (X, y).")
+        raise ValueError("dev=0 leaves no validation set: give a share between 0 and 1, or data (X, y).")
     if sum(share for share in shares.values() if share) >= 1:
-        raise ValueError(f"dev={dev} and test={test} leave nothing to learn from: together they must stay below 1.")
+        raise ValueError(f"dev={dev} and test={test} leave no training set: together they must be below 1.")
     seed = int(random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31))
     rest, held = np.arange(n), {}
     for name, place in (("test", TEST), ("dev", DEV)):
@@ -160,20 +159,20 @@ def _cut(
     """Of the rows that are left, those that stay and those held out, about so many, both in order."""
     size = max(1, round(wanted))
     if size >= len(rest):
-        raise ValueError(f"There are too few examples for a {name} part of {size:,}: only {len(rest):,} are left.")
+        raise ValueError(f"There are too few examples for a {name} set of {size:,}: only {len(rest):,} are left.")
     if split == "time":
         return rest[:-size], rest[-size:]
     if split == "grouped":
         of_each = np.unique(np.asarray(at(groups, rest)).astype(str), return_inverse=True)[1]
         if len(np.unique(of_each)) < 2:
-            raise ValueError(f"Only one group is left when the {name} part is cut: there must be more groups.")
+            raise ValueError(f"Only one group is left for the {name} set: give more groups.")
         cut = GroupShuffleSplit(1, test_size=size / len(rest), random_state=np.random.RandomState(list(seed)))
         stay, go = next(cut.split(rest, groups=of_each))
         return rest[np.sort(stay)], rest[np.sort(go)]
     codes = codes_of(at(y, rest))
     if np.bincount(codes).max() == 1:
         raise ValueError(
-            f"Every class has a single example, so that none can be held out for the {name} part: are these classes?"
+            f"Every class has only one example, so none can be held out for the {name} set: check the labels."
         )
     stay, go = hold_out(codes, None, size / len(rest), *seed)
     return rest[stay], rest[go]
@@ -201,7 +200,7 @@ def _in_words(split: str, y: Any, held: dict[str, np.ndarray], seed: int) -> str
         return "in the order given, the last ones held out"
     if split == "grouped":
         return f"by whole groups, seed {seed}"
-    return f"of every class alike, seed {seed}" if is_single(y) else f"at random, seed {seed}"
+    return f"stratified by class, seed {seed}" if is_single(y) else f"at random, seed {seed}"
 
 
 def as_given(X: Any, y: Any) -> tuple[Any, Any]:
@@ -228,22 +227,22 @@ def part_as_given(part: Any, X: Any, name: str) -> Any:
         other = np.asarray(other)
     kinds = [_kind(values) for values in (X, other)]
     if kinds[0] != kinds[1]:
-        raise ValueError(f"X is {kinds[0]}, and that of {name} is {kinds[1]}: give both in the same form.")
+        raise ValueError(f"X is {kinds[0]}, but that of {name} is {kinds[1]}: give both in the same form.")
     widths = [values.shape[1] if len(getattr(values, "shape", ())) == 2 else None for values in (X, other)]
     if widths[0] != widths[1]:
-        raise ValueError(f"{name}: has {widths[1]:,} features, and X has {widths[0]:,}: give the same.")
+        raise ValueError(f"{name} has {widths[1]:,} features, but X has {widths[0]:,}: give the same features.")
     return other, y
 
 
 def check_labels_meet(parts: Parts) -> None:
     """Refuse development and test labels that are nowhere among those learned from: all answers would be wrong."""
     known = _labels(parts.train)
-    for name, part in (("development", parts.dev), ("test", parts.test)):
+    for name, part in (("validation", parts.dev), ("test", parts.test)):
         labels = None if part is None else _labels(part)
         if known and labels and not known & labels:
             raise ValueError(
-                f"None of the labels of the {name} examples ({_some(labels)}) is among those learned from "
-                f"({_some(known)}): are they the same classes, written in the same way?"
+                f"None of the labels of the {name} examples ({_some(labels)}) is among those of the training set "
+                f"({_some(known)}): check that both use the same classes."
             )
 
 

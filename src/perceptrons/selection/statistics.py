@@ -1,4 +1,4 @@
-"""The metrics that settings are chosen and tested by, how sure they are, and tests of the difference between two."""
+"""Metrics to choose and test by, their confidence intervals, and tests of the difference between two classifiers."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ PHRASE_F1 = "phrase_f1"  # of sequences alone: F1 of phrases, as conlleval count
 
 
 class Interval(NamedTuple):
-    """In which a figure lies with this confidence, and how it was found."""
+    """A confidence interval of a score, and the method that computed it."""
 
     low: float
     high: float
@@ -38,8 +38,8 @@ def wilson(right: float, n: int, level: float = 0.95) -> Interval:
     """Wilson's score interval of a share: right of n. Unlike the textbook's p ± 1.96 sqrt(p(1-p)/n) it stays within
     [0, 1] and holds its level near 0 and 1.
 
-    When to use it: for accuracies on a test set. When not: for figures that are no shares (use `bootstrap`), or
-    examples that depend on each other, such as sentences of one text: then it is too narrow.
+    Use it for accuracies on a test set. For scores that are not shares, use `bootstrap`. For examples that depend on
+    each other, such as sentences of one text, it is too narrow.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def wilson(right: float, n: int, level: float = 0.95) -> Interval:
     0.826 to 0.945
     """
     if not (n > 0 and 0 <= right <= n):
-        raise ValueError(f"wilson({right}, {n}): give how many of how many, n at least 1.")
+        raise ValueError(f"wilson({right}, {n}): give the number of right predictions and n of at least 1.")
     if not 0 < level < 1:
         raise ValueError(f"level={level}: give a confidence between 0 and 1.")
     z = float(norm.ppf((1 + level) / 2))
@@ -62,10 +62,10 @@ def wilson(right: float, n: int, level: float = 0.95) -> Interval:
 def bootstrap(
     metric: Callable[[Any, Any], float], y: Any, predicted: Any, level: float = 0.95, seed: int = 0
 ) -> Interval:
-    """The interval that a figure has on test sets drawn anew from this one, with replacement.
+    """Return the bootstrap interval of a score: on test sets drawn from this one with replacement.
 
-    When to use it: for figures that are no shares, such as F1. When not: for accuracies (`wilson` is exact enough and
-    costs nothing), or fewer than some 30 examples.
+    Use it for scores that are not shares, such as F1. For accuracies, use `wilson`, which costs nothing. It needs at
+    least about 30 examples.
     """
     rng, n = np.random.default_rng(seed), len(predicted)
     figures = []
@@ -77,12 +77,11 @@ def bootstrap(
 
 
 def mcnemar(one: Any, other: Any) -> float:
-    """The chance that two equally good classifiers differ by at least so much on these examples (exact, two-sided).
+    """Return the p-value of McNemar's exact test, two-sided, for two classifiers on the same test examples.
 
-    Only the examples that one of them gets right and the other wrong count. one, other: which examples each gets right.
-
-    When to use it: two classifiers, the same test examples. When not: figures from different test sets; many
-    comparisons at once without a correction, as among 20 equal ones one is "significant" at 0.05.
+    It counts only the examples that one classifier gets right and the other wrong. one, other: which examples each gets
+    right. Do not use it for scores from different test sets, or for many comparisons without a correction: among 20
+    equal classifiers, one is "significant" at 0.05.
 
     Examples
     --------
@@ -93,7 +92,7 @@ def mcnemar(one: Any, other: Any) -> float:
     one, other = np.asarray(one), np.asarray(other)
     if one.shape != other.shape or one.ndim != 1 or not {one.dtype.kind, other.dtype.kind} <= set("bui"):
         raise ValueError(
-            f"mcnemar takes two lists of True and False, one for each example, and these have shapes {one.shape} and "
+            f"mcnemar takes two lists of True and False, one value per example, but these have shapes {one.shape} and "
             f"{other.shape} and types {one.dtype} and {other.dtype}."
         )
     one, other = one.astype(bool), other.astype(bool)
@@ -102,7 +101,7 @@ def mcnemar(one: Any, other: Any) -> float:
 
 
 def swapping(metric: Callable[[Any, Any], float], y: Any, one: Any, other: Any, seed: int = 0) -> float:
-    """The chance that two equally good classifiers differ by at least so much in a figure (two-sided, by swapping).
+    """Return the p-value of a two-sided permutation test for the difference of a score between two classifiers.
 
     If both are equally good, it does not matter whose answer to an example is whose: answers are swapped at random for
     each example, 999 times, and counted is how often the figures then differ by as much as they do. Where that soon is
@@ -133,11 +132,11 @@ def swapping(metric: Callable[[Any, Any], float], y: Any, one: Any, other: Any, 
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values corrected for being several (Holm 1979): below 0.05, all of them are wrong in 5% of cases at most.
+    """Return p-values with Holm's correction for several comparisons (Holm 1979).
 
     The smallest is multiplied by their number, the next by one less, and so on; none ends below one that was smaller.
 
-    When to use it: one learner against several others. When not: a single comparison, planned before the data came.
+    Use it to compare one learner with several others, not for a single planned comparison.
 
     Examples
     --------
@@ -182,16 +181,18 @@ class Metric:
         if self.needs == ANSWERS and not binary:
             return y, model.predict(X) if predicted is None else predicted
         if not is_single(y):
-            raise ValueError(f"metric={self.name!r} is for one label per example, and y has several: choose another.")
+            raise ValueError(f"metric={self.name!r} is for one label per example, but y has several: choose another.")
         codes = _codes(y, model.classes_)
         if binary:
             if len(model.classes_) != 2:
-                raise ValueError(f"metric={self.name!r} is for two classes, and there are {len(model.classes_):,}.")
+                raise ValueError(
+                    f"metric={self.name!r} is for two classes, but there are {len(model.classes_):,}: choose another."
+                )
             return codes, _codes(model.predict(X) if predicted is None else predicted, model.classes_)
         if self.needs == PROBABILITIES or not hasattr(model, "decision_function"):
             if not hasattr(model, "predict_proba"):
                 raise ValueError(
-                    f"metric={self.name!r} needs probabilities, and {type(model).__name__} has none: calibrate it with "
+                    f"metric={self.name!r} needs probabilities, but {type(model).__name__} has none: calibrate it with "
                     "scikit-learn's CalibratedClassifierCV, or choose another metric."
                 )
             scores = np.asarray(model.predict_proba(X), np.float64)
@@ -206,7 +207,7 @@ class Metric:
         """The metric, or a ValueError where these examples do not suffice for it."""
         figure = self(y, answers)
         if not math.isfinite(figure):
-            raise ValueError(f"metric={self.name!r} needs examples of several classes, and all of these are of one.")
+            raise ValueError(f"metric={self.name!r} needs examples of several classes, but all of these belong to one.")
         return figure
 
     def swappable(self, answers: Any) -> Any:
@@ -222,7 +223,9 @@ class Metric:
             y, predicted = np.array(list(chain(*y))), np.array(list(chain(*predicted)))
         figure = self._figure(y, predicted)
         if not math.isfinite(figure) and (self.own or self.needs == ANSWERS):
-            raise ValueError(f"metric {self.name} gave {figure} for {len_of(y):,} examples: it must give a number.")
+            raise ValueError(
+                f"metric {self.name} returned {figure} for {len_of(y):,} examples: it must return a number."
+            )
         return figure
 
     def _figure(self, y: Any, predicted: Any) -> float:

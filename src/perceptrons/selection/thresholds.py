@@ -1,4 +1,4 @@
-"""The threshold of a model of two classes: the score from which on it answers the second, chosen on examples."""
+"""Chooses the threshold of a model with two classes: the score at which it starts to predict the second class."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ class Threshold(NamedTuple):
     Attributes
     ----------
     threshold : float
-        The model answers the second class at scores at or above it.
+        The model predicts the second class for scores at or above it.
     metric : str
         What it was chosen by: a name of the table of metrics, or "cost".
     score : float
@@ -42,24 +42,23 @@ class Threshold(NamedTuple):
 
 
 def choose_threshold(model: Any, X: Any, y: Any, metric: Any = "balanced_accuracy") -> Threshold:
-    """Choose the score from which on a model of two classes answers the second, and set its `threshold_`.
+    """Choose the score at which a model with two classes starts to predict the second, and set its `threshold_`.
 
-    All thresholds that make a difference on these examples are judged: those between neighbouring scores. Of several
-    that are equally good the one closest to 0 is taken, which is the boundary that was learned. Scores stay as they
-    are. For cross-validated thresholds there is scikit-learn's `TunedThresholdClassifierCV`, which these estimators
-    work in.
+    All thresholds that make a difference on these examples are tried: those between neighbouring scores. Of equally
+    good ones, the one closest to 0 is chosen, the learned decision boundary. Scores do not change. For cross-validated
+    thresholds, use scikit-learn's `TunedThresholdClassifierCV`, which accepts these estimators.
 
-    When to use it: one class is rare, or one kind of mistake is worse than the other. When not: on the examples that
-    the model learned from, whose scores are too good; nor on the test set, whose result would be too good.
+    Use it for class imbalance, or if one kind of mistake is worse than the other. Do not use it on training examples,
+    whose scores are too good, or on the test set, whose score would then be too good.
 
     Parameters
     ----------
     model : fitted Perceptron or KernelPerceptron of two classes, or a Pipeline that ends in one
-    X, y : the examples to choose by, a validation set
+    X, y : the examples to choose with, a validation set
     metric : str or dict, default="balanced_accuracy"
         "accuracy", "balanced_accuracy", "f1" (of `classes_[1]`), "f1_macro", "f1_micro", "f1_weighted", "matthews" or
-        "youden"; or what mistakes cost, {true class: {answer: cost}}, of which the mean is made as small as possible.
-        Pairs that are not named cost 1.
+        "youden"; or the costs of mistakes, {true class: {predicted class: cost}}, whose mean is minimised. Pairs that
+        are not given cost 1.
 
     Returns
     -------
@@ -80,7 +79,7 @@ def choose_threshold(model: Any, X: Any, y: Any, metric: Any = "balanced_accurac
     check_has_threshold(last)
     target = read_target(y, len_of(X))
     if target.several:
-        raise ValueError("y has several labels per example, and a threshold is for two classes.")
+        raise ValueError("y has several labels per example, but a threshold is for two classes.")
     return _choose(last, [judged(model, last, X, target.codes, target.classes)], metric)
 
 
@@ -105,7 +104,7 @@ def check_has_threshold(model: Any) -> None:
     if len(model.classes_) != 2 or model._learner.form != "single":
         several = ", several per example" * (model._learner.form != "single")
         raise ValueError(
-            f"A threshold is for models of two classes, and this one has {len(model.classes_):,}{several}."
+            f"A threshold is for models with two classes, but this one has {len(model.classes_):,}{several}."
         )
 
 
@@ -146,9 +145,9 @@ def best_threshold(
 ) -> Threshold:
     """The threshold itself. codes: 0 or 1 for every example. answers: those given so far, for comparison."""
     if not len(codes):
-        raise ValueError("There are no examples to choose a threshold by: give at least one of each class.")
+        raise ValueError("There are no examples to choose a threshold with: give at least one of each class.")
     if not 0 < np.count_nonzero(codes) < len(codes):
-        raise ValueError("All examples to choose a threshold by are of one class: give examples of both.")
+        raise ValueError("All examples to choose a threshold with belong to one class: give examples of both.")
     name, worth, sign = _judge(metric, classes)
     cuts = cuts_of(codes == 1, scores)
     # the first cut answers the second class to nobody
@@ -174,7 +173,7 @@ def _judge(metric: Any, classes: np.ndarray) -> tuple[str, Any, float]:
     if metric not in BY_ANSWERS:
         raise ValueError(
             f"metric={metric!r}: give one of {', '.join(map(repr, BY_ANSWERS))}, or a dict of costs, "
-            "{true class: {answer: cost}}."
+            "{true class: {predicted class: cost}}."
         )
     return metric, METRICS[metric].of, 1.0
 

@@ -84,7 +84,7 @@ def check_allowed(barrier: np.ndarray, y: np.ndarray, starts: np.ndarray, classe
     ways = '"skip" or "repair"' if isinstance(allowed, str) else '"skip"'
     raise ValueError(
         f"y has {what}, at {place(starts, at)}, which allowed={rule} forbids: correct the labels, pass on_bad_label="
-        f"{ways} to fit, or train without it."
+        f"{ways} to fit, or train without `allowed`."
     )
 
 
@@ -99,9 +99,9 @@ class Healed(NamedTuple):
     def in_words(self) -> str:
         """What was done about labels that are not allowed where they stand."""
         if self.skipped:
-            return f"Skipped {count(self.skipped, 'sentence')}, labels not allowed in that order"
+            return f"Skipped {count(self.skipped, 'sentence')}, whose labels are not allowed in that order"
         if self.repaired:
-            return f"Repaired {count(self.repaired, 'label')}, not allowed in that order"
+            return f"Repaired {count(self.repaired, 'label')} not allowed in that order"
         return "All labels are allowed in their order: nothing to skip or repair"
 
 
@@ -111,11 +111,11 @@ def check_way(on_bad_label: Any, allowed: Any) -> None:
         raise ValueError(f"on_bad_label must be one of {', '.join(map(repr, WAYS))}, not {on_bad_label!r}.")
     if on_bad_label != "raise" and allowed is None:
         raise ValueError(
-            f"on_bad_label={on_bad_label!r} is about labels that `allowed` forbids, but allowed=None forbids none: "
-            'set allowed="bio" or the like.'
+            f"on_bad_label={on_bad_label!r} handles labels that `allowed` forbids, but allowed=None forbids none: "
+            'set allowed="bio", for instance.'
         )
     if on_bad_label == "repair" and allowed not in SCHEMES:
-        raise ValueError('on_bad_label="repair" needs allowed="bio" or "bioes": other rules do not say how.')
+        raise ValueError('on_bad_label="repair" needs allowed="bio" or "bioes": other rules define no repair.')
 
 
 def heal(target: Target, starts: np.ndarray, allowed: Any, on_bad_label: str) -> Healed:

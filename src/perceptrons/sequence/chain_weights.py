@@ -197,7 +197,7 @@ def _pool(n_features: int, n_labels: int, size: int, dtype: Any) -> tuple[Table,
     width = int(width_of(n_labels))
     size = max(1, -(-size // width)) * width
     if size // int(unit_of(n_labels)) > np.iinfo(np.int32).max:
-        raise MemoryError(f"The weights of {n_labels} labels are too many for one model: use min_count or hash_bits.")
+        raise MemoryError(f"{n_labels} labels need too many weights for one model: use min_count or hash_bits.")
     labels = np.zeros(0 if n_labels <= FEW else size, np.int32)
     table = Table(np.zeros(n_features, np.int32), np.zeros(n_features, np.int32), labels, np.full(1, width))
     return table, np.zeros(size, dtype), np.zeros(size)

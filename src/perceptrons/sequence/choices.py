@@ -1,4 +1,4 @@
-"""The parameters of `SequencePerceptron`: what each may be, and which do not go together."""
+"""The parameters of `SequencePerceptron`: their domains, and which cannot be combined."""
 
 from collections.abc import Mapping
 from operator import attrgetter
@@ -47,25 +47,25 @@ def check_choices(estimator: Any) -> None:
     e = estimator
     if e.hash_bits is not None and e.min_count > 1:
         raise ValueError(
-            f"SequencePerceptron(hash_bits={e.hash_bits}, min_count={e.min_count}) does not work: hashed features are "
-            "not remembered, and so not counted. Use one of the two."
+            f"SequencePerceptron(hash_bits={e.hash_bits}, min_count={e.min_count}) does not work: hashed features "
+            "are not counted. Use one of the two."
         )
     if e.step != "constant" and e.eta0 != 1:
         raise ValueError(
-            f"SequencePerceptron(step={e.step!r}, eta0={e.eta0!r}) does not work: this step follows from the loss, and "
-            "eta0 has no part in it: leave eta0=1, and set C."
+            f"SequencePerceptron(step={e.step!r}, eta0={e.eta0!r}) does not work: this step is computed from the "
+            "loss, without eta0: leave eta0=1, and set C."
         )
     if e.step != "constant" and e.margin == 0 and e.cost is None:
         raise ValueError(
-            f"SequencePerceptron(step={e.step!r}, margin=0) does not work: this step is as long as the loss, and "
-            "without a margin or a cost that is 0 at the zero start: nothing is learned."
+            f"SequencePerceptron(step={e.step!r}, margin=0) does not work: without a margin or a cost, the loss and "
+            "the step are 0 at the start, so nothing is learned."
         )
     if isinstance(e.allowed, Mapping):
         for label, followers in e.allowed.items():
             several = (followers,) if isinstance(followers, str) else followers
             listed = isinstance(several, list | tuple | set | frozenset)
             if not listed or not all(isinstance(follower, LABEL) for follower in several):
-                raise ValueError(f"allowed[{label!r}] is {followers!r}: give a list of the labels that may follow.")
+                raise ValueError(f"allowed[{label!r}] is {followers!r}: give a list of the labels that may follow it.")
 
 
 def check_unchanged(estimator: Any) -> None:
@@ -77,10 +77,11 @@ def check_unchanged(estimator: Any) -> None:
     for name, value in then.items():
         if getattr(estimator, name) != value:
             raise ValueError(
-                f"The model was begun with {name}={value!r}, now it is {getattr(estimator, name)!r}: fit it anew."
+                f"The model was created with {name}={value!r}, but it is now {getattr(estimator, name)!r}: fit it "
+                "again."
             )
     if features.kind == "matrix":
         return
     source = None if estimator.templates is None else estimator.templates.source()
     if source != (features.source if features.kind == "templates" else None):
-        raise ValueError("The model was begun with other templates: fit it anew.")
+        raise ValueError("The model was created with other templates: fit it again.")

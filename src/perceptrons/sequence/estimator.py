@@ -1,4 +1,4 @@
-"""`SequencePerceptron`, the tagger. The rule: `passes/chain.py`; features: `token_features.py`, `templates.py`."""
+"""`SequencePerceptron`, the estimator that labels the tokens of sequences. The rule is in `passes/chain.py`."""
 
 from typing import Any, Self
 
@@ -28,78 +28,82 @@ from perceptrons.training.unchanged import unchanged_on_error
 
 
 class SequencePerceptron(Estimator):
-    """The perceptron for sequences: labels every token of a sentence, with regard to its neighbours' labels.
+    """A tagger: the averaged structured perceptron, which labels every token of a sentence in its context.
 
-    A first-order chain: scores of labels by the features of a token, and of labels that follow each other. Goes
-    through the sequences one by one, finds the best labelling by Viterbi's algorithm, and where it is wrong adds the
-    features of the true labelling to the weights and subtracts those of the other (Collins 2002). Averaged by default.
+    It is a first-order chain model: scores depend on the features of each token and on pairs of neighbouring labels. It
+    visits the sequences one by one and finds the best labelling with the Viterbi algorithm. Where that is wrong, it
+    adds the features of the true labelling to the weights and subtracts those of the predicted labelling (Collins
+    2002). Weights are averaged by default.
 
-    When to use it: part-of-speech tags, chunks, entities, anything with a label a token; many sequences or few,
-    streams; when training has to be fast, seeded, resumed or fed in batches. When not: you need probabilities (a CRF
-    has them); labels depend on each other over longer distances than neighbours.
+    Use it for part-of-speech tags, chunks, named entities, and anything else with one label per token, on many or few
+    sequences or on streams; when training must be fast, reproducible, resumable or incremental. Do not use it when you
+    need probabilities (use a CRF), or when labels depend on each other over longer distances.
 
     Parameters
     ----------
     templates : FeatureTemplates or None, default=None
-        Makes features of raw tokens. None: X has features.
+        The templates that make features of raw tokens. None: X already contains features.
     transitions : bool, default=True
-        Learn a weight for every label following another. False: tokens are labelled one by one (but as allowed).
+        Whether to learn a weight for every pair of neighbouring labels. If False, tokens are labelled independently,
+        but as `allowed` permits.
     start_stop : bool, default=True
-        Learn weights for the first and the last label of a sequence.
+        Whether to learn weights for the first and the last label of a sequence.
     allowed : {"bio", "bioes"}, dict or None, default=None
-        Which labels may follow each other; others never do. "bio": I-X only after B-X or I-X; "bioes": likewise, and
-        phrases end with E-X or S-X. A dict {label: labels that may follow it}; its key None: labels that may come
-        first. What follows a label that is no key is free.
+        Which labels may follow each other. "bio": I-X only after B-X or I-X. "bioes": the same, and phrases end with
+        E-X or S-X. A dict {label: labels that may follow it}; its key None gives the labels that may come first. Labels
+        that are not a key may be followed by any label.
     combine : {"average", "last"}, default="average"
-        Which weights predict: the mean of the weights after every sequence; the final ones.
+        The weights to predict with: the mean of the weights after every sequence, or the last weights.
     step : {"constant", "pa1"}, default="constant"
-        How far a sequence moves the weights: the perceptron's step, `eta0`; passive-aggressive, as far as its loss
-        needs, at most `C`.
+        The length of an update: the learning rate `eta0`, or passive-aggressive, as long as the loss needs, at most
+        `C`.
     eta0, C : float, default=1.0
         As in `Perceptron`.
     margin : float or None, default=None
-        The true labelling has to lead every other by so much. None: 0, for "pa1" 1.
+        The required margin: the true labelling must lead every other labelling by this much. None is 0, and 1 for
+        "pa1".
     cost : {"hamming"} or None, default=None
-        And by 1 more for every token that the other has wrong: cost-augmented decoding, while learning only.
+        "hamming" increases the margin by 1 for every wrong token (cost-augmented decoding, during training only).
     order : int, default=1
-        Labels that a label depends on: first order is all there is.
+        The number of previous labels that a label depends on. Only 1 is supported.
     min_count : int, default=1
-        Learn only from features that came so often: in the data of `fit`; with `partial_fit`, up to and with the
-        present call.
+        Use only features that occur at least this often: in the data of `fit`, or, with `partial_fit`, up to and
+        including the present call.
     hash_bits : int or None, default=None
-        Hash features into 2 ** hash_bits numbers instead of remembering them: memory is bounded, names are lost.
+        Hash features to 2 ** hash_bits columns instead of storing their names: memory is bounded, names are lost.
     max_iter : int, default=10
-        Epochs at most.
+        The maximum number of epochs.
     tol : float or None, default=None
-        Stop when the averaged weights change over an epoch by less than `tol` times their norm.
+        Training stops when the averaged weights change by less than `tol` times their norm in an epoch.
     shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change, max_seconds, warm_start, verbose
         As in `Perceptron`, with sequences as examples; accuracy is that of tokens. The validation set of
         `early_stopping` is held out, or given to `fit`.
     validation_metric : {"accuracy", "phrase_f1"}, default="accuracy"
-        What `early_stopping` compares epochs by: the accuracy of tokens, or for labels such as B-NP, I-NP and O the F1
-        of phrases, as conlleval counts them.
+        The metric for `early_stopping`: the accuracy of tokens, or, for labels such as B-NP, I-NP and O, the F1 of
+        phrases, counted as conlleval does.
 
     Attributes
     ----------
     classes_ : array of shape (n_labels,)
     coef_ : array of shape (n_labels, n_features)
-        The weights of features that predict.
+        The feature weights that predict.
     transitions_ : array of shape (n_labels, n_labels)
-        The weights of labels (columns) following others (rows).
+        The weights of label pairs: previous labels in rows, next labels in columns.
     start_, stop_ : arrays of shape (n_labels,)
-        The weights of first and last labels.
-    coef_last_, coef_average_, transitions_last_, transitions_average_, start_last_, start_average_, stop_last_, \
-stop_average_ : arrays
-        The final and the averaged weights, both there whatever `combine` is.
+        The weights of the first and last labels.
+    coef_last_, coef_average_, transitions_last_, transitions_average_, start_last_, start_average_, stop_last_,
+    stop_average_ : arrays
+        The last and the averaged weights, which exist for every `combine`.
     attributes_ : array of shape (n_features,)
         The names of the features.
     n_skipped_, n_repaired_ : int
-        Sequences left out and labels changed by the last `fit` or `partial_fit`, see its `on_bad_label`.
+        The number of sequences left out and of labels changed by the last `fit` or `partial_fit`; see `on_bad_label`
+        there.
     label_column_ : str
-        The column of files that the labels are from: its name in CoNLL-U, else its number, -1 for the last. Only of
-        taggers that learned from files; `perceptrons tag` writes predictions there.
+        The column of the labels in the training file: its name in CoNLL-U, else its number, -1 for the last. Only for
+        taggers that were trained on files; `perceptrons tag` writes predictions to it.
     n_features_in_, n_iter_, n_updates_, n_mistakes_, t_, mistakes_, history_, converged_, stop_reason_
-        As in `Perceptron`. Examples are sequences, and a mistake is one that has a wrong label.
+        As in `Perceptron`. Examples are sequences, and a mistake is a sequence with a wrong label.
 
     Examples
     --------
@@ -151,24 +155,24 @@ stop_average_ : arrays
         self, X: Any, y: Any, lengths: Any = None, on_bad_label: str = "raise", X_val: Any = None, y_val: Any = None,
         lengths_val: Any = None,
     ) -> Self:  # fmt: skip
-        """Learn from all sequences, epoch after epoch, until a stopping rule says so.
+        """Train on all sequences for several epochs, until a stopping rule applies.
 
         Parameters
         ----------
         X : list of sequences, or matrix of shape (n_tokens, n_features)
             A sequence is a list of tokens. A token is a dict of features (a number counts with its value, a string as
-            "name=value"), or a list of attribute strings; with `templates`, a string or a tuple of strings, one a
-            column. A matrix, sparse or dense, has a row a token.
-        y : list of lists of labels; for a matrix also one label a row
+            "name=value") or a list of attribute strings; with `templates`, a string or a tuple of strings, one per
+            column. A matrix, sparse or dense, has one row per token.
+        y : list of lists of labels; for a matrix also one label per row
         lengths : list of int, for a matrix only
-            Tokens of each sequence.
+            The number of tokens of each sequence.
         on_bad_label : {"raise", "skip", "repair"}, default="raise"
-            What to do with a label that `allowed` forbids where it stands, such as I-X after O: refuse to train; leave
-            its sequence out; repair the labels of the sequence, for "bio" and "bioes": a stray I-X becomes B-X, as
-            conlleval reads it. `n_skipped_` and `n_repaired_` count the sequences and labels.
+            How to handle a label that `allowed` forbids, such as I-X after O: raise an error, leave its sequence out,
+            or repair the labels of the sequence (for "bio" and "bioes": a stray I-X becomes B-X, as conlleval reads
+            it). `n_skipped_` and `n_repaired_` count the sequences and labels.
         X_val, y_val, lengths_val : as X, y and lengths, optional
             The validation set for `early_stopping`. Without it, `validation_fraction` of X is held out. Its labels may
-            be in any order, and labels that X does not have count as wrong.
+            have any order, and labels that X does not contain count as wrong.
 
         Returns
         -------
@@ -193,7 +197,9 @@ stop_average_ : arrays
                 check_metric(self.validation_metric, target.classes)
             n, train, which = len(read.starts) - 1, None, None
             if self.early_stopping and not given and n < 2:
-                raise ValueError("early_stopping holds sequences out, and there is only one: give more, or go without.")
+                raise ValueError(
+                    "early_stopping holds out sequences, but there is only one: give more, or use early_stopping=False."
+                )
             if not warm:
                 self._begin(features, target.classes, read.dtype)
             learner = self._learner
@@ -213,16 +219,15 @@ stop_average_ : arrays
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, lengths: Any = None, on_bad_label: str = "raise",
     ) -> Self:  # fmt: skip
-        """Learn from a block of sequences: one pass in the given order, from where the model is.
+        """Train on one block of sequences: one pass in the given order, starting from the present weights.
 
-        The weights are those that `fit` reaches on the same sequences in the same order. Labels and features never seen
-        before are learned.
+        The weights equal those of `fit` on the same sequences in the same order. New labels and features are learned.
 
         Parameters
         ----------
         X, y, lengths, on_bad_label : as in `fit`
         classes : array, optional
-            All labels that may come, if known.
+            All labels that may appear, if they are known.
 
         Returns
         -------
@@ -271,22 +276,22 @@ stop_average_ : arrays
     # ---- predicting
 
     def predict(self, X: Any, lengths: Any = None) -> Any:
-        """The best labelling of every sequence: lists of labels; for a matrix one array with a label a row."""
+        """Return the best labelling of every sequence: lists of labels; for a matrix, one array of labels."""
         y_hat, starts, flat = self._labels(X, lengths)
         if flat:
             return self._learner.classes[y_hat]
         return cut(self._learner.classes.astype(object)[y_hat].tolist(), starts)
 
     def predict_one(self, x: Any) -> Any:
-        """The labels of one sequence, a list."""
+        """Return the labels of one sequence as a list."""
         return self.predict(x, lengths=[np.shape(x)[0]]).tolist() if is_matrix(x) else self.predict([x])[0]
 
     def decision_function(self, X: Any, lengths: Any = None) -> Any:
-        """For every token and label the score of the best labelling of the sequence that gives the token this label.
+        """Return, for every token and label, the score of the best labelling in which the token has this label.
 
-        The highest is that of the prediction, and its lead says how sure that is; they are not probabilities. An
-        array of shape (n_tokens, n_labels) for every sequence, for a matrix one for all. Minus infinity: no allowed
-        labelling does.
+        The highest score is that of the prediction, and its lead says how clear the decision is. Scores are not
+        probabilities. There is an array of shape (n_tokens, n_labels) per sequence, or one for a whole matrix. Minus
+        infinity means that no allowed labelling has this label.
         """
         tokens, flat = self._tokens(X, lengths)
         learner = self._learner
@@ -294,21 +299,21 @@ stop_average_ : arrays
         return s if flat else np.split(s, tokens.starts[1:-1]) if len(tokens.starts) > 1 else []
 
     def token_confidence(self, X: Any, lengths: Any = None) -> Any:
-        """For every token how far the predicted label leads the best other one, by the scores of `decision_function`.
+        """Return the lead of every predicted label over the second best label, by the scores of `decision_function`.
 
-        That is by how much the score of the sequence drops if the token must have another label. The leads are not
-        probabilities. A list with an array for every sequence, for a matrix one array for all. Infinity: no other label
-        is allowed there.
+        This is by how much the score of the sequence drops if the token must have another label. The leads are not
+        probabilities. There is one array per sequence, or one for a whole matrix. Infinity means that no other label is
+        allowed there.
         """
         leads, starts, flat = self._leads(X, lengths)
         return leads if flat else np.split(leads, starts[1:-1]) if len(starts) > 1 else []
 
     def confidence(self, X: Any, lengths: Any = None) -> np.ndarray:
-        """For every sequence how far the best labelling leads the second best one: an array of shape (n_sequences,).
+        """Return the lead of every sequence's best labelling over the second best: an array of shape (n_sequences,).
 
-        The least lead of its tokens, as the second best labelling differs from the best in at least one. Use it to
-        rank sentences, for instance to look at those first that the tagger is least sure of. The leads are not
-        probabilities. Infinity: only one labelling is allowed.
+        This is the smallest lead of its tokens, because the second best labelling differs in at least one token. Use it
+        to rank sentences, for instance to check the least certain ones first. The leads are not probabilities. Infinity
+        means that only one labelling is allowed.
         """
         leads, starts, _ = self._leads(X, lengths)
         found, there = np.full(len(starts) - 1, np.inf), np.diff(starts) > 0
@@ -317,7 +322,7 @@ stop_average_ : arrays
         return found
 
     def score(self, X: Any, y: Any, lengths: Any = None) -> float:
-        """The share of tokens that are labelled right."""
+        """Return the accuracy: the share of tokens that are labelled correctly."""
         y_hat, starts, flat = self._labels(X, lengths)
         target = read_labels(y, starts, by_sequence=not flat)
         if not len(y_hat):
@@ -354,12 +359,12 @@ stop_average_ : arrays
         return set(features.values[0]) if features.kind == "templates" and features.hash_bits is None else None
 
     def explain(self, x: Any) -> SequenceExplanation:
-        """What the features of each token, and each transition, add to the score of the labels of one sequence.
+        """Explain one labelling: return what the features of each token, and each transition, add to the score.
 
         Parameters
         ----------
         x : list of tokens, as in `predict_one`
-            Features that the model does not know count 0 and are left out.
+            Features that the model does not know count as 0 and are left out.
 
         Returns
         -------
@@ -409,7 +414,7 @@ stop_average_ : arrays
         if X_val is None and y_val is None and lengths_val is None:
             return False
         if X_val is None or y_val is None:
-            raise ValueError("X_val and y_val belong together: give both, or neither.")
+            raise ValueError("X_val and y_val must be given together: give both, or neither.")
         if not self.early_stopping:
             raise ValueError("X_val and y_val are for early_stopping=True: set it, or leave them out.")
         return True
@@ -438,7 +443,7 @@ stop_average_ : arrays
         y_hat, stuck = learner.label(tokens, self.combine, learner.limits(self, stream=True).barrier)
         if stuck >= 0:
             n = tokens.starts[stuck + 1] - tokens.starts[stuck]
-            raise ValueError(f"Sequence {stuck} has {n} tokens, and no labelling of so many is allowed: see `allowed`.")
+            raise ValueError(f"Sequence {stuck} has {n} tokens, but `allowed` permits no labelling of that length.")
         return y_hat, tokens.starts, flat
 
     def _leads(self, X: Any, lengths: Any) -> tuple[np.ndarray, np.ndarray, bool]:
@@ -458,7 +463,7 @@ stop_average_ : arrays
         self._check_can_go_on()
         features = self._learner.features
         if not len(self._learner.classes):
-            raise ValueError("The model has met no label yet: it cannot predict one.")
+            raise ValueError("The model knows no labels yet: train it first.")
         self._learner.meet_features()  # what a call that failed left to be done
         read = read_tokens(self, features, X, lengths, reset=False)
         flat = features.kind == "matrix" and not isinstance(X, TokenFeatures)

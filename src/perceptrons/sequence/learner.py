@@ -1,4 +1,4 @@
-"""A chain model in the making: weights, labels, features and counters together; and it with its training set."""
+"""A tagger during training: weights, labels, features and counters; and the same with its training set."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -200,7 +200,7 @@ def check_metric(metric: str, classes: np.ndarray) -> None:
     """Raise ValueError if the labels are not those of phrases and F1 of phrases is asked for."""
     if metric == "phrase_f1" and not are_phrase_labels(classes.tolist()):
         raise ValueError(
-            "validation_metric='phrase_f1' needs labels of phrases, such as B-NP, I-NP and O: use 'accuracy'."
+            "validation_metric='phrase_f1' needs labels that mark phrases, such as B-NP, I-NP and O: use 'accuracy'."
         )
 
 
@@ -234,7 +234,7 @@ class ChainFit(Trainee):
             yield counts
             if not np.isfinite(counts.loss):
                 raise OverflowError(
-                    f"The weights have become too large for {self.learner.dtype}: scale the features, or take a "
+                    f"The weights have become too large for {self.learner.dtype}: scale the features, or use a "
                     "smaller eta0 or C."
                 )
 

@@ -175,9 +175,9 @@ def phrase_scores(
 ) -> PhraseScores:
     """Count the phrases that are there, were found, and were right, over all types and by type, as conlleval does.
 
-    When to use it: for chunks and named entities, labelled by B-, I- and O or by IOBES. The figures are those of the
-    shared tasks CoNLL-2000, 2002 and 2003, and of seqeval's default mode. When not: for part-of-speech tags, where only
-    `accuracy` says something; see `are_phrase_labels`.
+    Use it for chunks and named entities, labelled with B-, I- and O or with IOBES. The scores are those of the shared
+    tasks CoNLL-2000, 2002 and 2003, and of seqeval's default mode. For part-of-speech tags, only `accuracy` is useful;
+    see `are_phrase_labels`.
 
     The script does not know IOBES, for which two rules are added: S is a phrase by itself, and B behind E starts a new
     one. Labels of the tags B, I, O and of I, E, O are counted exactly as by the script, ill-formed ones too. So a tag
@@ -261,8 +261,8 @@ def _matched(
     if (true_lengths != found_lengths).any():
         at = int(np.argmax(true_lengths != found_lengths))
         raise ValueError(
-            f"sentence {at} (counted from 0) has {true_lengths[at]} true labels, but {found_lengths[at]} predicted: "
-            "give one of each for every token"
+            f"sentence {at} (numbered from 0) has {true_lengths[at]} true labels, but {found_lengths[at]} predicted: "
+            "give one of each per token"
         )
     reading = _reading(true_flat, found_flat)
     spans = _finder(reading, scheme)
@@ -329,7 +329,7 @@ def _reading(*flats: list[str]) -> _Reading:
     distinct = set(chain(*flats))
     wrong = [label for label in distinct if not isinstance(label, str)]
     if wrong:
-        raise ValueError(f"{wrong[0]!r} is no label of a phrase: give text such as B-NP, I-NP and O")
+        raise ValueError(f"{wrong[0]!r} is not a label of a phrase: give text such as B-NP, I-NP and O")
     parts = {label: (label.partition("-")[0], label.partition("-")[2]) for label in distinct}
     kinds = sorted({"", *(kind for _, kind in parts.values())})
     pairs = sorted(set(parts.values()))  # B and B- are one
@@ -384,14 +384,14 @@ def _flat(labels: Labels, lengths: Sequence[int] | np.ndarray | None) -> tuple[l
     given = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     nested = bool(given) and not isinstance(given[0], str) and hasattr(given[0], "__len__")
     if nested and lengths is not None:
-        raise ValueError(f"{given[0]!r} is no label: give the labels of one sentence, or all one behind the other")
+        raise ValueError(f"{given[0]!r} is not a label: give the labels of one sentence, or of all in one list")
     if nested and any(isinstance(sentence, str) for sentence in given):
-        raise ValueError("some labels stand alone, others in sentences: give a list for every sentence")
+        raise ValueError("some labels are in sentences and some are not: give one list per sentence")
     if lengths is not None and len(lengths) and np.asarray(lengths).dtype.kind not in "iu":
-        raise ValueError(f"lengths are whole numbers, one a sentence, not {lengths!r}")
+        raise ValueError(f"lengths must be whole numbers, one per sentence, not {lengths!r}")
     if nested:
         return list(chain.from_iterable(given)), np.array([len(sentence) for sentence in given], dtype=np.intp)
     each = np.array([len(given)] if lengths is None else lengths, dtype=np.intp).reshape(-1)
     if (each < 0).any() or int(each.sum()) != len(given):
-        raise ValueError(f"lengths sum to {int(each.sum())}, but there are {len(given)} labels: give one a token")
+        raise ValueError(f"lengths sum to {int(each.sum())}, but there are {len(given)} labels: give one per token")
     return given, each

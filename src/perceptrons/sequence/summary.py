@@ -1,4 +1,4 @@
-"""A tagger for machines: what it is and has seen, the weights of its labels, and its heaviest transitions."""
+"""Summarises a tagger as JSON: its training, the weights of its labels, and its largest transition weights."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -86,14 +86,14 @@ def facts(tagger: "SequencePerceptron") -> dict[str, Any]:
 def facts_in_words(tagger: "SequencePerceptron") -> list[tuple[str, str]]:
     """The same by name, in the order in which people want to know it."""
     labels, words = tagger.classes_.tolist(), tagger.known_words()
-    sees = "features made in Python"
+    sees = "features computed in Python"
     if tagger.templates is not None:
         templates, columns = tagger.templates.parsed()
         sees = f"{listed(columns)}, through {count(len(templates), 'template')}"
     return [
         ("kind", f"{type(tagger).__name__}, combine={tagger.combine!r}"),
         ("sees", sees),
-        ("settings", settings(tagger) or "all as by default"),
+        ("settings", settings(tagger) or "all defaults"),
         ("labels", f"{len(labels)}: {listed(labels, 12)}"),
         ("features", f"{tagger.n_features_in_:,}" + ("" if words is None else f", from {count(len(words), 'word')}")),
         ("learned", f"{count(tagger.n_iter_, 'epoch')}, {count(tagger.n_mistakes_, 'mistake')}, "

@@ -114,7 +114,7 @@ class SequenceExplanation:
 
     def _lines(self) -> list[tuple[str, ...]]:
         lines: list[tuple[str, ...]] = [
-            ("token", "label", "not", "lead", "step", "what speaks most for the label, or (-) for the other")
+            ("token", "label", "not", "lead", "step", "strongest evidence for the label, or (-) for the other")
         ]
         for place, token in enumerate(self.tokens[:SHOWN_TOKENS]):
             parts = ", ".join(f"{short(part.feature, 20)} {part.contribution:+.3g}" for part in token.top(SHOWN))
@@ -125,7 +125,7 @@ class SequenceExplanation:
 
     def _said(self) -> list[str]:
         more = len(self.tokens) - SHOWN_TOKENS
-        said = [f"And {more:,} tokens more."] if more > 0 else []
+        said = [f"And {more:,} more tokens."] if more > 0 else []
         return [*said, f"Score of the labelling: {self.score:.4g}. Scores are not probabilities."]
 
 

@@ -116,7 +116,7 @@ class TemplateFeatures(Owning):
         if isinstance(strings, list | tuple) and len(strings) == width and all(isinstance(x, str) for x in strings):
             return tuple(map(str, strings))
         expected = "a string" if width == 1 else f"{width} strings ({', '.join(self.columns)})"
-        raise ValueError(f"{place(starts, at).capitalize()} is {token!r}: a token is {expected}.")
+        raise ValueError(f"{place(starts, at).capitalize()} is {token!r}: a token must be {expected}.")
 
     def tokens(self, read: Columns, dtype: Any, learn: bool) -> Tokens:
         """The rows of what is known; learn: first get to know what is new."""

@@ -43,21 +43,21 @@ Template = tuple[Part, ...]  # of no parts: the bias
 def parse(text: str, columns: Sequence[str]) -> list[Template]:
     """The templates that a text stands for: several where it has ranges."""
     if not isinstance(text, str):
-        raise ValueError(f"{text!r} is no template: templates are strings, as 'word[-1]|word[0]'.")
+        raise ValueError(f"{text!r} is not a template: templates are strings, such as 'word[-1]|word[0]'.")
     if text.strip() == BIAS and BIAS not in columns:
         return [()]
     reader = _Reader(text, columns)
     if text.count("(") > DEEPEST:
         reader.fail(f"has more than {DEEPEST} functions")
     if len(text) > LONGEST:
-        raise ValueError(f"A template has {len(text):,} characters, and at most {LONGEST:,} are possible.")
+        raise ValueError(f"A template has {len(text):,} characters, but at most {LONGEST:,} are possible.")
     parts = [list(reader.part())]
     while reader.now == "|":
         reader.take("|")
         parts.append(list(reader.part()))
     reader.take("")
     if len(parts) > PARTS:
-        reader.fail(f"combines {len(parts)} values, and at most {PARTS} are possible")
+        reader.fail(f"combines {len(parts)} values, but at most {PARTS} are possible")
     reader.check_number(math.prod(map(len, parts)))
     return [tuple(chosen) for chosen in itertools.product(*parts)]
 
@@ -84,14 +84,15 @@ class _Reader:
 
     def fail(self, why: str) -> None:
         raise ValueError(
-            f"The template {self.text!r} {why}. A template is as 'word[-1]|word[0]', 'pos[-2..2]', 'suffix(word, 1..3)'"
-            f" or 'shape(lower(word))[1]'; functions are {', '.join(FUNCTIONS)}; columns are {', '.join(self.columns)}."
+            f"The template {self.text!r} {why}. Write, for instance, 'word[-1]|word[0]', 'pos[-2..2]', "
+            f"'suffix(word, 1..3)' or 'shape(lower(word))[1]'; functions are "
+            f"{', '.join(FUNCTIONS)}; columns are {', '.join(self.columns)}."
         )
 
     def check_number(self, n: int) -> None:
         """Templates are counted before they are made: ranges multiply."""
         if n > MANY:
-            self.fail(f"stands for {n:,} templates, and at most {MANY:,} are possible")
+            self.fail(f"stands for {n:,} templates, but at most {MANY:,} are possible")
 
     def part(self) -> Iterator[Part]:
         views = list(self.view())
@@ -115,7 +116,7 @@ class _Reader:
             self.check_number(len(inner) * len(numbers))
             return (View(view.column, (*view.steps, (name, k))) for view in inner for k in numbers)
         if name not in self.columns:
-            self.fail(f"names {name!r}, which is no column" if name else "ends where a column should be")
+            self.fail(f"names {name!r}, which is not a column" if name else "ends where a column should be")
         return iter([View(name)])
 
     def numbers(self, low: int, high: int) -> list[int]:

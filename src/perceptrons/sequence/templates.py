@@ -1,4 +1,4 @@
-"""`FeatureTemplates`: columns of tokens to features by templates, without a Python loop over the tokens.
+"""`FeatureTemplates`, which turns columns of tokens into features by templates.
 
 The language of templates is in `template_grammar.py`, the compiled part in `passes/attributes.py`.
 """
@@ -32,14 +32,14 @@ WORDS_AND_TAGS = (
 
 
 class FeatureTemplates(TransformerMixin, BaseEstimator):
-    """Features of tokens by templates: a word, its neighbours, suffixes and shape, and combinations of them.
+    """Make features of tokens by templates: a word, its neighbours, suffixes and shape, and combinations of them.
 
     Turns sentences of raw tokens into features for `SequencePerceptron`, compiled and the same in training and tagging.
     Give it to the tagger, `SequencePerceptron(templates=FeatureTemplates(...))`, and one model takes raw tokens; or
     put it in front of it in a pipeline.
 
-    When to use it: tokens are strings in columns, as words and part-of-speech tags. When not: features come from
-    elsewhere (a lexicon, embeddings): give the tagger dicts or a matrix.
+    Use it if tokens are strings in columns, such as words and part-of-speech tags. If features come from elsewhere (a
+    lexicon, embeddings), give the tagger dicts or a matrix.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
         "lower(word)", "prefix(word, 2)", "shape(word)[1]", "digits(word)", "bias". In brackets: of which token, 0 is
         the one to be labelled. A template that looks beyond an end of the sentence gives no feature. "words": for a
         column of words; "chunking": the 19 templates of the CRFsuite tutorial, for a word and its tag.
-        None: a rich set for the columns there are.
+        None: a rich set for the given columns.
     columns : list of str, default=("word",)
         The names of the columns of a token. A token of one column may be a plain string.
 
     Attributes
     ----------
     n_features_ : int
-        Features seen by `fit`.
+        The number of features seen by `fit`.
 
     Examples
     --------
@@ -78,14 +78,14 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
         return f"{len(self.templates)} templates"
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Get to know the features of these sentences: lists of tokens, each a string or a tuple of strings."""
+        """Learn the features of these sentences: lists of tokens, each a string or a tuple of strings."""
         features = self._features(1, None)
         features.tokens(features.read(X), np.float32, learn=True)
         self._known = features
         return self
 
     def transform(self, X: Any) -> Any:
-        """The features that `fit` has seen, of these sentences."""
+        """Return those features of these sentences that `fit` has seen."""
         known = self._fitted()
         tokens = known.tokens(known.read(X), np.float32, learn=False)
         shape = (len(tokens.rows.starts) - 1, known.n_features)
@@ -94,7 +94,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
         return TokenFeatures(matrix, np.diff(tokens.starts))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the features, as "word[-1]|word[0]=in|the"."""
+        """Return the names of the features, such as "word[-1]|word[0]=in|the"."""
         return np.array(self._fitted().names(), dtype=object)
 
     @property
@@ -117,11 +117,11 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
     def parsed(self) -> tuple[list[Template], list[str]]:
         """The templates and the columns, checked."""
         if not isinstance(self.columns, str | list | tuple):
-            raise ValueError(f"columns={self.columns!r}: give a list of names, as ['word', 'pos'].")
+            raise ValueError(f"columns={self.columns!r}: give a list of names, such as ['word', 'pos'].")
         columns = [self.columns] if isinstance(self.columns, str) else list(self.columns)
         named = all(isinstance(name, str) and name.isidentifier() for name in columns)
         if not columns or not named or len(set(columns)) < len(columns):
-            raise ValueError(f"columns={self.columns!r}: give different names, as ['word', 'pos'].")
+            raise ValueError(f"columns={self.columns!r}: give different names, such as ['word', 'pos'].")
         texts = self.templates
         if texts is None:
             texts = _rich(columns)
@@ -138,7 +138,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
             made += len(templates)
             found.update(dict.fromkeys(templates))
             if len(found) > MANY or made > 10 * MANY:  # before all that a hostile file asks for is made
-                raise ValueError(f"There are over {MANY:,} templates: that is the most that is possible.")
+                raise ValueError(f"There are more than {MANY:,} templates, which is the maximum: use fewer.")
         if not found:
             raise ValueError("There are no templates: give at least one.")
         return list(found), columns
@@ -165,6 +165,6 @@ def _rich(columns: Sequence[str]) -> list[str]:
 def _renamed(texts: Sequence[str], columns: Sequence[str]) -> list[str]:
     """Templates written for word and pos, for the first two of these columns."""
     if len(columns) < 2 and any("pos" in text for text in texts):
-        raise ValueError(f"templates='chunking' needs a word and its tag, and there is only the column {columns[0]!r}.")
+        raise ValueError(f"templates='chunking' needs a word and its tag, but there is only the column {columns[0]!r}.")
     renaming = dict(zip(("word", "pos"), columns, strict=False))
     return [re.sub(r"\b(word|pos)\b", lambda found: renaming[found[0]], text) for text in texts]

@@ -55,12 +55,12 @@ def read_tokens(estimator: Any, features: Any, X: Any, lengths: Any, reset: bool
     growth = Growth(eta=float(estimator.eta0))
     if features.kind == "matrix":
         if not is_matrix(X):
-            raise ValueError("The model was begun with a matrix, and X is a list of sequences now: fit it anew.")
+            raise ValueError("The model was created with a matrix, but X is now a list of sequences: fit it again.")
         return features.read(X, lengths, dtype, growth, estimator, reset)
     if is_matrix(X):
-        raise ValueError("The model was begun with lists of tokens, and X is a matrix now: fit it anew.")
+        raise ValueError("The model was created with lists of tokens, but X is now a matrix: fit it again.")
     if lengths is not None:
-        raise ValueError("lengths is for a matrix; X is a list of sequences, whose lengths are seen.")
+        raise ValueError("lengths is for a matrix, but X is a list of sequences: leave it out.")
     return features.read(X, dtype, growth)
 
 
@@ -172,8 +172,8 @@ def _check_strings(token: Any, where: str) -> None:
     for name in token:
         if not isinstance(name, str):
             raise TypeError(
-                f"A feature of {where} is {name!r} ({type(name).__name__}): attributes are strings. Give features with "
-                "values as a dict."
+                f"A feature of {where} is {name!r} ({type(name).__name__}): attributes must be strings. Give "
+                "features with values as a dict."
             )
 
 
@@ -194,7 +194,7 @@ def _from_dicts(tokens: list[Any], starts: np.ndarray, limit: float) -> tuple[li
             values += [1.0] * len(token)
         else:
             raise TypeError(
-                f"{place(starts, at).capitalize()} is {token!r} ({type(token).__name__}): a token is a dict of "
+                f"{place(starts, at).capitalize()} is {token!r} ({type(token).__name__}): a token must be a dict of "
                 "features or a list of attribute strings; for plain words give templates=FeatureTemplates(...)."
             )
         ends[at + 1] = len(names)
@@ -263,7 +263,7 @@ class MatrixFeatures:
     def read(self, X: Any, lengths: Any, dtype: Any, growth: Growth, estimator: Any, reset: bool) -> Matrix:
         if isinstance(X, TokenFeatures):
             if lengths is not None:
-                raise ValueError("X says itself how long its sequences are: leave lengths out.")
+                raise ValueError("X already contains the lengths of its sequences: leave lengths out.")
             X, lengths = X.matrix, X.lengths
         if np.shape(X)[0] == 0:  # scikit-learn refuses it, but a block of empty sequences is none to stumble over
             row = np.zeros((1, np.shape(X)[1]), getattr(X, "dtype", np.float64))

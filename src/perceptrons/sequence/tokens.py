@@ -154,19 +154,17 @@ def from_lengths(lengths: Any, n: int) -> np.ndarray:
     """Where each sequence begins, of n tokens in all."""
     if lengths is None:
         raise ValueError(
-            "X is a matrix with a row a token: say with lengths= how many tokens each sequence has, as "
-            "lengths=[24, 7, ...]."
+            "X is a matrix with one row per token: give the number of tokens of each sequence, such as lengths=[24, "
+            "7, ...]."
         )
     given = np.asarray(lengths)
     if given.ndim != 1 or (given.dtype.kind not in "iu" and len(given)):
-        raise ValueError(f"lengths must be a list of whole numbers, one a sequence, not {short(repr(lengths), 60)}.")
+        raise ValueError(f"lengths must be a list of whole numbers, one per sequence, not {short(repr(lengths), 60)}.")
     if len(given) and given.min() < 0:
-        raise ValueError(
-            f"lengths[{int(given.argmin())}] is {given.min()}: a sequence cannot have fewer tokens than 0."
-        )
+        raise ValueError(f"lengths[{int(given.argmin())}] is {given.min()}: lengths must not be negative.")
     total = sum(given.tolist())  # which cannot overflow
     if total != n:
-        raise ValueError(f"lengths sum up to {total}, but X has {n} rows: one a token.")
+        raise ValueError(f"lengths sum to {total}, but X has {n} rows: X needs one row per token.")
     return ends_of(given, len(given))
 
 
@@ -214,17 +212,17 @@ def _distinct(labels: list[Any], starts: np.ndarray) -> np.ndarray:
         first = str if isinstance(labels[0], str) else NUMBERS
         at = next(at for at, label in enumerate(labels) if not isinstance(label, first))
         raise ValueError(
-            f"The label of {place(starts, at)} is {_kind(labels[at])}, the first one {_kind(labels[0])}: the type of "
-            "labels is unknown; all must be strings or all numbers."
+            f"The label of {place(starts, at)} is {_kind(labels[at])}, the first one {_kind(labels[0])}: labels must "
+            "be all strings or all numbers."
         )
     if strings and max(map(len, kinds)) > LONGEST_LABEL:
         at = next(at for at, label in enumerate(labels) if len(label) > LONGEST_LABEL)
-        raise ValueError(f"The label of {place(starts, at)} is {too_long(labels[at])}: give short names of classes.")
+        raise ValueError(f"The label of {place(starts, at)} is {too_long(labels[at])}: use shorter class names.")
     classes = np.unique(check_labels(np.array(list(kinds))))
     if len(classes) < len(kinds) or set(classes.tolist()) != set(kinds):
         raise ValueError(
-            f"The labels {short(repr(list(kinds)), 60)} cannot be told apart in an array of {classes.dtype}: NumPy "
-            "drops NUL at the end of strings, and digits of large numbers. Use other labels."
+            f"The labels {short(repr(list(kinds)), 60)} cannot be distinguished in an array of {classes.dtype}: "
+            "NumPy drops NUL at the end of strings, and digits of large numbers. Use other labels."
         )
     return classes
 

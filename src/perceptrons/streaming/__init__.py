@@ -1,1 +1,1 @@
-"""Learning from more data than fits into memory: blocks read while the model learns, a cache of them, resumed runs."""
+"""Training on more data than fits into memory: blocks, a cache, and resumed runs."""

@@ -53,7 +53,7 @@ def blocks_of(source: Iterable[Any], form: str) -> Generator[TrainingBlock, None
             form = form or target.form
             yield TrainingBlock(X, target, item[2] if len(item) == 3 else None)
         else:
-            raise TypeError(f"A stream is made of (X, y) or (X, y, weight), not of {type(item).__name__}.")
+            raise TypeError(f"A stream must consist of (X, y) or (X, y, weight), not of {type(item).__name__}.")
 
 
 def _with_sets(item: Any, n_labels: int) -> Generator[TrainingBlock, None, None]:

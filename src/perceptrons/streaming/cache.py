@@ -47,7 +47,7 @@ def sound(name: str) -> Iterator[None]:
     except ArrayFileError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise ArrayFileError(f"{name}: the cache does not fit together ({error}): remove the file.") from error
+        raise ArrayFileError(f"{name}: the cache is inconsistent ({error}): remove the file.") from error
 
 
 class ArrayFile:
@@ -67,7 +67,7 @@ class ArrayFile:
             try:
                 file: Any = tempfile.TemporaryFile(prefix="perceptrons-")  # noqa: SIM115 (closed by close)
             except FileNotFoundError as error:
-                missing = "no temporary folder can be written to; set TMPDIR to one, or name a file for the cache"
+                missing = "no temporary folder is writable; set TMPDIR to a folder, or name a file for the cache"
                 raise OSError(error.errno, missing, "The cache") from error
         else:
             file, temporary = create(path)
@@ -81,13 +81,15 @@ class ArrayFile:
         try:
             size = file.seek(0, os.SEEK_END)
             if size < len(MAGIC) + TAIL or _at(file, 0, len(MAGIC)) != MAGIC:
-                raise ArrayFileError(f"{path}: not a cache of perceptrons, or one that was cut short.")
+                raise ArrayFileError(
+                    f"{path}: this is not a cache of perceptrons, or it is truncated: remove the file."
+                )
             begin, length, checksum = (int(number) for number in np.frombuffer(_at(file, size - TAIL, TAIL), "<i8"))
             if begin < len(MAGIC) or length < 0 or begin + length != size - TAIL:
-                raise ArrayFileError(f"{path}: the cache was cut short or altered.")
+                raise ArrayFileError(f"{path}: the cache is truncated or was changed: remove the file.")
             text = _at(file, begin, length)
             if zlib.crc32(text) != checksum:
-                raise ArrayFileError(f"{path}: the index of the cache is damaged.")
+                raise ArrayFileError(f"{path}: the index of the cache is damaged: remove the file.")
             with sound(str(path)):
                 content = json.loads(text)
                 self = cls(file, path, None, content["records"], begin)
@@ -144,7 +146,7 @@ class ArrayFile:
         begin = record["begin"] // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
         end = record["begin"] + record["size"]
         if os.fstat(self._file.fileno()).st_size < end:
-            raise ArrayFileError(f"{self.name}: the cache was cut short while it was used.")
+            raise ArrayFileError(f"{self.name}: the cache was truncated while it was in use.")
         content = mmap.mmap(self._file.fileno(), end - begin, offset=begin, **MAPPED)
         arrays, checksum = {}, 0
         for name, (offset, dtype, shape) in record["arrays"].items():
@@ -201,7 +203,7 @@ class ArrayFile:
             length = kind.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
             sound = sound and kind.kind in KINDS and min([0, *shape]) >= 0 and offset >= 0 and offset + length <= size
         if not sound:
-            raise ArrayFileError(f"{self.name}: the index of the cache does not fit its contents.")
+            raise ArrayFileError(f"{self.name}: the index of the cache does not match its contents: remove the file.")
 
 
 def _at(file: BinaryIO, offset: int, size: int) -> bytes:

@@ -39,10 +39,10 @@ def fit_stream(
         told = f"epochs={epochs!r}, max_iter={model.max_iter!r}" if epochs is None else f"epochs={epochs!r}"
         raise ValueError(f"{told}: give a whole number of at least 1, or None for `max_iter` and `tol`.")
     if model.early_stopping and checkpoint is not None:
-        raise ValueError("early_stopping does not go with a checkpoint: it would have to hold the best epoch too.")
+        raise ValueError("early_stopping cannot be combined with a checkpoint: leave one of them out.")
     if model.probability is not None and checkpoint is not None:
         raise ValueError(
-            "probability does not go with a checkpoint: it would have to hold the examples held out too. Calibrate "
+            "probability cannot be combined with a checkpoint, which does not hold the held-out examples. Calibrate "
             "afterwards, with perceptrons.selection.calibrate."
         )
     if checkpoint is not None and not hasattr(checkpoint, "begin"):
@@ -76,7 +76,7 @@ class StreamFit(LinearTrainee):
         self.cached = self.most > 1 and cache is not False
         self.kept = Path(cache) if cache not in (None, False) else None
         if self.kept is not None and self.about is None:
-            raise ValueError("A cache can be kept only of files: read them by perceptrons.data.stream.")
+            raise ValueError("Only files can be cached: read them with perceptrons.data.stream.")
         self.cache: Cache | None = None
         self.held_out: Cache | None = None  # rows for early stopping, met in the first epoch
         self.read = False  # does the reader know its files, or is all that is known in the checkpoint?
@@ -214,8 +214,8 @@ class StreamFit(LinearTrainee):
 
     def end_epoch(self) -> None:
         if not self.row["examples"]:
-            again = ": it can be read only once, and for several epochs needs the cache" * (self.place["epoch"] > 1)
-            raise ValueError(f"There is no example in the stream{again}.")
+            again = ": it can be read only once, so several epochs need a cache" * (self.place["epoch"] > 1)
+            raise ValueError(f"There are no examples in the stream{again}.")
         learner = self.learner
         if len(learner.classes) == 1 and learner.form == "single":
             only = learner.classes.tolist()[0]
@@ -226,7 +226,7 @@ class StreamFit(LinearTrainee):
     def accuracy(self) -> float:
         """Of the rows that were set aside."""
         if self.held_out is None:
-            raise ValueError("No example was held out: give more, or early_stopping=False and probability=None.")
+            raise ValueError("No examples are held out: give more, or use early_stopping=False and probability=None.")
         wrong = total = 0.0
         learner = self.learner
         for block in self.held_out.reading(np.arange(self.held_out.n_blocks)):
@@ -246,7 +246,7 @@ class StreamFit(LinearTrainee):
     def _calibrate(self) -> None:
         """Make probabilities of the scores, by the rows that were set aside; at most MOST_SCORES of them."""
         if self.held_out is None:
-            raise ValueError("No example was held out to calibrate by: give more, or probability=None.")
+            raise ValueError("No examples are held out for calibration: give more, or use probability=None.")
         model, learner, size, parts = self.model, self.learner, 0, list[Any]()
         for block in self.held_out.reading(np.arange(self.held_out.n_blocks)):
             X = widened(block.X, learner.n_features).astype(learner.dtype, copy=False)
@@ -332,14 +332,14 @@ class StreamFit(LinearTrainee):
         """Go to a place of an earlier run; True if there is nothing left to do."""
         if "blocks" not in place:
             raise ValueError(
-                f"{place['path']}: is a checkpoint of a run on a cluster: resume it there, or start again."
+                f"{place['path']}: this is a checkpoint of a run on a cluster: resume it there, or start again."
             )
         if place.get("about") != self.about:
             try:
                 what = difference(place.get("about"), self.about)
             except (LookupError, TypeError, ValueError, AttributeError):
-                what = "does not say which files it was begun with"
-            raise ValueError(f"{place['path']}: {what}: give what it was begun with, or begin anew.")
+                what = "does not record the files of the run"
+            raise ValueError(f"{place['path']}: {what}: give the same data and options, or start again.")
         self.outcome.history = [dict(row) for row in self.model.history_]
         check_place(place, self.outcome.history)
         self.place |= {name: place[name] for name in ("epoch", "blocks", "order", "done")}

@@ -54,7 +54,7 @@ def _locked(lock: Path) -> BinaryIO | None:
             return None
         if not _hold(file):
             file.close()
-            what = "another run is writing this file: wait for its end, or give another name"
+            what = "another run is writing this file: wait until it ends, or give another name"
             raise OSError(errno.EBUSY, what, str(lock.with_suffix("")))
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):

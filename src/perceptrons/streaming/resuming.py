@@ -27,7 +27,7 @@ class Keeper(Protocol):
 
 def nowhere(path: str) -> ValueError:
     """The error for a checkpoint whose place makes no sense."""
-    return ValueError(f"{path}: the checkpoint does not say where to go on: remove it, and begin again.")
+    return ValueError(f"{path}: the checkpoint does not record its place in the stream: remove it, and start again.")
 
 
 def check_place(place: dict[str, Any], history: list[dict[str, Any]]) -> None:
@@ -55,15 +55,17 @@ def check_place(place: dict[str, Any], history: list[dict[str, Any]]) -> None:
 def difference(then: Any, now: Any) -> str:
     """Why a checkpoint cannot be gone on from: other files, changed files, or another way to read them."""
     if then is None or now is None:
-        return "was begun with files, and now blocks come from elsewhere, or the other way round"
+        return "this run was started with files, but now blocks come from elsewhere, or the other way round"
     (files, *_, asked), (others, *_, asks) = then, now
     if [name for name, *_ in files] != [name for name, *_ in others]:
-        return f"was begun with other files, {', '.join(name for name, *_ in files)[:200] or 'standard input'}"
+        return (
+            f"this run was started with other files, {', '.join(name for name, *_ in files)[:200] or 'standard input'}"
+        )
     changed = [name for (name, *was), (_, *is_) in zip(files, others, strict=True) if was != is_]
     if changed:
-        return f"{changed[0]} has changed since it was begun"
+        return f"{changed[0]} has changed since the run was started"
     options = [name for name in sorted({*asked, *asks}) if asked.get(name) != asks.get(name)]
-    return f"was begun with other options of reading ({', '.join(options)})"
+    return f"this run was started with other options for reading ({', '.join(options)})"
 
 
 def check_mixed_place(place: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""`StructuredPerceptron`, the estimator for outputs of any kind. The rule, and what it asks the model: `learner.py`."""
+"""`StructuredPerceptron`, the estimator for outputs of any kind. The rule is in `learner.py`."""
 
 import copy
 import sys
@@ -35,44 +35,45 @@ OF_ONE_EXAMPLE = attrgetter("combine", "step", "margin", "eta0", "C")
 
 
 class StructuredPerceptron(Estimator):
-    """The perceptron for outputs of any kind: trees, alignments, segmentations, rankings. Averaged by default.
+    """The averaged structured perceptron for outputs of any kind: trees, alignments, segmentations, rankings.
 
-    You bring a model of the outputs: how to find the best one for given weights, and which features an input has
-    together with an output. It goes through the examples one by one, and when the best output is not the true one, adds
-    the features of the true one to the weights and subtracts those of the other. However many outputs there are,
-    separable data are learned with at most (R / gamma) ** 2 mistakes.
+    You provide a model of the outputs: how to find the best output for given weights, and the features of an input
+    together with an output. Training visits the examples one by one. When the best output is not the true one, it adds
+    the features of the true output to the weights and subtracts those of the other. On separable data, it makes at most
+    (R / gamma) ** 2 mistakes, however many outputs there are.
 
-    When to use it: outputs have parts that depend on each other, and the best one can be searched. When not: labels of
-    single examples (use `Perceptron`) or of tokens in sequences (use `SequencePerceptron`, whose compiled decoder is
-    faster than any in Python); there is no way to search the best output.
+    Use it when outputs have parts that depend on each other, and the best output can be found. Do not use it for labels
+    of single examples (use `Perceptron`), for labels of tokens (use `SequencePerceptron`, which has a compiled
+    decoder), or when there is no way to find the best output.
 
     Parameters
     ----------
     model : object
-        It has, whatever inputs x and outputs y are:
+        An object with these members, for any inputs x and outputs y:
 
-        - `size`: how many weights there are. It may grow while learning; new weights are 0.
-        - `decode(x, w, cost_with=None)`: the output y' with the highest w·f(x, y'). Where `cost_with` is given, a true
-          output, that with the highest w·f(x, y') + loss(cost_with, y'): needed only for a margin. w is an array of
-          size floats, which may be read during the call, not written.
-        - `features(x, y)`: f(x, y), sparse: a dict {index: value}, a pair (indices, values) or a SciPy sparse row. An
-          index that stands twice counts twice. Asked for only where decode was wrong.
+        - `size`: the number of weights. It may grow during training; new weights are 0.
+        - `decode(x, w, cost_with=None)`: the output y' with the highest w·f(x, y'). If a true output is given as
+        `cost_with`, the output with the highest w·f(x, y') + loss(cost_with, y'), needed only for a margin. w is
+          an array of size floats; do not change it, or use it after the call.
+        - `features(x, y)`: f(x, y), sparse: a dict {index: value}, a pair (indices, values) or a SciPy sparse row.
+        Repeated
+          indices are added up. It is called only if decode was wrong.
         - `loss(y, y_hat)`: how wrong y_hat is, a number of at least 0. 0 means right.
     combine : {"average", "last"}, default="average"
-        Which weights predict: the mean of the weights after every example, or the final ones.
+        The weights to predict with: the mean of the weights after every example, or the last weights.
     eta0 : float, default=1.0
-        Learning rate of the constant step. Without margin it only scales the weights.
+        The learning rate of the constant step. Without a margin, it only scales the weights.
     margin : float or None, default=None
-        The truth must lead every other output by margin times its loss: learning decodes with costs then. None: 0,
-        for "pa1" 1.
+        The true output must lead every other output by margin times its loss; training then decodes with costs. None is
+        0, and 1 for "pa1".
     step : {"constant", "pa1"}, default="constant"
-        How far an example moves the weights: `eta0`; or passive-aggressive, as far as its margin needs, at most `C`.
+        The length of an update: `eta0`, or passive-aggressive, as long as the margin needs, at most `C`.
     C : float, default=1.0
-        Aggressiveness of "pa1": the smaller, the more careful.
+        The aggressiveness of "pa1". Smaller values make smaller updates.
     max_iter : int, default=10
-        Epochs at most.
+        The maximum number of epochs.
     tol : float or None, default=None
-        Stop when the averaged weights change over an epoch by less than `tol` times their norm.
+        Training stops when the averaged weights change by less than `tol` times their norm in an epoch.
     shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change, max_seconds, warm_start, verbose
         As in `Perceptron`. An example is right if its loss is 0.
 
@@ -81,26 +82,26 @@ class StructuredPerceptron(Estimator):
     coef_ : array of shape (size,)
         The weights that predict.
     coef_last_, coef_average_ : arrays of shape (size,)
-        The final and the averaged weights, both there whatever `combine` is.
+        The last and the averaged weights, which exist for every `combine`.
     n_updates_ : int
-        Updates made since the start (after early stopping: up to the epoch returned to).
+        The number of updates since the start (after early stopping: up to the best epoch).
     n_mistakes_ : int
-        Examples by then whose best output had a loss, each before it was learned from. With a margin only those that
-        ask for an update are looked at: if the decoder is exact, the others are right.
+        The number of examples until then whose best output had a loss, each counted before it was learned from. With a
+        margin, only examples that trigger an update are checked: if the decoder is exact, the others are right.
     t_ : int
-        Examples seen by then, every epoch counted.
+        The number of examples seen until then, counting every epoch.
     n_iter_, mistakes_, history_, converged_, stop_reason_
-        As in `Perceptron`. The loss in the history is the sum of margin * loss + score of y_hat - score of the truth,
-        where that is above 0.
+        As in `Perceptron`. The loss in the history is the sum of margin * loss + score of y_hat - score of the true
+        output, where that is above 0.
 
     Notes
     -----
-    What the model raises comes through, and changes nothing: after an error in `fit` or `partial_fit`, the estimator is
-    what it was before the call. After Ctrl-C it is what it has learned by then. To this end `partial_fit` copies the
-    weights once a call; `learn_one` does not.
+    Exceptions of the model are passed on, and change nothing: after an error in `fit` or `partial_fit`, the estimator
+    is the same as before the call. After Ctrl-C, it keeps what it has learned. For this, `partial_fit` copies the
+    weights once per call; `learn_one` does not.
 
-    The model is code, and so no part of a model file: `perceptrons.load` gives an estimator with model=None, and it
-    goes on where it was when it is given one: `loaded.set_params(model=...)`.
+    The model is code, so it is not part of a model file: `perceptrons.load` returns an estimator with model=None. To
+    keep training, set the model: `loaded.set_params(model=...)`.
 
     Examples
     --------
@@ -153,12 +154,12 @@ class StructuredPerceptron(Estimator):
     # ---- learning
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from all examples, epoch after epoch, until a stopping rule says so.
+        """Train on all examples for several epochs, until a stopping rule applies.
 
         Parameters
         ----------
         X, y : sequences of the same length
-            Inputs and their true outputs, whatever the model understands.
+            The inputs and their true outputs, in the form that the model expects.
 
         Returns
         -------
@@ -179,9 +180,9 @@ class StructuredPerceptron(Estimator):
         return self
 
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """Learn from a block of examples: one pass in the given order, from where the model is.
+        """Train on one block of examples: one pass in the given order, starting from the present weights.
 
-        The weights are those that `fit` reaches on the same examples in the same order.
+        The weights equal those of `fit` on the same examples in the same order.
 
         Parameters
         ----------
@@ -208,7 +209,7 @@ class StructuredPerceptron(Estimator):
 
         Parameters
         ----------
-        x, y : an input and its true output, whatever the model understands
+        x, y : an input and its true output, in the form that the model expects
 
         Returns
         -------
@@ -227,7 +228,7 @@ class StructuredPerceptron(Estimator):
     # ---- predicting
 
     def predict(self, X: Any) -> list[Any]:
-        """The best output for every input, as a list."""
+        """Return the best output for every input, as a list."""
         learner = self._fitted()
         self._check_choices()
         n, X = read_sequence(X, "X")
@@ -239,15 +240,18 @@ class StructuredPerceptron(Estimator):
         return answers
 
     def predict_one(self, x: Any) -> Any:
-        """The best output for one input. Averaged weights are put together anew after each example learned, which
-        takes time in proportion to all of them: combine="last" is faster where learning and predicting take turns."""
+        """Return the best output for one input.
+
+        After each learned example, the averaged weights are computed again, in time proportional to their number. If
+        you alternate learning and predicting, combine="last" is faster.
+        """
         learner = self._fitted()
         self._check_again()
         ask = Questions(self.model)
         return ask.decode(x, learner.predicting(self.combine, ask.size()))
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of examples whose best output has the loss 0."""
+        """Return the share of examples whose best output has a loss of 0."""
         learner = self._fitted()
         self._check_choices()
         n, examples = read_examples(X, y)
@@ -308,8 +312,8 @@ class StructuredPerceptron(Estimator):
         check_choices(self)
         if self.model is None:
             raise ValueError(
-                "There is no model: a file holds the weights, not the code that decodes. Set the model that they were "
-                "learned with, set_params(model=...)."
+                "There is no model: a model file holds the weights, not the code that decodes. Set the model that "
+                "was used for training, set_params(model=...)."
             )
         missing = [name for name in OFFERS if not hasattr(self.model, name)]
         if missing or isinstance(self.model, type):
@@ -318,7 +322,7 @@ class StructuredPerceptron(Estimator):
                 if missing
                 else "a class, not an object"
             )
-            raise ValueError(f"model must be an object with size, decode, features and loss, and this is {what}.")
+            raise ValueError(f"model must be an object with size, decode, features and loss, but it is {what}.")
 
 
 def check_choices(estimator: StructuredPerceptron) -> None:
@@ -327,13 +331,13 @@ def check_choices(estimator: StructuredPerceptron) -> None:
     e = estimator
     if e.step == "pa1" and e.eta0 != 1:
         raise ValueError(
-            f"StructuredPerceptron(step='pa1', eta0={e.eta0}) does not work: this step follows from the loss, and eta0 "
-            "has no part in it: leave eta0=1, and set C."
+            f"StructuredPerceptron(step='pa1', eta0={e.eta0}) does not work: this step is computed from the loss, "
+            "without eta0: leave eta0=1, and set C."
         )
     if e.step == "pa1" and e.margin == 0:
         raise ValueError(
-            "StructuredPerceptron(step='pa1', margin=0) does not work: this step is as long as the loss, and without a "
-            "margin that is 0 at the zero start: nothing is learned."
+            "StructuredPerceptron(step='pa1', margin=0) does not work: without a margin, the loss and the step are 0 "
+            "at the start, so nothing is learned."
         )
     if e.margin is not None and 0 < e.margin < LEAST_MARGIN:
         raise ValueError(f"StructuredPerceptron(margin={e.margin}): margin must be 0, or at least {LEAST_MARGIN}.")
@@ -343,9 +347,9 @@ def read_examples(X: Any, y: Any) -> tuple[int, tuple[Any, Any]]:
     """How many there are, at least one, and inputs and outputs so that each can be asked for the one at place i."""
     (n, X), (n_outputs, y) = read_sequence(X, "X"), read_sequence(y, "y")
     if n != n_outputs:
-        raise ValueError(f"X has {n} inputs, but y has {n_outputs} outputs: give as many.")
+        raise ValueError(f"X has {n} inputs, but y has {n_outputs} outputs: give one output per input.")
     if n == 0:
-        raise ValueError("There is no example: X and y are empty.")
+        raise ValueError("There are no examples: X and y are empty.")
     return n, (X, y)
 
 

@@ -69,7 +69,9 @@ class Questions:
             loss = self.model.loss(y, y_hat)
         value = float(loss) if isinstance(loss, Real | np.bool_) else np.nan
         if not 0 <= value < np.inf:
-            raise ValueError(f"{self.at}: model.loss returned {loss!r}, but a loss is a finite number of at least 0.")
+            raise ValueError(
+                f"{self.at}: model.loss returned {loss!r}, but a loss must be a finite number of at least 0."
+            )
         return value
 
     def features(self, x: Any, y: Any) -> Features:
@@ -86,7 +88,7 @@ class Questions:
         try:
             yield
         except Exception as error:
-            error.add_note(f"This happened in model.{method}, asked about {self.at}.")
+            error.add_note(f"This happened in model.{method}, for {self.at}.")
             raise
         finally:
             if held is not None:
@@ -100,25 +102,24 @@ def read_features(features: Any, size: int) -> Features:
     elif sp.issparse(features):
         features = sound_csr(features, "the sparse row", row=True).tocoo()
         if features.ndim == 2 and features.shape[0] != 1:
-            raise ValueError(f"one sparse row was expected, not a matrix of {features.shape[0]} rows.")
+            raise ValueError(f"give one sparse row, not a matrix of {features.shape[0]} rows.")
         indices, values = features.coords[-1], features.data
     elif isinstance(features, tuple | list) and len(features) == 2:
         indices, values = (np.asarray(part) for part in features)
     else:
         raise ValueError(
-            f"a dict {{index: value}}, a pair (indices, values) or a sparse row was expected, not "
-            f"{short(repr(features), 60)}."
+            f"give a dict {{index: value}}, a pair (indices, values) or a sparse row, not {short(repr(features), 60)}."
         )
     if indices.ndim != 1 or indices.shape != values.shape:
         raise ValueError(
-            f"as many indices as values were expected, in one dimension each, not {indices.shape} and {values.shape}."
+            f"give as many indices as values, in one dimension each, not {indices.shape} and {values.shape}."
         )
     if not len(indices):
         return Features(np.zeros(0, np.intp), np.zeros(0))
     if indices.dtype.kind not in "iu":
-        raise ValueError(f"an index is a whole number, not {indices.dtype}: {short(repr(indices.tolist()), 60)}.")
+        raise ValueError(f"an index must be a whole number, not {indices.dtype}: {short(repr(indices.tolist()), 60)}.")
     if values.dtype.kind not in "biuf":
-        raise ValueError(f"a value is a number, not {values.dtype}: {short(repr(values.tolist()), 60)}.")
+        raise ValueError(f"a value must be a number, not {values.dtype}: {short(repr(values.tolist()), 60)}.")
     outside = (indices < 0) | (indices >= size)
     if outside.any():
         raise ValueError(f"the index {indices[outside][0]} is outside 0 to size - 1 = {size - 1}.")
@@ -179,8 +180,8 @@ class OutputLearner:
     def check_size(self, size: int) -> None:
         if size < self.size:
             raise ValueError(
-                f"model.size is {size}, but {self.size} weights were learned: this is not the model that they were "
-                "learned with, or not with all that it had met. Give that one, or fit anew."
+                f"model.size is {size}, but {self.size} weights were learned: this is not the model that was used "
+                "for training, or it was changed since. Give that model, or fit again."
             )
 
     # ---- learning
@@ -208,7 +209,7 @@ class OutputLearner:
             w = self.w[delta.indices] + change
             late = self.late[delta.indices] + self.t * change
         if not (math.isfinite(violation) and (np.abs(w) <= LARGEST).all() and np.isfinite(late).all()):
-            raise ValueError(f"{ask.at}: its features make weights too large for float64: scale their values.")
+            raise ValueError(f"{ask.at}: its features would make weights too large for float64: scale their values.")
         self.w[delta.indices], self.late[delta.indices] = w, late
         if self._by_margin is not None:
             self._by_margin[1][delta.indices] = w / self._by_margin[0]

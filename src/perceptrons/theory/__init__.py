@@ -1,4 +1,4 @@
-"""Theory that checks itself: margins, mistake bounds, separability with proof. Start with `separability`."""
+"""Margins, mistake bounds and proofs of linear separability that can be verified. Start with `separability`."""
 
 from perceptrons.theory.bounds import Bound, mistake_bound
 from perceptrons.theory.certificate import Certificate, Combination, Margin

@@ -1,4 +1,4 @@
-"""How many updates a perceptron can make (Novikoff 1962), and the vector u that a bound compares it with.
+"""Computes the mistake bound: how many updates a perceptron can make (Novikoff 1962).
 
 Every number is rounded to the safe side. Inside, examples are z = (x, 1), or x without intercept, and u has norm 1,
 bias included. Several classes: u is (K, D), centred over the classes, and the margin of an example is its smallest lead
@@ -39,23 +39,23 @@ class Comparator(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bound(InWords):
-    """At most `updates` updates from a zero start, in any order: k <= ((R + sqrt(epochs) D) / gamma)^2.
+    """A mistake bound: at most `updates` updates from zero weights, k <= ((R + sqrt(epochs) D) / gamma)^2.
 
     Attributes
     ----------
     updates : int
     radius, margin, deviation : float
-        R, gamma and D: the longest example, the margin asked of u, and by how much examples fall short of it. D is 0 if
-        none does.
+        R, gamma and D: the norm of the longest example, the margin required of u, and the amount by which examples fall
+        short of it. D is 0 if none does.
     separable : True, False or None
-        Are the data separable? None: not known.
+        Whether the data are linearly separable. None: not known.
     epochs : int or None
-        Passes over the data that the bound is for; None: any number.
+        The number of passes over the data that the bound is for; None: any number.
     coef, intercept : array and float, or for several classes a row and a number each
         u, of norm 1 together (the intercept divided by `intercept_scaling`).
     n_samples : int
     intercept_scaling : float
-        The constant feature of the bias.
+        The value of the constant feature of the bias.
     """
 
     _shown = ("updates", "radius", "margin", "deviation", "separable", "epochs")
@@ -91,15 +91,16 @@ class Bound(InWords):
                 f"radius R = {R:.4g} and the margin gamma = {gamma:.4g}. Training ends with an epoch without mistakes."
             )
         passes = f"{self.epochs:,} epoch" + "s" * (self.epochs > 1)
-        known = {True: "", False: "The data are not separable. ", None: ""}[self.separable]
+        known = {True: "", False: "The data are not linearly separable. ", None: ""}[self.separable]
         if self.is_vain:
             return (
-                f"{known}At most {self.epochs * self.n_samples:,} updates in {passes}, one for every visit: no margin "
-                f"and deviation give a smaller bound. The radius is R = {R:.4g}."
+                f"{known}At most {self.epochs * self.n_samples:,} updates in {passes}, one for every visit: no "
+                f"margin and deviation give a smaller bound. The radius is R = {R:.4g}."
             )
         return (
             f"{known}At most {self.updates:,} updates in {passes}: ((R + sqrt(epochs) D) / gamma)^2 with the radius "
-            f"R = {R:.4g}, the margin gamma = {gamma:.4g} and D = {D:.4g}, by which examples fall short of it."
+            f"R = {R:.4g}, the margin gamma = {gamma:.4g} and D = {D:.4g}, the amount by which examples fall short "
+            "of that margin."
         )
 
 
@@ -115,7 +116,7 @@ def mistake_bound(
     intercept_scaling: float = 1.0,
     max_seconds: float | None = None,
 ) -> Bound:
-    """The number of updates that a perceptron can make on these data, from a zero start and in any order.
+    """Return the largest number of updates that a perceptron can make on these data, in any order.
 
     Separable: k <= (R / gamma)^2, whatever the epochs (Novikoff). Not separable: k <= ((R + sqrt(epochs) D) / gamma)^2
     for any unit vector u and gamma, D^2 = sum of max(0, gamma - y u·x)^2 (Freund and Schapire); every epoch meets the
@@ -123,25 +124,25 @@ def mistake_bound(
     `intercept_scaling` takes the place of the 1. Several classes: the margin of an example is its smallest lead over
     sqrt(2) |theta|, and D takes the worst rival.
 
-    When to use it: to know before training how long it can take, and which data make it long (one far outlier, one
-    narrow gap). When not: to predict how many updates there will be; usually far fewer. Scale features first, since
-    the bound depends on their units.
+    Use it to know before training how long it can take, and which data make it long (an outlier, a small margin). It
+    does not predict the number of updates, which is usually far smaller. Scale features first, because the bound
+    depends on their units.
 
     Parameters
     ----------
-    X, y : as in `Perceptron.fit`; dense or sparse, one label an example
+    X, y : as in `Perceptron.fit`; dense or sparse, one label per example
     coef, intercept : arrays, optional
-        The direction u to compare with, in the shape of `coef_` and `intercept_`. Unless given, the best is sought: the
-        largest margin of separable data, else the u and gamma of the smallest bound.
+        The direction u to compare with, in the shape of `coef_` and `intercept_`. By default, the best one is computed:
+        that of the largest margin for separable data, else the u and gamma with the smallest bound.
     margin : float, optional
-        gamma, for a given coef. Unless given: the margin of coef if it separates the data, else the best.
+        gamma, for a given coef. By default, the margin of coef if it separates the data, else the best.
     epochs : int, default=1
-        Passes over the data; they matter where D > 0.
+        The number of passes over the data, which matters if D > 0.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1.0
-        The constant feature whose weight gives the bias; 1 is the lecture's.
+        The value of the constant feature whose weight is the bias; Rosenblatt's rule uses 1.
     max_seconds : float, optional
-        When it is spent, the best bound so far is returned. It holds too.
+        The time limit; the best bound found until then is returned, which is also valid.
 
     Returns
     -------
@@ -162,7 +163,7 @@ def mistake_bound(
     clock = Clock(max_seconds)
     if margin is not None and (coef is None or not isinstance(margin, Real) or not 0 < margin < math.inf):
         raise ValueError(
-            f"margin={margin!r}: " + ("it is that of coef." if coef is None else "give a positive number.")
+            f"margin={margin!r}: " + ("it is computed from coef." if coef is None else "give a positive number.")
         )
     if not isinstance(intercept_scaling, Real) or not 0 < intercept_scaling < math.inf:
         raise ValueError(f"intercept_scaling={intercept_scaling!r}: give a positive number.")
@@ -276,12 +277,12 @@ def given_direction(examples: Examples, coef: Any, intercept: Any, constant: flo
         raise ValueError(f"intercept has shape {b.shape}, but these data need {shape[:1] if K > 2 else 'one number'}.")
     b = np.broadcast_to(b.ravel(), shape[0])
     if not (np.isfinite(w).all() and np.isfinite(b).all()):
-        raise ValueError("coef or intercept holds NaN or infinity.")
+        raise ValueError("coef or intercept contains NaN or infinity.")
     if b.any() and not constant:
-        raise ValueError("fit_intercept=False means an intercept of 0, but intercept is not 0: drop one of them.")
+        raise ValueError("fit_intercept=False means an intercept of 0, but intercept is not 0: leave one of them out.")
     u = np.hstack([w.reshape(shape), b[:, None] / constant]) if constant else w.reshape(shape)
     if (u == (u[0] if K > 2 else 0)).all():
-        raise ValueError(f"coef and intercept are all zero{' or equal' * (K > 2)}: they are no direction.")
+        raise ValueError(f"coef and intercept are all zero{' or equal' * (K > 2)}: they do not define a hyperplane.")
     return unit(u[0] if K == 2 else u)
 
 

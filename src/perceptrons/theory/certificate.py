@@ -1,4 +1,4 @@
-"""Certificates of separability: what they claim, how they are written down, and how anyone can check them.
+"""Certificates of linear separability: their claims, their JSON format, and how anyone can verify them.
 
 The claims need no trust in how they were found: `Certificate.verify` checks them in exact arithmetic, and so does
 `tools/check_certificate.py`, which knows nothing of this library.
@@ -27,29 +27,30 @@ SHOWN = 6  # rows named in words
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(InWords):
-    """Whether data are linearly separable, with the proof. Made by `separability` and `max_margin`.
+    """A certificate that data are linearly separable or not, with the proof, made by `separability` and `max_margin`.
 
     Attributes
     ----------
     separable : True, False or None
         None: not decided; `reason` says why.
     coef, intercept : array and float, or for several classes a row and a number for each
-        If separable, weights that put every example strictly on its side. float64; where no such floats do, because
-        the classes are closer than rounding, exact Fractions.
+        If separable, weights that put every example strictly on its side: float64, or exact Fractions if the classes
+        are closer than rounding.
     margin : Margin
-        If separable, `reached` and `at_most`: the distance that these weights keep from every example, and one that no
-        weights can exceed.
+        If separable, `reached` and `at_most`: the distance that these weights keep from every example, and an upper
+        limit for all weights.
     support : Combination
-        If separable, the proof of `at_most`: points of the classes' convex hulls that are so close to each other.
+        If separable, the proof of `at_most`: points of the convex hulls of the classes that are this close to each
+        other.
     witness : Combination
         If not separable, examples whose combination cancels: the hulls meet. At most n_features + 2 rows for two
         classes.
     reason : str
         If undecided, why.
     classes, n_samples, n_features, fit_intercept
-        What it is about.
+        The data that the certificate is about.
     number_type : {"float64", "float32"}
-        How numbers are to be read from text; in memory, float32 numbers may be held as float64.
+        The type of the numbers in text; in memory, float32 numbers may be stored as float64.
     digest : str
         SHA-256 of all the rest.
 
@@ -98,11 +99,11 @@ class Certificate(InWords):
     # ---- checking
 
     def verify(self, X: Any, y: Any) -> bool:
-        """Does everything claimed hold for these data, in exact rational arithmetic?
+        """Return whether all claims hold for these data, checked in exact rational arithmetic.
 
         True only for a decided certificate. False for data of another shape or with other labels, and if any number,
-        index or label of the certificate was altered since it was made. Data that are no data (NaN, one class) raise
-        the errors of `Perceptron.fit`.
+        index or label of the certificate was altered since it was made. Invalid data (NaN, one class) raise the errors
+        of `Perceptron.fit`.
         """
         return self.proves(check_examples(X, y))
 
@@ -173,28 +174,28 @@ class Certificate(InWords):
     # ---- writing and reading
 
     def to_json(self) -> str:
-        """The certificate as JSON text; `from_json` reads it, and `tools/check_certificate.py` checks it."""
+        """Return the certificate as JSON text; `from_json` reads it, and `tools/check_certificate.py` checks it."""
         return json.dumps({**self._content(), "digest": self.digest}, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> "Certificate":
-        """Read what `to_json` wrote. ValueError for anything that is no certificate."""
+        """Read the output of `to_json`. Raises ValueError for anything that is not a certificate."""
         if TOO_LONG.search(text):
-            raise ValueError("This is no certificate: a number in it has 100,000 digits or more.")
+            raise ValueError("This is not a certificate: it contains a number of 100,000 digits or more.")
         try:
             content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once_each)
         except (ValueError, TypeError, RecursionError) as error:
-            raise ValueError(f"This is no certificate: it cannot be read as JSON ({error}).") from error
+            raise ValueError(f"This is not a certificate: it cannot be read as JSON ({error}).") from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise ValueError(f'This is no certificate: its "format" is not "{FORMAT}".')
+            raise ValueError(f'This is not a certificate: its "format" is not "{FORMAT}".')
         names = {entry.name for entry in fields(cls)}
         if set(content) != names | {"format"}:
             wrong = sorted(set(content) ^ (names | {"format"}))
-            raise ValueError(f"This is no certificate: {', '.join(map(repr, wrong))[:200]} missing or unknown.")
+            raise ValueError(f"This is not a certificate: {', '.join(map(repr, wrong))[:200]} missing or unknown.")
         try:
             return _read(content)
         except (TypeError, KeyError, AttributeError, ZeroDivisionError, OverflowError, ValueError) as error:
-            raise ValueError(f"This is no certificate: a part of it has the wrong form ({error}).") from error
+            raise ValueError(f"This is not a certificate: a part of it has the wrong form ({error}).") from error
 
     def _content(self) -> dict[str, Any]:
         """What the digest is taken of, as JSON has it."""
@@ -217,7 +218,7 @@ class Certificate(InWords):
     # ---- words
 
     def explain(self) -> str:
-        """What the certificate says, in words."""
+        """Return the content of the certificate in words."""
         what = f"{self.n_samples:,} examples, {self.n_features:,} feature{'s' * (self.n_features != 1)}, "
         what += f"{len(self.classes):,} classes"
         plane = "hyperplane" if self.fit_intercept else "hyperplane through the origin"
@@ -229,12 +230,13 @@ class Certificate(InWords):
             kind = f"a {plane} puts" if len(self.classes) == 2 else f"{len(self.classes)} linear scores put"
             return (
                 f"L{separable[1:]} ({what}): {kind} every example on its side, at a distance of {low:.6g} or more. "
-                f"No separator keeps more than {high:.6g}, since the convex hulls of the classes come so close in "
+                f"No hyperplane keeps a distance of more than {high:.6g}, because the convex hulls of the classes "
+                "come this close in "
                 f"{_rows(self.support)}. The best mistake bound that this margin gives is (R / margin)^2."
             )
         witness: Any = self.witness
         if len(witness.rows) == 1:
-            return f"Not {separable} ({what}): row {witness.rows[0]} is all zeros, and every score of it is 0."
+            return f"Not {separable} ({what}): row {witness.rows[0]} is all zeros, so all its scores are 0."
         if len(witness.rows) == 2 and witness.labels == witness.rivals[::-1]:
             first, second = witness.rows
             return (
@@ -326,13 +328,13 @@ def _read(content: dict[str, Any]) -> Certificate:
 
 def _kind(value: Any, kind: type) -> Any:
     if type(value) is not kind:
-        raise ValueError(f"{value!r} is no {kind.__name__}")
+        raise ValueError(f"{value!r} is not of type {kind.__name__}")
     return value
 
 
 def _label(label: Any) -> Any:
     if type(label) not in LABELS:
-        raise ValueError(f"{label!r} is no label")
+        raise ValueError(f"{label!r} is not a label")
     return label
 
 
@@ -373,9 +375,9 @@ def _combination(value: Any) -> Combination | None:
 
 def _once_each(entries: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(entries)) != len(entries):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return dict(entries)
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")

@@ -1,4 +1,4 @@
-"""Will the perceptron converge, within how many updates, and how it comes closer to a solution."""
+"""Decides whether the perceptron converges, bounds its updates, and traces how it approaches a solution."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,16 +23,17 @@ FINE = 10**13  # updates at most, of which float64 can tell every single one in 
 
 @dataclass(frozen=True, eq=False)
 class Convergence(InWords):
-    """What `convergence` found.
+    """The result of `convergence`.
 
     Attributes
     ----------
     converges : True, False or None
-        Are the data separable? None: not decided in the time given.
+        Whether the data are linearly separable. None: not decided within the time limit.
     at_most : int or None
-        Updates, from this start and with this step, in any order.
+        The largest possible number of updates from this start and with this learning rate, in any order.
     updates, epochs : int or None
-        What it took, the last epoch without a mistake included; None if it was not run, or did not finish in time.
+        The updates and epochs of the run, including the last epoch without a mistake; None if it was not run, or did
+        not finish in time.
     rho : float or None
         The scale of the solution for which |w_k - rho w*|^2 falls at every update: eta0 R^2 / gamma.
     solution : tuple of coef and intercept, or None
@@ -56,14 +57,14 @@ class Convergence(InWords):
     certificate: Certificate
 
     def explain(self) -> str:
-        """The answer in words."""
+        """Return the result in words."""
         if self.converges is None:
-            return f"Not known whether the perceptron converges. {self.certificate.explain()}"
+            return f"It is not known whether the perceptron converges. {self.certificate.explain()}"
         if not self.converges:
             return f"The perceptron never converges: it makes mistakes in every epoch. {self.certificate.explain()}"
-        text = f"The perceptron converges, after at most {self.at_most:,} updates from this start in any order"
+        text = f"The perceptron converges after at most {self.at_most:,} updates from this start, in any order"
         if self.updates is None:
-            return f"{text}. The run did not come to its end in the time given."
+            return f"{text}. The run did not finish within the time limit."
         text += f"; in this order it took {self.updates:,}, in {self.epochs:,} epochs"
         if self.trace is None:
             return f"{text}."
@@ -82,30 +83,31 @@ def convergence(
     trace: bool = False,
     max_seconds: float | None = None,
 ) -> Convergence:
-    """Decide whether the perceptron converges on these data, bound its updates, then run it until it does.
+    """Decide whether the perceptron converges on these data, bound its updates, and run it until it converges.
 
-    The run is the lecture's rule, `Perceptron(combine="last", margin=0, intercept_scaling=1)`, until an epoch without a
+    The run uses Rosenblatt's rule, `Perceptron(combine="last", margin=0, intercept_scaling=1)`, until an epoch without
+    a
     mistake. For a suitable rho the distance to a scaled solution falls at every update, by at least eta0^2 R^2: that is
     why it converges. (R is the radius, for several classes that of f(x, y) - f(x, r), sqrt(2) times as long.)
 
-    When to use it: to see the convergence theorem at work, and how start, step and order matter. When not: to train, as
-    `Perceptron.fit` does the same without proofs; or on data with a very small margin without `max_seconds`, since
-    the run may be as long as the bound.
+    Use it to see the convergence theorem at work, and how the start, the learning rate and the order matter. To train,
+    use `Perceptron.fit`. On data with a very small margin, give `max_seconds`, because the run may be as long as the
+    bound.
 
     Parameters
     ----------
-    X, y : as in `Perceptron.fit`; dense or sparse, one label an example
+    X, y : as in `Perceptron.fit`; dense or sparse, one label per example
     init : {"zeros", "ones", "random"} or tuple of coef and intercept, default="zeros"
         The start.
     eta0 : float, default=1.0
     fit_intercept : bool, default=True
     shuffle : bool, default=False
-        A fresh order in every epoch, by `random_state`; otherwise that of X.
+        Whether to use a new random order in every epoch, by `random_state`; otherwise the order of X.
     random_state : int, RandomState or None, default=0
     trace : bool, default=False
-        Keep the trace. Memory: 80 bytes an update, and a copy of the examples that made one.
+        Whether to keep the trace. It needs 80 bytes per update, and a copy of the examples that made one.
     max_seconds : float, optional
-        For everything: what is not decided or finished then is None.
+        The time limit for everything; what is not decided or finished by then is None.
 
     Returns
     -------

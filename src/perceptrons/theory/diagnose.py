@@ -1,4 +1,4 @@
-"""What can be found out about a data set: proof, bounds, scales of features, contradictions, pairs of classes."""
+"""Diagnoses a data set: separability with a proof, mistake bounds, feature scales, contradicting labels."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,21 +49,21 @@ class Pair(NamedTuple):
 
 @dataclass
 class Diagnosis:
-    """What `diagnose` found; None where the time was over before.
+    """The result of `diagnose`; parts are None if the time limit was reached before.
 
     Attributes
     ----------
     separable : True, False or None
-        As proved; two classes that cannot be separated settle it for all.
+        Whether the data are linearly separable; they are not if two of the classes are not.
     certificate : Certificate
         The proof that the data are separable, or that they are not.
     groups : list of arrays
-        Rows that are equal and have different labels.
+        Groups of identical rows with different labels.
     scales : Scales
     effort, even : Effort or None
-        The mistake bound and the updates made, for the examples as they are and with features of one scale.
+        The mistake bound and the updates made, for the examples as given and with scaled features.
     pairs : list of Pair
-        The pairs of classes that were looked at.
+        The pairs of classes that were checked.
     """
 
     examples: Examples
@@ -224,25 +224,25 @@ def diagnose(
     lines: Any = None,
     tell: Callable[[str], None] | None = None,
 ) -> Diagnosis:
-    """Find out whether a hyperplane separates the classes, with proof, and what makes learning it hard.
+    """Decide whether the classes are linearly separable, with a proof, and find what makes training hard.
 
-    When to use it: before training, or when training does not converge: it finds contradicting labels, features of
-    uneven scale, and classes that overlap. When not: to judge how well a linear model will predict, since inseparable
-    data often have a very good one.
+    Use it before training, or when training does not converge: it finds contradicting labels, features with different
+    scales, and classes that overlap. It does not say how well a linear model will predict: a linear model can be very
+    good on data that are not separable.
 
     Parameters
     ----------
-    X, y : as in `Perceptron.fit`; dense or sparse, one label an example
+    X, y : as in `Perceptron.fit`; dense or sparse, one label per example
     fit_intercept : bool, default=True
-        False: only hyperplanes through the origin count.
+        If False, only hyperplanes through the origin are considered.
     max_seconds : float or None, default=60.0
-        The search for a proof gets half of this time, what comes after it the rest. None: no limit.
+        The time limit. The search for a proof gets half of it. None: no limit.
     feature_names : sequence of str, or dict of names by column, from 0, optional
-        Otherwise features are called by their columns, counted from 1.
+        The names of the features; by default, their columns, numbered from 1.
     lines : sequence of int or str, optional
-        The line of a file on which each example is; of several files with their names, such as "b.csv:7".
+        The line of each example in its file; for several files with the file name, such as "b.csv:7".
     tell : function, optional
-        Is told in a line what is done next, to show progress.
+        A function that gets one line about each next step, to show progress.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def diagnose(
     clock = Clock(max_seconds, 1.0)
     examples = check_examples(X, y)
     X = examples.X
-    tell("Looking for a proof ...")
+    tell("Searching for a proof ...")
     found = Diagnosis(
         examples, bool(fit_intercept), feature_names, lines, contradictions(X, examples.codes),
         scales(X, fit_intercept),
@@ -269,12 +269,12 @@ def diagnose(
         tell("Bounding and counting updates ...")
         found.effort = _effort(X, found, clock.share(0.4), known=found.certificate)
     if not clock.is_over and not found.words:
-        tell("Trying features of one scale ...")
+        tell("Trying scaled features ...")
         found.even = _effort(even(X, centre=found.centred), found, clock.share(0.5))
     if len(examples.classes) > 2 and not found.certificate.separable:
         for pair in _pairs(found, clock):
             found.pairs.append(pair)
-            tell(f"Looking at pairs of classes: {len(found.pairs):,} of {found.n_pairs:,} ...")
+            tell(f"Checking pairs of classes: {len(found.pairs):,} of {found.n_pairs:,} ...")
     return found
 
 

@@ -27,8 +27,10 @@ def why(found: Diagnosis) -> str:
     if certificate.separable is not None:
         return why_separable(certificate, lambda rows: places(found, rows), examples)
     if found.separable is None:
-        return f"No proof was found, neither for nor against it: {certificate.reason} --max-seconds gives it longer."
-    return "Already two of the classes overlap; see below."
+        return (
+            f"No proof was found, neither for nor against it: {certificate.reason} Give more time with --max-seconds."
+        )
+    return "Two of the classes overlap; see below."
 
 
 def thing(found: Diagnosis) -> str:
@@ -52,8 +54,8 @@ def best_accuracy(found: Diagnosis) -> str:
     """What equal examples with different labels mean."""
     best = in_percent(1 - found.unlearnable / len(found.codes))
     return (
-        f"No classifier can get all of these right: {best} of the examples at most. "
-        "Correct the labels, leave such examples out, or add a feature that tells them apart."
+        f"No classifier can be right on all of these: at most {best} of all examples. Correct the labels, leave "
+        "these examples out, or add a feature that distinguishes them."
     )
 
 
@@ -63,11 +65,11 @@ def other_pairs(found: Diagnosis) -> list[str]:
     undecided = sum(pair.separable is None for pair in found.pairs)
     lines = []
     if not apart and not undecided and len(found.pairs) == found.n_pairs:
-        lines.append("Every two classes can be separated, only not all at once by one weight vector a class.")
+        lines.append("Every two classes can be separated, but not all at once by one weight vector per class.")
     if undecided:
-        lines.append(f"For {undecided:,} the time did not suffice.")
+        lines.append(f"For {undecided:,}, the time limit was too short.")
     if len(found.pairs) < found.n_pairs:
-        lines.append(f"The other {found.n_pairs - len(found.pairs):,} were not looked at: the time was over.")
+        lines.append(f"The other {found.n_pairs - len(found.pairs):,} were not checked: the time limit was reached.")
     return lines
 
 
@@ -76,18 +78,18 @@ def what_it_will_do(found: Diagnosis, effort: Effort) -> list[str]:
     most, made = found.most(effort), count(effort.updates, "update")
     separable, epochs = found.certificate.separable, count(effort.epochs, "epoch")
     if most is None:
-        bound = "It converges; after how many updates, the time did not suffice to find out."
+        bound = "It converges; the time limit was too short to bound the number of updates."
     elif separable:
-        bound = f"It converges after at most {rounded_up(most)} updates, in whatever order it learns."
+        bound = f"It converges after at most {rounded_up(most)} updates, in any order of the examples."
     else:
         never = "It never converges. " if found.separable is False else ""
-        vain = ", one for every example: the bound by margin and deviation says no more" * (most == len(found.codes))
+        vain = ", one per example: the bound from margin and deviation is not smaller" * (most == len(found.codes))
         bound = f"{never}In one epoch it makes at most {most:,} updates{vain}."
     if not separable:
-        return [bound, f"Tried out, it made {made} in its first epoch."]
+        return [bound, f"In a trial run, it made {made} in its first epoch."]
     if effort.converged:
-        return [bound, f"Tried out, it converged after {made} in {epochs}."]
-    return [bound, f"Tried out, it was stopped after {made} in {epochs}, before it converged."]
+        return [bound, f"In a trial run, it converged after {made} in {epochs}."]
+    return [bound, f"In a trial run, it was stopped after {made} in {epochs}, before it converged."]
 
 
 def radius(found: Diagnosis) -> str:
@@ -104,25 +106,25 @@ def uneven_scales(found: Diagnosis) -> list[str]:
     scales, lines = found.scales, []
     if scales.radius > UNEVEN * scales.typical:
         ratio = times(scales.radius / scales.typical)
-        lines.append(f"One example makes the radius {ratio} the median: is {places(found, [scales.farthest])} right?")
+        lines.append(f"One example makes the radius {ratio} the median: check {places(found, [scales.farthest])}.")
     if found.unevenness() > UNEVEN and not found.words:
         lines.append(f"The largest standard deviation of a feature is {times(found.unevenness())} the median one.")
     constant = found.constant()
     if constant:
         names = ", ".join(short(found.feature(column), 28) for column in constant[:NAMED])
-        what = count(len(constant), "feature is constant and says", "features are constant and say")
+        what = count(len(constant), "feature is constant and adds", "features are constant and add")
         lines.append(f"{what} nothing: {names}{', ...' * (len(constant) > NAMED)}")
     if found.words:
-        lines.append("All rows have the same length, as those of texts do: the features need no scaling.")
+        lines.append("All rows have the same norm, as those of texts do: the features need no scaling.")
     elif found.effort is None or found.even is None:
-        lines.append("Features of one scale were not tried: the time was over.")
+        lines.append("Scaled features were not tried: the time limit was reached.")
     return lines
 
 
 def efforts(found: Diagnosis, effort: Effort, even: Effort) -> list[tuple[str, str, str]]:
     """Radius, margin and updates as they are and on an even scale: rows of a table."""
     bias = ", with the 1 of the bias" * found.fit_intercept
-    titles = [f"radius R{bias}", f"margin{bias}", "updates at most", "updates when tried out"]
+    titles = [f"radius R{bias}", f"margin{bias}", "updates at most", "updates in a trial run"]
     if not found.certificate.separable:
         titles[2:3] = ["deviation D from that margin", "updates at most in one epoch"]
     return list(zip(titles, _column(effort, found), _column(even, found), strict=True))

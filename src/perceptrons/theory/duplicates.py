@@ -1,4 +1,4 @@
-"""Equal rows with different labels: no function of the features can tell them apart, so nothing separates them."""
+"""Finds identical rows with different labels, which no classifier can separate."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ AT_ONCE = 4096  # rows written as bytes at a time
 
 
 def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
-    """Groups of identical rows that carry different labels: the commonest reason why data are not separable.
+    """Return groups of identical rows with different labels, the most common reason why data are not separable.
 
     Rows are identical if all their values are equal; -0.0 equals 0.0, and what a sparse row leaves out is 0.
 
@@ -42,7 +42,9 @@ def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
     X = canonical(sound_csr(X)) if sp.issparse(X) else np.asarray(X)
     codes = np.asarray(codes)
     if codes.shape != X.shape[:1]:
-        raise ValueError(f"X has {X.shape[0]:,} rows, and there are classes for {codes.size:,}: give as many.")
+        raise ValueError(
+            f"X has {X.shape[0]:,} rows, but there are classes for {codes.size:,}: give one class per row."
+        )
     hashes = _hashes_of_sparse(X) if sp.issparse(X) else _hashes_of_dense(X)
     order = np.argsort(hashes, kind="stable")
     hashes = hashes[order]

@@ -274,7 +274,7 @@ def used_columns(X: Any) -> np.ndarray:
 
 
 def equations(examples: Examples, fit_intercept: bool, demands: Demands, frame: Frame | None = None) -> Equations:
-    """What it takes that these pairs cancel; a row of weights for two classes, else a row a class.
+    """What it takes that these pairs cancel; a row of weights for two classes, else one row per class.
 
     frame: of all that will be compared; unless given, columns are left out and divided as suits these pairs.
     """

@@ -30,13 +30,13 @@ class Examples(NamedTuple):
 
 
 def check_examples(X: Any, y: Any) -> Examples:
-    """X and y, or the errors that `Perceptron.fit` raises, and one for several labels an example."""
+    """X and y, or the errors that `Perceptron.fit` raises, and one for several labels per example."""
     X = check_rows(X)
     target = read_target(y, X.shape[0])
     if target.several:
         raise ValueError(
-            "y has several labels an example, and the theory is about one: take the labels one by one, "
-            "each as a problem of two classes."
+            "y has several labels per example, but the theory is about one: treat each label as a separate problem "
+            "with two classes."
         )
     if len(target.classes) < 2:
         only = target.classes.tolist()[0]
@@ -62,13 +62,13 @@ def codes_among(y: Any, n: int, classes: np.ndarray) -> np.ndarray:
     """The number of each label among the classes, or a ValueError that names the first that is none of them."""
     target = read_target(y, n)
     if target.several:
-        raise ValueError("y has several labels an example: distances, margins and pictures are about one.")
+        raise ValueError("y has several labels per example, but distances, margins and plots are about one.")
     places = {label: place for place, label in enumerate(classes.tolist())}
     found = np.array([places.get(label, -1) for label in target.classes.tolist()], np.intp)[target.codes]
     if (found < 0).any():
         row = int(np.argmax(found < 0))
         label = target.classes.tolist()[target.codes[row]]
-        raise ValueError(f"y[{row}] = {label!r} is none of the model's classes, {classes[:10].tolist()}.")
+        raise ValueError(f"y[{row}] = {label!r} is not one of the model's classes, {classes[:10].tolist()}.")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Where examples lie relative to a fitted model: distances, nearest boundary points, margins, the radius."""
+"""Computes where examples lie relative to a linear model: distances, nearest boundary points, margins, the radius."""
 
 import math
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ SQUARES = 1e-140, 1e140  # the squares of numbers between these are far from the
 
 
 class Hyperplanes(NamedTuple):
-    """The weights that predict, in float64: w (1, d) for two classes, else theta (K, d), a row a class."""
+    """The weights that predict, in float64: w (1, d) for two classes, else theta (K, d), one row per class."""
 
     w: np.ndarray
     b: np.ndarray
@@ -26,21 +26,21 @@ class Hyperplanes(NamedTuple):
 
 
 class Margins(NamedTuple):
-    """What `margins` answers: two arrays of shape (n,), positive where the model is right."""
+    """The result of `margins`: two arrays of shape (n,), positive where the model is right."""
 
     functional: np.ndarray
     geometric: np.ndarray
 
 
 def signed_distance(model: Any, X: Any, y: Any = None) -> np.ndarray:
-    """How far each example is from the nearest boundary of the model, and on which side.
+    """Return the distance of each example from the decision boundary, with a sign for its side.
 
     Two classes: (w·x + b) / |w|, positive on the side of `classes_[1]`; with y: y (w·x + b) / |w|, positive on the
     example's own side. Several classes: the distance to the nearest boundary of the region of the class predicted; with
     y: the smallest over the rivals r of lead / |theta_y - theta_r|, so negative where another class wins.
 
-    When to use it: to see in units of the features how safe an answer is, or which examples lie near the boundary. When
-    not: as a confidence, since scores are no probabilities; or to compare models on differently scaled features.
+    Use it to see, in units of the features, how safe a prediction is, or which examples lie near the decision boundary.
+    Distances are not probabilities, and cannot be compared between models with differently scaled features.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def signed_distance(model: Any, X: Any, y: Any = None) -> np.ndarray:
     Returns
     -------
     array of shape (n_examples,)
-        Infinite between classes of equal weights, which have no boundary.
+        Infinite between classes with equal weights, which have no decision boundary.
 
     Examples
     --------
@@ -77,12 +77,12 @@ def signed_distance(model: Any, X: Any, y: Any = None) -> np.ndarray:
 
 
 def project(model: Any, X: Any) -> np.ndarray:
-    """The point of the boundary nearest to each example: the smallest change that makes the model undecided.
+    """Return the point of the decision boundary that is nearest to each example.
 
     Two classes: x - (w·x + b) w / |w|^2. Several: the nearest point at which the class predicted ties with another.
 
-    When to use it: to show what would have to be different for another answer, or to draw the margin. When not: on wide
-    sparse data, since the points are dense; or where features cannot move freely (counts, categories).
+    Use it to show what would have to change for another prediction, or to draw the margin. Do not use it on wide sparse
+    data, because the points are dense, or if features cannot change freely (counts, categories).
 
     Parameters
     ----------
@@ -111,7 +111,9 @@ def project(model: Any, X: Any) -> np.ndarray:
         between = _distances(planes.w) + np.diag(np.full(len(planes.w), np.inf))
         if not between.all():
             first, second = planes.classes[np.argwhere(between == 0)[0]].tolist()
-            raise ValueError(f"The classes {first!r} and {second!r} have equal weights: no boundary lies between them.")
+            raise ValueError(
+                f"The classes {first!r} and {second!r} have equal weights: there is no decision boundary between them."
+            )
         own = s.argmax(axis=1)
         distance, rival = _nearest(planes, s, own)
         normal = (planes.w[own] - planes.w[rival]) / between[own, rival][:, None]
@@ -119,15 +121,15 @@ def project(model: Any, X: Any) -> np.ndarray:
 
 
 def margins(model: Any, X: Any, y: Any) -> Margins:
-    """The margin of every example: by how much, and by how much of a distance, the model answers it right.
+    """Return the functional and the geometric margin of every example, positive where the model is right.
 
     Functional: y (w·x + b); for several classes the lead of the true class over its best rival. Geometric:
     that over |w|; for several over sqrt(2) |theta|, theta centred over the classes, which no lead sees. With this
     factor two classes written as two rows have the margin they have as one, and the mistake bound is (R / gamma)^2 for
     any number of classes. The margin of a data set is the smallest of its examples'. Norms are without the bias.
 
-    When to use it: to compare models of any scale on one data set, and with the best margin possible
-    (`perceptrons.theory.max_margin`). When not: to compare data sets; divide by their `radius` then.
+    Use it to compare models of any scale on one data set, also with the largest possible margin
+    (`perceptrons.theory.max_margin`). To compare data sets, divide by their `radius`.
 
     Parameters
     ----------
@@ -167,9 +169,9 @@ def true_lead(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def radius(X: Any, fit_intercept: bool = False) -> float:
-    """R, the norm of the longest example; with an intercept that of (x, 1), which the perceptron then learns from.
+    """Return R, the norm of the longest example; with an intercept, that of (x, 1), which the perceptron learns from.
 
-    When to use it: as the scale of the data, beside margins. When not: as a measure of spread; one outlier decides it.
+    Use it as the scale of the data, together with margins. It is not a measure of spread: one outlier decides it.
 
     Examples
     --------
@@ -226,22 +228,26 @@ def hyperplanes(model: Any) -> Hyperplanes:
     if missing:
         raise ValueError(f"{name} has no {' and no '.join(missing)}: give a fitted linear classifier.")
     if getattr(getattr(model, "_learner", None), "form", "single") != "single" or isinstance(model.classes_, list):
-        raise ValueError(f"This {name} was taught several labels an example: each is a hyperplane of its own.")
+        raise ValueError(f"This {name} was trained on several labels per example: each label has its own hyperplane.")
     classes, K = model.classes_, len(model.classes_)
     pairs = getattr(model, "multiclass", None) == "ovo" or hasattr(model, "support_vectors_")
     if pairs and K > 2:
-        raise ValueError(f"This {name} learned a hyperplane for every pair of classes (one-vs-one): use one a class.")
+        raise ValueError(
+            f"This {name} has one hyperplane per pair of classes (one-vs-one): use a model with one per class."
+        )
     if K < 2:
-        raise ValueError(f"This {name} knows only the class {classes.tolist()[0]!r}: no boundary yet.")
+        raise ValueError(
+            f"This {name} knows only the class {classes.tolist()[0]!r}: there is no decision boundary yet."
+        )
     w = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
     w = np.atleast_2d(w).astype(np.float64)
     b = np.broadcast_to(np.asarray(model.intercept_, np.float64).ravel(), len(w))
     if len(w) != K and (len(w), K) != (1, 2):
         raise ValueError(
-            f"coef_ of this {name} has {len(w)} rows for {K} classes: give a classifier with a row a class."
+            f"coef_ of this {name} has {len(w)} rows for {K} classes: give a classifier with one row per class."
         )
     if not (np.isfinite(w).all() and np.isfinite(b).all()):
-        raise ValueError(f"The weights of this {name} hold NaN or infinity.")
+        raise ValueError(f"The weights of this {name} contain NaN or infinity.")
     if (w == (w[0] if len(w) > 1 else 0.0)).all():
         raise ValueError(
             f"The weights of this {name} are all zero{' or equal' * (len(w) > 1)}: there is no hyperplane."

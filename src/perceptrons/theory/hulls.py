@@ -122,7 +122,7 @@ class Pairs:
         return np.hstack([z, size * E]), e
 
     def combination(self, demands: Demands, a: np.ndarray) -> np.ndarray:
-        """theta = sum of a z, in units; a row for two classes, else a row a class."""
+        """theta = sum of a z, in units; a row for two classes, else one row per class."""
         rows, rivals = demands
         codes = self.codes[rows]
         if self.binary:

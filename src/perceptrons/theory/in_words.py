@@ -1,4 +1,4 @@
-"""Answers of the theory in words, for notebooks, commands and reports."""
+"""Results of the theory in words, for notebooks, commands and reports."""
 
 import math
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ class InWords(ABC):
 
     @abstractmethod
     def explain(self) -> str:
-        """The answer in words."""
+        """Return the result in words."""
 
     def _value(self, name: str) -> Any:
         """What a table shows of an attribute; nothing for None."""
@@ -90,7 +90,7 @@ def separates(certificate: Any) -> str:
 
 def why_separable(
     certificate: Any, places: Callable[[list[int]], str], examples: Callable[[list[int]], str],
-    same: str = "hold the same point",
+    same: str = "are the same point",
 ) -> str:  # fmt: skip
     """Why a decided certificate says that classes are separable, or that they are not.
 
@@ -101,8 +101,8 @@ def why_separable(
         low, high = certificate.margin
         how = "at a distance" if len(certificate.classes) == 2 else "with a margin"
         return (
-            f"{separates(certificate)}, {how} of {low:.4g} or more. More than {high:.4g} is not possible, since the "
-            f"classes come so close near {places(sorted(set(certificate.support.rows)))}."
+            f"{separates(certificate)}, {how} of {low:.4g} or more. More than {high:.4g} is not possible, because "
+            f"the classes come this close near {places(sorted(set(certificate.support.rows)))}."
         )
     rows, plane = sorted(set(certificate.witness.rows)), _hyperplane(certificate)
     if len(rows) == 1:

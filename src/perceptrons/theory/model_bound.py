@@ -1,4 +1,4 @@
-"""How many updates a fitted model can have made: which trainings the theorem covers, their starts, and the check."""
+"""Compares the updates of a fitted model with its mistake bound."""
 
 import math
 from dataclasses import dataclass
@@ -24,16 +24,16 @@ HUGE = 1e150  # its square is still a float
 
 @dataclass(frozen=True, eq=False)
 class Comparison(InWords):
-    """Updates that a model made beside those that the theory allows it.
+    """The number of updates that a model made, and the largest number that the theory allows.
 
     Attributes
     ----------
     updates : int
-        Made by the model.
+        The updates that the model made.
     at_most : int
-        Allowed: the bound, with the model's start, step and margin counted in.
+        The bound for the model's initial weights, learning rate and margin.
     bound : Bound
-        That of a zero start without margin, on the same data.
+        The bound for zero initial weights and no margin, on the same data.
     """
 
     _shown = ("updates", "at_most", "holds")
@@ -48,15 +48,15 @@ class Comparison(InWords):
 
     @property
     def ratio(self) -> float:
-        """Updates made over updates allowed."""
+        """The updates made, divided by the updates allowed."""
         return self.updates / self.at_most if self.at_most else math.inf if self.updates else 0.0
 
     def explain(self) -> str:
-        """The comparison in words."""
+        """Return the comparison in words."""
         kept = (
             "as the theory says"
             if self.holds
-            else "more than the theory allows, so these are not the examples learned from"
+            else "more than the theory allows, so these are not the training examples"
         )
         return f"{self.updates:,} updates made, at most {self.at_most:,} possible ({self.ratio:.2%}), {kept}. " + (
             self.bound.explain()
@@ -73,25 +73,25 @@ def check_bound(
     lengths: Any = None,
     max_seconds: float | None = None,
 ) -> Comparison:
-    """Compare the updates that a fitted model made with the most that the theory allows it.
+    """Compare the number of updates that a fitted model made with the mistake bound.
 
-    When to use it: to see how far from the worst case a training was; in a lecture, to see the theorem at work. When
-    not: for a model that learned from other examples than X, or with sample weights: the theorem is not about them, and
-    the model does not remember them, so that they are refused only where its counts give them away.
+    Use it to see how far training was from the worst case, for instance in a lecture. Do not use it for a model that
+    was trained on other examples than X, or with sample weights: the theorem does not cover them, and they are detected
+    only by the counts of the model.
 
     Parameters
     ----------
     model : Perceptron, KernelPerceptron or SequencePerceptron
-        Fitted on X and y, in one or more epochs, with its parameters as they were then. Of a kernel, R and the margin
-        are those in its space: R^2 is the largest K(x, x). Of a tagger they are those of the features of whole
-        labellings, with the margin of the model's own last weights.
-    X, y : all the examples that it learned from
+        Fitted on X and y, in one or more epochs, with its parameters as they were then. For a kernel, R and the margin
+        are those in its feature space: R^2 is the largest K(x, x). For a tagger, they are those of the features of
+        whole labellings, with the margin of the model's own last weights.
+    X, y : all training examples of the model
     coef_init, intercept_init : arrays, optional
-        The start, if `fit` was given one; the model does not keep it.
+        The initial weights, if `fit` was given some; the model does not store them.
     lengths : array, optional
-        Of a tagger that learned from a matrix, as in its `fit`.
+        For a tagger that was trained on a matrix, as in its `fit`.
     max_seconds : float, optional
-        For the search of the best bound; see `mistake_bound`.
+        The time limit for finding the best bound; see `mistake_bound`.
 
     Returns
     -------
@@ -163,13 +163,13 @@ def _in_order(examples: Examples, classes: np.ndarray) -> Examples:
 def covered_start(model: Perceptron, examples: Examples, coef_init: Any, intercept_init: Any) -> tuple[np.ndarray, int]:
     """The start of a fitted model and its passes over the examples, or a ValueError that says why it is not covered."""
     if not isinstance(model, Perceptron):
-        raise TypeError(f"The bound is about a perceptrons.Perceptron, not a {type(model).__name__}.")
+        raise TypeError(f"The bound applies to a perceptrons.Perceptron, not to a {type(model).__name__}.")
     learner = model._fitted()
     refuse_parameters(model, learner)
     if learner.classes.tolist() != examples.classes.tolist():
         raise ValueError(
-            f"The model knows the classes {learner.classes[:10].tolist()}, y has {examples.classes[:10].tolist()}: "
-            "give the examples that the model learned from."
+            f"The model knows the classes {learner.classes[:10].tolist()}, but y has "
+            f"{examples.classes[:10].tolist()}: give the examples that the model was trained on."
         )
     epochs = _passes(model, len(examples.codes))
     if coef_init is None and intercept_init is None and learner.votes is not None:
@@ -179,8 +179,8 @@ def covered_start(model: Perceptron, examples: Examples, coef_init: Any, interce
     once = learner.epochs == model.n_iter_ > 0 and learner.weights.t <= learner.epochs * len(examples.codes)
     if init != "zeros" and not once:
         raise ValueError(
-            f"The start, init={init!r}, is known only of a model that was fitted once: it went on learning since, and "
-            "may have met new classes or features. Use init='zeros' or combine='vote', which keeps the start."
+            f"The start, init={init!r}, is known only for a model that was fitted once: this one was trained "
+            "further, and may have new classes or features. Use init='zeros' or combine='vote', which keeps the start."
         )
     start = starting_weights(
         model, examples, learner.weights.dtype, learner.seed, constant_of(model), coef_init, intercept_init
@@ -261,24 +261,26 @@ def most_updates(bound: Bound, start: np.ndarray, eta: float, margin: float) -> 
             break
         b = root
     if not b < HUGE:
-        raise ValueError("The bound is beyond all floats: the start, the step and the data are too far apart in scale.")
+        raise ValueError(
+            "The bound is too large for a float: the scales of the start, the step and the data differ too much."
+        )
     return math.floor((b * (1 + 1e-12)) ** 2)
 
 
 def refuse_parameters(model: Perceptron, learner: Learner) -> None:
     several = len(learner.classes) > 2
     for wrong, what, why in (
-        (learner.form != "single", "several labels", "every label is a problem apart, with a bound of its own"),
+        (learner.form != "single", "several labels", "every label is a separate problem with its own bound"),
         (
             several and learner.scheme != "joint",
             f"multiclass={learner.scheme!r}",
-            "every binary problem has a bound of its own",
+            "every binary problem has its own bound",
         ),
-        (model.step != "constant", f"step={model.step!r}", "its steps are of many lengths"),
-        (model.shrink > 0, f"shrink={model.shrink!r}", "weights that fade never come to an end"),
-        (model.cost is not None, "cost", "every pair of classes demands another margin"),
-        (model.batch_size != 1, f"batch_size={model.batch_size!r}", "a batch is learned as one sum"),
-        (model.class_weight is not None, "class_weight", "it repeats examples, and so their updates"),
+        (model.step != "constant", f"step={model.step!r}", "its updates have different lengths"),
+        (model.shrink > 0, f"shrink={model.shrink!r}", "weights that decay never stop changing"),
+        (model.cost is not None, "cost", "every pair of classes requires another margin"),
+        (model.batch_size != 1, f"batch_size={model.batch_size!r}", "a batch is one update"),
+        (model.class_weight is not None, "class_weight", "it repeats examples, and therefore updates"),
     ):
         if wrong:
             raise ValueError(f"The mistake bound does not cover {what}: {why}.")
@@ -289,11 +291,11 @@ def _passes(model: Any, n: int) -> int:
     learner, t = model._fitted(), model.t_
     fitted_once = learner.epochs == model.n_iter_ > 0 and not model.early_stopping
     if t % 1 or (fitted_once and t < learner.epochs * n and t != sum(row["examples"] for row in model.history_)):
-        raise ValueError("The model learned with sample weights, which the mistake bound does not cover.")
+        raise ValueError("The model was trained with sample weights, which the mistake bound does not cover.")
     if t > learner.epochs * n and (learner.epochs or t % n):
         raise ValueError(
             f"The model has seen {t:g} examples, by weight, where {learner.epochs} epochs of these {n} are "
-            f"{learner.epochs * n}: it learned from other examples, by partial_fit after fit, or with sample weights, "
-            "and how often it met each is not known."
+            f"{learner.epochs * n}: it was trained on other examples, by partial_fit after fit, or with sample "
+            "weights, so it is not known how often it saw each example."
         )
     return max(1, learner.epochs, math.ceil(t / n))

@@ -1,4 +1,4 @@
-"""The scales of features: which of them make the radius, and with it the mistake bound, large; and even ones."""
+"""Finds the features whose scale makes the radius, and with it the mistake bound, large."""
 
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ SAME = 1e-3  # norms that differ by no more than this part are the same, also in
 
 
 class Scales(NamedTuple):
-    """What `scales` found. Arrays have an entry a feature."""
+    """The result of `scales`. Arrays have one entry per feature."""
 
     radius: float  # R, the norm of the farthest row
     farthest: int  # that row
@@ -28,10 +28,10 @@ class Scales(NamedTuple):
 
 
 def scales(X: Any, fit_intercept: bool = True) -> Scales:
-    """Which features make the radius.
+    """Find the features that make the radius large.
 
-    The perceptron makes at most (R/gamma)^2 updates, R the norm of the farthest example. A feature measured in small
-    units, or far from 0, can make nearly all of R and say nothing about the classes.
+    The perceptron makes at most (R/gamma)^2 updates, R the norm of the farthest example. A feature with large values
+    can make up nearly all of R without any information about the classes.
 
     Parameters
     ----------

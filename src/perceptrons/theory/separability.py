@@ -47,12 +47,12 @@ def separability(
 
     Parameters
     ----------
-    X, y : as in `Perceptron.fit`; dense or sparse, one label an example
+    X, y : as in `Perceptron.fit`; dense or sparse, one label per example
     max_seconds : float, optional
         Give up after this time, with `separable` None. The search gets nine tenths of it, the proof of what it found
         the rest; exact arithmetic that would take longer than what is left is not begun.
     fit_intercept : bool, default=True
-        False: only hyperplanes through the origin count.
+        If False, only hyperplanes through the origin are considered.
     gap : float, default=0.1
         Narrow the bracket of the margin until it is this wide, relative to its upper end, as far as rounding and some
         seconds of work allow. `max_margin` spends any time on it, and warns if rounding ends it before.
@@ -125,8 +125,8 @@ def max_margin(
     low, high = certificate.margin  # type: ignore[misc]
     if high - low > gap * high:
         warnings.warn(
-            f"The margin is known to a relative gap of {(high - low) / high:.1e} only, not {gap:g}: "
-            f"{'the time was up' if clock.is_over else 'rounding hides the rest, and scaled features may help'}.",
+            f"The margin is known only to a relative gap of {(high - low) / high:.1e}, not {gap:g}: "
+            f"{'the time limit was reached' if clock.is_over else 'rounding hides the rest; try scaled features'}.",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -141,7 +141,7 @@ def _check(gap: Any, fit_intercept: Any) -> None:
 
 
 class Separator(NamedTuple):
-    """Weights that are proved to put every example on its side, a row for two classes, else a row a class."""
+    """Weights that are proved to put every example on its side, a row for two classes, else one row per class."""
 
     theta: np.ndarray  # float64, or Fractions where floats do not do
     b: np.ndarray
@@ -162,7 +162,7 @@ class Prover:
         self.separator: Separator | None = None
         self.widest: Round | None = None  # of the rounds that keep distances: the largest margin,
         self.closest: Round | None = None  # and the smallest distance of the hulls
-        self.undecided = f"the time given ({clock.seconds:.3g} s) was up." if clock.seconds else ""
+        self.undecided = f"the time limit ({clock.seconds:.3g} s) was reached." if clock.seconds else ""
 
     def decide(self, gap: float) -> Certificate:
         try:
@@ -172,7 +172,7 @@ class Prover:
         if witness is not None:
             certificate = self._certificate(separable=False, witness=witness)
             if not certificate.proves(self.examples):
-                raise ArithmeticError("A witness was found that proves nothing. Please report this, with the data.")
+                raise ArithmeticError("The witness found does not prove anything. Please report this, with the data.")
             return certificate
         if self.separator is None:
             return self._certificate(separable=None, reason=self.undecided)
@@ -294,7 +294,7 @@ class Prover:
         """Decide in exact arithmetic, on a growing set of pairs: those of the last round first."""
         width = self._columns(self.examples.X)
         if width > EXACT:
-            self.undecided = "rounding hides the answer, and the data have too many dimensions to be exact."
+            self.undecided = "rounding hides the result, and the data have too many dimensions for exact computation."
             return None
         frame = frame_of(self.examples.X)
         demands = more = step.support

@@ -1,4 +1,4 @@
-"""A linear model as fitted models of scikit-learn, which answer the same."""
+"""Converts a linear model to a fitted scikit-learn model with the same predictions."""
 
 from typing import Any
 
@@ -17,13 +17,14 @@ def as_sklearn(model: Any) -> Any:
     learner, name = model._fitted(), type(model).__name__
     if model.combine == "vote":
         raise ValueError(
-            f"{name}(combine='vote') has no counterpart in scikit-learn: all weights that ever were vote, and a count "
-            "of votes is not linear. Call set_params(combine='average') first, whose weights predict nearly the same."
+            f"{name}(combine='vote') has no counterpart in scikit-learn: every weight vector of the training history "
+            "votes, which is not linear. Call set_params(combine='average') first: the averaged weights predict "
+            "nearly the same."
         )
     if learner.form == "single" and len(learner.classes) < 2:
         raise ValueError(
-            f"The model has met only one class, {learner.classes.tolist()[0]!r}, and scikit-learn's need two: train it "
-            "on another first."
+            f"The model knows only one class, {learner.classes.tolist()[0]!r}, but scikit-learn's models need two: "
+            "train it on another class first."
         )
     w, b = learner.predicting(model.combine)
     at_zero = model.zero_score == "positive"

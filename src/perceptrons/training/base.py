@@ -305,8 +305,8 @@ class Classifier(ClassifierMixin, Estimator):
             return plain_row(x, n_features, dtype, self._growth()), []
         if not hasattr(self, "_columns") and learner is not None:
             raise ValueError(
-                "The model was trained on columns without names, so a dict of features says nothing to it: "
-                "give a row of numbers, or train on a frame or on dicts."
+                "The model was trained on columns without names, so it cannot use a dict of features: give a row of "
+                "numbers, or train on a frame or on dicts."
             )
         return dict_row(x, getattr(self, "_columns", {}), dtype, self._growth())
 
@@ -388,7 +388,7 @@ class Classifier(ClassifierMixin, Estimator):
         self._fitted()
         if self.combine != "vote":
             raise ValueError(
-                f"Shares of votes are there where votes are counted: fit the model with combine='vote', not "
-                f"{self.combine!r}. For probabilities, use probability='sigmoid'."
+                f"Only voted models have shares of votes: fit the model with combine='vote', not {self.combine!r}. "
+                "For probabilities, use probability='sigmoid'."
             )
         return self.decision_function(X)

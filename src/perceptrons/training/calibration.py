@@ -65,7 +65,7 @@ def calibration_of(method: str, scores: np.ndarray, truth: np.ndarray, weight: A
     weight: of the examples; those of 0 say nothing. model: the one that gave the scores.
     """
     if not len(scores):
-        raise ValueError("There are no examples to calibrate by: give some of every class.")
+        raise ValueError("There are no examples to calibrate with: give some of every class.")
     several = truth.ndim == 2
     s = np.asarray(scores, np.float64).reshape(len(scores), -1)
     w = np.ones(len(s)) if weight is None else np.asarray(weight, np.float64)
@@ -96,19 +96,19 @@ def check_calibrated(model: Any, what: str) -> Calibration:
     if isinstance(found, Calibration):
         if found.combine != model.combine:
             raise AttributeError(
-                f"The scores of combine={found.combine!r} were calibrated, and combine is now {model.combine!r}: set "
+                f"The scores of combine={found.combine!r} were calibrated, but combine is now {model.combine!r}: set "
                 "it back, or calibrate again with perceptrons.selection.calibrate(model, X, y)."
             )
         return found
     name, fitted = type(model).__name__, hasattr(model, "_learner")
     how = f"{name}(probability='sigmoid').fit(X, y)"
     if model.probability is not None:
-        how = "partial_fit and learn_one hold no examples out for it: use fit" if fitted else "call fit"
+        how = "partial_fit and learn_one do not hold out examples: use fit" if fitted else "call fit"
     raise AttributeError(
-        f"{name} has no {what}: its scores say which class wins and how clearly, but are not probabilities. "
-        f"Calibrate them: {how}; or perceptrons.selection.calibrate(model, X, y) with examples that it has not "
-        f"learned from; or sklearn.calibration.CalibratedClassifierCV({name}()). "
-        "Shares of votes, which are not probabilities either: combine='vote' and vote_shares(X)."
+        f"{name} has no {what}: its scores say which class wins and by how much, but are not probabilities. "
+        f"Calibrate them: {how}; or perceptrons.selection.calibrate(model, X, y) with examples that it was not "
+        f"trained on; or sklearn.calibration.CalibratedClassifierCV({name}()). "
+        "For shares of votes, which are not probabilities either, use combine='vote' and vote_shares(X)."
     )
 
 

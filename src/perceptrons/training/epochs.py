@@ -245,7 +245,7 @@ def validation_split(
     if left < classes:
         fewer = f", fewer than the number of classes ({classes})" if classes > 1 else ""
         raise ValueError(
-            f"validation_fraction={fraction:g} of {len(used)} examples leaves {left} to learn from{fewer}: give more "
+            f"validation_fraction={fraction:g} of {len(used)} examples leaves {left} for training{fewer}: give more "
             "examples, or a smaller validation_fraction."
         )
     return parts
@@ -264,8 +264,8 @@ def hold_out(
     spare = np.maximum(counts - 1, 0)
     if not spare.any():
         raise ValueError(
-            "No example can be held out: every class has a single one. Give more, or early_stopping=False and "
-            "probability=None."
+            "No examples can be held out: every class has only one. Give more examples, or use early_stopping=False "
+            "and probability=None."
         )
     total = min(max(np.count_nonzero(spare), round(fraction * len(order))), spare.sum())
     share = total * counts / len(order)

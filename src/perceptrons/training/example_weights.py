@@ -46,11 +46,11 @@ def check_weights(
 
 def check_range(weight: np.ndarray) -> None:
     if ((weight > 0) & (weight < SMALLEST_WEIGHT)).any():
-        raise ValueError(f"Weights must be 0 or at least {SMALLEST_WEIGHT:g}: multiply them all by a number.")
+        raise ValueError(f"Weights must be 0 or at least {SMALLEST_WEIGHT:g}: multiply all weights by the same number.")
     if weight.max(initial=0) > LARGEST_WEIGHT:
         raise ValueError(
-            f"The largest weight is {weight.max():g}; a weight says how often its example is repeated, and at most "
-            f"{LARGEST_WEIGHT:g} is allowed. Divide the weights by their mean."
+            f"The largest weight is {weight.max():g}; a weight is the number of times its example is repeated, and "
+            f"at most {LARGEST_WEIGHT:g} is allowed. Divide the weights by their mean."
         )
 
 

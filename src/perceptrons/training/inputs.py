@@ -144,7 +144,7 @@ def _refuse_kinds(X: Any) -> None:
     """What NumPy would make numbers of, though it means something else."""
     if isinstance(X, list | tuple) and len(X) and isinstance(X[0], Mapping):
         raise TypeError(
-            "X is a list of dicts, and the model does not know features by name: learn them by learn_one, or use "
+            "X is a list of dicts, but the model does not know features by name: train with learn_one, or use "
             "scikit-learn's DictVectorizer first."
         )
     if type(X).__name__ == "LazyFrame":
@@ -152,7 +152,7 @@ def _refuse_kinds(X: Any) -> None:
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError("X is a masked array with masked values: fill them first.")
     if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
-        raise TypeError("X holds dates or times: turn them into numbers first.")
+        raise TypeError("X contains dates or times: convert them to numbers first.")
 
 
 def _number_type(X: Any) -> Any:
@@ -217,7 +217,7 @@ def _whole_name(name: Any, x: Mapping[Any, Any]) -> str:
         kind = type(name).__name__
         raise TypeError(f"Feature name {name!r} is {kind}: feature names must be strings or whole numbers.")
     if str(name) in x:
-        raise ValueError(f"The features {name!r} and {str(name)!r} are the same, and both are there: rename one.")
+        raise ValueError(f"The features {name!r} and {str(name)!r} have the same name as text: rename one.")
     return str(name)
 
 
@@ -247,14 +247,16 @@ def plain_row(x: Any, n_features: int | None, dtype: Any, growth: Growth) -> Row
         try:
             values = np.atleast_2d(np.asarray(x, dtype))
         except (TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"The example {x!r} is not a row of numbers, nor a dict of features.") from error
+            raise ValueError(f"The example {x!r} is not a row of numbers or a dict of features.") from error
         row, shape = Dense(np.ascontiguousarray(values)), values.shape
     if len(shape) != 2 or shape[0] != 1:
-        raise ValueError(f"One example has the shape (n_features,), not {shape}: use partial_fit for several.")
+        raise ValueError(
+            f"One example must have the shape (n_features,), not {shape}: use partial_fit for several examples."
+        )
     if n_features is not None and shape[1] != n_features:
         raise ValueError(f"The example has {shape[1]} features, but the model has {n_features}.")
     if not (np.abs(values) <= largest(dtype, growth)).all():
-        raise ValueError(f"The example has NaN, infinity or a value above {largest(dtype, growth):.0e}.")
+        raise ValueError(f"The example contains NaN, infinity or a value above {largest(dtype, growth):.0e}.")
     return row
 
 
@@ -307,11 +309,15 @@ def _check_values(X: Any, growth: Growth, names: Any = None) -> None:
             "scikit-learn's StandardScaler."
         )
     what = (
-        "NaN" if math.isnan(value) else "infinity" if values.dtype == np.float64 else "infinity or too large a number"
+        "NaN"
+        if math.isnan(value)
+        else "infinity"
+        if values.dtype == np.float64
+        else "infinity or a number that is too large"
     )
     raise ValueError(
-        f"Input X contains {what} at {where}. Remove or fill such values first, "
-        "for instance with scikit-learn's SimpleImputer."
+        f"Input X contains {what} at {where}. Remove or replace such values first, for instance with scikit-learn's "
+        "SimpleImputer."
     )
 
 

@@ -54,7 +54,7 @@ def refuse_long(y: Any) -> None:
             if isinstance(label, list | tuple) and len(label) == 1:
                 label = label[0]
             if isinstance(label, str) and len(label) > LONGEST_LABEL:
-                raise ValueError(f"Input y has {too_long(label)} at row {row}: give short names of classes.")
+                raise ValueError(f"Input y has {too_long(label)} at row {row}: use shorter class names.")
 
 
 def too_long(label: str) -> str:
@@ -74,7 +74,7 @@ def _check_objects(y: np.ndarray) -> np.ndarray:
         )
     plain = np.array(y.tolist())
     if plain.dtype == object:
-        raise ValueError("Labels that do not fit in 64 bits cannot be told apart as numbers: give them as strings.")
+        raise ValueError("Labels that do not fit in 64 bits cannot be distinguished as numbers: give them as strings.")
     return check_labels(plain)
 
 
@@ -116,8 +116,8 @@ def merge(known: np.ndarray, new: np.ndarray) -> np.ndarray:
     textual = [array.dtype.kind in "UO" for array in (known, new)]
     if textual[0] != textual[1]:
         raise TypeError(
-            f"Labels of different kinds: the model knows {known[:3].tolist()}, and now came {new[:3].tolist()}. "
-            "Use strings or numbers, not both."
+            f"Labels of different types: the model knows {known[:3].tolist()}, but y has {new[:3].tolist()}. Use "
+            "strings or numbers, not both."
         )
     if len(known) > 1 and (known[1:] < known[:-1]).any():
         check_named(new, known)
@@ -125,8 +125,8 @@ def merge(known: np.ndarray, new: np.ndarray) -> np.ndarray:
     merged = np.unique(np.concatenate([known, new]))
     if not textual[1] and merged.tolist() != sorted({*known.tolist(), *new.tolist()}):
         raise ValueError(
-            f"The labels {known[:3].tolist()} and {new[:3].tolist()} cannot be told apart as {merged.dtype}: "
-            "give them in one type, or as strings."
+            f"The labels {known[:3].tolist()} and {new[:3].tolist()} cannot be distinguished as {merged.dtype}: give "
+            "all labels the same type, or use strings."
         )
     return merged
 
@@ -252,8 +252,8 @@ def numbered(target: Target, classes: Any, known: np.ndarray | None) -> Target:
     named = target.classes if classes is None else read_classes(classes)
     if target.form in ("array", "sparse") and len(named) != len(target.classes):
         raise ValueError(
-            f"y has {len(target.classes)} columns, but classes names {len(named)} labels: an indicator matrix "
-            "has a column for each."
+            f"y has {len(target.classes)} columns, but classes names {len(named)} labels: an indicator matrix has "
+            "one column per label."
         )
     check_named(target.classes, named)
     return target.among(merge(named[:0] if known is None else known, named))
@@ -283,10 +283,10 @@ def check_threshold(threshold: Any, classes: np.ndarray, form: str) -> float | N
         return None
     if form != "single" or len(classes) != 2:
         have = f"{len(classes)} classes" if form == "single" else "several labels per example"
-        raise ValueError(f"threshold_ is for models of two classes, and this one has {have}.")
+        raise ValueError(f"threshold_ is for models with two classes, but this one has {have}.")
     number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
     if not number or not np.isfinite(threshold):
-        raise ValueError(f"threshold_={threshold!r}: give a finite number, or None for the boundary that was learned.")
+        raise ValueError(f"threshold_={threshold!r}: give a finite number, or None for the learned decision boundary.")
     return float(threshold)
 
 
@@ -301,8 +301,8 @@ def warn_if_sorted(codes: np.ndarray) -> None:
     counts = np.sort(np.bincount(codes - codes.min()))
     if changes == np.count_nonzero(counts) - 1 > 0 and counts[-2] >= FEW:
         warnings.warn(
-            "partial_fit learns the rows in the order they come, and these come sorted by label: the last class "
-            "overrides the others. Shuffle them first, X, y = sklearn.utils.shuffle(X, y), or use fit.",
+            "partial_fit visits the rows in the given order, and these are sorted by label, so the last class "
+            "dominates. Shuffle them first, X, y = sklearn.utils.shuffle(X, y), or use fit.",
             UserWarning,
             stacklevel=3,
         )
@@ -366,8 +366,9 @@ def _indicator(y: Any) -> Target:
     if wrong.any():
         row, column = (int(place[0]) for place in np.nonzero(wrong))
         raise ValueError(
-            f"Unknown label type: y[{row}, {column}] = {matrix[row, column]!r}. A y of several columns says which "
-            "labels an example has, as 0 and 1; several classes at once are not supported: train a model for each."
+            f"Unknown label type: y[{row}, {column}] = {matrix[row, column]!r}. A y with several columns must "
+            "contain 0 and 1, for the labels of each example. Several outputs at once are not supported: train one "
+            "model per output."
         )
     return Target(form, np.arange(matrix.shape[1]), np.zeros(len(matrix), np.int32), matrix.astype(bool, copy=False))
 

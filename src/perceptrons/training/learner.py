@@ -1,4 +1,4 @@
-"""A linear model in the making: weights, votes, classes and counters together; and it with its training set."""
+"""A linear model during training: weights, votes, classes and counters."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -274,7 +274,7 @@ class Learner:
         if combine == "last":
             return self.weights.last()
         if combine == "vote":
-            raise AttributeError("Voting predicts with many weight vectors: read coef_average_ or coef_last_ instead.")
+            raise AttributeError("Voting predicts with many weight vectors: use coef_average_ or coef_last_ instead.")
         self.check_holds(combine, AttributeError)
         return self.weights.pocketed() if combine == "pocket" else self.average()
 
@@ -315,13 +315,13 @@ class Learner:
         """Raise ValueError if labels come in another form than those the model was begun with."""
         if form in ("array", "sparse") and self.form in ("array", "sparse") and n_classes != len(self.classes):
             raise ValueError(
-                f"y has {n_classes} columns, but the model was begun with {len(self.classes)}: one for every label. "
-                "Labels that may come later can be given as label sets."
+                f"y has {n_classes} columns, but the model was created with {len(self.classes)}, one per label. To "
+                "add labels later, give label sets."
             )
         if not same_form(self.form, form):
             kinds = {"single": "single labels", "array": "an indicator matrix", "sparse": "an indicator matrix"}
             before, now = (kinds.get(name, "label sets") for name in (self.form, form))
-            raise ValueError(f"The model was begun with {before}, and y is now {now}: fit it anew.")
+            raise ValueError(f"The model was created with {before}, but y is now {now}: fit it again.")
 
     def scores(self, X: Any, combine: str, zero_score: str) -> np.ndarray:
         """One score a row for two classes, one a class for more; shares of the votes if they decide."""
@@ -388,5 +388,5 @@ def shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndar
     if array.size != np.prod(shape) or array.ndim > len(shape):
         raise ValueError(f"{name} has shape {array.shape}, but the model needs {shape}.")
     if not (np.abs(array) <= largest(dtype, Growth())).all():
-        raise ValueError(f"{name} holds NaN, infinity or a number above {largest(dtype, Growth()):.0e}.")
+        raise ValueError(f"{name} contains NaN, infinity or a number above {largest(dtype, Growth()):.0e}.")
     return array.reshape(shape)

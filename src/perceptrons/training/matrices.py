@@ -67,10 +67,10 @@ def _parts(X: Any, name: str, d: int, n: int, width: int) -> tuple[np.ndarray, n
     if not isinstance(data, np.ndarray) or data.ndim != (1 if width == 1 else 3):
         raise _corrupt(name, "its values must be an array of one axis")
     if len(starts) != n + 1:
-        raise _corrupt(name, f"indptr has {len(starts):,} entries, and its shape needs {n + 1:,}")
+        raise _corrupt(name, f"indptr has {len(starts):,} entries, but its shape needs {n + 1:,}")
     end = int(starts[-1])
     if starts[0] != 0 or not 0 <= end <= min(len(indices), len(data)) or not bool((starts[1:] >= starts[:-1]).all()):
-        raise _corrupt(name, "indptr must begin at 0, never fall, and end at the number of its values")
+        raise _corrupt(name, "indptr must begin at 0, never decrease, and end at the number of values")
     _below(indices[:end], d, name)
     return data[:end], indices[:end], starts
 
@@ -79,11 +79,11 @@ def _index(part: Any, name: str, what: str) -> np.ndarray:
     """An array of indices, as int32 or int64."""
     if not isinstance(part, np.ndarray) or part.ndim != 1 or part.dtype.kind not in "iu":
         kind = f"{part.dtype}, {part.ndim}-D" if isinstance(part, np.ndarray) else type(part).__name__
-        raise _corrupt(name, f"{what} must be an array of whole numbers with one axis, and is {kind}")
+        raise _corrupt(name, f"{what} must be an array of whole numbers with one axis, but it is {kind}")
     if part.dtype in STANDARD:
         return part
     if part.dtype.kind == "u" and part.max(initial=0) > np.iinfo(np.int64).max:
-        raise _corrupt(name, f"{what} holds {part.max():,}")
+        raise _corrupt(name, f"{what} contains {part.max():,}")
     return part.astype(np.int32 if part.dtype.itemsize < 4 or part.dtype == np.dtype(">i4") else np.int64)
 
 
@@ -91,7 +91,7 @@ def _below(indices: np.ndarray, size: int, name: str) -> None:
     unsigned = indices.view(np.uint32 if indices.dtype.itemsize == 4 else np.uint64)  # a negative index is a huge one
     if len(indices) and int(unsigned.max()) >= size:  # so that one read finds both
         place = int(np.argmax((indices < 0) | (indices >= size)))
-        raise _corrupt(name, f"entry {place:,} has the index {indices[place]:,}, and it must be from 0 to {size - 1:,}")
+        raise _corrupt(name, f"entry {place:,} has the index {indices[place]:,}, but it must be from 0 to {size - 1:,}")
 
 
 def _of_csc(X: Any, name: str) -> Any:
@@ -133,7 +133,7 @@ def _of_lil(X: Any, name: str) -> Any:
         raise _corrupt(name, f"it has {len(X.rows):,} lists of columns and {len(X.data):,} of values for {n:,} rows")
     lengths = [len(row) for row in X.rows]
     if lengths != [len(row) for row in X.data]:
-        raise _corrupt(name, "a row has not as many columns as values")
+        raise _corrupt(name, "a row has different numbers of columns and values")
     columns = np.fromiter(chain.from_iterable(X.rows), np.int64, sum(lengths))
     data = np.fromiter(chain.from_iterable(X.data), X.dtype, sum(lengths))
     _below(columns, d, name)

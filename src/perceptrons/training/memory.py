@@ -1,4 +1,4 @@
-"""How much memory a model will take, asked before it is taken: a process that the system kills says nothing."""
+"""Estimates the memory of a model before it is allocated, to raise an error instead of being killed."""
 
 import os
 import warnings
@@ -54,7 +54,9 @@ class Size(NamedTuple):
     def advice(self) -> str:
         """What to do for a smaller model."""
         if self._by_pairs:
-            return 'use multiclass="joint" or "ovr" (--multiclass), which have a row of weights per class, not per pair'
+            return (
+                'use multiclass="joint" or "ovr" (--multiclass), which have one row of weights per class, not per pair'
+            )
         return "use fewer features (hash_bits, --hash-bits) or fewer classes"
 
     @property
@@ -69,7 +71,7 @@ def check_room(size: Size, held: Size | None = None) -> None:
     """
     if size.bytes > SHARE * memory():
         raise ValueError(
-            f"A model of {size.in_words()} would need about {_in_words(size.bytes)} of memory, and this machine has "
+            f"A model of {size.in_words()} would need about {_in_words(size.bytes)} of memory, but this machine has "
             f"{_in_words(memory())}. If the labels are right, {size.advice()}."
         )
     if size.bytes > LARGE and (held is None or held.bytes <= LARGE):
@@ -89,8 +91,8 @@ def check_claim(wanted: int, stored: int, what: str) -> None:
     allowed = min(int(chosen) if chosen.isdecimal() else max(LEAST, FACTOR * stored), int(SHARE * memory()))
     if wanted > allowed:
         raise TooLargeError(
-            f"{what} would need about {_in_words(wanted)} of memory, and this file of {_in_words(stored)} may take "
-            f"{_in_words(allowed)}. If you trust it, set {VARIABLE} to the number of bytes that it may take."
+            f"{what} would need about {_in_words(wanted)} of memory, but this file of {_in_words(stored)} may take "
+            f"only {_in_words(allowed)}. If you trust it, set {VARIABLE} to the number of bytes that it may take."
         )
 
 

@@ -1,4 +1,4 @@
-"""The short way of `learn_one` and `predict_one`: what is the same for every example is prepared once.
+"""The fast path of `learn_one` and `predict_one`, which prepares once what all examples share.
 
 It takes the usual examples: single labels of known classes, known features, averaged or last weights. For all others
 `learn` returns False and `predict` None, nothing has happened, and the estimator goes the general way, which also

@@ -111,7 +111,8 @@ def check_overflow(counts: Counts, method: Method, dtype: np.dtype) -> None:
     """Raise ValueError if the pass ended early."""
     if counts.overflowed:
         raise ValueError(
-            f"A step of step={method.step!r} would overflow {dtype}: an example is too small for the margin. Scale the "
+            f"An update with step={method.step!r} would overflow {dtype}: an example is too small for the margin. "
+            "Scale the "
             "features, for instance with scikit-learn's StandardScaler, or use step='pa1', with steps of at most C. "
             "The model keeps what it learned before this example."
         )

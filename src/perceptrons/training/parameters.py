@@ -1,4 +1,4 @@
-"""The parameters of `Perceptron`: what each may be, which do not go together and why, and the rule they make."""
+"""The parameters of `Perceptron`: their domains, which cannot be combined and why, and the rule they define."""
 
 import numbers
 from collections.abc import Mapping
@@ -150,43 +150,43 @@ def check_choices(estimator: Any) -> None:
         (
             e.combine != "recent" and e.window != WINDOW,
             ("combine", "window"),
-            "only the recent average forgets, and all others have no window: use combine='recent'",
+            "only the recent average has a window: use combine='recent'",
         ),
         (
             e.step != "constant" and e.eta0 != 1,
             ("step", "eta0"),
-            "this step follows from the loss, and eta0 has no part in it: leave eta0=1, and set C",
+            "this step is computed from the loss, without eta0: leave eta0=1, and set C",
         ),
         (
             e.step != "constant" and e.margin == 0,
             ("step", "margin"),
-            "this step is as long as the loss, and without a margin that is 0 at the zero start: nothing is learned",
+            "without a margin, the loss and the step are 0 at the start, so nothing is learned",
         ),
         (
             e.step != "constant" and e.batch_size != 1,
             ("step", "batch_size"),
-            "this step is what one example needs by itself, and a sum of such steps overshoots: use step='constant'",
+            "this step is computed for one example alone, and a sum of such steps overshoots: use step='constant'",
         ),
         (
             e.step == "arow" and e.shrink > 0,
             ("step", "shrink"),
-            "AROW learns ever less of features it knows, and so could not win back what shrinking takes",
+            "AROW changes known features less and less, so it could not restore weights that shrink",
         ),
         (
             e.step == "arow" and e.combine == "vote",
             ("step", "combine"),
-            "votes are kept as multiples of examples, and AROW's steps are none: use combine='average'",
+            "votes are stored as multiples of examples, but AROW's updates are not multiples: use combine='average'",
         ),
         (
             wrapped and e.cost is not None,
             ("multiclass", "cost"),
-            "a cost is between two classes, and a problem apart knows one: use multiclass='joint'",
+            "a cost belongs to two classes, but separate binary problems know only one: use multiclass='joint'",
         ),
         (
             wrapped and e.combine in ("vote", "pocket"),
             ("multiclass", "combine"),
-            "votes and a pocket are kept for one model, not for many: use multiclass='joint' or combine='average', or "
-            "scikit-learn's OneVsRestClassifier around a Perceptron",
+            "votes and the pocket are kept for one problem, not for many: use multiclass='joint' or "
+            "combine='average', or wrap a Perceptron in scikit-learn's OneVsRestClassifier",
         ),
     ):
         if clash:
@@ -207,24 +207,26 @@ def _refuse_penalty(estimator: Any) -> None:
     for parameter, value, default in (("alpha", e.alpha, ALPHA), ("l1_ratio", e.l1_ratio, L1_RATIO)):
         if not (isinstance(value, numbers.Real) and value == default):
             raise ValueError(
-                f"{name}({parameter}={value!r}) has no effect without a penalty, and there is none: leave it at "
-                f"{default}. For weight decay use shrink=alpha * eta0."
+                f"{name}({parameter}={value!r}) has no effect without a penalty: leave it at {default}. For weight "
+                "decay use shrink=alpha * eta0."
             )
 
 
 def check_several(estimator: Any) -> None:
-    """Raise ValueError for parameters that do not go with several labels an example."""
+    """Raise ValueError for parameters that do not go with several labels per example."""
     if estimator.cost is not None:
-        raise ValueError("cost does not work with several labels: each is a problem apart. Use class_weight.")
+        raise ValueError(
+            "cost does not work with several labels per example: each label is a separate problem. Use class_weight."
+        )
     if estimator.class_weight is not None and estimator.batch_size != 1:
         raise ValueError(
-            "class_weight and batch_size do not work together with several labels: repetitions fill a batch, and every "
-            "label would have other batches. Use sample_weight."
+            "class_weight and batch_size cannot be combined for several labels per example: every label would have "
+            "different batches. Use sample_weight."
         )
     if estimator.combine in ("vote", "pocket"):
         raise ValueError(
-            f"combine={estimator.combine!r} does not work with several labels: use combine='average', or "
-            "scikit-learn's OneVsRestClassifier around a Perceptron."
+            f"combine={estimator.combine!r} does not work with several labels per example: use combine='average', or "
+            "wrap a Perceptron in scikit-learn's OneVsRestClassifier."
         )
 
 
@@ -243,7 +245,8 @@ def check_unchanged(estimator: Any, target: Target) -> None:
         check_several(estimator)
     elif learner.scheme != estimator.multiclass:
         raise ValueError(
-            f"The model was begun with multiclass={learner.scheme!r}, now it is {estimator.multiclass!r}: fit it anew."
+            f"The model was created with multiclass={learner.scheme!r}, but it is now {estimator.multiclass!r}: fit "
+            "it again."
         )
     recent = learner.weights.recent
     if recent is not None and recent != (estimator.combine == "recent"):
@@ -252,7 +255,7 @@ def check_unchanged(estimator: Any, target: Target) -> None:
             "again."
         )
     if (estimator.step == "arow") != learner.weights.has_sigma:
-        raise ValueError("step was changed to or from 'arow' after the model was begun: fit it anew.")
+        raise ValueError("step was changed to or from 'arow' after the model was created: fit it again.")
 
 
 def check_same_order(estimator: Any, target: Target) -> None:
@@ -271,12 +274,13 @@ def check_start(estimator: Any, target: Target, intercept_init: Any) -> None:
         check_several(e)
     elif len(classes) == 1 and (e.init != "zeros" or e.zero_score in ("positive", "negative")):
         raise ValueError(
-            f"With init={e.init!r} and zero_score={e.zero_score!r} it matters from the first example on "
-            f"which class is positive, and so far there is only {classes.tolist()[0]!r}: call partial_fit with "
-            "classes=[...] first."
+            f"With init={e.init!r} and zero_score={e.zero_score!r} the positive class must be known from the first "
+            f"example on, but so far there is only {classes.tolist()[0]!r}: call partial_fit with classes=[...] first."
         )
     if not e.fit_intercept and intercept_init is not None and np.any(intercept_init):
-        raise ValueError("fit_intercept=False means an intercept of 0, but intercept_init is not 0: drop one of them.")
+        raise ValueError(
+            "fit_intercept=False means an intercept of 0, but intercept_init is not 0: leave one of them out."
+        )
 
 
 def scaling_of(estimator: Any) -> float | None:

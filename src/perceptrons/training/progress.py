@@ -1,4 +1,4 @@
-"""What a person sees while training: a live bar per epoch, or nothing."""
+"""Shows the progress of training: a live bar per epoch, or nothing."""
 
 from types import TracebackType
 from typing import Any
@@ -59,7 +59,7 @@ def describe(row: dict[str, Any]) -> str:
     if row["updates"] != row["mistakes"]:
         text = f"{row['mistakes']:,} mistakes and {row['updates']:,} updates in {row['examples']:,} examples"
     if row["validation_accuracy"] is not None:
-        text += f", {100 * row['validation_accuracy']:.2f}% right on held-out examples"
+        text += f", accuracy {100 * row['validation_accuracy']:.2f}% on held-out examples"
     if "validation_phrase_f1" in row:
-        text += f", F1 of phrases {100 * row['validation_phrase_f1']:.2f}%"
+        text += f", phrase F1 {100 * row['validation_phrase_f1']:.2f}%"
     return text

@@ -91,7 +91,9 @@ def cost_matrix(cost: Any, classes: np.ndarray, stream: bool, unnamed: float = 0
         number = {label: place for place, label in enumerate(labels)}
         for true, row in cost.items():
             if not isinstance(row, Mapping):
-                raise ValueError(f"cost[{true!r}] = {row!r}: a dict of costs needs a dict of answers for every class.")
+                raise ValueError(
+                    f"cost[{true!r}] = {row!r}: a dict of costs needs a dict of predicted classes for every true class."
+                )
             for answer, value in row.items():
                 for label in (true, answer):
                     if label not in number and (not stream or isinstance(label, str) != isinstance(labels[0], str)):
@@ -105,9 +107,7 @@ def cost_matrix(cost: Any, classes: np.ndarray, stream: bool, unnamed: float = 0
 def _of_frame(frame: Any) -> dict[Any, Any]:
     """A pandas frame, whose index and columns are the labels, as a dict of dicts."""
     if not hasattr(frame, "index") or not hasattr(frame, "to_dict"):
-        raise ValueError(
-            "cost is a frame without labels for its rows: give a pandas frame, a matrix or a dict of dicts."
-        )
+        raise ValueError("cost is a frame without row labels: give a pandas frame, a matrix or a dict of dicts.")
     if not (frame.index.is_unique and frame.columns.is_unique):
         raise ValueError("cost names a class twice: its index and its columns must be the classes, each once.")
     return dict(frame.to_dict("index"))
@@ -122,7 +122,7 @@ def _numbers(cost: Any, n_classes: int) -> np.ndarray:
     if matrix.shape != (n_classes, n_classes):
         raise ValueError(
             f"cost has the shape {matrix.shape}, but there are {n_classes} classes: it must be "
-            f"{(n_classes, n_classes)}, with a row for every true class and a column for every answer."
+            f"{(n_classes, n_classes)}, with one row per true class and one column per predicted class."
         )
     sound = (matrix >= 0) & (matrix <= LARGEST_DEMAND)
     np.fill_diagonal(sound, np.diagonal(matrix) == 0)
@@ -136,4 +136,4 @@ def _check_cost(value: Any, where: str, same: bool) -> None:
     if not number or isinstance(value, np.complexfloating) or not 0 <= value <= LARGEST_DEMAND:
         raise ValueError(f"{where} = {value!r}: costs must be numbers, not negative and at most {LARGEST_DEMAND:g}.")
     if same and value != 0:
-        raise ValueError(f"{where} = {value!r}: the right answer must cost 0 (the diagonal of the matrix).")
+        raise ValueError(f"{where} = {value!r}: the right prediction must cost 0 (the diagonal of the matrix).")

@@ -13,7 +13,7 @@ TWO_CLASSES = Problems(np.array([[0], [1], [-1]], np.int8), False)  # indexed by
 
 
 def n_rows(scheme: str, n_classes: int) -> int:
-    """One row for up to two classes; for more a row a class, or one-vs-one, a row a pair. A row a label if several."""
+    """One row for up to two classes, else one per class, per pair (one-vs-one) or per label (several labels)."""
     if scheme == "labels":
         return n_classes
     if n_classes <= 2:

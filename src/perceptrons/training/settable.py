@@ -17,13 +17,13 @@ def settable(model: Any, name: str) -> Any:
         ) from error
     if model.combine != "last":
         raise AttributeError(
-            f"{name} cannot be set with combine={model.combine!r}: these weights are computed from all that was "
-            f"learned. Use combine='last', whose weights can be set, or start from given weights with {start}."
+            f"{name} cannot be set with combine={model.combine!r}: these weights are computed from the whole "
+            f"training history. Use combine='last', whose weights can be set, or start from given weights with {start}."
         )
     if learner.votes is not None or learner.weights.has_pocket:
         kept = "votes" if learner.votes is not None else "a pocket"
         raise AttributeError(
-            f"{name} cannot be set: the model was created with {kept}, which would no longer fit. Create it with "
+            f"{name} cannot be set: the model was created with {kept}, which would become invalid. Create it with "
             "combine='last'."
         )
     return learner

@@ -39,7 +39,9 @@ class Moments(NamedTuple):
     def units(self) -> "Units":
         """Examples that are all alike, such as a single one, are measured from 0; zeros alone have no spread."""
         if not math.isfinite(self.square):  # X is not checked under scikit-learn's assume_finite
-            raise ValueError("X has NaN, infinity or too large numbers: remove or fill them, or scale the features.")
+            raise ValueError(
+                "X contains NaN, infinity or numbers that are too large: remove or replace them, or scale the features."
+            )
         if not self.square > 0:
             return Units(0.0, 1.0)
         spread = self.spread if self.spread > ALIKE * self.square else self.square

@@ -1,4 +1,4 @@
-"""Voting: every weight vector that ever was, kept as the updates that lead from each to the next."""
+"""Voting: all weight vectors of the training history, stored as the updates between them."""
 
 from collections.abc import Callable
 from typing import Any

@@ -315,7 +315,7 @@ class SettlingAverage:
     def means(self, means: np.ndarray) -> None:
         ends = np.cumsum([len(mean) for *_, mean in self._parts])
         if means.shape != (ends[-1],) or not np.isfinite(means).all():
-            raise ValueError("The averaged weights of the last epoch do not go with the model.")
+            raise ValueError("The averaged weights of the last epoch do not match the model.")
         for (*_, mean), part in zip(self._parts, np.split(means, ends[:-1]), strict=True):
             mean[:] = part
 

@@ -15,6 +15,6 @@ for command in (train, tune, predict, evaluate):
 
 @group.callback(invoke_without_command=True)
 def start(context: typer.Context) -> None:
-    """Label every token of sentences: parts of speech, chunks, names. Files have a token a line, as in CoNLL."""
+    """Label every token of sentences: parts of speech, chunks or names. Files have one token per line, as in CoNLL."""
     if context.invoked_subcommand is None:
         print(context.get_help())

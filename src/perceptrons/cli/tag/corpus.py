@@ -1,4 +1,4 @@
-"""Sentences of a file as the options ask for them: which columns a tagger sees, and which one holds the label."""
+"""Reads the sentences of a file as the options say: the input columns of a tagger, and the column of the labels."""
 
 from dataclasses import replace
 from itertools import chain
@@ -74,7 +74,7 @@ def _corpus(file: "ColumnFile", places: list[int], names: list[str], label: int 
     corpus = Corpus.of(file, places, names, label)
     if label is not None and (token := corpus.first_missing()) is not None:
         raise BadInputError(
-            f"{corpus.place(token)}: the label is missing: fill it in, or name the right column with --label."
+            f"{corpus.place(token)}: the label is missing: add it, or name the right column with --label."
         )
     return corpus
 
@@ -85,13 +85,13 @@ def check_labels(corpus: "Corpus") -> None:
     about, n = f"{corpus.file.path}: {corpus.label_name}", corpus.n_tokens
     if len(labels) == 1:
         raise BadInputError(
-            f"{about} has only one label, {plain(min(labels))}, and a tagger needs two: "
-            "name the right column with --label."
+            f"{about} has only one label, {plain(min(labels))}, but a tagger needs at least two: name the right "
+            "column with --label."
         )
     if len(labels) > MANY or (len(labels) > 20 and len(labels) > n / 5):
         raise BadInputError(
-            f"{about} has {len(labels):,} different values on {count(n, 'token')}, so these are no labels: "
-            "name the right column with --label."
+            f"{about} has {len(labels):,} different values for {count(n, 'token')}, so these do not look like "
+            "labels: name the right column with --label."
         )
 
 
@@ -111,7 +111,7 @@ def heal_labels(corpus: "Corpus", allowed: Any, on_bad_label: str) -> tuple["Cor
     if not kept.sentences:
         raise BadInputError(
             f"{corpus.file.path}: every sentence has a label that --allowed forbids, so --on-bad-label skip leaves "
-            "nothing to learn from: check --label and --allowed."
+            "no training data: check --label and --allowed."
         )
     return replace(kept, labels=labels), healed
 
@@ -138,8 +138,8 @@ def metric_of(corpus: "Corpus", asked: Any) -> str:
         return "phrase_f1" if phrases else "accuracy"
     if asked.metric == "phrase_f1" and not phrases:
         raise BadInputError(
-            f"{corpus.file.path}: --metric phrase_f1 needs labels of phrases, such as B-NP, I-NP and O, and "
-            f"{corpus.label_name} has others: use --metric accuracy, or name the right column with --label."
+            f"{corpus.file.path}: --metric phrase_f1 needs labels that mark phrases, such as B-NP, I-NP and O, but "
+            f"{corpus.label_name} has other labels: use --metric accuracy, or name the right column with --label."
         )
     return asked.metric.value
 
@@ -171,11 +171,12 @@ def seen_places(file: "ColumnFile", asked: str | None, label: int) -> list[int]:
     if not places:
         if file.n_columns == 1:
             raise BadInputError(
-                f"{file.path}: there is only one column, and a tagger learns from words and labels: give a file with "
-                "both, or say with --separator what stands between them."
+                f"{file.path}: there is only one column, but a tagger learns from words and labels: give a file with "
+                "both, or give the separator of the columns with --separator."
             )
         raise BadInputError(
-            f"{file.path}: the label is column {label + 1}, and nothing is left of it: say with --columns what to see."
+            f"{file.path}: the label is column {label + 1}, and there is no column left of it: name the columns to "
+            "learn from with --columns."
         )
     _refuse_seen_label(file, places, label)
     return places
@@ -186,7 +187,7 @@ def places_for(file: "ColumnFile", names: list[str], asked: str | None, label: i
     places = _found(file, names) if asked is None else _asked_places(file, asked)
     if len(places) != len(names):
         thing = count(len(places), "column")
-        raise BadInputError(f"--columns {plain(asked)}: {thing}, but the tagger sees {len(names)}: {listed(names)}.")
+        raise BadInputError(f"--columns {plain(asked)}: {thing}, but the tagger needs {len(names)}: {listed(names)}.")
     if label is not None:
         _refuse_seen_label(file, places, label)
     return places
@@ -216,18 +217,18 @@ def learned_place(file: "ColumnFile", tagger: "SequencePerceptron", option: str)
     if UNIVERSAL.issuperset(labels):
         return file.column_number("upos")
     raise BadInputError(
-        f"{file.path}: which column are the tagger's labels ({listed(labels, 3)}) for? Say it with {option}, "
-        f"for instance {option} xpos."
+        f"{file.path}: it is not clear which column the tagger's labels ({listed(labels, 3)}) belong to: name it "
+        f"with {option}, for instance {option} xpos."
     )
 
 
 def _asked_places(file: "ColumnFile", asked: str) -> list[int]:
     if not all(name.strip() for name in asked.split(",")):
-        raise BadInputError(f"--columns {plain(asked)}: a column is missing, give them as 1,2 or form,xpos.")
+        raise BadInputError(f"--columns {plain(asked)}: a column is missing: write 1,2 or form,xpos.")
     places = [place_of(file, "--columns", name) for name in asked.split(",")]
     twice = next((place for place in places if places.count(place) > 1), None)
     if twice is not None:
-        raise BadInputError(f"--columns {plain(asked)}: column {twice + 1} stands there twice.")
+        raise BadInputError(f"--columns {plain(asked)}: column {twice + 1} is given twice.")
     return places
 
 
@@ -240,20 +241,20 @@ def _found(file: "ColumnFile", names: list[str]) -> list[int]:
         return places
     if file.format == "conllu":
         raise BadInputError(
-            f"{file.path}: the tagger sees the columns {listed(names)}, which CoNLL-U does not have: say with "
-            "--columns which to take, for instance --columns form,xpos."
+            f"{file.path}: the tagger needs the columns {listed(names)}, which CoNLL-U does not have: name the "
+            "columns to use with --columns, for instance --columns form,xpos."
         )
     raise BadInputError(
-        f"{file.path}: {count(file.n_columns, 'column')} there, but the tagger sees {len(names)} ({listed(names)}):"
-        " give the file that has them, or say with --columns where they are."
+        f"{file.path}: the file has {count(file.n_columns, 'column')}, but the tagger needs {len(names)} "
+        f"({listed(names)}): use a file with these columns, or give their places with --columns."
     )
 
 
 def _refuse_seen_label(file: "ColumnFile", places: list[int], label: int) -> None:
     if label in places:
         raise BadInputError(
-            f"{file.path}: column {label + 1} is both the label and a column that the tagger sees, which would give "
-            "the answer away: say which is which with --label and --columns."
+            f"{file.path}: column {label + 1} is both the label and an input of the tagger, which would give the "
+            "label away: give both with --label and --columns."
         )
 
 
@@ -285,7 +286,7 @@ def _texts(path: Path, columns: list[str]) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         what = f"{error.strerror}".lower() if isinstance(error, OSError) else "not UTF-8 text"
         raise BadInputError(
-            f"--templates {path}: {what}: give {', '.join(SETS)}, or a file with a template a line."
+            f"--templates {path}: {what}: give {', '.join(SETS)}, or a file with one template per line."
         ) from error
     texts = []
     for number, line in enumerate(lines, 1):
@@ -295,5 +296,5 @@ def _texts(path: Path, columns: list[str]) -> list[str]:
                 parse(text, columns)
             texts.append(text)
     if not texts:
-        raise BadInputError(f"{path}: there is no template in it: give one a line, for instance word[-1]|word[0].")
+        raise BadInputError(f"{path}: there is no template in it: write one per line, for instance word[-1]|word[0].")
     return texts

@@ -11,9 +11,10 @@ from perceptrons.cli.tag.corpus import corpus_for
 
 @takes("model:tagger", "file", "label:column", "columns:there", *OF_FILE, "scheme", "json")
 def evaluate(asked: Any) -> None:
-    """Compare a tagger's labels with those of FILE: accuracy, also on new words; precision, recall and F1; confusions.
+    """Compare a tagger's labels with those of FILE: accuracy, also on new words, precision, recall, F1, confusions.
 
-    Chunks and names, labelled as B-NP, I-NP, O, are counted as phrases, as conlleval does, or with --scheme strictly.
+    Chunks and names, labelled as B-NP, I-NP and O, are counted as phrases: as conlleval does, or strictly with
+    --scheme.
     """
     from perceptrons.cli.tag.run import measured, show_quality
 

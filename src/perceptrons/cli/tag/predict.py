@@ -1,4 +1,4 @@
-"""`perceptrons tag predict`: the file again, with the labels of a tagger; fit for pipes."""
+"""`perceptrons tag predict`: writes the file again, with the labels of a tagger; suitable for pipes."""
 
 import sys
 from typing import Any
@@ -12,9 +12,9 @@ from perceptrons.cli.tag.corpus import corpus_to_tag, place_to_write
 
 @takes("model:tagger", "file", "into", "output:tagged", "columns:there", *OF_FILE, "confidence", "json")
 def predict(asked: Any) -> None:
-    """Write FILE again with a label for every token. FILE needs only the columns that the tagger sees.
+    """Write FILE again with a label for every token. FILE needs only the columns that the tagger was trained on.
 
-    With --confidence, a further last column says how far the label of each token leads the best other one. All else
+    With --confidence, another last column holds the lead of each label over the second best label. Everything else
     stays as it is, byte for byte. OUTPUT is compressed if its name ends in .gz, .xz or .bz2.
     """
     output = asked.output
@@ -26,9 +26,7 @@ def predict(asked: Any) -> None:
     from perceptrons.sequence.quality import tagged
 
     if asked.confidence and not asked.json and corpus.file.format == "conllu":
-        raise BadInputError(
-            f"{corpus.file.path}: CoNLL-U has ten columns and none for --confidence: add --json, or leave it out."
-        )
+        raise BadInputError(f"{corpus.file.path}: CoNLL-U has no column for --confidence: add --json, or leave it out.")
     place = None if asked.json else place_to_write(corpus.file, tagger, asked.into)
     with refusing(ValueError, about=corpus.file.path):
         labels = tagged(tagger, corpus.sentences)

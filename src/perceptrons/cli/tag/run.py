@@ -1,4 +1,4 @@
-"""What the commands for taggers say when they are done, for people and for machines."""
+"""The results of the commands for taggers, as text and as JSON."""
 
 import shlex
 from dataclasses import dataclass, field
@@ -79,21 +79,21 @@ def show(run: Run, console: "Console") -> None:
     if run.healed is not None:
         console.print(run.healed.in_words(), markup=False)
     console.print(
-        f"It sees {listed(run.corpus.names)} ({count(tagger.n_features_in_, 'feature')}) and learns "
+        f"Learned from {listed(run.corpus.names)} ({count(tagger.n_features_in_, 'feature')}) to predict "
         f"{run.corpus.label_name}: {count(len(labels), 'label')} ({listed(labels, 4)})",
         markup=False,
     )
     if run.cluster:
         show_cluster(run.cluster, console)
     if run.asked.resume is not None:
-        console.print(f"Goes on with {run.asked.resume}", markup=False)
+        console.print(f"Keeps training {run.asked.resume}", markup=False)
     if changed := settings(tagger):
         console.print(f"Settings: {changed}", markup=False)
-    console.print(heading("Sentences with a mistake while learning"), mistakes(tagger, console))
+    console.print(heading("Sentences with a mistake during training"), mistakes(tagger, console))
     seconds = sum(row["seconds"] for row in tagger.history_)
     console.print(f"\n{stopped(tagger, seconds)}", markup=False)
     f1 = run.training.phrase_f1
-    of_phrases = "" if f1 is None else f", F1 of phrases {percent(f1, 2)}"
+    of_phrases = "" if f1 is None else f", phrase F1 {percent(f1, 2)}"
     console.print(f"Training accuracy {percent(run.training.quality.accuracy, 2)}{of_phrases}", markup=False)
     if run.test is not None:
         show_quality(run.test, console, title="Test accuracy")
@@ -110,21 +110,25 @@ def suggestions(run: Run) -> list[tuple[str, str]]:
     again = command_text(begin, run.asked, (*OF_DATA, "templates", *TAGGER_RULE, "on_bad_label", "resume:tagger"))
     if run.asked.output is None:
         name = "tagger" if str(run.asked.file) == "-" else run.asked.file.name.split(".")[0]
-        found.append((f"{again} -o {shlex.quote(f'{name}.model')}", "save the tagger, to tag and evaluate with it"))
+        found.append(
+            (f"{again} -o {shlex.quote(f'{name}.model')}", "save the tagger, to use it with predict and evaluate")
+        )
     else:
         saved = shlex.quote(str(run.asked.output))
-        found.append((f"perceptrons tag predict {saved} NEW-FILE", "the file again, with labels"))
-        found.append((f"perceptrons inspect {saved}", "look at the features and transitions that tell most"))
+        found.append((f"perceptrons tag predict {saved} NEW-FILE", "write the file again, with labels"))
+        found.append((f"perceptrons inspect {saved}", "show the most important features and transitions"))
     if tagger.stop_reason_ == "max_iter" and run.training.sentences.right < run.training.sentences.total:
         if run.asked.output is not None:
             saved = shlex.quote(str(run.asked.output))
-            found.append((f"{on_data} --resume {saved} -o {saved}", "it had not settled: let it go on"))
+            found.append((f"{on_data} --resume {saved} -o {saved}", "the weights were still changing: keep training"))
         else:
-            found.append((f"{again} --max-iter {2 * tagger.max_iter}", "it had not settled: give it more epochs"))
+            found.append(
+                (f"{again} --max-iter {2 * tagger.max_iter}", "the weights were still changing: train for more epochs")
+            )
     if run.training.phrases is not None and tagger.allowed is None and run.corpus.first_broken("bio") is None:
-        found.append((f"{again} --allowed bio", "let no phrase begin with I-"))
+        found.append((f"{again} --allowed bio", "do not let phrases begin with I-"))
     elif tagger.cost is None:
-        found.append((f"{again} --cost hamming", "ask for a lead that grows with the number of wrong labels"))
+        found.append((f"{again} --cost hamming", "require a margin that grows with the number of wrong labels"))
     return found[:3]
 
 
@@ -155,16 +159,16 @@ def show_quality(found: TaggerQuality, console: "Console", title: str = "Accurac
 
 def _show_phrases(phrases: PhraseScores, console: "Console", full: bool) -> None:
     by_type = sorted(phrases.by_type.items(), key=lambda pair: -pair[1].n_true)
-    title = "Phrases, right if start, end and type are"
+    title = "Phrases (right if start, end and type are right)"
     if len(by_type) > MANY:
-        title = f"{title}; the {MANY} most frequent of {len(by_type)} types (--json has all)"
+        title = f"{title}; the {MANY} most frequent of {len(by_type)} types (use --json for all)"
     columns = [(name, "right") for name in ("precision", "recall", "F1", "count", "found")]
     table = grid(("type", "left"), *columns)
     for kind, of in by_type[:MANY]:
         table.row(plain(kind) or "(none)", *_phrase_cells(of))
     table.row("all", *_phrase_cells(phrases), style="bold")
     if full:
-        for name, called in (("macro", "mean of types"), ("weighted", "weighted by count")):
+        for name, called in (("macro", "macro average"), ("weighted", "weighted average")):
             mean = phrases.averages()[name]
             table.row(called, *(percent(share, 2) for share in mean[:3]), f"{mean.support:,}", "")
     console.print(heading(title), table)

@@ -1,4 +1,4 @@
-"""`perceptrons tag train`: learn to label tokens from a file, test, save, and say how it went."""
+"""`perceptrons tag train`: trains a tagger on a file, tests it, saves it and shows the results."""
 
 import sys
 from typing import TYPE_CHECKING, Any
@@ -34,11 +34,12 @@ OF_A_NEW_ONE = ("templates", "min_count", "hash_bits")  # cannot be changed late
     "early_stopping:tagger", "dev:stopping", "metric:stopping", "max_seconds", *CLUSTERS, "quiet", "verbose", "json",
 )  # fmt: skip
 def train(asked: Any) -> None:
-    """Train a tagger, test it on sentences it has not seen, and say how it went.
+    """Train a tagger, test it on sentences it has not seen, and show the results.
 
-    FILE: CoNLL-2000, CoNLL-2003, CoNLL-U, WNUT and their like. The label is in the last column, or as --label says.
+    FILE has a format like CoNLL-2000, CoNLL-2003, CoNLL-U or WNUT. The label is in the last column, unless you give
+    --label.
 
-    With --workers or --dask it learns from shards of the sentences, on many processes or machines, and mixes the
+    With --workers or --dask, it trains on shards of the sentences in several processes or machines, and averages their
     weights.
     """
     check_test(asked)
@@ -48,7 +49,8 @@ def train(asked: Any) -> None:
     on_cluster = check_options(asked)
     if on_cluster and asked.dev is not None:
         raise BadInputError(
-            f"--dev does not go with {on_cluster}: every shard holds sentences of its own out for --early-stopping."
+            f"--dev cannot be combined with {on_cluster}: every shard holds out some of its own sentences for "
+            "--early-stopping."
         )
     templates = templates_file(asked.templates)
     check_output(
@@ -112,7 +114,7 @@ def resumed(asked: Any) -> "SequencePerceptron":
     tagger = load_tagger(asked.resume, instead="train")
     for name in given(asked, OF_A_NEW_ONE):
         raise BadInputError(
-            f"{typed(name)} cannot change with --resume: the features of {asked.resume} are made already."
+            f"{typed(name)} cannot change with --resume: the features of {asked.resume} are already fixed."
         )
     tagger.set_params(**parameters(asked), early_stopping=asked.early_stopping or tagger.early_stopping)
     with refusing(ValueError):
@@ -123,7 +125,7 @@ def resumed(asked: Any) -> "SequencePerceptron":
 def learn(tagger: "SequencePerceptron", corpus: "Corpus", asked: Any, dev: "Corpus | None" = None) -> None:
     """Fit the tagger, from where it is; a spinner turns meanwhile if somebody is watching."""
     tagger.set_params(warm_start=True, verbose=int(asked.verbose and not asked.quiet))
-    waiting = Waiting("Learning ...", shown=not (asked.quiet or asked.json or asked.verbose))
+    waiting = Waiting("Training ...", shown=not (asked.quiet or asked.json or asked.verbose))
     with waiting, refusing(ValueError, OverflowError, about=corpus.file.path):
         validation: dict[str, Any] = {} if dev is None else {"X_val": dev.sentences, "y_val": dev.labels}
         tagger.fit(corpus.sentences, corpus.labels, **validation)

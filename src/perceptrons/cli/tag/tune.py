@@ -1,4 +1,4 @@
-"""`perceptrons tag tune`: find good settings of a tagger on a validation set, train with them, and test once."""
+"""`perceptrons tag tune`: tunes the hyperparameters of a tagger on a validation set, trains it and tests it once."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -34,11 +34,11 @@ FIXED = ("allowed", "combine:tagger", "cost:tagger", "min_count", "hash_bits:tag
     "templates", *FIXED, "on_bad_label", "quiet", "json",
 )  # fmt: skip
 def tune(asked: Any) -> None:
-    """Find good settings of a tagger on a validation set, train with them, and test the tagger once.
+    """Tune the hyperparameters of a tagger on a validation set, train it with the best ones, and test it once.
 
-    The sentences are split in three: a training set, a validation set to choose settings by, and a test set that stays
-    sealed until the end. The number of epochs is found from one run of each setting. A second use of the same test set
-    is refused, unless forced; then the report and the tagger say so.
+    The sentences are split into a training set, a validation set to choose hyperparameters by, and a test set that is
+    used once, at the end. One run per setting finds the number of epochs. A second use of the same test set is refused
+    unless you give --force; the results and the tagger then say so.
     """
     check_shares(dev=(asked.dev, asked.dev_share), test=(asked.test, asked.test_share))
     check_output(asked.output, asked.file, asked.dev, asked.test, templates_file(asked.templates))
