@@ -18,23 +18,20 @@ from perceptrons.cli.screen import say, saying_warnings
 
 # What each is for, as its module says too: --help need not load them all.
 COMMANDS = {
-    "look": "Show what is in DATA before you train: columns, missing values, classes, and what may be wrong.",
-    "train": "Train a perceptron, test it on examples it has not seen, and say how it went.",
-    "predict": "Print the class of every example in DATA, one per line; several labels with commas. DATA needs no "
-    "labels.",
-    "evaluate": "Compare the predictions for DATA with its labels: accuracy, precision, recall and F1 by class, "
-    "confusions.",
-    "inspect": "Show what a model was trained with, what it has seen, why it stopped, and its most telling weights.",
-    "diagnose": "Say whether a hyperplane separates the classes of DATA, with proof, and what makes learning it hard.",
-    "tune": "Find good settings on a validation set, learn with them, and test the model once.",
-    "compare": "Compare the perceptron's variants with naive Bayes, logistic regression, SVM, least squares and ridge.",
-    "report": "Write one page about a model and its answers to labelled DATA: figures, mistakes, features, "
-    "margins, proof.",
+    "look": "Show what is in DATA before you train: columns, missing values, classes and likely problems.",
+    "train": "Train a perceptron, test it on examples it has not seen, and show the results.",
+    "predict": "Print the predicted class of every example in DATA, one per line. DATA needs no labels.",
+    "evaluate": "Compare the predictions for DATA with its labels: accuracy, precision, recall, F1 and confusion matrix.",
+    "inspect": "Show how a model was trained, why training stopped, and its most important weights.",
+    "diagnose": "Decide whether the classes of DATA are linearly separable, with a proof, and show what makes training hard.",
+    "tune": "Tune hyperparameters on a validation set, train with the best ones, and test the model once.",
+    "compare": "Compare the perceptron's variants with naive Bayes, logistic regression, linear SVM, least squares and ridge.",
+    "report": "Write one HTML page about a model and labelled DATA: scores, mistakes, features, margins and a proof.",
     "lab": "Write a page on which a perceptron learns step by step, and open it in the browser.",
-    "export": "Write MODEL for other programs: FILE.onnx (an ONNX graph), FILE.json (weights by name) or FILE.c (C99).",
-    "serve": "Serve MODEL over HTTP: it predicts, learns while it predicts, and forgets nothing.",
-    "warmup": "Compile what the usual commands need, so that the first run takes no longer than later ones.",
-    "tag": "Label every token of sentences: parts of speech, chunks, names. Files have a token a line, as in CoNLL.",
+    "export": "Export MODEL for other programs: FILE.onnx (an ONNX graph), FILE.json (weights by name) or FILE.c (C99).",
+    "serve": "Serve MODEL over HTTP: it predicts, keeps learning, and loses nothing that it acknowledged.",
+    "warmup": "Compile the code that the usual commands need, so that their first run is as fast as later ones.",
+    "tag": "Label every token of sentences: parts of speech, chunks or names. Files have one token per line, as in CoNLL.",
 }
 BAD_INPUT, INTERRUPTED = 2, 130
 COMPILED_AGAIN = (

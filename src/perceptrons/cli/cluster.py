@@ -47,9 +47,7 @@ def check(files: list[Path], asked: Any) -> None:
     if STDIN in files:
         raise BadInputError(f"- cannot be combined with {chosen}: workers cannot read standard input, so give files.")
     if getattr(asked, "trace", None) is not None:
-        raise BadInputError(
-            f"--trace cannot be combined with {chosen}: it follows one run, not one per shard."
-        )
+        raise BadInputError(f"--trace cannot be combined with {chosen}: it follows one run, not one per shard.")
     if asked.cache is not None:
         raise BadInputError(
             f"--cache cannot be combined with {chosen}: every worker keeps what it reads on its own disk."

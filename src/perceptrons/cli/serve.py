@@ -20,10 +20,10 @@ SHORTEST_TOKEN = 16
     "max_classes", "quiet",
 )  # fmt: skip
 def serve(asked: Any) -> None:
-    """Serve MODEL over HTTP: it predicts, learns while it predicts, and forgets nothing.
+    """Serve MODEL over HTTP: it predicts, keeps learning, and loses nothing that it acknowledged.
 
-    What was learned is in a log on disk before it is acknowledged; a server that was killed starts again as it was. The
-    page at / shows how learning goes, /docs what can be asked.
+    Examples are in a log on disk before the server acknowledges them, so a server that was killed restarts with the
+    same model. The page at / shows the progressive error, and /docs describes the API.
     """
     folder = _folder(asked)
     try:
