@@ -26,7 +26,7 @@ def test_the_command_writes_one_page_without_opening_a_browser_where_nobody_is(r
     assert re.fullmatch(r".*lab\.html: \d+ kB, everything inside; open it in a browser\.\n", out)
     assert page.read_text("utf-8") == show().html
     assert "own" not in data_of(page.read_text("utf-8"))
-    assert run("lab", "--out", page, "--quiet") == (0, "", "")
+    assert run("lab", "--output", page, "--quiet") == (0, "", "")
 
 
 def test_the_command_opens_the_browser_where_somebody_is(run, tmp_path, monkeypatch):
