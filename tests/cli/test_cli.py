@@ -230,6 +230,16 @@ def test_same_seed_same_run_and_another_seed_another_split(run, folder):
     assert mistakes(1) != mistakes(2)
 
 
+def test_labels_of_the_test_file_that_the_training_set_does_not_have_are_named(run, folder, tmp_path):
+    lines = (folder / "animals.csv").read_text().splitlines()
+    path = tmp_path / "dots.csv"
+    path.write_text("\n".join([lines[0], *(f"{line}." for line in lines[1:])]) + "\n")
+    out = " ".join(run("train", folder / "animals.csv", "--test", path)[1].split())
+    n = f"{len(lines) - 1:,} test examples have labels that the training set does not have (counted as wrong)"
+    assert f"{n}: cat., dog., emu." in out
+    assert "overfitting" not in out  # the labels are wrong, not the number of epochs
+
+
 def test_test_file_is_read_like_the_training_file(run, folder, animals, tmp_path):
     X, y = animals
     path = tmp_path / "shuffled.csv"
@@ -600,7 +610,7 @@ def test_models_of_several_labels_predict_and_are_inspected(run, refused, tmp_pa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--step", "best"], "--step.*constant.*arow"),
+        (["--step", "best"], "--step': 'best' is not one of 'constant'.*arow"),
         (["--multiclass", "all"], "--multiclass.*joint.*ovo"),
         (["--C", "0"], r"C=0.0\): C must be"),
         (["--C", "big"], "--C"),

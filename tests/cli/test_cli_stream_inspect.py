@@ -73,7 +73,7 @@ def test_a_shared_column_shows_the_most_frequent_feature_and_how_many_more(run, 
     assert (hashing["bits"], hashing["columns"], hashing["features"]) == (4, 16, columns.n_names)
     assert hashing["features_sharing"] == columns.n_names
     words = " ".join(out.split())
-    assert f"{columns.n_names} features in 2^4 columns, {columns.n_names} (100.0%) share one" in words
+    assert f"{columns.n_names} features in 2^4 columns; {columns.n_names} (100.0%) share a column with another" in words
     assert re.search(
         r"shared \d+ of the \d+ largest weights belong to shared columns, such as that of \w+ and \w+", words
     )
@@ -117,7 +117,7 @@ def test_a_vocabulary_shows_its_names_and_n_grams_of_characters_in_angles(run, f
     assert [weight["feature"] for weight in weights] == [names[weight["column"]] for weight in weights]
     assert any(re.fullmatch("‹.{3,4}›", weight["feature"]) for weight in weights)
     words = " ".join(run("inspect", folder / "vocabulary.model")[1].split())
-    assert "reads text: form tab, chars 3-4, words 1" in words
+    assert "reads text: lines of label, tab and text, chars 3-4, words 1" in words
     assert f"features {len(names)}: {names[0]}; {names[1]}; {names[2]}; ...; {names[-1]}" in words
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from perceptrons.cli import main
-from perceptrons.cli.screen import plain, saying_warnings, screen, visible
+from perceptrons.cli.screen import plain, saying_warnings, screen, show_suggestions, visible
+from perceptrons.inspection.wording import percent
 
 ESCAPE = "\x1b]0;title\x07\x1b[2J\x9b1m"  # sets the window's title, clears the screen
 
@@ -34,6 +35,20 @@ def test_names_of_files_and_labels_are_printed_without_control_characters(tmp_pa
     data.write_text("size,age,kind\n1,x" + ESCAPE + ",a\n")
     assert main(["train", str(data), "-o", str(saved)]) == 2
     assert not steering(capsys.readouterr().err)
+
+
+def test_a_reason_that_takes_two_lines_is_indented_on_both(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "40")
+    show_suggestions([("perceptrons train", "it fits the training set better than the test set")], screen())
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "      it fits the training set better", "      than the test set",
+    ]  # fmt: skip
+
+
+def test_shares_that_are_almost_all_are_not_rounded_to_all():
+    assert [percent(share) for share in (0, 1, 0.5, 0.9996, 0.99997, 0.000004)] == [
+        "0.0%", "100.0%", "50.0%", "99.96%", "99.997%", "0.0004%",
+    ]  # fmt: skip
 
 
 def test_tokens_and_tags_are_printed_without_control_characters(tmp_path, capsys):

@@ -154,6 +154,8 @@ def test_no_texts_and_empty_ones_are_cut_alike():
         ours, theirs = (cut(content, begin, begin, rule, Workspace()) for cut in (cut_text_by_numpy, cut_text))
         assert np.array_equal(ours.starts, theirs.starts)
         assert len(ours.numbers) == len(ours.names.counts) == 0
+    none = cut_text_by_numpy(np.frombuffer(b"a text", np.uint8), [], [], rule, Workspace())  # all of it is left out
+    assert none.starts.tolist() == [0]
 
 
 @pytest.mark.parametrize("unit", [True, False])

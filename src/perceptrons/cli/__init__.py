@@ -91,7 +91,7 @@ class Program(Group):
             code = complain(str(error), BAD_INPUT)
         except UsageError as error:  # type: ignore[misc]
             command = error.ctx.command_path if error.ctx else "perceptrons"
-            code = complain(f"{command}: {error.format_message()} (see {command} --help)", BAD_INPUT)
+            code = complain(f"{command}: {_readable(error)} (see {command} --help)", BAD_INPUT)
         if standalone:
             sys.exit(code)
         return code
@@ -119,6 +119,11 @@ class Program(Group):
         if compiling is not None and compiling.lost and not (code or quiet):
             complain(COMPILED_AGAIN, code)
         raise typer.Exit(code)
+
+
+def _readable(error: Any) -> str:
+    """What typer says is wrong, without the kind of exception that pydantic puts before it."""
+    return str(error.format_message()).replace("Value error, ", "")
 
 
 def complain(message: str, code: int) -> int:

@@ -111,7 +111,7 @@ def refuse_strange(quality: "Quality | LabelQuality", about: object, thing: str,
         known = listed(quality.labels[: quality.known], 3)
         raise BadInputError(
             f"{about}: none of its labels ({listed(quality.unknown, 3)}) is a {thing} ({known}): "
-            f"name the right column with {option}."
+            f"name the right column with {option}, or correct the labels."
         )
 
 

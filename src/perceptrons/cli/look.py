@@ -20,6 +20,7 @@ from perceptrons.cli.screen import (
     show_suggestions,
     spark,
 )
+from perceptrons.inspection.wording import percent as nearly
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -112,7 +113,7 @@ def warnings(found: "Looked", reader: "Reader", asked: Any) -> list[str]:
         best = _most_right(found)
         said.append(
             f"{count(len(contradicting), 'row equals', 'rows equal')} another row with a different label: no model "
-            f"can be right on all of them, so the best possible accuracy is {percent(best)}"
+            f"can be right on all of them, so the best possible accuracy is {nearly(best)}"
         )
     return [f"{one[0].upper()}{one[1:]}." for one in said] + _scales(found, asked)
 

@@ -170,6 +170,8 @@ def show(run: Run, console: "Console") -> None:
             console.print(f"Test {told}", markup=False)
         if run.test.too_many:
             console.print(unranked(run.test), markup=False)
+        if run.test.n_unknown:
+            console.print(_unknown(run.test), markup=False, style="yellow")
     if run.test is not None and run.test_reader is not None:
         show_skipped(run.test_reader, console)
     if isinstance(run.train, LabelQuality):
@@ -181,6 +183,12 @@ def show(run: Run, console: "Console") -> None:
     if run.output is not None:
         console.print(f"\nSaved as {run.output}", markup=False, soft_wrap=True)
     show_suggestions(suggestions(run), console)
+
+
+def _unknown(quality: "Quality") -> str:
+    """About test examples whose labels the training set does not have."""
+    examples = count(quality.n_unknown, "test example has a label", "test examples have labels")
+    return f"{examples} that the training set does not have (counted as wrong): {listed(quality.unknown, 5)}"
 
 
 def _show_sets(of: str, quality: LabelQuality, console: "Console") -> None:
@@ -339,7 +347,7 @@ def _better_settings(run: Run) -> list[tuple[str, str]]:
         option = "epochs" if run.again() != run.again("epochs") else "max_iter"
         longer = f"{run.again(option)} --{option.replace('_', '-')} {2 * model.n_iter_}"
         return [(longer, "the weights were still changing: train for more epochs")]
-    if train and test and train.accuracy - test.accuracy > 0.03 and not model.early_stopping:
+    if train and test and train.accuracy - test.accuracy > 0.03 and not (model.early_stopping or test.n_unknown):
         why = "it fits the training set better than the test set (overfitting): stop earlier"
         return [(f"{run.again()} --early-stopping", why)]
     if model.combine == "average":

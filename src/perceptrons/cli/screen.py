@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.inspection.wording import count as count
@@ -157,7 +158,8 @@ def show_suggestions(found: list[tuple[str, str]], console: "Console") -> None:
     console.print(heading("What to try next"))
     for command, why in found:
         console.print(f"  {command}", markup=False, soft_wrap=True, style="cyan")
-        console.print(f"      {why}", markup=False, style="dim")
+        indented = fill(why, console.width, initial_indent=" " * 6, subsequent_indent=" " * 6)
+        console.print(indented, markup=False, style="dim")
 
 
 def grid(*columns: tuple[str, str]) -> "Grid":

@@ -198,7 +198,6 @@ class Rows:
                     f"{shown(text.strip())} is not a number: correct it, or list the column in categories "
                     "(--categories)"
                 )
-                what += " (--categories)"
                 what += f", or list the word in missing (--missing {text.strip()})" * bool(self.missing)
                 first = self.piece.first and self.found.lines[row] + 1 == self.layout.form.line
                 what += "; a header contains no numbers" if first and not self.layout.form.header else ""

@@ -26,13 +26,15 @@ def hashing_audit(model: Any, rows: list[Row], top: int) -> dict[str, Any] | Non
 
 
 def hashing_in_words(found: dict[str, Any]) -> str:
-    """7,291 features in 2^20 columns, 44 (0.6%) share one."""
+    """7,291 features in 2^20 columns; 44 (0.6%) share a column with another."""
     if not found["features"]:
         return f"2^{found['bits']} columns"
     most = "more than " if found["forgot"] else ""
     said = f"{most}{count(found['features'], 'feature')} in 2^{found['bits']} columns"
     sharing = found["features_sharing"]
-    return f"{said}, {sharing:,} ({in_percent(sharing / found['features'])}) share one" if sharing else said
+    if not sharing:
+        return said
+    return f"{said}; {sharing:,} ({in_percent(sharing / found['features'])}) share a column with another"
 
 
 def shared_in_words(found: dict[str, Any], rows: list[Row]) -> str:
@@ -63,8 +65,8 @@ def never_updated(model: Any) -> dict[str, Any] | None:
     return {"count": len(places), "of": total, "features": called}
 
 
-def never_in_words(found: dict[str, Any]) -> str:
-    """3 of 64 features (4.7%): column 1; column 33; column 40."""
+def never_in_words(found: dict[str, Any], thing: str = "feature") -> str:
+    """3 of 64 features (4.7%): column 1; column 33; column 40. thing: what is counted; hashed columns may be shared."""
     share = in_percent(found["count"] / max(1, found["of"]))
     names = "; ".join(short(name, 28) for name in found["features"][:5]) + "; ..." * (found["count"] > 5)
-    return f"{found['count']:,} of {found['of']:,} features ({share}): {names}"
+    return f"{found['count']:,} of {count(found['of'], thing)} ({share}): {names}"

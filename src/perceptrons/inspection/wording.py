@@ -106,8 +106,10 @@ def shown_epochs(n: int) -> list[int]:
 
 def percent(share: float) -> str:
     """98.6%; shares so near to 0 or 1 that they would be rounded there get more digits."""
-    text = f"{100 * share:.1f}%"
-    return f"{100 * share:.2f}%" if text in ("0.0%", "100.0%") and 0 < share < 1 else text
+    digits = 1
+    while 0 < share < 1 and digits < 9 and float(f"{100 * share:.{digits}f}") in (0, 100):
+        digits += 1
+    return f"{100 * share:.{digits}f}%"
 
 
 def apart(model: Any) -> str:

@@ -15,6 +15,7 @@ from perceptrons.kernel.summary import kernel_facts, kernel_in_words, support_in
 if TYPE_CHECKING:
     from perceptrons.linear import Perceptron
 
+FORMS = {"fasttext": "lines with __label__", "tab": "lines of label, tab and text", "files": "one text per file"}
 SAID = ("form", "label_column", "text_column", "categories", "ignore", "zero_based")  # of how files were read
 
 
@@ -91,7 +92,7 @@ def facts_in_words(
     ]
     never = never_updated(model)
     if never is not None and never["count"]:
-        found.append(("never updated", never_in_words(never)))
+        found.append(("never updated", never_in_words(never, "feature" if hashing is None else "column")))
     if source := getattr(model, "source_", None):
         found.append(("reads", source_in_words(source)))
     if hashing is not None:
@@ -142,6 +143,7 @@ def source_in_words(source: dict[str, Any]) -> str:
             parts[name] = "-".join(str(size) for size in dict.fromkeys(value))
         elif name != "bits" and value != usual[name]:
             parts[name] = value
-    said = [f"{name.replace('_', ' ')} {listed(value) if isinstance(value, list) else short(str(value), 28)}"
-            for name, value in parts.items() if value not in (None, [])] + prepared_in_words(source)  # fmt: skip
+    said = [FORMS[form]] if (form := parts.pop("form", None)) else []
+    said += [f"{name.replace('_', ' ')} {listed(value) if isinstance(value, list) else short(str(value), 28)}"
+             for name, value in parts.items() if value not in (None, [])] + prepared_in_words(source)  # fmt: skip
     return ": ".join([str(source["format"]), *([", ".join(said)] if said else [])])

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
-from perceptrons.inspection.wording import count, in_percent, short
+from perceptrons.inspection.wording import count, percent, short
 from perceptrons.theory.diagnose import Diagnosis, Effort
 from perceptrons.theory.in_words import why_separable
 
@@ -52,7 +52,7 @@ def places(found: Diagnosis, rows: Any, at_most: int = 10, with_labels: bool = F
 
 def best_accuracy(found: Diagnosis) -> str:
     """What equal examples with different labels mean."""
-    best = in_percent(1 - found.unlearnable / len(found.codes))
+    best = percent(1 - found.unlearnable / len(found.codes))
     return (
         f"No classifier can be right on all of these: at most {best} of all examples. Correct the labels, leave "
         "these examples out, or add a feature that distinguishes them."

@@ -36,12 +36,12 @@ def cut_rows(content: np.ndarray, begin: np.ndarray, end: np.ndarray, rule: Any)
 
 def _clean(content: np.ndarray, begin: np.ndarray, end: np.ndarray, folded: np.ndarray) -> list[str]:
     """Every row with its words in lower case, and spaces for everything else."""
+    if not len(begin):
+        return []
     whole = content.tobytes() if len(begin) > 1 or len(content) == 0 else content[begin[0] : end[0]].tobytes()
     offset = int(begin[0]) if len(begin) == 1 and len(content) else 0
     spans = zip((begin - offset).tolist(), (end - offset).tolist(), strict=True)
     rows = [whole[a:b].decode("utf-8", "replace") for a, b in spans]  # U+FFFD is of no word, like what is no UTF-8
-    if not rows:
-        return []
     points = np.frombuffer("\n".join(rows).encode("utf-32-le"), np.uint32)
     clean = np.where(points < len(folded), folded.take(points, mode="clip"), np.uint32(SPACE)).astype("<u4")
     clean[np.cumsum([len(row) + 1 for row in rows])[:-1] - 1] = NEWLINE  # which is of no word either
