@@ -51,7 +51,8 @@ def run(quick: bool) -> None:
         parts.append(
             f"### {name}: {size['rows']} rows, {size['features']} features, {size['labels']} labels\n\n{describe(rows)}"
         )
-    parts.append(f"Features standardised on the training rows; the mean of {SEEDS} seeds, the least of their times.")
+    note = "Features standardised on the training rows; scores are means of"
+    parts.append(f"{note} {SEEDS} seeds, and times their minimum.")
     markdown = "\n\n".join(parts)
     results.write("multilabel", {"sets": found}, markdown, {"multilabel": markdown}, quick)
 

@@ -93,4 +93,4 @@ def describe(found: list[dict[str, Any]]) -> str:
                 task["data"], task["multiclass"], name, 1000 * result["seconds_per_epoch"], times, asked,
                 f"{100 * result['accuracy']:.1f}",
             ])  # fmt: skip
-    return results.table(["data", "multiclass", "", "ms an epoch", "times ours", "asked", "accuracy, %"], lines)
+    return results.table(["data", "multiclass", "", "ms per epoch", "times ours", "goal", "accuracy, %"], lines)
