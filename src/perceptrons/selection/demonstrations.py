@@ -13,6 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from perceptrons.inspection import html
+from perceptrons.inspection.wording import count
 from perceptrons.linear import Perceptron
 from perceptrons.selection.comparison import aligned
 from perceptrons.selection.learners import LeastSquares
@@ -89,8 +90,8 @@ class Demonstration:
         misled, ours = self.rows[0], self.row("averaged perceptron")
         figures = (
             f"{misled.name} loses {misled.lost:.1f} points of accuracy, and its decision boundary turns by "
-            f"{misled.turned:.0f} degrees; the averaged perceptron loses {max(0.0, ours.lost):.1f} points and turns "
-            f"by {ours.turned:.0f} degrees."
+            f"{count(round(misled.turned), 'degree')}; the averaged perceptron loses {max(0.0, ours.lost):.1f} points "
+            f"and turns by {count(round(ours.turned), 'degree')}."
         )
         done, *reasons = self.story
         return "\n".join([done, figures, *reasons])
