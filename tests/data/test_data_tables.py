@@ -615,6 +615,7 @@ def test_a_row_of_another_width_is_named_with_its_place(tmp_path, row, cells, co
     line, where, what = error_of(reader_of(path))
     assert (line, where) == (3, column)
     assert what.startswith(f"{cells} here, but 3 in the first row: every row needs the same number")
+    assert what.endswith("; if the file has another format, name it with --format")
     reader = reader_of(path, on_error="skip")
     assert all_of(reader)[0].tolist() == [[1, 2], [3, 4]]
     assert reader.skipped == 1

@@ -112,8 +112,8 @@ def show(found: "Compared", table: "Table", console: "Console") -> None:
             "yes" if row.probabilistic else "no", style=None if row.family == "perceptron" else "dim",
         )  # fmt: skip
     console.print(lines)
-    console.print(heading("Cost: seconds to train, seconds for 1,000 predictions, numbers to store"))
-    lines = grid(("", "left"), ("setting", "left"), ("learn", "right"), ("answer", "right"), ("kB", "right"))
+    console.print(heading("Cost: seconds to train, seconds for 1,000 predictions, size of the stored numbers"))
+    lines = grid(("", "left"), ("setting", "left"), ("train", "right"), ("predict", "right"), ("kB", "right"))
     for row in found.rows:
         size = "-" if row.size is None else f"{row.size / 1000:,.1f}"
         times = f"{row.training_seconds:.2g}", f"{row.prediction_seconds:.1g}"

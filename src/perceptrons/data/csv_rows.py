@@ -244,7 +244,8 @@ class Rows:
 
 def wrong_width(line: int, cells: int, width: int) -> Bad:
     what = f"{cells} cell{'s' if cells > 1 else ''} here, but {width} in the first row: every row needs the same number"
-    return Bad(line, f"{what}; a comma within a cell needs quotes around it", min(cells, width) + 1)
+    quotes = "a comma within a cell needs quotes around it"
+    return Bad(line, f"{what}; {quotes}; if the file has another format, name it with --format", min(cells, width) + 1)
 
 
 def is_utf8(content: bytes) -> bool:

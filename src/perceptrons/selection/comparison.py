@@ -383,7 +383,7 @@ def _confusion(y: np.ndarray, row: Contender) -> str:
 
 
 def _names(rows: Iterable[Contender]) -> str:
-    return ", ".join(row.what for row in rows) or "nobody"
+    return ", ".join(row.what for row in rows) or "none"
 
 
 def _p_is(p: float) -> str:
