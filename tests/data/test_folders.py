@@ -133,7 +133,7 @@ def test_a_model_of_a_folder_reads_flat_folders_single_files_and_lines(tmp_path)
     (tmp_path / "lines.ft").write_text("__label__spam free prize\n__label__ham see you\n")
     X, y = rows_of(stream(tmp_path / "lines.ft", like=model))
     assert model.predict(X).tolist() == y.tolist() == ["spam", "ham"]
-    with pytest.raises(DataFileError, match=r"flat/1.txt: it lies in no folder of a class"):
+    with pytest.raises(DataFileError, match=r"flat/1.txt: it is not in a folder that names its class"):
         list(stream(flat, like=model))
     of_lines = Perceptron().fit_stream(stream(tmp_path / "lines.ft"), epochs=5)
     X, y = rows_of(stream(data, like=of_lines))

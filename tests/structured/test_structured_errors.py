@@ -222,7 +222,7 @@ def test_nothing_can_be_held_out_of_one_example():
 
 def test_a_model_must_offer_what_is_asked_of_it():
     for wrong, message in (
-        (object(), "this is a object without size and decode and features and loss"),
+        (object(), "it is a object without size and decode and features and loss"),
         (Chain, "a class, not an object|without size"),
         (None, "There is no model"),
     ):

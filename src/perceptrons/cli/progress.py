@@ -73,7 +73,7 @@ class Watching:
         self._show_live("Reading ...")
 
     def go_on(self) -> None:
-        """A run goes on from a checkpoint: what was printed before is not printed again."""
+        """A run resumes from a checkpoint: what was printed before is not printed again."""
         if getattr(self._model, "progress_", None):  # which checkpoints need not hold
             examples, mistakes = self._model.progress_[-1]
             self._line = {"examples": examples, "mistakes": mistakes, "seconds": None}

@@ -149,7 +149,7 @@ class ColumnFile:
             raise DataFileError(self.path, f"the labels cannot be written in {self.encoding} ({error})") from error
 
     def write(self, path: str | os.PathLike[str], labels: Labels, place: int | None = None) -> None:
-        """Write the file with these labels, packed if its new name ends in .gz, .xz or .bz2; "-" is standard output.
+        """Write the file with these labels, compressed if the name ends in .gz, .xz or .bz2; "-" is standard output.
 
         See `with_labels` for labels and place. A file that is there is replaced, but not if the labels are wrong.
         """

@@ -48,7 +48,7 @@ def read_conll(
     Parameters
     ----------
     path : path, or "-" for standard input
-        Unpacked if it was packed by gzip, xz or bzip2.
+        Decompressed if it was compressed by gzip, xz or bzip2.
     separator : str, optional
         What stands between columns, such as "\t", or " " for exactly one space; or "whitespace" for any run of spaces
         and tabs. By default a tab if the first token's line has one, else "whitespace". Other white space, such as a

@@ -279,7 +279,7 @@ class Texts(NamedTuple):
 
 
 class Bad(NamedTuple):
-    """A record that is no example."""
+    """A malformed record."""
 
     line: int  # within the piece, from 0
     what: str

@@ -25,7 +25,7 @@ MISSING = "perceptrons.distributed needs Dask, which is not installed: pip insta
 
 
 class ClusterError(RuntimeError):
-    """The cluster failed in a way that Dask cannot mend. The estimator has the last mixed weights."""
+    """The cluster failed in a way that Dask cannot repair. The estimator has the last mixed weights."""
 
 
 class ClusterWarning(UserWarning):

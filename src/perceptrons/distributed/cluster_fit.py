@@ -53,8 +53,8 @@ def fit(
         So many at most, and `max_iter` and `tol` do not count; as in `fit_stream`.
     sample_weight, classes, lengths : as in `fit`, `fit_stream` and `SequencePerceptron.fit`
     checkpoint : perceptrons.Checkpoint, optional
-        Where the mixed weights are saved now and then, and when the scheduler is lost; a later run, on another cluster
-        if need be, goes on from there.
+        Where the mixed weights are saved now and then, and when the scheduler is lost; a later run, also on another
+        cluster, resumes from there.
     watch : function, optional
         Is called several times a second with a dict: epoch, shards, done (shards that have ended their pass), seconds;
         at the end of an epoch also examples, mistakes and updates, a number a shard; if bad records of files were

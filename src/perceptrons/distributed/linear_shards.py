@@ -35,7 +35,7 @@ from perceptrons.training.one_pass import Examples
 from perceptrons.training.parameters import check_choices, method_of
 from perceptrons.training.weights import Weights
 
-BY_LINE = ("svmlight", "libsvm", "vw", "text", "jsonl")  # formats with an example a line, wherever one begins
+BY_LINE = ("svmlight", "libsvm", "vw", "text", "jsonl")  # formats with one example per line, wherever one begins
 MOST = 10**6  # shards
 COMPLAINTS = 10  # about records that were skipped, so many are told
 

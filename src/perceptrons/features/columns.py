@@ -209,7 +209,7 @@ class Columns:
         return {"features": self.n_names, "forgot": self.forgot, **report, "heaviest": heaviest}
 
     def frequent(self, min_count: int) -> "Columns":
-        """Only the names that came so often, numbered anew. Without bits."""
+        """Only the names that occurred this often, renumbered. Without bits."""
         kept = np.flatnonzero(self.counts >= min_count)
         table = self._table
         lengths = (table.ends[1:] - table.ends[:-1])[kept]

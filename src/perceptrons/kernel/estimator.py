@@ -369,7 +369,7 @@ class_weight, warm_start, verbose, probability, classes
         return self.dual_coef_last_ if self.combine == "last" else self.dual_coef_average_
 
     def explain(self, x: Any) -> Explanation:
-        """What each support example adds to the score of each class: coefficient times kernel value.
+        """What each support vector adds to the score of each class: coefficient times kernel value.
 
         Parameters
         ----------

@@ -63,7 +63,7 @@ class Checkpoint:
         return alone(self.path)
 
     def begin(self, model: Any) -> dict[str, Any] | None:
-        """If there is a checkpoint to go on from, make the model what it was, and return the place."""
+        """If there is a checkpoint to resume from, restore the model, and return the place."""
         if type(model) not in (Perceptron, SequencePerceptron):
             raise TypeError(
                 f"Checkpoints are for a Perceptron or a SequencePerceptron, not for a {type(model).__name__}."

@@ -186,7 +186,7 @@ def calibration_of(
     ax, n_bins, strategy : as in `calibration`
     """
     drawn = [1] if len(classes) == 2 else np.flatnonzero(np.bincount(codes, minlength=len(classes))).tolist()
-    if len(drawn) > MOST_CURVES:  # the most frequent ones; more lines cannot be told apart
+    if len(drawn) > MOST_CURVES:  # the most frequent ones; more lines cannot be distinguished
         drawn = sorted(np.argsort(-np.bincount(codes), kind="stable")[:MOST_CURVES].tolist())
     displays = []
     with style.context(ax):

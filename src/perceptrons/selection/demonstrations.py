@@ -89,8 +89,8 @@ class Demonstration:
         misled, ours = self.rows[0], self.row("averaged perceptron")
         figures = (
             f"{misled.name} loses {misled.lost:.1f} points of accuracy, and its decision boundary turns by "
-            f"{misled.turned:.0f} degrees; the averaged perceptron loses {max(0.0, ours.lost):.1f} points and turns "
-            f"by {ours.turned:.0f} degrees."
+            f"{misled.turned:.0f}°; the averaged perceptron loses {max(0.0, ours.lost):.1f} points and turns by "
+            f"{ours.turned:.0f}°."
         )
         done, *reasons = self.story
         return "\n".join([done, figures, *reasons])

@@ -198,7 +198,7 @@ class TemplateFeatures(Owning):
         return found - 2
 
     def forget_waiting(self) -> None:
-        """Count anew what has not come often enough."""
+        """Reset the counts of features that did not occur often enough."""
         template, values, numbers = self.entries()
         kept = (numbers >= 0) | (numbers <= -self.min_count)
         if not kept.all():

@@ -16,7 +16,7 @@ class Keeper(Protocol):
         """While the block runs, no other run may write checkpoints there."""
 
     def begin(self, model: Any) -> dict[str, Any] | None:
-        """If there is a checkpoint to go on from, make the model what it was, and return the place."""
+        """If there is a checkpoint to resume from, restore the model, and return the place."""
 
     def due(self) -> bool:
         """Is it time for another?"""

@@ -140,7 +140,7 @@ def difference(f: Features, g: Features) -> Features:
 
 
 class OutputLearner:
-    """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds.
+    """Everything that training changes, and all that is needed to keep training: this is what a model file holds.
 
     The mean of w over the t examples seen is w - late / t: late is the sum of (seen before) * (change of w).
     """

@@ -248,7 +248,7 @@ class Prover:
         return theta, b
 
     def _confused_classes(self, theta: np.ndarray, b: np.ndarray) -> Combination | None:
-        """The witness of two classes alone, if those that the passes confuse most cannot be told apart."""
+        """The witness of two classes alone, if those that the passes confuse most cannot be separated."""
         X, codes, classes = self.examples
         lead, rivals = Pairs(self.examples, self.fit_intercept, even=False).leads(theta, b)
         wrong = lead <= 0

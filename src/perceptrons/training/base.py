@@ -83,7 +83,7 @@ class Estimator(BaseEstimator, ABC):
         self, trainee: Trainee, n: int | None, train: np.ndarray | None, held_out: bool, *, plan: Plan | None = None,
         orders: bool = True, outcome: Outcome | None = None, resumed: bool = False,
     ) -> Outcome:  # fmt: skip
-        """Train, and whatever happens, say in the end how it went.
+        """Train, and in any case record the training history at the end.
 
         n: how many examples there are; None for a stream, whose learner begins with the first block and counts what it
         does. orders: by the model's generator, otherwise the trainee has its own. outcome: what is filled as training
@@ -173,7 +173,7 @@ class Estimator(BaseEstimator, ABC):
         return int(check_random_state(self.random_state).randint(2**31))
 
     def _refuse_early_stopping(self) -> None:
-        """As scikit-learn: of a model that begins with a block. One that `fit` has stopped early may go on learning."""
+        """As scikit-learn: of a model that begins with a block. One that `fit` has stopped early may keep training."""
         if self.early_stopping and not hasattr(self, "_learner"):
             raise ValueError(
                 "early_stopping=True needs all data at once and is not supported for partial_fit and learn_one: call "
@@ -270,7 +270,7 @@ class Classifier(ClassifierMixin, Estimator):
         return numbered(target, classes, self._learner.classes if hasattr(self, "_learner") else None)
 
     def _one_target(self, y: Any) -> Target:
-        """The label or labels of one example, which the model can go on with; at no cost if the class is known."""
+        """The label or labels of one example, to keep training with; at no cost if the class is known."""
         if not hasattr(self, "_learner"):
             return in_order(read_target([y], 1), self.classes)
         learner = self._learner
@@ -286,7 +286,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     @abstractmethod
     def _check_can_go_on(self, target: Target) -> None:
-        """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
+        """Raise ValueError if parameters or labels do not allow this model to keep training."""
 
     def _one_row(self, x: Any, learning: bool = False) -> tuple[Rows, list[str]]:
         """One example as rows, and the feature names in it that the model does not know.

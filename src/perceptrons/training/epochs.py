@@ -16,7 +16,7 @@ AT_REST = ("converged", "stuck")  # reasons to stop after which more epochs chan
 
 
 class Counts(NamedTuple):
-    """What learning from some examples came to."""
+    """The result of training on some examples."""
 
     examples: int = 0
     mistakes: int = 0
@@ -63,7 +63,7 @@ class Trainee(ABC):
         """By how much the average changed since the last call, relative to its norm."""
 
     def settled(self, row: dict[str, Any]) -> str:
-        """Why no example will ever ask for an update again, after a full epoch that went as this row says: "converged",
+        """Why no example will ever trigger an update again, after a full epoch that went as this row says: "converged",
         or "stuck" if some are answered wrongly all the same; "" if one may."""
         return "" if row["updates"] else "converged"
 
