@@ -212,7 +212,7 @@ def test_packed_files_are_known_by_name_or_first_bytes(write, tmp_path, pack, en
         comes_back(read_conll(write(packed, name)), CHUNKS.encode())
     assert read_conll(write(pack.compress(DEPENDENCIES.encode()), f"a.conllu.{ending}")).format == "conllu"
     refused(write(packed[:-20], f"a.{ending}"), "", "not a complete")
-    refused(write(CHUNKS, f"a.{ending}"), "", f"not a complete.*drop the .{ending}")
+    refused(write(CHUNKS, f"a.{ending}"), "", f"not a complete.*remove .{ending}")
     file = read_conll(write(CHUNKS))
     file.write(tmp_path / f"out.{ending}", file.column(2), 2)
     assert pack.decompress((tmp_path / f"out.{ending}").read_bytes()) == CHUNKS.encode()

@@ -167,7 +167,9 @@ def test_an_unknown_key_is_reported_once_with_what_may_be_meant(run, tmp_path, p
     code, out, err = run("evaluate", points, labelled, "--json")
     assert len(json.loads(out)["notices"]) == 2
     model = perceptrons.load(points)
-    with pytest.warns(UserWarning, match=r"leaves out: 'colour' \(did you mean 'color'\?\), 'weight'"):
+    with pytest.warns(
+        UserWarning, match=r"the model does not know them: 'colour' \(did you mean 'color'\?\), 'weight'"
+    ):
         assert model.predict(rows[:1]).tolist() == ["a"]
 
 
