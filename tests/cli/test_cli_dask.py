@@ -268,7 +268,7 @@ REFUSED = [
     (["a.npz", "--workers", "2"], "^a.npz: no such file"),
     (["a.npz", "--dask", "x:1"], "^--format npz: workers cannot read npz files, which are loaded as a whole: use"),
     (["part-0.svm", "--format", "npz", "--dask", "x:1"], "^--format npz: "),
-    (["mail", "--dask", "x:1"], "^mail: the file extension does not tell about the format.*--format"),
+    (["mail", "--dask", "x:1"], "^mail: the file extension does not tell the format.*--format"),
     (["part-*.svm", "--workers", "2", "-o", "part-1.svm"], "part-1.svm: this command"),
     (["part-*.svm", "--dask", "x:1", "--checkpoint", "part-1.svm"], "part-1.svm: this command"),
     (["part-*.svm", "--workers", "2", "--test", "none.svm"], "^none.svm: no such file"),

@@ -194,10 +194,7 @@ class Rows:
         if not abs(value) <= LARGEST and text.strip().lower() not in self.missing:
             what, place = what_is_wrong(text), self.layout.numbers[column]
             if MAKE_NUMBERS in what:
-                what = (
-                    f"{shown(text.strip())} is not a number: correct it, or list the column in categories "
-                    "(--categories)"
-                )
+                what = f"{shown(text.strip())} is not a number: correct it, or list the column in categories"
                 what += " (--categories)"
                 what += f", or list the word in missing (--missing {text.strip()})" * bool(self.missing)
                 first = self.piece.first and self.found.lines[row] + 1 == self.layout.form.line

@@ -80,7 +80,8 @@ def mcnemar(one: Any, other: Any) -> float:
     """Return the p-value of McNemar's exact test, two-sided, for two classifiers on the same test examples.
 
     It counts only the examples that one classifier gets right and the other wrong. one, other: which examples each gets
-    right. Do not use it for scores from different test sets, or for many comparisons without a correction: among 20
+    right. Use it for two classifiers on one test set. Do not use it for scores from different test sets, or for many
+    comparisons without a correction: among 20
     equal classifiers, one is "significant" at 0.05.
 
     Examples
