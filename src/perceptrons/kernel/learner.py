@@ -125,7 +125,7 @@ class KernelLearner:
     def taken_in(self, points: Points) -> np.ndarray:
         """For every example of a training set which support vector it is, or -1: those of the X that was learned last.
 
-        A training set of the same rows goes on where it stopped; of any other nothing is known.
+        Training on the same rows resumes where it stopped; nothing is known about any others.
         """
         taken, where = np.full(len(points), -1), self.where.now
         known = np.flatnonzero((where >= 0) & (where < len(points)))
@@ -183,7 +183,7 @@ class KernelLearner:
             self._logs.append(log.copy())  # a walk leaves room behind
 
     def hold(self, more: int, row_of: Growing) -> Held:
-        """What the walk on a budget changes, with room for so many more support vectors."""
+        """The arrays that learning on a budget changes, with room for `more` support vectors."""
         assert self.budget is not None
         room = min(self.budget, self.n_support + more)
         coef, late, born, rows, _ = (g.room(room) for g in (self.coefs, self.lates, self.born, row_of, self.where))

@@ -106,7 +106,7 @@ def fade(rule, clock, share):
 
 @inner
 def settle(rule, clock, share, model, k):
-    """w *= scale for row k (for all if k < 0), so that scale can start from 1 anew, before the visit is counted.
+    """w *= scale for row k (for all if k < 0), so that scale can be 1 again, before the visit is counted.
 
     late takes the mean so far, and where mass now counts from. If mass is as far behind as it will be, the two are
     equal, and late needs no change.  Changes model, clock.

@@ -225,7 +225,7 @@ def scan_features(content, p, width, scale, n, found):
     """Read features from p on, up to the next "|" or the end of the line; the n-th and so on that are found.
 
     Changes found, of which prefix[:width] stands before names. Returns the place behind them, the number of features
-    found by then, and how it went.
+    found by then, and a status.
     """
     values, ends, names, prefix = found.values, found.ends, found.names, found.prefix
     at, unnamed = np.uint64(ends[n]), U0

@@ -53,7 +53,7 @@ def check_place(place: dict[str, Any], history: list[dict[str, Any]]) -> None:
 
 
 def difference(then: Any, now: Any) -> str:
-    """Why a checkpoint cannot be gone on from: other files, changed files, or another way to read them."""
+    """Why training cannot resume from a checkpoint: other files, changed files, or another way to read them."""
     if then is None or now is None:
         return "this run was started with files, but now blocks come from elsewhere, or the other way round"
     (files, *_, asked), (others, *_, asks) = then, now
