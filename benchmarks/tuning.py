@@ -1,6 +1,6 @@
 """Tuning settings and epochs: the recipe, which runs each setting once, beside searches that run all numbers of epochs.
 
-All see the same train and development parts and the same settings; searches of scikit-learn get them by `cv`. Times
+All use the same training and validation sets and the same settings; searches of scikit-learn get them by `cv`. Times
 are of the search alone, without the final fit and the test.
 """
 

@@ -37,7 +37,7 @@ from perceptrons.streaming.threads import ahead, in_order
 from perceptrons.training.memory import memory
 
 TABLE_SHARE = 0.4  # of the memory that a table may take: it is there twice for a moment
-COMPLAINTS = 10  # of the records that were skipped, so many are kept
+COMPLAINTS = 10  # messages about skipped records that are kept
 
 
 class Reader(ABC):

@@ -120,7 +120,7 @@ class Originals:
                     if not text:
                         return
                 if format in MARKS and columns:
-                    # a record may go on for several lines
+                    # a record may span several lines
                     record = [lines.readline()]
                     while sum(part.count(b'"') for part in record) % 2 and len(record) < RECORD and (
                         more := lines.readline()):  # fmt: skip

@@ -17,7 +17,7 @@ from perceptrons.inspection.evaluation import WHOLE
 from perceptrons.inspection.wording import short
 from perceptrons.training.matrices import widened
 
-FEW_CLASSES = 20  # so many are never too many
+FEW_CLASSES = 20  # this number of classes is always accepted
 
 
 @runtime_checkable

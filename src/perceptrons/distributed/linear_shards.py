@@ -37,7 +37,7 @@ from perceptrons.training.weights import Weights
 
 BY_LINE = ("svmlight", "libsvm", "vw", "text", "jsonl")  # formats with one example per line, wherever one begins
 MOST = 10**6  # shards
-COMPLAINTS = 10  # about records that were skipped, so many are told
+COMPLAINTS = 10  # messages about skipped records that are passed on
 
 
 class Begun(NamedTuple):

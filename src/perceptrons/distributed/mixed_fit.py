@@ -49,7 +49,7 @@ class MixedFit(Trainee):
     ):  # fmt: skip
         self.estimator, self.data, self.begun, self.mixing, self.outcome = estimator, data, begun, mixing, outcome
         self.client, self.learner, self.watch = data.client, estimator._learner, watch
-        self.checkpoint, self.earlier = checkpoint, before["history"]  # rows of a run that this one goes on with
+        self.checkpoint, self.earlier = checkpoint, before["history"]  # history of the run that this one resumes
         seed, epochs = self.learner.seed, self.learner.epochs
         self.orders: list[dict[str, Any]] = before["orders"] or [
             self.learner.rng.bit_generator.state

@@ -54,7 +54,7 @@ class KernelLearner:
         self.inner = np.zeros((0, 0))  # with a budget: see passes/budget.py, and so for numbers
         self.numbers = np.zeros(NUMBERS)
         self._codes: dict[Any, int] | None = None
-        self.home: Place | None = None  # where it was begun; a model from a file has no home, and follows X
+        self.home: Place | None = None  # where it was created; a model from a file has no home and follows X
 
     # ---- what is there
 

@@ -55,7 +55,7 @@ class Found(NamedTuple):
     labels: np.ndarray  # int64 (rows, 2): where each label begins and ends
     weights: np.ndarray  # float64 (rows,)
     lines: np.ndarray  # int64 (rows,): from 0
-    bad: np.ndarray  # int64 (lines, 3): number, begin and end of lines that are no examples
+    bad: np.ndarray  # int64 (lines, 3): number, begin and end of malformed lines
 
 
 @inlined

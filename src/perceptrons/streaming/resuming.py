@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-COUNTED = 2**62  # no count is as large, and so many more have room in 64 bits
+COUNTED = 2**62  # larger than any count; adding this much still fits in 64 bits
 MIXINGS = ("mistakes", "uniform")  # how shards of a cluster are mixed
 
 

@@ -143,7 +143,7 @@ class Estimator(BaseEstimator, ABC):
 
     def _tell(self, outcome: Outcome | None) -> None:
         """Set the attributes with the training history; they are empty if the model has only seen blocks of data."""
-        self._drop(*MIXED, TUNED)  # perceptrons.distributed and perceptrons.selection set them anew
+        self._drop(*MIXED, TUNED)  # perceptrons.distributed and perceptrons.selection set them again
         self.history_ = [] if outcome is None else outcome.history
         self.n_iter_ = len(self.history_)
         self.stop_reason_ = None if outcome is None else outcome.stop_reason
