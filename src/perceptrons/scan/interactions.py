@@ -85,7 +85,7 @@ def product_size(spaces, counts, n_printed):
 
 @compiled
 def cut_lines(content, n_bytes, spaces, most, cuts):
-    """Cut lines into parts with at most `most` interactions, or of a single line; lines may be blank.
+    """Cut lines into parts with at most `most` interactions, or with a single line; lines may be blank.
 
     spaces: the interactions, with wildcards. cuts: at least as long as there are lines. Changes it: where each part
     ends. Returns the number of parts.
