@@ -38,8 +38,8 @@ class UnreadError(Exception):
 class Watching:
     """Is called by `fit_stream` as it goes; the first epoch predicts every example before it learns from it.
 
-    lines: print the table, below the title? live: show the live line? needed: is something to be written at the end, so
-    that learning goes on though nobody reads?
+    lines: print the table, below the title? live: show the live line? needed: is something
+    written at the end, so that training must continue even if nobody reads the output?
     """
 
     def __init__(

@@ -83,7 +83,7 @@ class ColumnFile:
         return number - 1 if number > 0 else number + n
 
     def column(self, place: int) -> list[str]:
-        """What all tokens of the file have in this column, sentence behind sentence; `lengths` tells them apart."""
+        """The column's values for all tokens of the file, sentence after sentence; `lengths` says where each ends."""
         if not isinstance(place, int | np.integer) or not -self.n_columns <= place < self.n_columns:
             raise ValueError(f"{place!r} is not a column: columns are numbered from 0 to {self.n_columns - 1}.")
         return texts(self.content, self.starts[:, place], self.ends[:, place])

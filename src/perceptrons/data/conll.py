@@ -35,10 +35,10 @@ def read_conll(
     comments: bool | None = None,
     encoding: str = "utf-8",
 ) -> ColumnFile:
-    r"""Read a file with a token a line, its columns beside each other, and blank lines between sentences.
+    r"""Read a file with one token per line, its values in columns, and blank lines between sentences.
 
-    When to use it: for tagging, chunking and named entities, whose data come so. When not: examples that stand alone, a
-    row of numbers each, are read by `perceptrons.data.read`.
+    When to use it: for tagging, chunking and named entities, whose data usually have this format. When not: for
+    examples that are not parts of a sequence, such as rows of numbers, use `perceptrons.data.read`.
 
     What is no token is kept for writing back, but neither learned from nor counted: comments, and in CoNLL-U multiword
     ranges (3-4) and empty nodes (5.1). So are the -DOCSTART- lines of CoNLL-2003, each a sentence of its own. The

@@ -61,7 +61,7 @@ def delimiter_of(piece: Piece, tabs: bool) -> str:
 
 
 def csv_pieces(path: Path, tabs: bool, prompt: bool = False) -> Iterator[tuple[Piece, str]]:
-    """The pieces of a file, joined where a quoted cell goes on, and what separates their cells.
+    """Yield the pieces of a file and the delimiter of their cells; pieces are joined where a quoted cell continues.
 
     The first has a record at least, unless the file has none. The cut depends on the bytes alone. Quotes that are never
     closed are in the last piece, and an error behind it: nobody knows how much of what they swallow was meant.

@@ -124,7 +124,7 @@ def threads_of(client: Any) -> int:
 
 
 def sent(workers: "Workers", value: Any, size: int, copies: int) -> Any:
-    """What to give to so many tasks for a value of so many bytes: itself, or if it is large, what was sent ahead."""
+    """What to pass to the tasks: the value itself, or if its copies are large, a future of a value sent in advance."""
     return value if size * copies <= SMALL else scattered(workers, value, broadcast=True)
 
 

@@ -278,7 +278,7 @@ class Running(NamedTuple):
 
 
 def begin(start: Start | AnyWeights, orders: dict[str, Any]) -> Running:
-    """A pass that has visited nothing yet. start: weights of a lone shard go on with their average."""
+    """A pass that has visited nothing yet. start: the weights of a lone shard keep their average."""
     weights = start.begin() if isinstance(start, Start) else copy.deepcopy(start)
     return Running(weights, Report(0, 0, 0, 0.0, 0.0, orders))
 

@@ -54,7 +54,7 @@ class KernelLearner:
         self.inner = np.zeros((0, 0))  # with a budget: see passes/budget.py, and so for numbers
         self.numbers = np.zeros(NUMBERS)
         self._codes: dict[Any, int] | None = None
-        self.home: Place | None = None  # where it was begun; a model from a file has no home, and follows X
+        self.home: Place | None = None  # where it was created; a model from a file has no home and follows X
 
     # ---- what is there
 
@@ -125,7 +125,7 @@ class KernelLearner:
     def taken_in(self, points: Points) -> np.ndarray:
         """For every example of a training set which support vector it is, or -1: those of the X that was learned last.
 
-        A training set of the same rows goes on where it stopped; of any other nothing is known.
+        Training on the same rows resumes where it stopped; nothing is known about any others.
         """
         taken, where = np.full(len(points), -1), self.where.now
         known = np.flatnonzero((where >= 0) & (where < len(points)))
@@ -183,7 +183,7 @@ class KernelLearner:
             self._logs.append(log.copy())  # a walk leaves room behind
 
     def hold(self, more: int, row_of: Growing) -> Held:
-        """What the walk on a budget changes, with room for so many more support vectors."""
+        """The arrays that learning on a budget changes, with room for `more` support vectors."""
         assert self.budget is not None
         room = min(self.budget, self.n_support + more)
         coef, late, born, rows, _ = (g.room(room) for g in (self.coefs, self.lates, self.born, row_of, self.where))

@@ -12,7 +12,7 @@ from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.streaming.locks import alone
 
-FREE = frozenset({"verbose", "n_jobs", "max_seconds", "warm_start", "max_iter", "tol"})  # may change when a run goes on
+FREE = frozenset({"verbose", "n_jobs", "max_seconds", "warm_start", "max_iter", "tol"})  # may differ in a resumed run
 
 
 class Checkpoint:

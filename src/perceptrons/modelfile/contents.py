@@ -227,7 +227,7 @@ def columns_of(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     }
     if getattr(model, "columns_", None) is None:
         return header, {}
-    # a checkpoint is written while the reader goes on: names that the model has no weights for are left out
+    # the reader keeps reading while a checkpoint is written: leave out names for which the model has no weights yet
     known = None if model.columns_.bits else model._learner.n_features
     header["columns"], named = model.columns_.state(known)
     return header, {f"columns_{name}": array for name, array in named.items()}

@@ -1,4 +1,4 @@
-"""A `Perceptron` as a header and arrays: weights with all that goes on with them, and the votes."""
+"""A `Perceptron` as a header and arrays: its weights, all that it needs to resume training, and the votes."""
 
 from typing import Any
 

@@ -62,7 +62,7 @@ class ChainLearner(Owning):
             self.changed()
 
     def meet(self, read: Any, classes: np.ndarray, anew: bool) -> Tokens:
-        """The rows to learn from, after their labels and features were met. anew: reset the counts of rare features."""
+        """Add new labels and features, and return the rows to learn from; `anew` resets counts of rare features."""
         with Uninterrupted():
             self.meet_classes(classes)
             if anew:

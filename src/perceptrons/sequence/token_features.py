@@ -250,7 +250,7 @@ class Matrix(NamedTuple):
 
 
 class MatrixFeatures:
-    """So many columns, and no more can come."""
+    """Features of a matrix, whose number of columns never changes."""
 
     kind = "matrix"
 

@@ -46,7 +46,7 @@ TUNED = "recipe_"  # how perceptrons.selection found its settings and tested it
 
 
 class Estimator(BaseEstimator, ABC):
-    """When to stop, how training went, which parameters were checked; and what every fitted model shows.
+    """The base of all estimators: when to stop, the training history, checked parameters, and what is displayed.
 
     What was learned is in `_learner`, once there is a model (`learner.py`). Shown weights cannot be written.
     """
@@ -142,8 +142,8 @@ class Estimator(BaseEstimator, ABC):
             self._drop("_watch")
 
     def _tell(self, outcome: Outcome | None) -> None:
-        """Set the attributes that say how training went; of a model that only met blocks they say nothing yet."""
-        self._drop(*MIXED, TUNED)  # perceptrons.distributed and perceptrons.selection set them anew
+        """Set the attributes with the training history; they are empty if the model has only seen blocks of data."""
+        self._drop(*MIXED, TUNED)  # perceptrons.distributed and perceptrons.selection set them again
         self.history_ = [] if outcome is None else outcome.history
         self.n_iter_ = len(self.history_)
         self.stop_reason_ = None if outcome is None else outcome.stop_reason
@@ -229,7 +229,7 @@ class Estimator(BaseEstimator, ABC):
         return {name: value for name, value in super().__getstate__().items() if name not in prepared}
 
     def _repr_html_inner(self) -> str:
-        """How training went, below what scikit-learn shows; a model that is not fitted shows that alone."""
+        """Add the training history below what scikit-learn shows; a model that is not fitted has none."""
         return super()._repr_html_inner() + how_it_went(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:

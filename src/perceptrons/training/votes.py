@@ -18,8 +18,8 @@ MANY = 256  # blocks of one row, which weigh more than what they hold, become on
 class Votes:
     """The log of all updates, and once each the examples that made them (the support vectors).
 
-    Memory: 48 bytes an update, and the support vectors themselves, sparse ones sparse. Predicting costs a dot product
-    with every support vector and an addition for every update.
+    Memory: 48 bytes per update, and the support vectors themselves; sparse ones stay sparse. Predicting costs one dot
+    product per support vector and one addition per update.
     """
 
     def __init__(self) -> None:
