@@ -292,7 +292,7 @@ def test_verbose_progress_goes_to_stderr(run, folder):
         (["{}/chunks.txt", "--margin", "nan"], "margin"),
         (["{}/chunks.txt", "--max-iter", "0"], "^perceptrons tag train: .*--max-iter.*tag train --help"),
         (["{}/chunks.txt", "--resume", "{}/none.model"], "^{}/none.model: no such file"),
-        (["{}/chunks.txt", "--resume", "{}/linear.model"], "linear.model: is not a tagger.*use perceptrons train"),
+        (["{}/chunks.txt", "--resume", "{}/linear.model"], "linear.model: this is not a tagger.*use perceptrons train"),
         (["{}/chunks.txt", "--resume", "{}/python.model"], "python.model: .*computed in Python,"),
         (["{}/chunks.txt", "--resume", "{}/chunks.model", "--min-count", "2"], "^--min-count cannot change"),
         (["{}/chunks.txt", "--resume", "{}/chunks.model", "--templates", "words"], "^--templates cannot change"),
