@@ -1,6 +1,6 @@
-"""`perceptrons.selection.compare` on five sets: variants and relatives, same parts, tuned alike, tested once together.
+"""`perceptrons.selection.compare` on five sets: perceptrons and other models, all tuned alike and tested once.
 
-Each set has the test part that it came with, or a seeded fifth; a fifth of the rest is for development.
+Each set has the test part that it came with, or a seeded fifth; a fifth of the rest is the validation set.
 """
 
 import time

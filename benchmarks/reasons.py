@@ -1,4 +1,4 @@
-"""Why relatives are ahead or behind in `compare`: what was tried, on training rows alone, a fifth of them held out."""
+"""Why other models are ahead or behind in `compare`: what was tried, on training rows only, a fifth held out."""
 
 from typing import Any
 

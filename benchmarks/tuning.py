@@ -1,6 +1,6 @@
 """Tuning settings and epochs: the recipe, which runs each setting once, beside searches that run all numbers of epochs.
 
-All see the same train and development parts and the same settings; searches of scikit-learn get them by `cv`. Times
+All use the same training and validation sets and the same settings; searches of scikit-learn get them by `cv`. Times
 are of the search alone, without the final fit and the test.
 """
 
@@ -67,12 +67,12 @@ def describe(found: list[dict[str, Any]]) -> str:
         ratio = f"{seconds['GridSearchCV(Perceptron)'] / seconds['recipe']:.1f}×"
         rows.append([f"{one['name']}, {one['rows']:,} × {one['features']:,}", *seconds.values(), ratio])
     note = (
-        "Best of 3 in turns, one core. The recipe and `GridSearchCV` find the same scores to the last digit; "
-        "`all epochs` scores every number of epochs up to 40. Validation accuracy of the best setting, in %: "
+        "Best of 3 in turns, one core. The recipe and `GridSearchCV(Perceptron)` find exactly the same score. "
+        "`recipe, all epochs` tries every number of epochs up to 40. Best accuracy on the validation set, in %: "
         + "; ".join(
             f"{one['name']} " + ", ".join(f"{100 * one['scores'][way]:.2f}" for way in ways if way != ways[0])
             for one in found
         )
-        + f" (in the order {'; '.join(ways[1:])})."
+        + f" (in this order: {', '.join(f'`{way}`' for way in ways[1:])})."
     )
     return f"{results.table(head, rows)}\n\n{note}"

@@ -422,7 +422,7 @@ def test_names_that_are_neither_and_names_twice_are_refused():
         model.learn_one({2.5: 1.0}, "a")
     with pytest.raises(TypeError, match="strings or whole numbers"):
         model.learn_one({True: 1.0}, "a")
-    with pytest.raises(ValueError, match="'3' are the same"):
+    with pytest.raises(ValueError, match="'3' have the same name"):
         model.learn_one({3: 1.0, "3": 2.0}, "b")
     assert model.n_features_in_ == 1
     assert model.t_ == 1

@@ -594,7 +594,7 @@ def test_all_commands_take_the_same_options_of_reading_and_agree_on_the_columns(
         assert main(["report", str(saved), str(data), *again, "-o", str(page), "--max-seconds", "1", "--quiet"]) == 0
         assert f"{found['right']} of 90" in page.read_text()
     assert main(["predict", str(saved), str(data), "--categories", "size"]) == 2
-    assert capsys.readouterr().err.startswith("--categories names 'size', which is none of the model's")
+    assert capsys.readouterr().err.startswith("--categories names 'size', which is not a category column of the model")
 
 
 MEASURED = ("fills", "centres", "scales", "term_weights")

@@ -32,7 +32,7 @@ NOT_BUT = [
     ("These scores are none.", "These scores are not probabilities."),
     ("The perceptron's relatives.", "Other linear models. Relative error."),
     ("One look at the test data.", "One use of the test set."),
-    ("Chosen on development data.", "Chosen on the validation set."),
+    ("Chosen on development data.", "Chosen on the validation set (also: development set)."),
     ("It reads packed files.", "It reads compressed files."),
     ("It made 1 mistakes.", "It made 1 mistake, 11 mistakes, 0.1 points, 2.1 seconds."),
 ]

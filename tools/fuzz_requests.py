@@ -116,6 +116,7 @@ class Asgi:
     def close(self) -> None:
         self.service._close()
         self._loop.close()
+        del self.service.writer.sides  # two models, which would stay until garbage is collected
 
 
 # ---- models

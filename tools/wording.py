@@ -64,7 +64,7 @@ PHRASES = (
     Phrase(r"relatives", "other linear models, baselines"),
     Phrase(r"look(s|ed|ing)? at (the |these |its |all )?test (data|examples|set)", "use of the test set"),
     Phrase(r"test (data|examples|set) (was|were|is|are) looked at", "use of the test set"),
-    Phrase(r"development (data|set|examples)", "validation set", but="docs/tutorial/"),
+    Phrase(r"(?<!also:\s)development (data|set|examples)", "validation set", but="docs/tutorial/"),
     Phrase(r"packed (files?|or not|svmlight)", "compressed files"),
     Phrase(r"(?<=[,;]\s)packed", "compressed"),
     Phrase(rf"(?<![\d.,=-])1 ({COUNTED})", "the singular: 1 mistake", printed=True),

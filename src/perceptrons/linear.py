@@ -714,7 +714,7 @@ class Perceptron(Classifier):
     def _meet_block(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, block: str = "given", start: Any = None
     ) -> Any:
-        """Examples and method for a block, checked; the model is begun, or has room for what is new in it.
+        """Check a block, and return its examples and method; create the model, or make room for what is new in it.
 
         block: "given" has the columns of the model; "new" of a stream may have more; "checked" was met before. start:
         weights that a new model begins with.

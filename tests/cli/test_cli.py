@@ -181,7 +181,7 @@ def test_the_report_shows_settings_and_updates_where_they_are_not_as_usual(run, 
     out = run("train", folder / "animals.csv", "--step", "pa1", "--C", 0.5, "--early-stopping")[1]
     assert "Settings: C=0.5, early_stopping=True, step='pa1'" in out
     assert max(map(len, out.split("What to try next")[0].splitlines())) <= 80
-    assert re.search(r"epoch +mistakes +updates +accuracy on held-out examples\n +1 +\d+ +\S+ +\d+ +[\d.]+%", out)
+    assert re.search(r"epoch +mistakes +updates +held-out accuracy\n +1 +\d+ +\S+ +\d+ +[\d.]+%", out)
     history = json.loads(run("train", folder / "animals.csv", "--step", "pa1", "--json")[1])["history"]
     assert any(row["updates"] > row["mistakes"] for row in history)
     out = run("train", folder / "animals.csv")[1]
@@ -679,7 +679,7 @@ def test_a_file_of_costs_is_not_overwritten(refused, folder, tmp_path):
     [
         (["train", "{}/broken.csv"], "^{}/broken.csv:3:2: column 'b': 'oops' is not a number"),
         (["train", "{}/none.csv"], "^{}/none.csv: no such file or directory$"),
-        (["train", "{}"], "^{}/animals.csv: it lies in no folder of a class"),
+        (["train", "{}"], "^{}/animals.csv: it is not in a folder that names its class"),
         (["train", "{}", "--format", "csv"], "^{}: is a directory$"),
         (["train", "{}/one.csv"], "one.csv: .*only one class, 'x'"),
         (["train", "{}/prices.csv"], "60 different labels in column .price. among 60 examples.*--label-column"),

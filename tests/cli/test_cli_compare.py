@@ -161,7 +161,7 @@ def test_the_demonstrations_are_shown(run, name, made):
         (("{table}", "--test-share", "0"), "no test set to compare on:"),
         (("{table}", "--dev-share", "0"), "no validation set:"),
         (("{table}", "--dev-share", "nan"), "give a share"),
-        (("{table}", "--dev-share", "0.5", "--test-share", "0.5"), "nothing to learn from"),
+        (("{table}", "--dev-share", "0.5", "--test-share", "0.5"), "no training set"),
         (("{table}", "--test", "{table}", "--test-share", "0.2"), "cannot be combined"),
         (("{table}", "--time-order", "--group-column", "patient"), "cannot be combined"),
         (("{table}", "--group-column", "nobody"), "nobody"),

@@ -264,11 +264,11 @@ REFUSED = [
     (["part-0.svm", "--workers", "2", "--words", "1-2"], "^--words does not apply to files of format 'svmlight':"),
     (["part-0.svm", "--dask", "x:1", "--words", "1-2"], "^--words does not apply to files of format 'svmlight':"),
     (["part-0.svm", "none.svm", "--workers", "2"], "^none.svm: no such file or directory$"),
-    (["none-*.svm", "--workers", "2"], "^none-\\*.svm: no file has such a name"),
+    (["none-*.svm", "--workers", "2"], "^none-\\*.svm: no file matches the pattern"),
     (["a.npz", "--workers", "2"], "^a.npz: no such file"),
     (["a.npz", "--dask", "x:1"], "^--format npz: workers cannot read npz files, which are loaded as a whole: use"),
     (["part-0.svm", "--format", "npz", "--dask", "x:1"], "^--format npz: "),
-    (["mail", "--dask", "x:1"], "^mail: the ending of this name says nothing about the format.*--format"),
+    (["mail", "--dask", "x:1"], "^mail: the file extension does not tell the format.*--format"),
     (["part-*.svm", "--workers", "2", "-o", "part-1.svm"], "part-1.svm: this command"),
     (["part-*.svm", "--dask", "x:1", "--checkpoint", "part-1.svm"], "part-1.svm: this command"),
     (["part-*.svm", "--workers", "2", "--test", "none.svm"], "^none.svm: no such file"),
@@ -299,7 +299,9 @@ def test_a_scheduler_that_does_not_answer_is_one_line(refused, folder, monkeypat
 def test_a_cluster_without_this_package_is_refused_before_its_workers_die_of_it(refused, cluster, folder, monkeypatch):
     monkeypatch.setattr("perceptrons.distributed.clients.PACKAGE", "perceptrons_of_tomorrow")
     line = refused("train", folder / "part-0.svm", "--dask", cluster.address, "--quiet")
-    assert line.startswith(f"{cluster.address}: the scheduler has no package perceptrons_of_tomorrow: install it there")
+    assert line.startswith(
+        f"{cluster.address}: the scheduler does not have the package perceptrons_of_tomorrow: install it there"
+    )
 
 
 def test_without_dask_one_line_says_what_to_install(refused, folder, monkeypatch):
@@ -312,9 +314,9 @@ def test_without_dask_one_line_says_what_to_install(refused, folder, monkeypatch
     [
         (["part-0.svm", "bad.svm"], "/bad.svm:2:3: 'x' is not a number"),
         (["part-0.svm", "none.svm"], "/none.svm: no such file or directory"),
-        (["none-*.svm"], "/none-*.svm: no file has such a name"),
+        (["none-*.svm"], "/none-*.svm: no file matches the pattern"),
         (["part-0.svm", "--classes", "1,2"], "3"),
-        (["mail.tsv.gz", "--format", "text", "--shards", "2"], "shards=2: there can be at most 1 here, one a file"),
+        (["mail.tsv.gz", "--format", "text", "--shards", "2"], "shards=2: there can be at most 1 here, one per file"),
     ],
 )
 def test_what_is_wrong_on_a_worker_is_one_line_here(refused, cluster, folder, options, message):

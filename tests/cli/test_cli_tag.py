@@ -205,7 +205,7 @@ def test_the_report_says_what_was_learned_how_it_went_and_what_to_do_next(run, f
     assert re.search(r"60 sentences \([\d,]+ tokens\) for training; 20 sentences \([\d,]+ tokens\)", words)
     assert re.search(r"Learned from word, pos \([\d,]+ features\) to predict column 3: 6 labels \(B-NP, ", words)
     assert re.search(r"\n +1 +\d+ +█", out)
-    assert re.search(r"Stopped after \d+ epochs? in [\d.]+ s\. A whole epoch went by without a mistake: the training "
+    assert re.search(r"Stopped after \d+ epochs? in [\d.]+ s\. An epoch passed without a mistake: the training "
                      r"sentences were all labelled right\.", words)  # fmt: skip
     assert re.search(r"Test accuracy [\d.]+% \(\d+ of \d+; always predicting B-NP would give", words)
     assert re.search(r"Sentences without a mistake [\d.]+% \(\d+ of 20 sentences\)", words)
@@ -292,11 +292,11 @@ def test_verbose_progress_goes_to_stderr(run, folder):
         (["{}/chunks.txt", "--margin", "nan"], "margin"),
         (["{}/chunks.txt", "--max-iter", "0"], "^perceptrons tag train: .*--max-iter.*tag train --help"),
         (["{}/chunks.txt", "--resume", "{}/none.model"], "^{}/none.model: no such file"),
-        (["{}/chunks.txt", "--resume", "{}/linear.model"], "linear.model: is no tagger.*use perceptrons train"),
+        (["{}/chunks.txt", "--resume", "{}/linear.model"], "linear.model: this is not a tagger.*use perceptrons train"),
         (["{}/chunks.txt", "--resume", "{}/python.model"], "python.model: .*computed in Python,"),
         (["{}/chunks.txt", "--resume", "{}/chunks.model", "--min-count", "2"], "^--min-count cannot change"),
         (["{}/chunks.txt", "--resume", "{}/chunks.model", "--templates", "words"], "^--templates cannot change"),
-        (["{}/chunks.txt", "--resume", "{}/trees.model", "--columns", "1,2"], "2 columns, but the tagger sees 1: form"),
+        (["{}/chunks.txt", "--resume", "{}/trees.model", "--columns", "1,2"], "2 columns, but the tagger needs 1:"),
         (["{}/chunks.txt", "--resume", "{}/chunks.model", "--allowed", "bioes"], "chunks.txt:\\d+:3: .*forbids"),
         ([], "perceptrons tag train: .*FILE"),
     ],

@@ -129,7 +129,7 @@ def test_labels_that_are_not_allowed_are_repaired_before(run, folder, refused):
     ("options", "about"),
     [
         (["--grid", '{"margin": 3}'], "give a list of values per parameter,"),
-        (["--grid", '{"kernel": ["rbf"]}'], "kernel is no parameter of SequencePerceptron"),
+        (["--grid", '{"kernel": ["rbf"]}'], "kernel is not a parameter of SequencePerceptron"),
         (["--grid", '{"templates": [3]}'], "templates 3: give names"),
         (["--grid", '{"templates": ["nothing"]}'], "--templates nothing"),
         (["--grid", '{"margin": [-1]}'], "margin"),

@@ -53,7 +53,7 @@ def test_people_see_a_table_and_without_the_option_none(capsys, tmp_path):
 
 @pytest.mark.parametrize(("options", "match"), [
     (["--in-memory", "0"], "--trace needs all data in memory"),
-    (["--workers", "1"], "--trace does not go with --workers"),
+    (["--workers", "1"], "--trace cannot be combined with --workers"),
 ])  # fmt: skip
 def test_a_trace_needs_one_training_in_memory(capsys, tmp_path, options, match):
     code, _, err = train(capsys, tmp_path, "--trace", "2", *options)

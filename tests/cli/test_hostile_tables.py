@@ -177,7 +177,7 @@ LATER = {
     "text where a number was": ("n,c,d,f\nhello,a,2024-01-02,yes\n", "u.csv:2:1: column 'n': 'hello' is not a number"),
     "no date": ("n,c,d,f\n1,a,soon,yes\n", "u.csv:2:3: column 'd': 'soon' is not a date"),
     "no day of the calendar": ("n,c,d,f\n1,a,2024-02-31,yes\n", "column 'd': '2024-02-31' is not a date"),
-    "not yes or no": ("n,c,d,f\n1,a,2024-01-02,maybe\n", "u.csv:2:4: column 'f': 'maybe' is neither yes nor no"),
+    "not yes or no": ("n,c,d,f\n1,a,2024-01-02,maybe\n", "u.csv:2:4: column 'f': 'maybe' is not yes or no"),
     "a column too few": ("n,c,d\n1,a,2024-01-02\n", "there is no column 'f', which the model was trained on"),
     "an infinite number": ("n,c,d,f\n-inf,a,2024-01-02,yes\n", "'-inf' is not a finite number"),
 }

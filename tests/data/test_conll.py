@@ -137,7 +137,7 @@ def test_conllu_keeps_comments_ranges_and_empty_nodes_when_a_column_is_replaced(
             "\tX\t", "\tD\t"
         )
     )  # fmt: skip
-    with pytest.raises(DataFileError, match=r"ten columns.*say which"):
+    with pytest.raises(DataFileError, match=r"ten columns.*name the column to replace"):
         file.with_labels(["A"] * 4)
 
 
@@ -211,8 +211,8 @@ def test_packed_files_are_known_by_name_or_first_bytes(write, tmp_path, pack, en
     for name in (f"a.txt.{ending}", "a.txt"):
         comes_back(read_conll(write(packed, name)), CHUNKS.encode())
     assert read_conll(write(pack.compress(DEPENDENCIES.encode()), f"a.conllu.{ending}")).format == "conllu"
-    refused(write(packed[:-20], f"a.{ending}"), "", "not a whole")
-    refused(write(CHUNKS, f"a.{ending}"), "", f"not a whole.*drop the .{ending}")
+    refused(write(packed[:-20], f"a.{ending}"), "", "not a complete")
+    refused(write(CHUNKS, f"a.{ending}"), "", f"not a complete.*remove .{ending}")
     file = read_conll(write(CHUNKS))
     file.write(tmp_path / f"out.{ending}", file.column(2), 2)
     assert pack.decompress((tmp_path / f"out.{ending}").read_bytes()) == CHUNKS.encode()
@@ -255,9 +255,7 @@ def test_columns_are_called_by_number_from_1_or_from_the_end(write):
     file = read_conll(write(CHUNKS))
     assert [file.column_number(name) for name in (1, 3, -1, -3, "2", "-2", " +3 ")] == [0, 2, 2, 0, 1, 1, 2]
     for name in (0, 4, -4, "99"):
-        with pytest.raises(
-            DataFileError, match=f"no column {name}: columns are numbered from 1 to 3, and from -1 (the last)"
-        ):
+        with pytest.raises(DataFileError, match=f"no column {name}: columns are numbered from 1 to 3, and from -1"):
             file.column_number(name)
     for name in ("upos", "", "1.5", "٣", True, None):
         with pytest.raises(DataFileError, match=r"no column is called.*from 1 to 3; only.*CoNLL-U have names"):
@@ -281,8 +279,8 @@ def test_columns_of_conllu_have_names(write):
     [
         ("", "1:1", "empty"),
         ("\ufeff", "1:1", "empty"),
-        ("\n \n\t\n", "1:1", "no token in the file"),
-        ("-DOCSTART- -X- O\n\n", "1:1", "no token in the file"),
+        ("\n \n\t\n", "1:1", "no tokens in the file"),
+        ("-DOCSTART- -X- O\n\n", "1:1", "no tokens in the file"),
         ("a X\nb\n", "2:2", "1 column here, but 2 in line 1: .*spaces or tabs"),
         ("\n\na X\n\nb X Y\n", "5:3", "3 columns here, but 2 in line 3"),
         ("a\tX\nb X\n", "2:2", "1 column here, but 2 in line 1: .*by tabs"),

@@ -146,7 +146,7 @@ def test_format_is_chosen_by_name_or_said(write):
         ("a,b,c\n1,2,x\n1,2,x,4\n", "3:4", "4 cells here, but 3"),
         ("a,b,c\n1,,x\n", "2:2", "column 'b'.*no number"),
         ("a,b,c\n1,2,\n", "2:3", "no label"),
-        ("a,b,c\n1,2,nan\n", "2:3", "no label"),
+        ("a,b,c\n1,2,nan\n", "2:3", "not a label"),
         ("a,b,c\n1,2,x\n1,3,y\n1,two,x\n", "4:2", "column 'b': 'two' is not a number"),
         ("a,b,c\n1,2,x\n1,3,y\n1,?,x\n", "4:2", "'\\?' is not a number"),
         ("a,b,c\n1,2,x\n1,3,y\n1,1_000,x\n", "4:2", "'1_000' is not a number"),
@@ -159,7 +159,7 @@ def test_format_is_chosen_by_name_or_said(write):
         ("a,b,c\n1,1e200,x\n", "2:2", "too large"),
         ("1,red,x\n2,3,y\n3,4,y\n", "1:2", "'red' is not a number.*a header contains no numbers"),
         ("0,1,2,kind\n5,6,7,a\n", "1:1", "header of column numbers"),
-        ('a,b,c\n1,2,x\n1,"2,x\n1,2,x\n', "3:1", "quotes"),
+        ('a,b,c\n1,2,x\n1,"2,x\n1,2,x\n', "3:1", "a quote is opened"),
         ('a,b,c\n1,"2"3,x\n', "2:2", "quotes"),
         ('a,"b"b,c\n1,2,x\n', "1:2", "quotes"),
         (b"a,b,c\n1,2,x\n1,2,caf\xe9\n", "3:3", "0xe9 is not UTF-8"),
@@ -258,7 +258,7 @@ def test_svmlight_numbers_of_every_form_are_exact(write):
         ("qid:1 1:2\n", "1:7", "label is missing"),
         ("1,,2 1:2\n", "1:1", "there is no label"),
         ("5.1,3.5,a\n", "1:1", "--format csv"),
-        ("nan 1:2\n", "1:1", "no label"),
+        ("nan 1:2\n", "1:1", "not a label"),
         ("1 1:2\n1 1:2 3:abc\n", "2:7", "'abc' is not a number"),
         ("1 1:2 3:\n", "1:7", "no number"),
         ("1 1: 2\n", "1:3", "no number"),
@@ -374,15 +374,15 @@ def test_files_that_are_no_npz_are_refused_and_run_nothing(tmp_path, write):
         def __reduce__(self):
             return (pytest.fail, ("code of a file was run",))
 
-    refused(write("a.npz", pickle.dumps(Hostile())), "", "Python objects|not a whole npz")
-    refused(write("a.npz", b""), "", "not a whole npz")
-    refused(write("a.npz", b"PK\x03\x04 and then nothing"), "", "not a whole npz")
-    refused(write("a.npz", b"1,2,a\n"), "", "not a whole npz|Python objects")
+    refused(write("a.npz", pickle.dumps(Hostile())), "", "Python objects|not a complete npz")
+    refused(write("a.npz", b""), "", "not a complete npz")
+    refused(write("a.npz", b"PK\x03\x04 and then nothing"), "", "not a complete npz")
+    refused(write("a.npz", b"1,2,a\n"), "", "not a complete npz|Python objects")
     whole = tmp_path / "whole.npz"
     np.savez(whole, X=np.ones((50, 3)), y=np.arange(50))
-    refused(write("cut.npz", whole.read_bytes()[:500]), "", "not a whole npz")
+    refused(write("cut.npz", whole.read_bytes()[:500]), "", "not a complete npz")
     np.save(tmp_path / "one.npy", np.ones((2, 2)))
-    refused(write("one.npz", (tmp_path / "one.npy").read_bytes()), "", "not a whole npz")
+    refused(write("one.npz", (tmp_path / "one.npy").read_bytes()), "", "not a complete npz")
 
 
 def test_a_sparse_matrix_saved_by_scipy_has_no_labels_but_can_be_predicted(tmp_path):

@@ -193,7 +193,7 @@ def test_numbers_that_float32_cannot_hold_are_refused_where_it_is_used(tmp_path,
     assert all_of(reader_of(path, format))[0].tolist() == [[1e30, 2], [1, 1e50]]
     line, _, what = error_of(reader_of(path, format, hash_bits=4))
     assert line == (3 if format in ("csv", "tsv") else 2)
-    assert what == "'1e+50' is too large (at most 1e+30 where features are hashed or words): scale the values"
+    assert what == "'1e+50' is too large (at most 1e+30 for hashed features and words): scale the values"
 
 
 # ---- what columns are
@@ -251,7 +251,7 @@ def test_columns_of_other_types_are_refused_by_name(tmp_path, kind, values):
     table = pa.table({"a": [1.0, 2.0], "when": pa.array(values, kind), "label": ["p", "q"]})
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
     with pytest.raises(
-        DataFileError, match=r"column 'when' holds .*, but features are numbers or strings: .*\(ignore\)"
+        DataFileError, match=r"column 'when' holds .*, but features must be numbers or strings: .*\(--ignore\)"
     ):
         list(reader_of(tmp_path / "a.parquet"))
     assert all_of(reader_of(tmp_path / "a.parquet", ignore=["when"]))[0].tolist() == [[1], [2]]
@@ -467,7 +467,7 @@ def test_a_file_without_a_header_is_read_by_the_order_of_columns_in_training(tmp
     assert block.X.tolist() == [[5, 6]]
     (block,) = TableReader((write(tmp_path, "5,6\n"),), **SHARED | {"need_labels": False} | recipe)
     assert block.X.tolist() == [[5, 6]]
-    with pytest.raises(DataFileError, match="there is no header, so 'a', 'b' cannot be found: add"):
+    with pytest.raises(DataFileError, match="there is no header, so 'a', 'b', 'label' cannot be found"):
         list(TableReader((write(tmp_path, "5,6,7,8\n"),), **SHARED | recipe))
 
 
@@ -652,7 +652,7 @@ def test_quotes_that_are_never_closed_are_an_error_even_if_bad_records_are_skipp
     path = write(tmp_path, 'a,b,label\n1,2,p\n3,"4,q\n5,6,p\n')
     line, _, what = error_of(reader_of(path))
     assert line == 3
-    assert what.endswith("or to the end of the file: close them")
+    assert what.endswith("or before the end of the file: close it")
     reader = reader_of(path, on_error="skip")
     with pytest.raises(DataFileError, match="what follows cannot be read"):
         list(reader)
@@ -731,7 +731,7 @@ def test_json_is_flat_features(tmp_path, fast, monkeypatch):
         (
             '{"a": "x", "label": 1}',
             2,
-            "key 'a': 'x' is not a number: mend it, or name the key under categories",
+            "key 'a': 'x' is not a number: correct it, or list the key in categories",
         ),
         ('{"a": true, "label": 1}', 2, "key 'a': 'True' is not a number"),
         ('{"a": 1e999, "label": 1}', 2, "key 'a': 'inf' is not a finite number"),
@@ -743,7 +743,7 @@ def test_json_is_flat_features(tmp_path, fast, monkeypatch):
         ),
         ('{"a": [1, 2], "label": 1}', 2, "key 'a': '[1, 2]' is not a number"),
         ('{"a": 1, "a": 2, "label": 1}', 2, "key 'a': the key appears twice: remove one"),
-        ('{"a": 1}', 1, "there is no label, key 'label': add one, or remove the record"),
+        ('{"a": 1}', 1, "there is no label (key 'label'): add one, or remove the record"),
         ('{"a": 1, "label": null}', 10, "key 'label': there is no label here: add one, or remove the record"),
         (
             '{"a": 1, "label": [[1]]}',
@@ -751,14 +751,14 @@ def test_json_is_flat_features(tmp_path, fast, monkeypatch):
             "key 'label': a list of labels contains null or something that is not a label: write strings or whole "
             "numbers",
         ),
-        ('{"a": 1, "label": 1', 20, "this is no JSON (Expecting ',' delimiter): correct or remove the line"),
-        ('{"a": 1, "label": 1} {}', 22, "this is no JSON (Extra data): correct or remove the line"),
+        ('{"a": 1, "label": 1', 20, "this is not JSON (Expecting ',' delimiter): correct or remove the line"),
+        ('{"a": 1, "label": 1} {}', 22, "this is not JSON (Extra data): correct or remove the line"),
         ("[1, 2]", 1, "'[1, 2]' is not an object: write one per example,"),
         ("null", 1, "'null' is not an object:"),
         (
             '{"a": 1, "label": "\\ud800"}',
             20,
-            "half of a surrogate pair, such as \\ud800, is not text: mend it, or remove",
+            "half of a surrogate pair, such as \\ud800, is not text: correct it, or remove",
         ),
         (
             '{"z": ' + "[" * 5000 + "]" * 5000 + "}",
@@ -801,7 +801,7 @@ def test_a_new_key_of_json_is_a_feature_unless_rows_are_arrays(tmp_path, monkeyp
     assert reader.columns.names() == ["a", "c=x", "c=y", "z"]
     where, _, what = error_of(reader_of(path, ignore=["c"]))
     assert where == 3
-    assert what.startswith("key 'z' comes here for the first time: name it under numbers or categories")
+    assert what.startswith("key 'z' appears here for the first time: list it in numbers or categories")
     assert all_of(reader_of(path, ignore=["c", "z"]))[0].tolist() == [[1], [2], [3]]
     recipe = trained(write(tmp_path, first, "first.jsonl"), "jsonl", ignore=["c"])
     assert all_of(TableReader((path,), **SHARED | recipe))[0].tolist() == [[1], [2], [3]]

@@ -311,7 +311,7 @@ def test_what_cannot_be_read_is_named(tmp_path):
         stream(pd.DataFrame(FRAME), pd.DataFrame(FRAME))
     with pytest.raises(ValueError, match="leave it out for examples in memory"):
         stream(pd.DataFrame(FRAME), format="csv")
-    with pytest.raises(ValueError, match="label_column says nothing about"):
+    with pytest.raises(ValueError, match="label_column does not apply to"):
         stream(np.eye(2), [0, 1], label_column="a")
 
 
@@ -328,7 +328,7 @@ def test_npz_files_are_streamed_a_block_each(tmp_path):
     assert model.source_ == {"format": "npz", "text_labels": False}
     assert read(tmp_path / "b.npz", like=model).X.tolist() == np.eye(2).tolist()
     np.savez(tmp_path / "b.npz", X=np.eye(3), y=[0, 1, 0])
-    with pytest.raises(DataFileError, match="3 columns, but those before have 2 features"):
+    with pytest.raises(DataFileError, match="3 columns, but earlier examples have 2 features"):
         read(tmp_path / "a.npz", tmp_path / "b.npz")
     assert stream(tmp_path / "b.npz").read(limit=10) is None
 

@@ -107,7 +107,7 @@ def test_compressed_members_are_read_and_binary_or_large_ones_are_bad_records(tm
     )
     assert read(tmp_path, on_error="skip", encoding="latin-1").skipped == 1
     made(tmp_path, {"a/2": gzip.compress(b"free prize")[:-9]})
-    with pytest.raises(DataFileError, match=r"a/2: not a whole gzip file"):
+    with pytest.raises(DataFileError, match=r"a/2: not a complete gzip file"):
         read(tmp_path)
     monkeypatch.setattr(folders, "LONGEST_TEXT", 8)
     with pytest.raises(DataFileError, match=r"a/1.gz: more than 8 bytes, too many for one text"):
@@ -133,7 +133,7 @@ def test_a_model_of_a_folder_reads_flat_folders_single_files_and_lines(tmp_path)
     (tmp_path / "lines.ft").write_text("__label__spam free prize\n__label__ham see you\n")
     X, y = rows_of(stream(tmp_path / "lines.ft", like=model))
     assert model.predict(X).tolist() == y.tolist() == ["spam", "ham"]
-    with pytest.raises(DataFileError, match=r"flat/1.txt: it lies in no folder of a class"):
+    with pytest.raises(DataFileError, match=r"flat/1.txt: it is not in a folder that names its class"):
         list(stream(flat, like=model))
     of_lines = Perceptron().fit_stream(stream(tmp_path / "lines.ft"), epochs=5)
     X, y = rows_of(stream(data, like=of_lines))
@@ -154,7 +154,7 @@ def test_a_folder_that_changed_is_not_read_again_as_the_same(tmp_path):
     assert stream(data).fingerprint() == first
     made(tmp_path, {"ham/d": "new"})
     assert stream(data).fingerprint() != first
-    with pytest.raises(DataFileError, match="not what it was"):
+    with pytest.raises(DataFileError, match="has changed since it was first read"):
         list(reader)
 
 

@@ -191,13 +191,13 @@ def test_short_sparse_rows_of_many_columns_take_bounded_memory(tmp_path, monkeyp
         ("@relation x\n@attribute a numeric\n", "a.arff:2:1: there is no @data"),
         ("@relation x\n@data\n1,2\n", "a.arff:2:1: there is no @attribute before @data"),
         ("@attribute a\n@data\n", "a.arff:1:1: an attribute needs a name and a type"),
-        ("@attribute a real\n@attribute 'a' real\n@data\n", "a.arff:2:1: a second attribute has the name 'a'"),
+        ("@attribute a real\n@attribute 'a' real\n@data\n", "a.arff:2:1: two attributes have the name 'a'"),
         ("@attribute a relational\n@data\n", "a.arff:1:1: attribute 'a' has the type 'relational'"),
         ("hello\n@data\n", "a.arff:1:1: 'hello' is not @relation, @attribute or @data:"),
         ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\n1\n", "a.arff:5:2: 1 cell here, but 2"),
         ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\ntwo,y\n", "a.arff:5:1: column 'a': 'two' is not a number"),
         ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\n?,y\n", "a.arff:5:1: column 'a'"),
-        ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\n2,'y\n", "a.arff:5:2: there is text behind the closing"),
+        ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\n2,'y\n", "a.arff:5:2: there is text after the closing"),
         ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\n{0 1, 7 y}\n", "a.arff:5:2: 1 cell here, but 2"),
         ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\n{1 y, 0 1}\n", "a.arff:5:2: 1 cell here, but 2"),
         ("@attribute a real\n@attribute c {x,y}\n@data\n% nothing\n", "a.arff:4:1: there are no rows below @data"),
@@ -262,7 +262,7 @@ def test_a_workbook_is_the_table_of_its_first_sheet(tmp_path):
         read(path)
     assert read(path, on_error="skip").X.tolist() == [[1], [3]]
     saved(path, [["n", "label"], [1, "a"], [2, "b", "what"]])
-    with pytest.raises(DataFileError, match=r"a.xlsx:3:3: this cell has no column in the first row"):
+    with pytest.raises(DataFileError, match=r"a.xlsx:3:3: this cell's column has no name in the first row"):
         read(path)
     saved(path, [[1, "a"], [2, "b"]])
     assert read(path).X.tolist() == [[1], [2]]

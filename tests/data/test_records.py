@@ -99,7 +99,7 @@ def test_a_number_that_is_missing_is_the_mean_and_a_misspelt_key_is_told(run, tm
     misspelt, err = scores(*[{"heigth": 1.0, "color": "red"}] * 3)
     assert misspelt == [mean] * 3
     assert err.splitlines() == [
-        f"{tmp_path}/some.jsonl: key 'heigth' is unknown to the model and left out (did you mean 'height'?)"
+        f"{tmp_path}/some.jsonl: key 'heigth' is unknown to the model and is left out (did you mean 'height'?)"
     ]
 
 
@@ -160,14 +160,16 @@ def test_an_unknown_key_is_reported_once_with_what_may_be_meant(run, tmp_path, p
     code, out, err = run("predict", points, data)
     assert (code, out) == (0, "a\nb\n" * 3)
     assert err.splitlines() == [
-        f"{data}: key 'colour' is unknown to the model and left out (did you mean 'color'?)",
+        f"{data}: key 'colour' is unknown to the model and is left out (did you mean 'color'?)",
         f"{data}: key 'weight' is unknown to the model and is left out",
     ]
     labelled = json_lines(tmp_path / "labelled.jsonl", [{**row, "label": "a"} for row in rows])
     code, out, err = run("evaluate", points, labelled, "--json")
     assert len(json.loads(out)["notices"]) == 2
     model = perceptrons.load(points)
-    with pytest.warns(UserWarning, match=r"leaves out: 'colour' \(did you mean 'color'\?\), 'weight'"):
+    with pytest.warns(
+        UserWarning, match=r"the model does not know them: 'colour' \(did you mean 'color'\?\), 'weight'"
+    ):
         assert model.predict(rows[:1]).tolist() == ["a"]
 
 
@@ -221,7 +223,7 @@ def test_labels_that_nearly_all_differ_stop_data_that_are_read_whole(run, refuse
 def test_weights_that_do_not_fit_into_memory_are_refused_before_they_are_made(monkeypatch):
     monkeypatch.setattr(memory, "memory", lambda: 10**6)
     X, y = sp.eye(60, 2000, format="csr"), np.arange(60)
-    with pytest.raises(ValueError, match=r"of 60 classes × 2,000 features would need about 1.9 MB of memory, and"):
+    with pytest.raises(ValueError, match=r"of 60 classes × 2,000 features would need about 1.9 MB of memory, but"):
         Perceptron().fit(X, y)
     model = Perceptron().partial_fit(X[:5], y[:5])
     before = model.coef_
@@ -314,7 +316,7 @@ def test_open_streams_are_read_as_files_are(tmp_path):
                 same_matrix(found[0], expected[0])
                 assert found[1].tolist() == expected[1].tolist()
     assert stream(io.StringIO(text)).format == "csv"
-    with pytest.raises(DataFileError, match="<stream 1>: neither its name nor its content says the format"):
+    with pytest.raises(DataFileError, match="<stream 1>: neither its name nor its content tells the format"):
         stream(io.StringIO("some words\n"))
     with data.open() as named:
         assert stream(named).format == "csv"
@@ -328,5 +330,5 @@ class Piped(io.StringIO):
 def test_a_stream_that_cannot_seek_is_read_once(tmp_path):
     reader = stream(Piped("a,label\n1,p\n2,q\n"), format="csv")
     assert rows_of(reader)[1].tolist() == ["p", "q"]
-    with pytest.raises(DataFileError, match="<stream 1>: it was read already, and can be read only once"):
+    with pytest.raises(DataFileError, match="<stream 1>: it has already been read, and can be read only once"):
         list(reader)

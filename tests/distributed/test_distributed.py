@@ -150,7 +150,7 @@ def test_a_tagger_learns_from_files_of_tokens(client, tmp_path):
     assert tagger.known_words() == {word for sentence in X for word in sentence}
     with pytest.raises(ValueError, match="need templates"):
         fit(SequencePerceptron(), names, client=client)
-    with pytest.raises(ValueError, match="at most 3 here, one a file"):
+    with pytest.raises(ValueError, match="at most 3 here, one per file"):
         fit(SequencePerceptron(templates=FeatureTemplates()), names, client=client, shards=4)
 
 

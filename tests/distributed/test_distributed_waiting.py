@@ -169,7 +169,7 @@ def test_it_says_so_every_ten_seconds_and_gives_up_after_ten_minutes():
     client.workers = 2
     at(36)
     assert said[-1][0] == 36
-    assert said[-1][1].endswith(" has 2 workers now, after 35 seconds without: training resumes.")
+    assert said[-1][1].endswith(" has 2 workers now, after 35 seconds without workers: training resumes.")
     client.workers = 0
     at(40)
     assert said[-1][0] == 40  # at once, though it said something a moment ago

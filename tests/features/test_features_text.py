@@ -297,7 +297,7 @@ def test_missing_texts_of_arrow_are_refused_and_the_row_named():
         ({"bits": 0}, r"HashedText\(bits=0\): bits must be a whole number between 1 and 31 or None"),
         ({"bits": 32}, "bits must be"),
         ({"words": (0, 1)}, r"HashedText\(words=\(0, 1\)\): words must be None or two whole numbers from 1 to 16"),
-        ({"words": (2, 1)}, "the lesser first"),
+        ({"words": (2, 1)}, "the smaller first"),
         ({"words": 2}, "words must be None or two"),
         ({"chars": (1, 17)}, "chars must be None or two"),
         ({"chars": "ab"}, "chars must be"),

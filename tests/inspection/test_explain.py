@@ -280,7 +280,7 @@ def test_bad_examples_are_refused_in_words(Model, rng):
     ):
         with pytest.raises(ValueError, match=words):
             model.explain(bad)
-    with pytest.raises(ValueError, match="There is no class 'maybe', only 0, 1"):
+    with pytest.raises(ValueError, match="There is no class 'maybe': the classes are 0, 1"):
         model.explain(X[0]).top(label="maybe")
 
 

@@ -86,8 +86,8 @@ def test_precomputed_kernels_know_the_training_examples_only():
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        (lambda A, B: np.ones(3), r"answered with shape \(3,\)"),
-        (lambda A, B: 1.0, r"answered with shape \(\)"),
+        (lambda A, B: np.ones(3), r"returned shape \(3,\)"),
+        (lambda A, B: 1.0, r"returned shape \(\)"),
         (lambda A, B: B[:5] @ A.T, r"one value per pair."),
         (lambda A, B: np.full((len(A), len(B)), np.nan), "returned nan for example 0"),
         (lambda A, B: np.full((len(A), len(B)), "a"), "real numbers"),

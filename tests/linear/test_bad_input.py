@@ -224,7 +224,7 @@ BAD_COSTS = {
     "negative": ([[0, -1], [1, 0]], r"cost\[0, 1\] = -1.0: .*not negative"),
     "not a number": ([[0, np.nan], [1, 0]], r"cost\[0, 1\]"),
     "infinite": ([[0, np.inf], [1, 0]], r"cost\[0, 1\]"),
-    "on the diagonal": ([[0, 1], [1, 0.5]], r"cost\[1, 1\] = 0.5: the right answer must cost 0"),
+    "on the diagonal": ([[0, 1], [1, 0.5]], r"cost\[1, 1\] = 0.5: the right prediction must cost 0"),
     "too small": ([[0]], r"shape \(1, 1\), but there are 2 classes"),
     "too large": (np.zeros((3, 3)), r"shape \(3, 3\), but there are 2 classes"),
     "one row": ([0, 1], r"shape \(2,\)"),
@@ -333,7 +333,7 @@ def test_dicts_mean_nothing_to_a_model_without_names():
         (np.zeros(3), None, r"coef_init has shape \(3,\), but the model needs \(1, 2\)"),
         (np.zeros((2, 2)), None, r"coef_init"),
         (None, [0.0, 0.0], r"intercept_init"),
-        ([np.nan, 0.0], None, r"coef_init holds NaN"),
+        ([np.nan, 0.0], None, r"coef_init contains NaN"),
     ],
 )
 def test_bad_start_weights_are_refused(coef, intercept, message):
@@ -379,7 +379,7 @@ def test_the_only_example_of_a_class_is_never_held_out():
 
 def test_a_large_learning_rate_leaves_less_room_for_large_values():
     assert Perceptron(eta0=1.0).fit(1e147 * X, Y).predict(X).shape == (4,)
-    with pytest.raises(ValueError, match="a number that is too large"):
+    with pytest.raises(ValueError, match="too large for float64 scores"):
         Perceptron(eta0=1e8).fit(1e147 * X, Y)
     assert np.isfinite(Perceptron(eta0=1e8, max_iter=5).fit(1e139 * X, Y).coef_).all()
 
@@ -460,7 +460,7 @@ def test_numbers_too_large_for_the_model_say_so():
     model = Perceptron().fit(X.astype(np.float32), Y)
     with np.errstate(over="ignore"), pytest.raises(ValueError, match="a number that is too large"):
         model.partial_fit(X * 1e300, Y)
-    with pytest.raises(ValueError, match="coef_init holds"):
+    with pytest.raises(ValueError, match="coef_init contains"):
         Perceptron().fit(X.astype(np.float32), Y, coef_init=[[1e39, 0]])
 
 

@@ -213,7 +213,7 @@ def test_held_out_examples_come_from_every_class_in_the_same_share():
     assert sorted([*train, *held_out]) == list(range(160))
     assert not np.array_equal(held_out, epochs.hold_out(codes, None, 0.2, 6)[1])
     assert [len(part) for part in epochs.hold_out(codes[:3], None, 0.01, 0)] == [2, 1]
-    with pytest.raises(ValueError, match="leaves 0 to learn from"):
+    with pytest.raises(ValueError, match="leaves 0 for training"):
         epochs.validation_split(codes[:3], None, 0.99, 0)
     with pytest.raises(ValueError, match=r"of 4 examples leaves 1 .*fewer than the number of classes \(2\)"):
         epochs.validation_split(np.array([0, 0, 0, 1, 1, 1]), np.array([1.0, 1, 0, 0, 1, 1]), 0.75, 0)
@@ -259,7 +259,7 @@ def test_verbose_shows_every_epoch_and_why_it_stopped(capsys, rng):
         "epoch    1",
         "epoch    3",
         "mistakes in 90 examples",
-        "accuracy on held-out examples",
+        "% on held-out examples",
         "stopped: max_iter",
     ):
         assert words in said.err

@@ -141,7 +141,7 @@ def test_whoever_trusts_a_file_can_allow_it_more_memory_or_less(path, monkeypatc
     forge(model, path, idle("constant", 20))
     assert perceptrons.load(path).n_features_in_ == 2**20
     monkeypatch.setenv("PERCEPTRONS_MODEL_BYTES", "1000000")
-    with pytest.raises(ModelFileError, match=r"may take 1\.0 MB"):
+    with pytest.raises(ModelFileError, match=r"may take only 1\.0 MB"):
         perceptrons.load(path)
 
 

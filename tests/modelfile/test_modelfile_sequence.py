@@ -127,7 +127,7 @@ def test_features_that_never_fired_take_no_room(path):
 def test_parameters_that_no_longer_fit_are_not_saved(path):
     model = fitted("templates")
     for change in ({"min_count": 2}, {"hash_bits": 4}, {"templates": FeatureTemplates(["word"])}, {"combine": "best"}):
-        with pytest.raises(ValueError, match=r"begun with|combine"):
+        with pytest.raises(ValueError, match=r"created with|combine"):
             perceptrons.save(fitted("templates").set_params(**change), path)
     with pytest.raises(ValueError, match="not fitted"):
         perceptrons.save(SequencePerceptron(), path)

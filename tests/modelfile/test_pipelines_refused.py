@@ -165,7 +165,7 @@ def test_commands_say_that_a_pipeline_is_for_python(command, calibrated, path, r
     perceptrons.save((CalibratedClassifierCV(model, cv=2) if calibrated else model).fit(X, TWO), path)
     kind = "CalibratedClassifierCV" if calibrated else "Pipeline"
     said = refused(command, path, *([] if command == "inspect" else [path.with_name("data.csv")]))
-    assert f"{path}: is a {kind} of scikit-learn" in said
+    assert f"{path}: this is a {kind} of scikit-learn" in said
     assert "load it in Python" in said
 
 

@@ -151,11 +151,11 @@ def test_a_second_look_at_test_data_cannot_be_overlooked(blobs):
     split = Perceptron(max_iter=4).fit(X[:96], y[:96])
     split.recipe_ = model.recipe_
     whole = outline(report(split, X, y)).text
-    assert "Mind: the recipe that found this model split just as many examples" in whole
+    assert "Mind: this model was tuned on exactly as many examples" in whole
     assert "96 of them were used for training or validation," in whole
     model.recipe_ = {**model.recipe_, "looks": 3}
     again = outline(report(model, X, y))
-    assert "Mind: the test examples of the recipe were looked at 3 times" in again.text
+    assert "Mind: the test set of the tuning was used 3 times" in again.text
 
 
 def test_a_proof_is_given_for_examples_that_cannot_be_separated():
@@ -338,7 +338,7 @@ def test_what_no_page_can_be_about_is_refused(blobs):
             "None of the labels \\(7, 8, 9\\) is a label of the",
         ),
         (lambda: report(tagger, X, y), TypeError, "not a SequencePerceptron.*tag evaluate"),
-        (lambda: report(StandardScaler().fit(X), X, y), TypeError, "not about a StandardScaler"),
+        (lambda: report(StandardScaler().fit(X), X, y), TypeError, "not a StandardScaler"),
         (lambda: report(Perceptron(), X, y), ValueError, "not fitted"),
         (lambda: report(model, X[:0], y[:0]), ValueError, "no examples"),
         (lambda: report(model, X, np.full(120, "x")), ValueError, "None of the labels"),

@@ -126,10 +126,10 @@ def test_how_many_mistakes_there_are_and_which_are_shown(updown):
     for down, strange, words in (
         (12, 0, "The 10 of 12 mistakes in which the wrong class leads by most."),
         (3, 0, "All 3 mistakes, starting with those in which"),
-        (12, 2, "There are 14 mistakes; 2 have labels that the model does not know, and are not shown. Of the other 12 "
-         "the 10 in which the wrong"),
+        (12, 2, "There are 14 mistakes; 2 have labels that the model does not know, and are not shown. Here are the 10 "
+         "of the other 12 in which the wrong"),
         (3, 1, "There are 4 mistakes; 1 has a label that the model does not know, and is not shown. Here are the other "
-         "3, first those in which"),
+         "3, starting with those in which"),
     ):  # fmt: skip
         y = ["down"] * down + ["zzz"] * strange + ["up"] * (30 - down - strange)
         assert words in said(updown, X, y)

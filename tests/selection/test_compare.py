@@ -287,7 +287,7 @@ def test_epochs_that_were_whole_when_the_time_was_spent_count(rng, monkeypatch):
     row = compare(X, y, learners=["margin"], max_seconds=60).row("margin")
     assert (row.setting.epochs, row.dev_score, row.settings_tried) == (2, 0.7, 1)
     assert row.model.n_iter_ == 2
-    assert row.notes == ("tuning ended when 60 seconds were spent, with setting 1 of 5",)
+    assert row.notes == ("tuning ended at the time limit of 60 seconds, with setting 1 of 5",)
 
 
 def test_not_converging_is_a_note_and_other_warnings_stay_warnings(rng):
@@ -311,7 +311,7 @@ def test_a_learner_of_ones_own_that_fails_is_left_out_with_the_reason(numbered):
             raise ZeroDivisionError("broken")
 
     found = compare(*numbered, learners=["average", ("broken", Broken(), {})])
-    assert found.left_out == {"broken": "it failed, ZeroDivisionError: broken"}
+    assert found.left_out == {"broken": "it failed with ZeroDivisionError: broken"}
     assert "Left out: broken: it failed" in found.explain()
 
 
@@ -511,7 +511,7 @@ def test_it_says_when_a_relative_is_ahead_of_every_perceptron_and_when_not(rng):
     [
         ("naive_bayes", 1.0, 0.9, 500, r"fewer examples \(100\) than features \(500\)"),
         ("naive_bayes", 1.0, 0.9, 5, "independent given the class, does little harm"),
-        ("svm", 1.0, 0.9, 5, "fits these too closely, while theirs does not, with a penalty"),
+        ("svm", 1.0, 0.9, 5, "overfits, while theirs does not, with a penalty"),
         ("svm", 1.0, 1.0, 5, "of the many decision boundaries that fit, theirs finds a better one, with a penalty."),
         ("logistic", 0.9, 0.9, 5, "classes overlap .*one loss over all examples, with a penalty on large weights .C=2"),
         ("least_squares", 0.9, 0.9, 5, "one loss over all examples.$"),
@@ -549,7 +549,7 @@ def test_one_learner_alone_is_no_comparison_but_a_table(rng):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"learners": ["averaged"]}, "'averaged' is none of 'last', 'average'"),
+        ({"learners": ["averaged"]}, "'averaged' is not one of 'last', 'average'"),
         ({"learners": "average"}, r"give a list, such as \['average'\]"),
         ({"learners": []}, "name at least one"),
         ({"learners": ["average", "average"]}, "twice"),
@@ -563,7 +563,7 @@ def test_one_learner_alone_is_no_comparison_but_a_table(rng):
         ({"max_seconds": float("nan")}, "above 0"),
         ({"test": 0}, "leaves no test set to compare on:"),
         ({"dev": 0}, "leaves no validation set:"),
-        ({"dev": 0.5, "test": 0.5}, "nothing to learn from"),
+        ({"dev": 0.5, "test": 0.5}, "no training set"),
         ({"split": "random"}, "split='random'"),
         ({"test": (np.ones((4, 9)), [0, 1, 0, 1])}, "test has 9 features, but X has 2:"),
     ],
@@ -577,7 +577,7 @@ def test_what_cannot_be_compared_is_refused(rng, given, message):
     ("X", "y", "message"),
     [
         (["a text", "another"], [0, 1], "contains texts:"),
-        (np.ones((9, 2)), np.ones(9), "one class only"),
+        (np.ones((9, 2)), np.ones(9), "only one class"),
         (np.ones((3, 2)), [{1}, {2}, {1, 2}], "several labels"),
         (np.ones((4, 2)), np.eye(4), "2 dimensions"),
         (np.ones((4, 2)), [0.5, 1, 1.5, 2], "fractions"),
@@ -634,7 +634,7 @@ def test_a_demonstration_is_the_same_from_run_to_run_and_takes_two_features(demo
     for row in shown.rows:
         assert X.shape[1] == row.model_after.n_features_in_ == 2
         assert (row.model_after.predict(X) == y).mean() == row.after
-    with pytest.raises(KeyError, match="there are"):
+    with pytest.raises(KeyError, match="the learners are"):
         shown.row("nobody")
 
 

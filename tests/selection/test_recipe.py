@@ -191,7 +191,7 @@ class TestTheSeal:
     def test_a_second_look_is_refused_before_any_work_is_done(self, data):
         recipe(Perceptron(), *data)
         Spy.seen.clear()
-        with pytest.raises(OpenedBeforeError, match=r"48 test examples were looked at before \(once.*force=True"):
+        with pytest.raises(OpenedBeforeError, match=r"48 test examples were used before \(once.*force=True"):
             recipe(Spy(), *data)
         assert not Spy.seen
 
@@ -317,7 +317,7 @@ class TestSplits:
         ("given", "message"),
         [
             ({"dev": 0}, "no validation set:"),
-            ({"dev": 0.6, "test": 0.5}, "nothing to learn from"),
+            ({"dev": 0.6, "test": 0.5}, "no training set"),
             ({"dev": 1.5}, "dev=1.5"),
             ({"test": True}, "test=True"),
             ({"test": "a"}, "test='a'"),
@@ -348,7 +348,7 @@ class TestSplits:
             recipe(Perceptron(early_stopping=True), *data)
 
     def test_labels_of_another_number_are_refused(self, data):
-        with pytest.raises(ValueError, match="240 examples and y 239"):
+        with pytest.raises(ValueError, match="240 examples, but y has 239"):
             recipe(Perceptron(), data[0], data[1][:-1])
 
 
@@ -517,7 +517,7 @@ class TestWhatAnAttackFound:
         assert not hasattr(last, "coef_")
         assert last.get_params() == Perceptron(combine="last").get_params()
         assert found.model[-1] is not last
-        with pytest.raises(ValueError, match="LogisticRegression is no estimator of this library"):
+        with pytest.raises(ValueError, match="LogisticRegression is not an estimator of this library"):
             recipe(pipeline, *data, {"p": [Perceptron(), LogisticRegression()]}, random_state=5)
 
     def test_of_two_runs_at_once_one_is_refused(self, data, tmp_path):
@@ -550,7 +550,7 @@ class TestWhatAnAttackFound:
         assert recipe(Perceptron(), *data, ledger=ledger, force=True).looks == 2
         assert recipe(Perceptron(), *data, ledger=ledger).rerun
         ledger.write_text(json.dumps({"looks": {}, "requests": {digest: "x"}}))
-        with pytest.raises(ValueError, match="no ledger"):
+        with pytest.raises(ValueError, match="not a record of test set uses"):
             recipe(Perceptron(), *data, ledger=ledger)
 
     def test_what_may_differ_from_run_to_run_is_a_second_look(self, data):
@@ -610,7 +610,7 @@ class TestWhatAnAttackFound:
         part = X[200:], y[200:]
         with pytest.raises(ValueError, match="All 40 test examples are also in the training"):
             recipe(Perceptron(), X[:200], y[:200], dev=part, test=part)
-        with pytest.raises(ValueError, match="no test"):
+        with pytest.raises(ValueError, match="not a test"):
             recipe(Perceptron(), X, y, test=(X[:10], y[:10]))
         found = recipe(Perceptron(), X[:200], y[:200], test=(X[190:], y[190:]))
         assert 0 < found.twice <= 10
@@ -672,11 +672,11 @@ class TestWhatAnAttackFound:
     def test_what_is_no_classifier_of_examples_is_refused(self, data):
         with pytest.raises(ValueError, match="predicts numbers"):
             recipe(LinearRegression(), *data)
-        with pytest.raises(ValueError, match="kernel values"):
+        with pytest.raises(ValueError, match="precomputed kernel matrix"):
             recipe(KernelPerceptron(kernel="precomputed"), *data)
         with pytest.raises(ValueError, match="y is None"):
             recipe(Perceptron(), data[0], None)
-        with pytest.raises(ValueError, match="single example"):
+        with pytest.raises(ValueError, match="only one example"):
             recipe(Perceptron(), data[0][:9], list(range(9)))
 
     def test_of_equal_numbers_of_epochs_the_fewest_win(self):

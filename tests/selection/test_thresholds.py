@@ -215,9 +215,9 @@ def test_a_threshold_is_a_finite_number(fitted, bad):
 def test_what_has_no_threshold_is_refused(fitted):
     X, y = rare(100)
     three = Perceptron().fit(X, np.arange(100) % 3)
-    with pytest.raises(ValueError, match="two classes, and this one has 3"):
+    with pytest.raises(ValueError, match="two classes, but this one has 3"):
         choose_threshold(three, X, np.arange(100) % 3)
-    with pytest.raises(ValueError, match="two classes, and this one has 3 classes"):
+    with pytest.raises(ValueError, match="two classes, but this one has 3 classes"):
         three.threshold_ = 1.0
     several = Perceptron().fit(X, np.random.default_rng(0).integers(0, 2, (100, 3)))
     with pytest.raises(ValueError, match="several labels per example"):

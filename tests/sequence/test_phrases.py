@@ -147,7 +147,7 @@ def test_labels_come_as_lists_tuples_or_arrays_nested_or_with_lengths():
         (["O", "O"], ["O", "O"], [3, -1], "lengths"),
         ([["O"]], [["O"]], [1], r"\['O'\] is not a label: give the labels of one sentence, or of all"),
         ([1, 2], [1, 2], None, "is not a label of a phrase: give text"),
-        ([["O", None]], [["O", "O"]], None, "None is not a label:"),
+        ([["O", None]], [["O", "O"]], None, "None is not a label of a phrase"),
     ],
 )
 def test_what_does_not_fit_is_named(true, predicted, lengths, about):

@@ -51,7 +51,7 @@ def put(nested, i, t, value):
         ({"allowed": 3}, "allowed"),
         ({"allowed": {"a": 3}}, "allowed"),
         ({"templates": "word"}, "templates"),
-        ({"max_iter": 0}, "max_iter"),
+        ({"max_iter": -1}, "max_iter"),
         ({"tol": -1}, "tol"),
         ({"shuffle": "no"}, "shuffle"),
         ({"random_state": -1}, "random_state"),
@@ -350,3 +350,8 @@ def test_a_call_that_fails_leaves_the_model_as_it_was():
         assert list(model.attributes_) == list(same.attributes_)
         assert model.history_ == same.history_ or len(model.history_) == len(same.history_)
     assert_same_bits(model.partial_fit(S, Y), same.partial_fit(S, Y))
+
+
+def test_with_no_epoch_a_tagger_predicts_with_its_initial_weights():
+    model = SequencePerceptron(max_iter=0).fit([[["a"], ["b"]]], [["V", "N"]])
+    assert (model.predict([[["a"], ["b"]]]), model.n_iter_) == ([["N", "N"]], 0)

@@ -1,4 +1,4 @@
-"""A disk that is full: learning is refused with 507 and changes nothing, predicting goes on, learning does later."""
+"""A full disk: learning is refused with 507 and changes nothing, predicting still works, learning resumes later."""
 
 import errno
 import os

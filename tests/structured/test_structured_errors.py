@@ -222,7 +222,7 @@ def test_nothing_can_be_held_out_of_one_example():
 
 def test_a_model_must_offer_what_is_asked_of_it():
     for wrong, message in (
-        (object(), "this is a object without size and decode and features and loss"),
+        (object(), "it is a object without size and decode and features and loss"),
         (Chain, "a class, not an object|without size"),
         (None, "There is no model"),
     ):
@@ -260,7 +260,7 @@ def test_a_model_with_fewer_weights_than_were_learned_is_refused(rng):
         ({"margin": 1e-300}, "margin must be 0, or at least 1e-12"),
         ({"eta0": 0}, "eta0 must be"),
         ({"C": NAN}, "C must be"),
-        ({"max_iter": 0}, "max_iter must be"),
+        ({"max_iter": -1}, "max_iter must be"),
         ({"random_state": -1}, "random_state must be"),
     ],
 )

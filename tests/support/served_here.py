@@ -33,6 +33,7 @@ def served(folder, model=None, limits=None, token=None, store=None, **of_writer)
             time.sleep(0.005)
         http.service = service
         yield http
+    del service.writer.sides  # two models, which would stay until garbage is collected
 
 
 @contextmanager

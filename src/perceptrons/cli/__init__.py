@@ -21,17 +21,22 @@ COMMANDS = {
     "look": "Show what is in DATA before you train: columns, missing values, classes and likely problems.",
     "train": "Train a perceptron, test it on examples it has not seen, and show the results.",
     "predict": "Print the predicted class of every example in DATA, one per line. DATA needs no labels.",
-    "evaluate": "Compare the predictions for DATA with its labels: accuracy, precision, recall, F1 and confusion matrix.",
+    "evaluate": "Compare the predictions for DATA with its labels: accuracy, precision, recall, F1 and confusion "
+    "matrix.",
     "inspect": "Show how a model was trained, why training stopped, and its most important weights.",
-    "diagnose": "Decide whether the classes of DATA are linearly separable, with a proof, and show what makes training hard.",
+    "diagnose": "Decide whether the classes of DATA are linearly separable, with a proof, and show what makes "
+    "training hard.",
     "tune": "Tune hyperparameters on a validation set, train with the best ones, and test the model once.",
-    "compare": "Compare the perceptron's variants with naive Bayes, logistic regression, linear SVM, least squares and ridge.",
+    "compare": "Compare the perceptron's variants with naive Bayes, logistic regression, linear SVM, least "
+    "squares and ridge.",
     "report": "Write one HTML page about a model and labelled DATA: scores, mistakes, features, margins and a proof.",
     "lab": "Write a page on which a perceptron learns step by step, and open it in the browser.",
-    "export": "Export MODEL for other programs: FILE.onnx (an ONNX graph), FILE.json (weights by name) or FILE.c (C99).",
+    "export": "Export MODEL for other programs: FILE.onnx (an ONNX graph), FILE.json (weights by name) or "
+    "FILE.c (C99).",
     "serve": "Serve MODEL over HTTP: it predicts, keeps learning, and loses nothing that it acknowledged.",
     "warmup": "Compile the code that the usual commands need, so that their first run is as fast as later ones.",
-    "tag": "Label every token of sentences: parts of speech, chunks or names. Files have one token per line, as in CoNLL.",
+    "tag": "Label every token of sentences: parts of speech, chunks or names. Files have one token per "
+    "line, as in CoNLL.",
 }
 BAD_INPUT, INTERRUPTED = 2, 130
 COMPILED_AGAIN = (

@@ -152,7 +152,7 @@ def shown_value(metavar: str | None, bounds: Mapping[str, Any]) -> str | None:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most so many characters; a longer word is cut."""
+    """Break the text into lines of at most this width; a longer word is cut."""
     lines = [""]
     for word in text.split():
         if lines[-1] and len(lines[-1]) + 1 + len(word) <= width:

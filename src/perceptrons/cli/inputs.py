@@ -89,7 +89,7 @@ def whole(reader: "Reader", **more: Any) -> "Table":
 
 
 def read_within(reader: "Reader", limit: int | None, said: bool = True) -> "Table | None":
-    """All examples if they take at most so many bytes."""
+    """Read all examples if they take at most `limit` bytes; otherwise return None."""
     with refusing_data():
         table = reader.read(limit)
     if table is None:

@@ -38,8 +38,8 @@ class UnreadError(Exception):
 class Watching:
     """Is called by `fit_stream` as it goes; the first epoch predicts every example before it learns from it.
 
-    lines: print the table, below the title? live: show the live line? needed: is something to be written at the end, so
-    that learning goes on though nobody reads?
+    lines: print the table, below the title? live: show the live line? needed: is something
+    written at the end, so that training must continue even if nobody reads the output?
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Watching:
         self._show_live("Reading ...")
 
     def go_on(self) -> None:
-        """A run goes on from a checkpoint: what was printed before is not printed again."""
+        """A run resumes from a checkpoint: what was printed before is not printed again."""
         if getattr(self._model, "progress_", None):  # which checkpoints need not hold
             examples, mistakes = self._model.progress_[-1]
             self._line = {"examples": examples, "mistakes": mistakes, "seconds": None}

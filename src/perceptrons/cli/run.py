@@ -231,7 +231,7 @@ def mistakes(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
     validated = rows[0]["validation_accuracy"] is not None
     updates = any(row["updates"] != row["mistakes"] for row in rows)
     by_phrases = "validation_phrase_f1" in rows[0]
-    more = [("updates", "right")] * updates + [("accuracy on held-out examples", "right")] * validated
+    more = [("updates", "right")] * updates + [("held-out accuracy", "right")] * validated
     more += [("phrase F1", "right")] * by_phrases
     table = grid(("epoch", "right"), ("mistakes", "right"), ("", "left"), *more)
     longest = max(8, min(32, console.width - 18 - 28 * validated - 15 * by_phrases - 9 * updates))

@@ -83,7 +83,7 @@ class ColumnFile:
         return number - 1 if number > 0 else number + n
 
     def column(self, place: int) -> list[str]:
-        """What all tokens of the file have in this column, sentence behind sentence; `lengths` tells them apart."""
+        """The column's values for all tokens of the file, sentence after sentence; `lengths` says where each ends."""
         if not isinstance(place, int | np.integer) or not -self.n_columns <= place < self.n_columns:
             raise ValueError(f"{place!r} is not a column: columns are numbered from 0 to {self.n_columns - 1}.")
         return texts(self.content, self.starts[:, place], self.ends[:, place])
@@ -149,7 +149,7 @@ class ColumnFile:
             raise DataFileError(self.path, f"the labels cannot be written in {self.encoding} ({error})") from error
 
     def write(self, path: str | os.PathLike[str], labels: Labels, place: int | None = None) -> None:
-        """Write the file with these labels, packed if its new name ends in .gz, .xz or .bz2; "-" is standard output.
+        """Write the file with these labels, compressed if the name ends in .gz, .xz or .bz2; "-" is standard output.
 
         See `with_labels` for labels and place. A file that is there is replaced, but not if the labels are wrong.
         """

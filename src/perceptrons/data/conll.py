@@ -35,10 +35,10 @@ def read_conll(
     comments: bool | None = None,
     encoding: str = "utf-8",
 ) -> ColumnFile:
-    r"""Read a file with a token a line, its columns beside each other, and blank lines between sentences.
+    r"""Read a file with one token per line, its values in columns, and blank lines between sentences.
 
-    When to use it: for tagging, chunking and named entities, whose data come so. When not: examples that stand alone, a
-    row of numbers each, are read by `perceptrons.data.read`.
+    When to use it: for tagging, chunking and named entities, whose data usually have this format. When not: for
+    examples that are not parts of a sequence, such as rows of numbers, use `perceptrons.data.read`.
 
     What is no token is kept for writing back, but neither learned from nor counted: comments, and in CoNLL-U multiword
     ranges (3-4) and empty nodes (5.1). So are the -DOCSTART- lines of CoNLL-2003, each a sentence of its own. The
@@ -48,7 +48,7 @@ def read_conll(
     Parameters
     ----------
     path : path, or "-" for standard input
-        Unpacked if it was packed by gzip, xz or bzip2.
+        Decompressed if it was compressed by gzip, xz or bzip2.
     separator : str, optional
         What stands between columns, such as "\t", or " " for exactly one space; or "whitespace" for any run of spaces
         and tabs. By default a tab if the first token's line has one, else "whitespace". Other white space, such as a

@@ -61,7 +61,7 @@ def delimiter_of(piece: Piece, tabs: bool) -> str:
 
 
 def csv_pieces(path: Path, tabs: bool, prompt: bool = False) -> Iterator[tuple[Piece, str]]:
-    """The pieces of a file, joined where a quoted cell goes on, and what separates their cells.
+    """Yield the pieces of a file and the delimiter of their cells; pieces are joined where a quoted cell continues.
 
     The first has a record at least, unless the file has none. The cut depends on the bytes alone. Quotes that are never
     closed are in the last piece, and an error behind it: nobody knows how much of what they swallow was meant.
@@ -194,10 +194,8 @@ class Rows:
         if not abs(value) <= LARGEST and text.strip().lower() not in self.missing:
             what, place = what_is_wrong(text), self.layout.numbers[column]
             if MAKE_NUMBERS in what:
-                what = (
-                    f"{shown(text.strip())} is not a number: correct it, or list the column in categories "
-                    "(--categories)"
-                )
+                what = f"{shown(text.strip())} is not a number: correct it, or list the column in categories"
+                what += " (--categories)"
                 what += f", or list the word in missing (--missing {text.strip()})" * bool(self.missing)
                 first = self.piece.first and self.found.lines[row] + 1 == self.layout.form.line
                 what += "; a header contains no numbers" if first and not self.layout.form.header else ""

@@ -88,7 +88,7 @@ class Looked(NamedTuple):
 
 
 def look(reader: "Reader", at_most: int, text_labels: bool = False) -> Looked | None:
-    """Read so many examples and say what is in them; None if there are none.
+    """Read at most this many examples and describe what is in them; None if there are none.
 
     Parameters
     ----------

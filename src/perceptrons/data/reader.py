@@ -37,14 +37,14 @@ from perceptrons.streaming.threads import ahead, in_order
 from perceptrons.training.memory import memory
 
 TABLE_SHARE = 0.4  # of the memory that a table may take: it is there twice for a moment
-COMPLAINTS = 10  # of the records that were skipped, so many are kept
+COMPLAINTS = 10  # messages about skipped records that are kept
 
 
 class Reader(ABC):
     """Blocks of examples; iterate as often as you like, but once over standard input. `read` gives all as one table.
 
-    The blocks are the same every time, whatever the number of threads. Reading goes on in threads while a block is
-    used. on_error: "raise" the first bad record in the order of the files, or "skip" and count them.
+    The blocks are the same every time, whatever the number of threads. Threads keep reading while a block is used.
+    on_error: "raise" the first bad record in the order of the files, or "skip" and count them.
     """
 
     format: str

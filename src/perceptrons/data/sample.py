@@ -50,7 +50,7 @@ class Sample(NamedTuple):
 
 
 def first_examples(reader: "Reader", n_features: int, at_most: int, number: int | None = None) -> Sample | None:
-    """So many examples, and one by its number from 1, which may come later; None if there is no example at all."""
+    """Up to `at_most` examples, and the one with this number (from 1), which may come later; None if there are none."""
     blocks: list[Block] = []
     one, seen = None, 0
     for block in reader:
@@ -120,7 +120,7 @@ class Originals:
                     if not text:
                         return
                 if format in MARKS and columns:
-                    # a record may go on for several lines
+                    # a record may span several lines
                     record = [lines.readline()]
                     while sum(part.count(b'"') for part in record) % 2 and len(record) < RECORD and (
                         more := lines.readline()):  # fmt: skip

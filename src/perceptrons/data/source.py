@@ -161,7 +161,7 @@ def identity(path: Path) -> Identity | None:
 
 
 class Share(NamedTuple):
-    """The part-th of so many parts of a file, which it is cut into by bytes, at ends of lines."""
+    """One part of a file that is cut into several parts of about equal size, at ends of lines."""
 
     part: int  # from 0
     parts: int

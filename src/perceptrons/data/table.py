@@ -17,7 +17,7 @@ from perceptrons.inspection.evaluation import WHOLE
 from perceptrons.inspection.wording import short
 from perceptrons.training.matrices import widened
 
-FEW_CLASSES = 20  # so many are never too many
+FEW_CLASSES = 20  # this number of classes is always accepted
 
 
 @runtime_checkable
@@ -138,7 +138,7 @@ def no_text(error: UnicodeDecodeError) -> str:
 
 
 def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> str | None:
-    """Why so many different labels of n examples are not classes, but prices, ids or texts; None if they may be."""
+    """Why the labels of n examples are too many to be classes (prices, ids or texts?); None if they may be classes."""
     if len(labels) <= FEW_CLASSES or len(labels) <= n / 2:
         return None
     some = ", ".join(shown(str(label)) for label in list(labels)[:2])
@@ -279,7 +279,7 @@ class Texts(NamedTuple):
 
 
 class Bad(NamedTuple):
-    """A record that is no example."""
+    """A malformed record."""
 
     line: int  # within the piece, from 0
     what: str

@@ -136,7 +136,7 @@ class VwReader(PieceReader):
 
 
 def fault(content: bytes, least: float, most: float) -> Fault:
-    """What is wrong with a line that is no example, and the column, counted from 1."""
+    """What is wrong with a malformed line, and the column, numbered from 1."""
     text = content.decode("utf-8", "surrogateescape").rstrip("\r")
     head, bar, body = text.partition("|")
     if not bar:

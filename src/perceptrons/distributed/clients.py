@@ -25,7 +25,7 @@ MISSING = "perceptrons.distributed needs Dask, which is not installed: pip insta
 
 
 class ClusterError(RuntimeError):
-    """The cluster failed in a way that Dask cannot mend. The estimator has the last mixed weights."""
+    """The cluster failed in a way that Dask cannot repair. The estimator has the last mixed weights."""
 
 
 class ClusterWarning(UserWarning):
@@ -124,7 +124,7 @@ def threads_of(client: Any) -> int:
 
 
 def sent(workers: "Workers", value: Any, size: int, copies: int) -> Any:
-    """What to give to so many tasks for a value of so many bytes: itself, or if it is large, what was sent ahead."""
+    """What to pass to the tasks: the value itself, or if its copies are large, a future of a value sent in advance."""
     return value if size * copies <= SMALL else scattered(workers, value, broadcast=True)
 
 

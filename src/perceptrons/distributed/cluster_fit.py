@@ -50,15 +50,16 @@ def fit(
         threads, at most as many as there are partitions or files. A shard of several partitions takes one after
         another, and need not fit in memory.
     epochs : int, optional
-        So many at most, and `max_iter` and `tol` do not count; as in `fit_stream`.
+        Make at most this many epochs, and ignore `max_iter` and `tol`; as in `fit_stream`.
     sample_weight, classes, lengths : as in `fit`, `fit_stream` and `SequencePerceptron.fit`
     checkpoint : perceptrons.Checkpoint, optional
-        Where the mixed weights are saved now and then, and when the scheduler is lost; a later run, on another cluster
-        if need be, goes on from there.
+        Where the mixed weights are saved now and then, and when the scheduler is lost; a later run, also on another
+        cluster, resumes from there.
     watch : function, optional
         Is called several times a second with a dict: epoch, shards, done (shards that have ended their pass), seconds;
-        at the end of an epoch also examples, mistakes and updates, a number a shard; if bad records of files were
-        skipped, also skipped (how many) and complaints (some of them); if columns of tables were left out, notices.
+        at the end of an epoch also examples, mistakes and updates, one number per shard; if bad records of files
+        were skipped, also skipped (how many) and complaints (some of them); if columns of tables were left out,
+        notices.
     **reading
         For files: as `perceptrons.data.stream` takes them; for files of tokens: label, the number of the label's column
         (-1, the last), and as `perceptrons.data.conll.read_conll` takes them.
@@ -66,8 +67,8 @@ def fit(
     Returns
     -------
     estimator
-        Fitted. Rows of `history_` have a dict more, "shards": examples, mistakes, updates, seconds and weights (the
-        shares in the mix), a list each with a number a shard. `mixing_bound_` has the theorem's bound on the epochs
+        Fitted. Rows of `history_` also have a dict "shards": examples, mistakes, updates, seconds and weights (the
+        shares in the mix), each a list with one number per shard. `mixing_bound_` has the theorem's bound on the epochs
         beside those made, if the run converged and the theorem covers it, else None. `n_shards_`, `mixing_`.
 
     Raises

@@ -35,9 +35,9 @@ from perceptrons.training.one_pass import Examples
 from perceptrons.training.parameters import check_choices, method_of
 from perceptrons.training.weights import Weights
 
-BY_LINE = ("svmlight", "libsvm", "vw", "text", "jsonl")  # formats with an example a line, wherever one begins
+BY_LINE = ("svmlight", "libsvm", "vw", "text", "jsonl")  # formats with one example per line, wherever one begins
 MOST = 10**6  # shards
-COMPLAINTS = 10  # about records that were skipped, so many are told
+COMPLAINTS = 10  # messages about skipped records that are passed on
 
 
 class Begun(NamedTuple):
@@ -192,7 +192,7 @@ def begun(
     client: Any, estimator: Perceptron, X: Any, y: Any, shards: int | None, *, warm: bool, sample_weight: Any,
     classes: Any, lengths: Any, reading: dict[str, Any],
 ) -> tuple[Shards, Begun]:  # fmt: skip
-    """The shards of the data, and the model begun."""
+    """Return the shards of the data, and the model that is ready to be trained on them."""
     if lengths is not None:
         raise ValueError("lengths is for sequences, and a Perceptron does not have any: leave it out.")
     data = data_of(client, estimator, X, y, sample_weight, shards, reading)
@@ -252,7 +252,7 @@ def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, w
 
 
 def _classes(found: Facts, named: Any) -> np.ndarray:
-    """All classes, or a ValueError if there is nothing to tell apart. named: by the user, if at all."""
+    """All classes; raises ValueError if there are too few to learn from. named: those the user gave, or None."""
     known = found.classes
     if not found.n:
         raise ValueError("There are no examples in the data.")
@@ -308,7 +308,7 @@ def _columns(shards: list[Facts], known: Any = None) -> tuple[Any, Sequence[Any]
 
 
 def _check_names(estimator: Perceptron, found: Facts, columns: Any) -> None:
-    """Raise ValueError if a model that goes on would take features for others."""
+    """Raise ValueError if a model that resumes training would confuse its features with other ones."""
     known = list(estimator._columns) if hasattr(estimator, "_columns") else None
     if found.names != known and found.about is None:
         raise ValueError(

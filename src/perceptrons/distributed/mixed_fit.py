@@ -49,7 +49,7 @@ class MixedFit(Trainee):
     ):  # fmt: skip
         self.estimator, self.data, self.begun, self.mixing, self.outcome = estimator, data, begun, mixing, outcome
         self.client, self.learner, self.watch = data.client, estimator._learner, watch
-        self.checkpoint, self.earlier = checkpoint, before["history"]  # rows of a run that this one goes on with
+        self.checkpoint, self.earlier = checkpoint, before["history"]  # history of the run that this one resumes
         seed, epochs = self.learner.seed, self.learner.epochs
         self.orders: list[dict[str, Any]] = before["orders"] or [
             self.learner.rng.bit_generator.state
@@ -68,7 +68,7 @@ class MixedFit(Trainee):
         self._epoch = epoch
 
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
-        """One pass over every shard, and the mix. While workers work, counts of nothing: Ctrl-C and clocks go on."""
+        """One pass over every shard, then the mix. While workers are busy, empty counts let Ctrl-C and clocks work."""
         self._save_if_due()
         began = time.perf_counter()
         for left in reversed(range(TRIES)):
@@ -113,7 +113,7 @@ class MixedFit(Trainee):
         self._futures = passes
 
     def _pass(self, start: Any, number: int, turn: Turn, uniform: bool) -> Any:
-        """The pass over a shard: a task for every block of it, each going on where the last one ended."""
+        """The pass over a shard: one task per block, and each starts from where the one before it ended."""
         parts, orders, submit = self.data.parts[number], self.orders[number], self.client.submit
         places = np.arange(len(parts))
         if self.begun.common.shuffle and not turn.first and len(parts) > 1:
@@ -195,7 +195,7 @@ class MixedFit(Trainee):
 
     @property
     def _epochs_before(self) -> int:
-        """Epochs before the present one, since the start of this run or of the one it goes on with."""
+        """Epochs before the present one, counted from the start of this run or of the run that it resumes."""
         return len(self.earlier) + len(self.outcome.history) - 1
 
     def _tell(self, done: int, seconds: float) -> None:

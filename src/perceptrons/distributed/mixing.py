@@ -147,7 +147,7 @@ class Report(NamedTuple):
 
 
 class Move(NamedTuple):
-    """What the passes over some shards came to. Sums are over shards; v are the common weights, v_i a shard's."""
+    """The result of the passes over some shards. Sums are over shards; v are the common weights, v_i a shard's."""
 
     weight: float  # sum of k_i
     idle: int  # shards without an update: they move the weights only where all are
@@ -278,7 +278,7 @@ class Running(NamedTuple):
 
 
 def begin(start: Start | AnyWeights, orders: dict[str, Any]) -> Running:
-    """A pass that has visited nothing yet. start: weights of a lone shard go on with their average."""
+    """A pass that has visited nothing yet. start: the weights of a lone shard keep their average."""
     weights = start.begin() if isinstance(start, Start) else copy.deepcopy(start)
     return Running(weights, Report(0, 0, 0, 0.0, 0.0, orders))
 
@@ -315,7 +315,7 @@ def next_block(running: Running, part: Any, turn: Turn) -> Running:
 
 
 def finish(running: Running, start: Start, uniform: bool) -> Move:
-    """What the pass came to, for mixing."""
+    """The result of the pass, for mixing."""
     return move_of(start, running.weights, running.report, uniform)
 
 

@@ -148,7 +148,7 @@ def begun(
     client: Any, estimator: SequencePerceptron, X: Any, y: Any, shards: int | None, *, warm: bool, sample_weight: Any,
     classes: Any, lengths: Any, reading: dict[str, Any],
 ) -> tuple[Shards, Begun]:  # fmt: skip
-    """The shards of the data, and the model begun."""
+    """Return the shards of the data, and the model that is ready to be trained on them."""
     if sample_weight is not None:
         raise ValueError("sample_weight: sequences do not have weights: leave it out.")
     named = None if classes is None else read_classes(classes)

@@ -125,7 +125,7 @@ def how_many(client: Any, shards: int | None, most: int, why: str) -> int:
 
 
 def check_room(client: Any, size: int) -> None:
-    """Raise ValueError if no worker has the memory for a shard of so many bytes."""
+    """Raise ValueError if no worker has enough memory for a shard of this many bytes."""
     limits = [worker["memory_limit"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
     limits = [limit for limit in limits if limit]
     if limits and size > ROOM * max(limits):

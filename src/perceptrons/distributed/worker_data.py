@@ -302,7 +302,7 @@ class FilesPart:
 
 
 def moved(X: Any, places: np.ndarray, n_features: int) -> Any:
-    """X with its columns at other places among so many."""
+    """X with its columns moved to other places, in a matrix with `n_features` columns."""
     if sp.issparse(X):
         return sp.csr_matrix((X.data, places[X.indices], X.indptr), shape=(X.shape[0], n_features))
     wider = np.zeros((X.shape[0], n_features), X.dtype)

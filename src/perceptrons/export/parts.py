@@ -111,7 +111,7 @@ class VersionsOfWeights:
     b: np.ndarray
     one: float  # the square of the constant feature, which every product of two examples has beside it
     support: Any  # array or CSR
-    which: np.ndarray  # of the support examples, for every update
+    which: np.ndarray  # of the support vectors, for every update
     y: np.ndarray
     y_hat: np.ndarray
     step: np.ndarray

@@ -16,7 +16,7 @@ from perceptrons.features.table_rows import Coded, Contents, Further
 from perceptrons.features.values import Missing, shown
 
 FEW = 20  # rows; fewer do not tell whether a column is an identifier
-NEARLY_ALL = 0.9  # of the values: with so many distinct ones a column is unique
+NEARLY_ALL = 0.9  # a column counts as unique if this share of its values is distinct
 MANY_WORDS = 4.0  # a value, on average: such strings are text
 LOOKED_AT = 1000  # distinct values whose words are counted
 SOME = 5  # values that are shown

@@ -209,7 +209,7 @@ class Columns:
         return {"features": self.n_names, "forgot": self.forgot, **report, "heaviest": heaviest}
 
     def frequent(self, min_count: int) -> "Columns":
-        """Only the names that came so often, numbered anew. Without bits."""
+        """Only the names that occurred this often, renumbered. Without bits."""
         kept = np.flatnonzero(self.counts >= min_count)
         table = self._table
         lengths = (table.ends[1:] - table.ends[:-1])[kept]
@@ -221,8 +221,8 @@ class Columns:
     def state(self, limit: int | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What a file needs to keep: a dict of plain values and one of arrays.
 
-        limit: only so many names, the first to come. What is there of them does not change but for the counts, so that
-        this is right while another thread finds more.
+        limit: keep only this many names, the first that were found. Nothing about them changes except the counts, so
+        the result is right even while another thread finds more names.
         """
         n = self.n_names if limit is None else min(limit, self.n_names)
         table = self._table

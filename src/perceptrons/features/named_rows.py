@@ -64,7 +64,7 @@ class Workspace:
             self.table = new_table(slots)
 
     def make_room(self, size: int, longest: int) -> None:
-        """Buffers for texts of so many bytes, together and the longest."""
+        """Make buffers for texts whose sizes in bytes are given: of all together, and of the longest."""
         if not max(size // 8, FEWEST) <= len(self.numbers) <= max(size, LARGE):
             self.numbers, self.counts = (np.empty(max(size // 8, FEWEST), np.int32) for _ in range(2))
         n_bytes, n_words = room_for(longest)
@@ -72,7 +72,7 @@ class Workspace:
             self.clean = Clean(np.empty(n_bytes, np.uint8), np.empty(n_words, np.int64))
 
     def grow(self, n_bytes: int) -> None:
-        """Room for at least one more name, of so many bytes."""
+        """Make room for at least one more name of this many bytes."""
         self.table = grown(self.table, 1, n_bytes)
 
     def grow_entries(self) -> None:

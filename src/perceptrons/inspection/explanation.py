@@ -59,7 +59,7 @@ class Explanation:
         What each row of weights is of: (label,), which positive contributions speak for; or one-vs-one (first, second),
         positive for the second. Two classes have one row, of the second.
     columns : array of shape (n,)
-        The columns of the features that are not 0; of a kernel the numbers of support examples.
+        The columns of the features that are not 0; of a kernel the numbers of support vectors.
     features : tuple of str
         Their names; x0, x1, ... if the model knows none. Of a kernel X[17]: the row of the X that was fitted.
     values, weights, contributions : arrays of shape (n,), (n_rows, n) and (n_rows, n)
@@ -193,7 +193,7 @@ class Explanation:
 
     @property
     def _binary(self) -> bool:
-        """Does one row tell two classes apart?"""
+        """Does one row distinguish two classes?"""
         return len(self.rows) == 1 and len(self.classes) == 2 and not isinstance(self.prediction, list)
 
     def _check(self, label: Any) -> None:

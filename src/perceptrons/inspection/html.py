@@ -31,7 +31,7 @@ def escaped(text: Any) -> Html:
 
 
 def table(rows: Iterable[Sequence[Any]], header: Sequence[Any] = ()) -> Html:
-    """A table, a line a row; numbers that are not HTML yet stand on the right, and so does what is above them."""
+    """An HTML table of the rows. Numbers that are not HTML yet are aligned to the right, with their headers."""
     lines = [tuple(row) for row in rows]
     last = lines[-1] if lines else ()
     above = [_cell(cell, "th", number=k < len(last) and _is_number(last[k])) for k, cell in enumerate(header)]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-FEW = 1000  # names; so many are all listed
+FEW = 1000  # up to this number, all names are listed
 
 
 class Features(NamedTuple):

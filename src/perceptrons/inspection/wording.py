@@ -2,7 +2,7 @@
 
 from typing import Any
 
-SHOWN_EPOCHS = 12  # of very many, at most so many lines
+SHOWN_EPOCHS = 12  # at most this many lines, however many epochs there are
 PHRASE_F1 = "validation_phrase_f1"  # a column of history
 LONG = 60  # characters of a setting, after which it is cut
 NOT_PROBABILITIES = "Scores say which class wins and by how much; they are not probabilities."

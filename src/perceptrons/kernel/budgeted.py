@@ -1,4 +1,4 @@
-"""Learning on a budget, block by block: at most so many support examples, whatever comes (`passes/budget.py`).
+"""Learning on a budget, block by block: the number of support examples is limited (`passes/budget.py`).
 
 `training_set` chooses between this and a sweep, which has no budget.
 """
@@ -30,7 +30,7 @@ class Budgeted(KernelFit):
     """A training set, or a block of a stream, learned from on a budget.
 
     Memory beside the model: a block of 256 examples, their kernel values with each other and with what is held. The
-    model itself: the support examples, 16 bytes a coefficient, and budget^2 * 8 bytes to forget the oldest or to
+    model itself: the support examples, 16 bytes per coefficient, and budget^2 * 8 bytes to forget the oldest or to
     project.
     """
 

@@ -369,7 +369,7 @@ class_weight, warm_start, verbose, probability, classes
         return self.dual_coef_last_ if self.combine == "last" else self.dual_coef_average_
 
     def explain(self, x: Any) -> Explanation:
-        """What each support example adds to the score of each class: coefficient times kernel value.
+        """What each support vector adds to the score of each class: coefficient times kernel value.
 
         Parameters
         ----------
@@ -442,7 +442,7 @@ class_weight, warm_start, verbose, probability, classes
         self._tell(None)
 
     def _learn_block(self, X: Any, target: Target, weight: np.ndarray | None, first: bool) -> None:
-        """One pass over the examples in their order. If the very first fails, the model has not begun."""
+        """One pass over the examples in their order. If a new model fails before its first visit, it is dropped."""
         learner = self._learner
         with Uninterrupted() as hold:
             try:

@@ -1,4 +1,4 @@
-"""A kernel model in the making: support examples, coefficients, the log of updates, classes and counters together."""
+"""A kernel model in the making: support vectors, coefficients, the log of updates, classes and counters together."""
 
 from typing import Any
 
@@ -20,9 +20,9 @@ VOTES, VOTES_ON_DEVICE = 2**26, 2**28  # bytes of kernel values or running sums 
 
 
 class KernelLearner:
-    """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds.
+    """Everything that training changes, and all that is needed to keep training: this is what a model file holds.
 
-    f_r(x) = sum over support examples j of coef[j, r] K(x_j, x), for every row r: one, or one a class.
+    f_r(x) = sum over support vectors j of coef[j, r] K(x_j, x), for every row r: one, or one a class.
     The mean of coef over the t examples seen is coef - late / t: late is the sum of (seen before) * (change of coef).
     """
 
@@ -47,14 +47,14 @@ class KernelLearner:
         self.epochs = self.mistakes = 0
         self.t = 0.0  # examples seen, by weight
         self.support = Support(kernel, n_features)
-        self.where = Growing(np.zeros(0, np.int64))  # the row of each support example in the X of fit, or -1
+        self.where = Growing(np.zeros(0, np.int64))  # the row of each support vector in the X of fit, or -1
         self.coefs, self.lates = (Growing(np.zeros((0, self.n_rows))) for _ in range(2))
         self._logs: list[np.ndarray] | None = [] if budget is None else None
         self.born = Growing(np.zeros(0, np.int64))  # with a budget: which in the order of entering
         self.inner = np.zeros((0, 0))  # with a budget: see passes/budget.py, and so for numbers
         self.numbers = np.zeros(NUMBERS)
         self._codes: dict[Any, int] | None = None
-        self.home: Place | None = None  # where it was begun; a model from a file has no home, and follows X
+        self.home: Place | None = None  # where it was created; a model from a file has no home and follows X
 
     # ---- what is there
 
@@ -88,7 +88,7 @@ class KernelLearner:
 
     @property
     def log(self) -> np.ndarray:
-        """All updates: examples seen before, support example, true class, row or (joint) predicted class, step, 1."""
+        """All updates: examples seen before, support vector, true class, row or (joint) predicted class, step, 1."""
         if self._logs is None:
             raise AttributeError("With a budget, updates are forgotten, and so are survival counts and votes.")
         if len(self._logs) != 1:
@@ -123,9 +123,9 @@ class KernelLearner:
     # ---- learning
 
     def taken_in(self, points: Points) -> np.ndarray:
-        """For every example of a training set which support example it is, or -1: those of the X that was learned last.
+        """For every example of a training set which support vector it is, or -1: those of the X that was learned last.
 
-        A training set of the same rows goes on where it stopped; of any other nothing is known.
+        Training on the same rows resumes where it stopped; nothing is known about any others.
         """
         taken, where = np.full(len(points), -1), self.where.now
         known = np.flatnonzero((where >= 0) & (where < len(points)))
@@ -163,7 +163,7 @@ class KernelLearner:
         return both
 
     def record(self, log: np.ndarray, who: np.ndarray, slots: np.ndarray, new: Points, where: np.ndarray) -> None:
-        """Take in updates, `who` the example of each. slots: the support example that each example is, or is to be:
+        """Take in updates, `who` the example of each. slots: the support vector that each example is, or is to be:
         those from n_support on are new, and their rows are in `where`."""
         coef, late = self.changes(log, who, len(slots))
         if len(new):
@@ -183,7 +183,7 @@ class KernelLearner:
             self._logs.append(log.copy())  # a walk leaves room behind
 
     def hold(self, more: int, row_of: Growing) -> Held:
-        """What the walk on a budget changes, with room for so many more support examples."""
+        """The arrays that learning on a budget changes, with room for `more` support vectors."""
         assert self.budget is not None
         room = min(self.budget, self.n_support + more)
         coef, late, born, rows, _ = (g.room(room) for g in (self.coefs, self.lates, self.born, row_of, self.where))
@@ -266,7 +266,7 @@ class KernelLearner:
         return winners(decision, len(self.classes), threshold=self.threshold)
 
     def explanation(self, X: Points, combine: str, unknown: list[str]) -> Explanation:
-        """What each support example adds to the scores of one example. unknown: names in it that are not known."""
+        """What each support vector adds to the scores of one example. unknown: names in it that are not known."""
         decision, values = to_host(self.decision(X, combine)), np.zeros(0)
         if self.n_support:
             values = np.ravel(to_host(self.kernel(X, self.support.at(X.place)))).astype(np.float64)
@@ -340,7 +340,7 @@ class _Problem:
         self.slots, self.signed, self.counts = (place.put(a) for a in (log[:, 1].astype(np.intp), signed, counts))
 
     def count(self, K: Any) -> Any:
-        """sum over the versions v of c_v sign(f_v(x)), for every row of K: kernel values with the support examples."""
+        """sum over the versions v of c_v sign(f_v(x)), for every row of K: kernel values with the support vectors."""
         if self.place.is_host:
             votes = np.zeros((len(K), 1))
             once = np.ones(len(self.slots))

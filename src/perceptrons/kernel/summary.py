@@ -31,7 +31,7 @@ def kernel_in_words(model: "KernelPerceptron") -> str:
 
 
 def support_in_words(model: "KernelPerceptron", n_examples: int | None = None) -> str:
-    """12 support examples, 3.0% of all that it learned from."""
+    """12 support vectors, 3.0% of all that it learned from."""
     words = count(model.n_support_, "support vector")
     if model.budget is not None:
         return f"{words} (at most {model.budget:,})"
@@ -53,7 +53,7 @@ def support_names(model: "KernelPerceptron", lines: np.ndarray | None = None) ->
 def top_support(
     model: "KernelPerceptron", rows: list[Row], n: int, lines: np.ndarray | None = None
 ) -> list[dict[str, Any]]:
-    """The top support examples of every row of coefficients, for machines: rows from 0, lines from 1, or null."""
+    """The top support vectors of every row of coefficients, for machines: rows from 0, lines from 1, or null."""
     places = model.support_.tolist()
     found = []
     for row in rows:

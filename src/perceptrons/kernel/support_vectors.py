@@ -1,4 +1,4 @@
-"""The support examples: each stored once, sparse ones sparse, on whatever device they came from."""
+"""The support vectors: each stored once, sparse ones sparse, on whatever device they came from."""
 
 from typing import Any
 

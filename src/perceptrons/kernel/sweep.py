@@ -110,8 +110,8 @@ class Sweep(KernelFit):
     """A training set with the scores of all its examples, learned from in any order.
 
     ahead: every example is visited once and in order, so that scores behind are of no use any more.
-    Memory beside the model and the kept columns: 8 bytes an example and row of scores (32 with averages), the examples
-    of a block (at most 64 MB, at least 64 examples) with their kernel values, and a chunk of kernel values.
+    Memory beside the model and the kept columns: 8 bytes per example and row of scores (32 with averages), the
+    examples of a block (at most 64 MB, at least 64 examples) with their kernel values, and a chunk of kernel values.
     """
 
     def __init__(
@@ -300,7 +300,7 @@ class Sweep(KernelFit):
 
 
 def next_block(rate: float) -> int:
-    """How many examples to take next if so many of them come to an update: b (2 rate b + SPARE) values are needed."""
+    """Next block's size if this share of examples triggers updates; b examples need b (2 rate b + SPARE) values."""
     by_values = (np.sqrt(SPARE**2 + 8 * rate * VALUES) - SPARE) / (4 * rate)
     return int(max(FIRST_BLOCK, min(UPDATES / rate, by_values)))
 

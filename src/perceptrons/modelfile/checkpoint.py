@@ -12,7 +12,7 @@ from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.streaming.locks import alone
 
-FREE = frozenset({"verbose", "n_jobs", "max_seconds", "warm_start", "max_iter", "tol"})  # may change when a run goes on
+FREE = frozenset({"verbose", "n_jobs", "max_seconds", "warm_start", "max_iter", "tol"})  # may differ in a resumed run
 
 
 class Checkpoint:
@@ -63,7 +63,7 @@ class Checkpoint:
         return alone(self.path)
 
     def begin(self, model: Any) -> dict[str, Any] | None:
-        """If there is a checkpoint to go on from, make the model what it was, and return the place."""
+        """If there is a checkpoint to resume from, restore the model, and return the place."""
         if type(model) not in (Perceptron, SequencePerceptron):
             raise TypeError(
                 f"Checkpoints are for a Perceptron or a SequencePerceptron, not for a {type(model).__name__}."

@@ -130,12 +130,12 @@ def ascending_in(arrays: dict[str, np.ndarray], name: str, size: int) -> np.ndar
 
 
 def log_in(arrays: dict[str, np.ndarray], n_support: int, n_classes: int) -> np.ndarray:
-    """A log of updates that names support examples and classes that are there."""
+    """A log of updates that names support vectors and classes that are there."""
     demand(arrays["log"].ndim == 2, "a log of six columns")
     log = array_in(arrays, "log", (len(arrays["log"]), LOG_COLUMNS), np.float64)
     who, classes = log[:, 1], log[:, 2:4]
     demand(bool((log[:, 4:] >= 0).all()), "a log of steps that are not negative")
-    demand(bool(((who >= 0) & (who < n_support)).all()), "a log that names support examples that are there")
+    demand(bool(((who >= 0) & (who < n_support)).all()), "a log that names support vectors that are there")
     demand(bool(((classes >= 0) & (classes < max(2, n_classes))).all()), "a log that names classes that are there")
     return log
 
@@ -149,7 +149,7 @@ def support_arrays(support: Any) -> dict[str, np.ndarray]:
 
 
 def support_in(arrays: dict[str, np.ndarray], shape: tuple[int, int], kind: Any) -> Any:
-    """The support examples, an array or a CSR matrix of just this shape and type."""
+    """The support vectors, an array or a CSR matrix of just this shape and type."""
     if "support" in arrays:
         support = arrays["support"].copy()
     else:
@@ -160,9 +160,9 @@ def support_in(arrays: dict[str, np.ndarray], shape: tuple[int, int], kind: Any)
         demand(bool(in_order) and starts[-1] == len(parts[0]), "rows in order")
         support = sp.csr_matrix(parts, shape=shape, copy=True)
         support.check_format(full_check=True)
-    demand(support.shape == shape, "support examples of the stated shape")
+    demand(support.shape == shape, "support vectors of the stated shape")
     numbers = support.data if sp.issparse(support) else support
-    demand(support.dtype == kind and bool(np.isfinite(numbers).all()), "support examples of finite numbers")
+    demand(support.dtype == kind and bool(np.isfinite(numbers).all()), "support vectors of finite numbers")
     return support
 
 
@@ -227,7 +227,7 @@ def columns_of(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     }
     if getattr(model, "columns_", None) is None:
         return header, {}
-    # a checkpoint is written while the reader goes on: names that the model has no weights for are left out
+    # the reader keeps reading while a checkpoint is written: leave out names for which the model has no weights yet
     known = None if model.columns_.bits else model._learner.n_features
     header["columns"], named = model.columns_.state(known)
     return header, {f"columns_{name}": array for name, array in named.items()}
@@ -292,10 +292,10 @@ def _recipe(told: Any) -> dict[str, Any]:
     demand(all(type(value) is int and value >= 0 for value in counts), "counts in the recipe")
     demand(isinstance(told["metric"], str) and isinstance(told["split"], str), "words in the recipe")
     figures = [told["dev_score"], told["examples_seen"]]
-    demand((told["test_score"] is None) == (interval is None), "an interval of the test figure")
+    demand((told["test_score"] is None) == (interval is None), "an interval of the test score")
     if interval is not None:
         figures += [told["test_score"], interval["low"], interval["high"], interval["level"]]
-    demand(all(isinstance(value, int | float) for value in figures), "figures in the recipe")
+    demand(all(isinstance(value, int | float) for value in figures), "scores in the recipe")
     return told
 
 

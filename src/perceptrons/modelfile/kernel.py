@@ -1,4 +1,4 @@
-"""A `KernelPerceptron` as a header and arrays: each support example once, the log of updates or what a budget needs."""
+"""A `KernelPerceptron` as a header and arrays: each support vector once, the log of updates or what a budget needs."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def check_goes_on(model: KernelPerceptron) -> None:
 
 
 def contents(model: KernelPerceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and the arrays, copied from wherever the support examples are."""
+    """The header and the arrays, copied from wherever the support vectors are."""
     learner, n = model._learner, model._learner.n_support
     arrays = {"where": learner.where.now, "coef": learner.coef, "late": learner.late}
     if learner.budget is None:
@@ -104,8 +104,8 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPercept
 def _read_coefficients(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
     where = array_in(arrays, "where", arrays["where"].shape[:1], np.int64)
     known = where[where >= 0]
-    demand(bool((where >= -1).all()) and len(np.unique(known)) == len(known), "support examples of different rows")
-    demand(learner.budget is None or len(where) <= learner.budget, "no more support examples than the budget")
+    demand(bool((where >= -1).all()) and len(np.unique(known)) == len(known), "support vectors of different rows")
+    demand(learner.budget is None or len(where) <= learner.budget, "no more support vectors than the budget")
     demand(learner.t > 0 or not len(where), "examples seen before any was a mistake")
     shape = (len(where), learner.n_rows)
     coef, late = (array_in(arrays, name, shape, np.float64) for name in ("coef", "late"))
@@ -153,7 +153,7 @@ def _read_budget(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
     entered, removed = numbers[ENTERED], numbers[REMOVED]
     demand(bool((np.delete(numbers, FORGOTTEN) >= 0).all()), "numbers that are not negative")
     demand(bool(removed == np.floor(removed) and removed < 2**53), "a whole number of removals")
-    demand(bool(entered == n + removed), "support examples that entered and were not removed")
+    demand(bool(entered == n + removed), "support vectors that entered and were not removed")
     demand(len(np.unique(born)) == n and bool(((born >= 0) & (born < entered)).all()), "an order of entering")
     allowed = BUDGET_OF_FORGETTING * numbers[UPDATES]
     demand(bool(numbers[FORGOTTEN] <= allowed + 1e-6 * (1 + allowed)), "no more forgotten than was learned")

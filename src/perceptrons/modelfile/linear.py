@@ -1,4 +1,4 @@
-"""A `Perceptron` as a header and arrays: weights with all that goes on with them, and the votes."""
+"""A `Perceptron` as a header and arrays: its weights, all that it needs to resume training, and the votes."""
 
 from typing import Any
 
@@ -228,7 +228,7 @@ def _votes(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int
     if header["support"] is None:
         return None
     n_support, n_features = (int(size) for size in header["support"])
-    demand(n_features == int(header["n_features"]), "support examples as wide as the weights")
+    demand(n_features == int(header["n_features"]), "support vectors as wide as the weights")
     log = log_in(arrays, n_support, n_classes)
     support = support_in(arrays, (n_support, n_features), arrays["w"].dtype)
     votes = Votes()

@@ -34,7 +34,7 @@ CLOCK = 8
 SEEN, MASS, SCALE, FADED, ANCHOR, OFFSET, TOTAL, GAIN = range(CLOCK)
 # TOTAL: the sum of the weights of the examples in the mean. GAIN: the weight of the newest, 1 where all count alike.
 # FADED: what shrinking left of the weights since the last update.
-# MASS may count from any start that late_w knows of. From 0 it soon stands still while the scale goes on falling, and
+# MASS may count from any start that late_w knows of. From 0 it soon stands still while the scale keeps falling, and
 # mass w - late_w loses digits. Counted from minus all scales to come, it is OFFSET - ANCHOR * SCALE, with no digit lost
 # as long as OFFSET is 0, which only visits for a fraction change.
 
@@ -106,7 +106,7 @@ def fade(rule, clock, share):
 
 @inner
 def settle(rule, clock, share, model, k):
-    """w *= scale for row k (for all if k < 0), so that scale can start from 1 anew, before the visit is counted.
+    """w *= scale for row k (for all if k < 0), so that scale can be 1 again, before the visit is counted.
 
     late takes the mean so far, and where mass now counts from. If mass is as far behind as it will be, the two are
     equal, and late needs no change.  Changes model, clock.

@@ -13,9 +13,9 @@ from perceptrons.rows import compiled, dot, inner, prefetch, scores
 
 @compiled
 def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, pocket):
-    """One pass in batches of so many visits; the last one may be short.
+    """One pass in batches of `batch` visits; the last one may be smaller.
 
-        w <- (1 - lambda)^visits w + eta * sum over the visits of the batch that ask for an update of y x
+        w <- (1 - lambda)^visits w + eta * sum over the visits of the batch that trigger an update of y x
 
     All of a batch is scored with the weights from before it: its visits count with these in the average, but the last,
     which counts with the new ones. problems: of `problems_pass`, or of one row for two classes; None: the joint rule.

@@ -17,7 +17,7 @@ def wrong(y, s, zero):
 
 @inlined
 def binary_loss(rule, margin, y, s):
-    """Does score s ask for an update, and the loss, margin - y s."""
+    """Return whether the score s triggers an update, and the loss, margin - y s."""
     loss = margin - y * s
     if rule.kind == CONSTANT:
         return wrong(y, s, rule.zero) or (margin > 0.0 and loss >= 0.0), loss

@@ -1,7 +1,7 @@
-"""The kernel perceptron on a budget: at most so many support examples, held in places that are taken again.
+"""The kernel perceptron on a budget: a limited number of support examples, whose places are reused.
 
-One block of examples is walked in order. Every score is computed anew from the kernel values with what is held, so
-that removing, shrinking and projecting need no corrections.
+The examples of a block are visited in order. Every score is computed from the kernel values with the support examples
+held at that time, so that removing, shrinking and projecting need no corrections.
 """
 
 import numpy as np

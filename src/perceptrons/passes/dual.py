@@ -24,7 +24,7 @@ class Walked(NamedTuple):
     """How far learning has come."""
 
     seen: float  # examples, by weight
-    kept: int  # updates: so many rows of the log are taken
+    kept: int  # updates: the number of rows of the log that are used
     log: np.ndarray
 
 

@@ -36,7 +36,7 @@ def rival(rule, cost, s, y):
 
 @inlined
 def joint_loss(rule, cost, s, y):
-    """Does the example ask for an update, the class it is taken for, and the loss: that class's lead over the true."""
+    """Whether the example triggers an update, its rival class, and the loss: the rival's lead over the true class."""
     y_hat = rival(rule, cost, s, y)
     if y_hat == y:
         return False, y_hat, 0.0

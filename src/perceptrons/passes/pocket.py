@@ -23,7 +23,7 @@ UNJUDGED, WORSE, KEPT = 0.0, 1.0, 2.0
 
 @inlined
 def broke(pocket):
-    """The current weights were changed: their run of right answers starts anew."""
+    """The current weights were changed: their run of correct answers starts again from 0."""
     pocket.tally[RUN] = 0.0
     pocket.tally[JUDGED] = UNJUDGED
 

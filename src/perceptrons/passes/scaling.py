@@ -18,7 +18,7 @@ TOTAL, MEAN, VARIANCE, ROWS = range(4)  # columns of moments, float64 (features,
 
 @in_order
 def after_zeros(keep, zeros, total, mean, variance):
-    """Total, mean and variance of a feature, with so many zeros more."""
+    """Total, mean and variance of a feature after this many more zeros."""
     if zeros == 0.0:
         return total, mean, variance
     fade = 1.0 if keep == 1.0 else keep**zeros

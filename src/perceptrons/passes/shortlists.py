@@ -12,7 +12,7 @@ import numpy as np
 
 from perceptrons.rows import inlined, inner, touch
 
-FEW = 64  # labels: up to so many, full rows are quicker than lists, and small enough
+FEW = 64  # labels: up to this number, full rows are faster than lists, and small enough
 FIRST = 2  # labels in a new list: the true one and the wrong one
 SPARSE = 4
 LANES = 8  # weights in a full row are a multiple: loops over a row then have no rest

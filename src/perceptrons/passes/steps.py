@@ -1,4 +1,4 @@
-"""What asks for an update, and how large it is: margins, costs and the step rules. The passes say when."""
+"""What triggers an update, and how large the update is: margins, costs and step rules. The passes apply them."""
 
 from typing import NamedTuple
 

@@ -17,7 +17,7 @@ from perceptrons.theory.examples import codes_among
 from perceptrons.training.votes import Votes
 
 MOST_POINTS = 5000  # drawn; more would hide each other
-ASKED = 37  # every so many points of the grid are asked twice, for scores and for the answer
+ASKED = 37  # one in 37 points of the grid is predicted twice: by its scores and by its class
 LABELLED = 400  # points of a region at which its label may stand
 
 

@@ -11,7 +11,7 @@ from perceptrons.plots import layout, style
 from perceptrons.plots.model_facts import fitted_classes, nameless, scores_of
 from perceptrons.theory.examples import codes_among
 
-MOST_CURVES = 10  # more lines cannot be told apart: the most frequent classes are drawn
+MOST_CURVES = 10  # more lines cannot be distinguished: the most frequent classes are drawn
 STEPS = 400  # parts of each axis, within which one point of a curve is enough
 KINDS = ("roc", "precision_recall")
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.plots import layout, style
 from perceptrons.plots.model_facts import split_pipeline
 
-CHANNELS = "RdBu_r"  # white at 0; red and blue are told apart by all but the very few who see no colour at all
+CHANNELS = "RdBu_r"  # white at 0; red and blue are distinguished by all but the very few who see no colour at all
 
 
 class WeightsDisplay:

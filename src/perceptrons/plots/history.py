@@ -23,7 +23,7 @@ REASONS = {
     "failed": "an error",
 }
 FEW = 40  # epochs that are drawn one by one
-FAR = 5.0  # a bound so many times as high would press everything else flat: logarithms then
+FAR = 5.0  # if the bound is this many times as high, everything else would look flat: use a log scale
 
 
 class HistoryDisplay:

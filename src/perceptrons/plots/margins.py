@@ -121,7 +121,7 @@ class MarginsDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            The axes, which are divided into two panels; a new figure is made unless given.
+            The axes, which are divided into two panels; by default, a new figure is created.
         bins : int, optional
             The approximate number of bars; by default, it depends on the number of examples. One bar ends at 0.
 

@@ -100,7 +100,7 @@ def _readable(display: Any, table: np.ndarray, K: int, normalize: str | None) ->
         ax.tick_params(axis="x", rotation=90)
     cell = ax.get_window_extent().width * 72 / ax.figure.dpi / K
     ax.tick_params(labelsize=float(np.clip(0.8 * cell, 5.5, 9.0 if K <= 12 else 7.5)), length=0)
-    step = max(1, int(np.ceil(6.0 / cell)))  # where cells are smaller than letters, every so many have a name
+    step = max(1, int(np.ceil(6.0 / cell)))  # if cells are smaller than letters, only some get a name
     names = [label if k % step == 0 else "" for k, label in enumerate(labels)]
     ax.set_xticks(np.arange(K), names)
     ax.set_yticks(np.arange(K), names)
@@ -186,7 +186,7 @@ def calibration_of(
     ax, n_bins, strategy : as in `calibration`
     """
     drawn = [1] if len(classes) == 2 else np.flatnonzero(np.bincount(codes, minlength=len(classes))).tolist()
-    if len(drawn) > MOST_CURVES:  # the most frequent ones; more lines cannot be told apart
+    if len(drawn) > MOST_CURVES:  # the most frequent ones; more lines cannot be distinguished
         drawn = sorted(np.argsort(-np.bincount(codes), kind="stable")[:MOST_CURVES].tolist())
     displays = []
     with style.context(ax):

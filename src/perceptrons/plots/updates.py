@@ -20,7 +20,7 @@ class Version(NamedTuple):
     k: int
     w: np.ndarray  # (rows, features)
     b: np.ndarray  # (rows,)
-    example: int  # the support example that made the update; -1 at the start
+    example: int  # the support vector that made the update; -1 at the start
     true: int  # its class
     taken_for: int  # the class predicted, for which it was subtracted
     survived: float  # how many examples these weights survived

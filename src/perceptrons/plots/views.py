@@ -217,8 +217,8 @@ def _corners(box: np.ndarray) -> np.ndarray:
 def polygons(w: np.ndarray, b: np.ndarray, box: np.ndarray, *, positive_at_zero: bool = False) -> list[np.ndarray]:
     """For every class the corners (m, 2) of its region within a box; no corner where it has none there.
 
-    w (rows, 2), b (rows,): one row for two classes, else a row a class; ties go to the first class, with one row to the
-    second under positive_at_zero.  box: (low, high) of each feature, (2, 2).
+    w (rows, 2), b (rows,): one row for two classes, otherwise one row per class. Ties go to the first class; with one
+    row, they go to the second under positive_at_zero.  box: (low, high) of each feature, (2, 2).
     """
     w, b = np.asarray(w, np.float64), np.asarray(b, np.float64)
     if len(w) == 1:

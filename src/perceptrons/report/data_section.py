@@ -197,7 +197,7 @@ def _contradictions(subject: Subject, groups: list[Any]) -> list[Html]:
 
 
 def equal_in(subject: Subject) -> str | None:
-    """In what rows are equal that the model cannot tell apart; None if it gets the examples as they were given."""
+    """What is equal in rows that are the same for the model; None if it gets the examples as they were given."""
     if subject.hashed is not None:
         return "the hashed features"
     return None if subject.before is None and subject.examples is None else "the features that the model gets"

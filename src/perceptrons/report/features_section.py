@@ -1,5 +1,5 @@
 """What the model goes by: its heaviest weights by name and class, as pictures where features are pixels; and the
-support examples of a kernel model."""
+support vectors of a kernel model."""
 
 from typing import Any
 
@@ -33,8 +33,8 @@ from perceptrons.report.page import (
 from perceptrons.report.subject import Subject
 from perceptrons.theory.scales import comparable_weights, uneven
 
-TOP, ROWS, PICTURED, SUPPORT = 10, 20, 30, 8  # shown at most: weights, classes, classes as pictures, support examples
-WORDS, VALUES = 14, 6  # of a support example
+TOP, ROWS, PICTURED, SUPPORT = 10, 20, 30, 8  # shown at most: weights, classes, classes as pictures, support vectors
+WORDS, VALUES = 14, 6  # of a support vector
 LOOKED_AT = 500  # of the heaviest weights of a row, among which those for either class are found
 
 
@@ -160,7 +160,7 @@ def _never(subject: Subject) -> list[Html]:
 
 
 def _support(subject: Subject) -> list[Html]:
-    """The support examples with the largest coefficients, class by class."""
+    """The support vectors with the largest coefficients, class by class."""
     model = subject.model
     coef = np.asarray(to_host(model.dual_coef_average_ if model.combine == "vote" else model.dual_coef_), np.float64)
     rows = model.support_.tolist()
@@ -195,7 +195,7 @@ def _support(subject: Subject) -> list[Html]:
 
 
 def _seen(subject: Subject, s: int) -> Any:
-    """A support example as it can be shown: a picture, or its features."""
+    """A support vector as it can be shown: a picture, or its features."""
     if subject.precomputed:
         return ""
     vector = dense(to_host(subject.model.support_vectors_[[s]]))[0]

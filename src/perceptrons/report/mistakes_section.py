@@ -29,7 +29,7 @@ from perceptrons.report.subject import Subject
 
 MANY = 20  # classes; above this many the worst are shown first
 PAIRS = 20  # confusions shown
-SHOWN, PICTURED = 10, 12  # mistakes; so many as pictures
+SHOWN, PICTURED = 10, 12  # mistakes that are shown: in words, or as pictures
 PARTS, MORE = 6, 10  # contributions of a table, and of a list below a text
 VALUES = 8  # of an example of a kernel model
 WORD = re.compile(r"\w+")

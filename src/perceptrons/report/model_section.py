@@ -44,7 +44,7 @@ NOT_SAID = (
 
 
 def headline(subject: Subject, title: str) -> Html:
-    """The heading, a sentence, the figures and what must be known about them."""
+    """The heading, a sentence, the scores and notes about them."""
     n, right, counts = subject.n, int(subject.right.sum()), subject.counts()
     low, high, level, _ = wilson(right, n)
     commonest = int(counts.argmax())

@@ -1,7 +1,7 @@
 """Rows of comma-separated text whose cells are plain: numbers at once, of other cells where they lie.
 
-A row that is not plain, as one with a cell that should be a number and is none, ends the scan; `data/csv_rows.py` reads
-it and goes on behind it.
+A row that is not plain ends the scan, for example if a cell that should be a number is not one. `data/csv_rows.py`
+reads that row and continues after it.
 
 A quote opens a cell only at its beginning, or behind blanks there; within quotes a newline is text, and two quotes are
 one. A carriage return ends a record, with or without a newline behind it.

@@ -72,7 +72,7 @@ def spaces_of(arena, ends, spaces):
 
 @inlined
 def product_size(spaces, counts, n_printed):
-    """How many features an interaction makes at most, of namespaces with so many features each."""
+    """The most features that an interaction can make, given the number of features in each namespace."""
     size = 1.0
     for place in range(3):
         space = spaces[place]
@@ -85,7 +85,7 @@ def product_size(spaces, counts, n_printed):
 
 @compiled
 def cut_lines(content, n_bytes, spaces, most, cuts):
-    """Cut lines so that the interactions of a part are at most so many, or it is one line; blanks may be among them.
+    """Cut lines into parts with at most `most` interactions, or with a single line; lines may be blank.
 
     spaces: the interactions, with wildcards. cuts: at least as long as there are lines. Changes it: where each part
     ends. Returns the number of parts.

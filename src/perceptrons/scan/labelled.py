@@ -23,7 +23,7 @@ class Found(NamedTuple):
     labels: np.ndarray  # int64 (rows, 2): where each label begins and ends
     texts: np.ndarray  # int64 (rows, 2)
     lines: np.ndarray  # int64 (rows,): from 0
-    bad: np.ndarray  # int64 (lines, 3): number, begin and end of lines that are no examples
+    bad: np.ndarray  # int64 (lines, 3): number, begin and end of malformed lines
     inside: np.ndarray  # int64 (rows, 4): begin and end of labels among words, their row, and is there a word between?
 
 

@@ -188,7 +188,7 @@ def new_table(slots: int) -> Table:
 
 
 def grown(table: Table, names: int, n_bytes: int) -> Table:
-    """The table with room for so many more names of so many bytes together. What users wrote in its notes is gone."""
+    """The table with room for more names, of `n_bytes` bytes together. What users wrote in its notes is gone."""
     n = int(table.used[0])
     if n + names > MOST:
         raise ValueError("There are more than two thousand million different names: hash them to columns.")

@@ -135,7 +135,7 @@ def long_number(content, p):
 
 @inlined
 def number(content, p):
-    """Read [+-]digits[.digits][e[+-]digits] from place p on. Returns the value, the place behind it, and how it went.
+    """Read [+-]digits[.digits][e[+-]digits] from place p on. Returns the value, the place behind it, and a status.
 
     What follows the number is for the caller to check. Something that is no digit, and eight bytes more, must follow.
     """

@@ -25,7 +25,7 @@ class Found(NamedTuple):
     starts: np.ndarray  # int32 (rows + 1)
     labels: np.ndarray  # int64 (rows, 2): where each label begins and ends
     lines: np.ndarray  # int64 (rows,): from 0
-    bad: np.ndarray  # int64 (lines, 3): number, begin and end of lines that are no examples
+    bad: np.ndarray  # int64 (lines, 3): number, begin and end of malformed lines
     opened: np.ndarray  # int64 (values, 3): values left to `float`: their place, and where they are written
 
 

@@ -55,7 +55,7 @@ class Found(NamedTuple):
     labels: np.ndarray  # int64 (rows, 2): where each label begins and ends
     weights: np.ndarray  # float64 (rows,)
     lines: np.ndarray  # int64 (rows,): from 0
-    bad: np.ndarray  # int64 (lines, 3): number, begin and end of lines that are no examples
+    bad: np.ndarray  # int64 (lines, 3): number, begin and end of malformed lines
 
 
 @inlined
@@ -225,7 +225,7 @@ def scan_features(content, p, width, scale, n, found):
     """Read features from p on, up to the next "|" or the end of the line; the n-th and so on that are found.
 
     Changes found, of which prefix[:width] stands before names. Returns the place behind them, the number of features
-    found by then, and how it went.
+    found by then, and a status.
     """
     values, ends, names, prefix = found.values, found.ends, found.names, found.prefix
     at, unnamed = np.uint64(ends[n]), U0

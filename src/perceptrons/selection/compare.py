@@ -247,7 +247,7 @@ def tune(
     settings: list[Setting] = []
     runs = list(ParameterGrid(learner.grid or [{}]))
     began = last = time.perf_counter()
-    late, longest = "", 0.0  # of a setting of a learner that cannot be stopped, and so is not begun too late
+    late, longest = "", 0.0  # seconds of a setting, if the learner cannot be stopped: none starts too late
     for params in runs:
         now = time.perf_counter()
         longest, last = 0.0 if watchable.watched else max(longest, now - last), now

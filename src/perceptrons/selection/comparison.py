@@ -162,7 +162,7 @@ class Compared:
 
     @property
     def test(self) -> str:
-        """Of the difference between two learners: exact for right answers, by swapping answers for other figures."""
+        """The test for a difference between two learners: exact for accuracy, by swapping answers for other scores."""
         return "McNemar" if self._counts_answers else "by swapping predictions,"
 
     @property

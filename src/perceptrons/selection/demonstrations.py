@@ -13,7 +13,6 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from perceptrons.inspection import html
-from perceptrons.inspection.wording import count
 from perceptrons.linear import Perceptron
 from perceptrons.selection.comparison import aligned
 from perceptrons.selection.learners import LeastSquares
@@ -90,8 +89,8 @@ class Demonstration:
         misled, ours = self.rows[0], self.row("averaged perceptron")
         figures = (
             f"{misled.name} loses {misled.lost:.1f} points of accuracy, and its decision boundary turns by "
-            f"{count(round(misled.turned), 'degree')}; the averaged perceptron loses {max(0.0, ours.lost):.1f} points "
-            f"and turns by {count(round(ours.turned), 'degree')}."
+            f"{misled.turned:.0f}°; the averaged perceptron loses {max(0.0, ours.lost):.1f} points and turns by "
+            f"{ours.turned:.0f}°."
         )
         done, *reasons = self.story
         return "\n".join([done, figures, *reasons])

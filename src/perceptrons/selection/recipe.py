@@ -31,7 +31,7 @@ class Recipe:
     Attributes
     ----------
     model : estimator
-        Fitted with the best setting, and with tol=None where just so many epochs are to be made. If it is one of this
+        Fitted with the best setting, and with tol=None if the number of epochs was chosen. If it is one of this
         library, `model.recipe_` says how it was found, and so does the file that it is saved to.
     settings : list of Setting
         All that were tried, in the order of the grid: `params`, `epochs`, `score`, `curve`, `seconds`, `stop_reason`.

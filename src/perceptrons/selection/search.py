@@ -89,7 +89,7 @@ class Watchable:
         return clone(self.estimator).set_params(**values)
 
     def final(self, params: dict[str, Any], epochs: int | None) -> BaseEstimator:
-        """The estimator with its settings, which makes just so many epochs."""
+        """The estimator with these settings, which makes exactly this number of epochs."""
         model = self.with_settings(params)
         if epochs is not None:
             model.set_params(**{self.epochs: epochs, self.prefix + "tol": None})
@@ -170,7 +170,7 @@ def best_of(settings: Iterable[Setting]) -> Setting:
 def _of_earlier_steps(watchable: Watchable, params: dict[str, Any]) -> Any:
     """What these settings mean to the steps before the last: the same key, the same steps.
 
-    Values are told apart by which entry of the grid they are: arrays and estimators may look alike and be different.
+    Values are distinguished by their entry in the grid: arrays and estimators may look alike and be different.
     """
     return frozenset((name, id(value)) for name, value in params.items() if not name.startswith(watchable.prefix))
 

@@ -43,7 +43,7 @@ class Parts:
     how: str
 
     def learnable(self) -> Part:
-        """Train and development examples together, in their order."""
+        """The training and validation sets together, in their order."""
         if self.dev.rows is not None and self.train.rows is not None:
             return Part(self.train.X, self.train.y, np.sort(np.concatenate([self.train.rows, self.dev.rows])))
         (X, y), (X_dev, y_dev) = self.train.taken(), self.dev.taken()
@@ -156,7 +156,7 @@ def _share(part: Any, name: str) -> float | None:
 def _cut(
     rest: np.ndarray, y: Any, groups: Any, split: str, wanted: float, name: str, seed: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of the rows that are left, those that stay and those held out, about so many, both in order."""
+    """Split the rows that are left into those that stay and those held out (about `wanted`), both in order."""
     size = max(1, round(wanted))
     if size >= len(rest):
         raise ValueError(f"There are too few examples for a {name} set of {size:,}: only {len(rest):,} are left.")

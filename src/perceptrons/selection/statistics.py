@@ -80,7 +80,8 @@ def mcnemar(one: Any, other: Any) -> float:
     """Return the p-value of McNemar's exact test, two-sided, for two classifiers on the same test examples.
 
     It counts only the examples that one classifier gets right and the other wrong. one, other: which examples each gets
-    right. Do not use it for scores from different test sets, or for many comparisons without a correction: among 20
+    right. Use it for two classifiers on one test set. Do not use it for scores from different test sets, or for many
+    comparisons without a correction: among 20
     equal classifiers, one is "significant" at 0.05.
 
     Examples
@@ -103,11 +104,11 @@ def mcnemar(one: Any, other: Any) -> float:
 def swapping(metric: Callable[[Any, Any], float], y: Any, one: Any, other: Any, seed: int = 0) -> float:
     """Return the p-value of a two-sided permutation test for the difference of a score between two classifiers.
 
-    If both are equally good, it does not matter whose answer to an example is whose: answers are swapped at random for
-    each example, 999 times, and counted is how often the figures then differ by as much as they do. Where that soon is
-    often, it ends sooner.
+    If both are equally good, it does not matter which of them gave which answer. So the test swaps their answers to
+    each example at random, 999 times, and counts how often the scores differ by at least as much as they really do. It
+    stops early if that happens often from the start.
 
-    When to use it: two classifiers, the same test examples, a figure that is no share of right answers, such as F1.
+    When to use it: two classifiers, the same test examples, and a score other than accuracy, such as F1.
     When not: accuracies (`mcnemar` is exact and costs nothing).
 
     Examples

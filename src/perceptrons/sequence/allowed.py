@@ -13,8 +13,8 @@ from perceptrons.sequence.tokens import cut, flat, place, read_labels, target_of
 from perceptrons.training.labels import Target
 
 SCHEMES = ("bio", "bioes")
-INSIDE = {"bio": ("I",), "bioes": ("I", "E")}  # kinds of tags that go on with a phrase
-UNFINISHED = {"bio": (), "bioes": ("B", "I")}  # kinds after which a phrase has to go on
+INSIDE = {"bio": ("I",), "bioes": ("I", "E")}  # kinds of tags that continue a phrase
+UNFINISHED = {"bio": (), "bioes": ("B", "I")}  # kinds after which a phrase must continue
 WAYS = ("raise", "skip", "repair")
 CLOSED = {"B": "S", "I": "E"}  # how a tag reads where its phrase ends
 OPENED = {"I": "B", "E": "S"}  # how a tag reads where its phrase begins

@@ -109,7 +109,7 @@ class ChainWeights(Owning):
         return found
 
     def fill(self, features: np.ndarray, sizes: np.ndarray, *weights: np.ndarray) -> None:
-        """Make these the weights, and all others 0: for each feature so many labels, ascending, w and late_w."""
+        """Set these weights and make all others 0. sizes: labels per feature; weights: sorted labels, w and late_w."""
         given = (features, sizes, *weights)
         self.table, self.w, self.late_w = _filled(given, len(self.table.begin), self.n_labels, self.dtype)
 

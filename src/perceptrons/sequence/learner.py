@@ -25,7 +25,7 @@ Features = Any  # MatrixFeatures, NamedFeatures or TemplateFeatures
 
 
 class ChainLearner(Owning):
-    """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds."""
+    """Everything that training changes, and all that is needed to keep training: this is what a model file holds."""
 
     def __init__(self, features: Features, classes: np.ndarray, dtype: Any, seed: int, arcs: tuple[bool, bool]):
         self.features, self.classes, self.seed = features, classes, seed
@@ -62,7 +62,7 @@ class ChainLearner(Owning):
             self.changed()
 
     def meet(self, read: Any, classes: np.ndarray, anew: bool) -> Tokens:
-        """The rows to learn from, after their labels and features were met. anew: count rare features anew."""
+        """Add new labels and features, and return the rows to learn from; `anew` resets counts of rare features."""
         with Uninterrupted():
             self.meet_classes(classes)
             if anew:

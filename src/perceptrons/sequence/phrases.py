@@ -231,7 +231,7 @@ def phrase_scores(
 def counts_by_sentence(true: Labels, predicted: Labels) -> np.ndarray:
     """How many phrases every sentence has, how many were found in it, and how many of these are right: three columns.
 
-    Their sums over any sentences give the figures of these: F1 is twice the right ones over those there and found.
+    Their sums over any sentences give the scores of these: F1 is twice the right ones over those there and found.
     """
     found = _matched(true, predicted, None)
     ends = np.cumsum(found.lengths)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Share(NamedTuple):
-    """So many of so many."""
+    """How many of a number of things are right."""
 
     right: int
     total: int

@@ -140,7 +140,7 @@ class TemplateFeatures(Owning):
                 self._make_room((starts[at + 1] - starts[at]) * len(self.list))
 
     def _make_room(self, more: int) -> None:
-        """A larger table: for so many entries more, and at least twice as large."""
+        """Make the table larger: with room for `more` entries, and at least twice as large."""
         slots = max(2 * len(self.keys), 1 << int(LOAD * (self.counts[1] + more) - 1).bit_length())
         self.keys, self.numbers = _table(slots, self.keys, self.numbers, self.secret)
 
@@ -198,7 +198,7 @@ class TemplateFeatures(Owning):
         return found - 2
 
     def forget_waiting(self) -> None:
-        """Count anew what has not come often enough."""
+        """Reset the counts of features that did not occur often enough."""
         template, values, numbers = self.entries()
         kept = (numbers >= 0) | (numbers <= -self.min_count)
         if not kept.all():
@@ -242,7 +242,7 @@ class TemplateFeatures(Owning):
 
 
 def _table(slots: int, entries: np.ndarray, entry_numbers: np.ndarray, secret: int) -> tuple[np.ndarray, np.ndarray]:
-    """A table of so many slots that holds these entries."""
+    """A table with this number of slots that holds these entries."""
     keys, numbers = np.zeros((slots, 2), np.uint64), np.zeros(slots, np.int32)
     with np.errstate(over="ignore"):
         insert(keys, numbers, entries, entry_numbers, secret)

@@ -72,7 +72,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
         self.columns = columns
 
     def __str__(self) -> str:
-        """The name of the set, or how many templates there are: what people need to tell settings apart."""
+        """The name of the set, or the number of templates, so that people can distinguish settings."""
         if self.templates is None or isinstance(self.templates, str):
             return self.templates or "a rich set"
         return f"{len(self.templates)} templates"

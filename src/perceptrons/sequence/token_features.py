@@ -31,7 +31,7 @@ LISTS = (list, tuple, set, frozenset)
 
 
 def is_matrix(X: Any) -> bool:
-    """Does X have a row a token, and no sequences?"""
+    """Does X have one row per token, and no sequences?"""
     if isinstance(X, np.ndarray):
         return X.ndim == 2 and X.dtype.kind in "biufc"
     return isinstance(X, TokenFeatures) or sp.issparse(X) or hasattr(X, "columns")
@@ -117,7 +117,7 @@ class NamedFeatures:
         return Tokens(Sparse(values, columns, ends), starts)
 
     def forget_waiting(self) -> None:
-        """Count anew what has not come often enough."""
+        """Reset the counts of features that did not occur often enough."""
         self.waiting = {name: count for name, count in self.waiting.items() if count >= self.min_count}
 
     def _learn(self, strings: list[str], codes: np.ndarray) -> None:
@@ -250,7 +250,7 @@ class Matrix(NamedTuple):
 
 
 class MatrixFeatures:
-    """So many columns, and no more can come."""
+    """Features of a matrix, whose number of columns never changes."""
 
     kind = "matrix"
 

@@ -176,7 +176,7 @@ class Routes:
         except NotLoggedError as error:
             full = error.errno in FULL
             what = "The disk is full" if full else f"The log cannot be written ({error.strerror})"
-            raise Refusal(507, f"{what}, so nothing was learned. Predictions go on.", AFTER) from None
+            raise Refusal(507, f"{what}, so nothing was learned. The server still predicts.", AFTER) from None
         except LookupError as error:
             raise Refusal(404, str(error)) from None
         except (ValueError, TypeError) as error:

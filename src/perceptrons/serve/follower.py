@@ -40,7 +40,7 @@ class Follower(Thread):
                 self._ended.wait(PAUSE)
 
     def stop(self, wait: bool = True) -> None:
-        """End, but finish what was begun. wait: until the leader has answered what it was asked."""
+        """Stop, but finish what is in progress. wait: until the leader has answered what it was asked."""
         self._ended.set()
         if wait and self.is_alive():
             self.join(2 * WAIT)

@@ -71,7 +71,7 @@ def framed(after: Start | Frame, version: int, payload: bytes) -> Frame:
 class Log:
     """A log that is open for appending. Only one process may have it open.
 
-    sync: wait until the disk has what was appended. segment_bytes: the size from which on a new segment is begun.
+    sync: wait until the disk has what was appended. segment_bytes: start a new segment at this size.
     """
 
     def __init__(self, folder: Path, start: Start, sync: bool = True, segment_bytes: int = 2**26):
@@ -114,8 +114,8 @@ class Log:
     def append(self, frame: Frame) -> None:
         """Append a frame and wait until it is safe. OSError: nothing was appended.
 
-        If the disk does not even take back what was written in part, the log closes itself: only a restart, which
-        looks at what is really there, can go on with it.
+        If the disk does not even take back what was written in part, the log closes itself. Only a restart can
+        use it again, because it checks what is really there.
         """
         if self._handle < 0:
             raise OSError(5, "the log could not be written and is closed: see to the disk and start the server again")

@@ -43,8 +43,8 @@ STATUSES = {
         "The server is starting and reads its log: try again soon.",
     ),
     507: (
-        "The disk is full. Nothing was learned; predicting goes on.",
-        "The disk is full, so nothing was learned. Predictions go on.",
+        "The disk is full. Nothing was learned; the server still predicts.",
+        "The disk is full, so nothing was learned. The server still predicts.",
     ),
 }
 RETRIED, ALWAYS_RETRIED = (429, 503, 507), (429, 503)  # may have, and always have, a header Retry-After
@@ -198,7 +198,7 @@ def _model_routes() -> dict[str, dict[str, Any]]:
             _json("The model.", "Model"), (503,))},
         "/model/file": {"get": _route(
             "Model", "file", "Download the model file",
-            "A file of one version, while learning goes on. `perceptrons predict` and `perceptrons.load` read it.",
+            "A file of one version; the model keeps learning. `perceptrons predict` and `perceptrons.load` read it.",
             _response("The file.", binary, headers=headers), (404, 503), parameters=[place])},
         "/snapshots": {"get": _route(
             "Model", "snapshots", "List the snapshots", "The snapshots that a rollback can go to, the oldest first.",

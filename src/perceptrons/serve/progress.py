@@ -80,7 +80,7 @@ class Progress:
         self._learned, self._mistakes = learned, mistakes
 
     def windows(self) -> dict[str, float | None]:
-        """The progressive error of the newest examples; None where there are not so many."""
+        """The progressive error of the newest examples, by window size; None where there are too few examples."""
         return {str(n): None if self._place < n else self._sums[n] / n for n in WINDOWS}
 
     def as_dict(self) -> dict[str, Any]:

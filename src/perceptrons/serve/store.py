@@ -123,7 +123,7 @@ class Store:
         self.open_log(place)
 
     def check_origin(self, path: Path) -> None:
-        """Raise StoreError if the folder was begun with another model than that of this file."""
+        """Raise StoreError if the folder was created with a different model than the one in this file."""
         if not self._origin.exists():
             return
         if hashlib.sha256(path.read_bytes()).hexdigest() != self._origin.read_text(errors="replace"):

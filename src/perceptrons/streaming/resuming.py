@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-COUNTED = 2**62  # no count is as large, and so many more have room in 64 bits
+COUNTED = 2**62  # larger than any count; adding this much still fits in 64 bits
 MIXINGS = ("mistakes", "uniform")  # how shards of a cluster are mixed
 
 
@@ -16,7 +16,7 @@ class Keeper(Protocol):
         """While the block runs, no other run may write checkpoints there."""
 
     def begin(self, model: Any) -> dict[str, Any] | None:
-        """If there is a checkpoint to go on from, make the model what it was, and return the place."""
+        """If there is a checkpoint to resume from, restore the model, and return the place."""
 
     def due(self) -> bool:
         """Is it time for another?"""
@@ -53,7 +53,7 @@ def check_place(place: dict[str, Any], history: list[dict[str, Any]]) -> None:
 
 
 def difference(then: Any, now: Any) -> str:
-    """Why a checkpoint cannot be gone on from: other files, changed files, or another way to read them."""
+    """Why training cannot resume from a checkpoint: other files, changed files, or another way to read them."""
     if then is None or now is None:
         return "this run was started with files, but now blocks come from elsewhere, or the other way round"
     (files, *_, asked), (others, *_, asks) = then, now

@@ -140,7 +140,7 @@ def difference(f: Features, g: Features) -> Features:
 
 
 class OutputLearner:
-    """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds.
+    """Everything that training changes, and all that is needed to keep training: this is what a model file holds.
 
     The mean of w over the t examples seen is w - late / t: late is the sum of (seen before) * (change of w).
     """
@@ -172,7 +172,7 @@ class OutputLearner:
         return self._average
 
     def predicting(self, combine: str, size: int) -> np.ndarray:
-        """The weights that predict, a view or copy of so many: the model may have grown since they were learned."""
+        """The `size` weights that predict, a view or a copy: the model may have grown since they were learned."""
         self.check_size(size)
         w = self.w if combine == "last" else self.average[:]
         return w if size == self.size else np.concatenate([w, np.zeros(size - self.size)])

@@ -298,7 +298,7 @@ def equations(examples: Examples, fit_intercept: bool, demands: Demands, frame: 
 
 
 def rounded(theta: np.ndarray, b: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """Exact weights to so many bits, relative to the largest; 53 as floats."""
+    """Exact weights rounded to this many bits, relative to the largest; with 53 bits, floats."""
     top = max(abs(value) for value in (*theta.ravel(), *b))
     if bits == 53:
         return (theta / top).astype(np.float64), (b / top).astype(np.float64)

@@ -29,8 +29,8 @@ SMALLEST, LARGEST = 256, 2000  # points in a working set: below, rounds are wast
 THIN = 1e-5  # a distance in units of the data below which rounding turns the direction of p
 CYCLES = 200  # at a time at most, and fewer where they take
 WORK = 2e8  # additions and multiplications, a fraction of a second, so that the clock is looked at in between
-# With many classes, pairs come in that get weight only when others follow: so many rounds, and one more a class, may
-# bring nothing but rounding, that is, a distance less than this part smaller.
+# With many classes, some pairs get weight only after others were added. So PATIENCE rounds, and one more per class,
+# may gain nothing but rounding: the distance shrinks by less than the share NOISE.
 PATIENCE = 3
 NOISE = 1e-12
 BETWEEN = 10  # passes between two looks at how far it has come

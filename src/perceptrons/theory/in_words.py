@@ -37,7 +37,7 @@ class InWords(ABC):
 
 
 def _named(name: str, value: Any) -> list[tuple[str, Any]]:
-    """The value by its name; of a margin that is known between two figures, each by its own."""
+    """The value and its name; two of them for a margin of which only a lower and an upper bound are known."""
     if name == "margin" and isinstance(value, tuple):
         return list(zip(("margin reached", "margin at most"), value, strict=True))
     return [(name, value)]

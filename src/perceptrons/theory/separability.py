@@ -49,8 +49,8 @@ def separability(
     ----------
     X, y : as in `Perceptron.fit`; dense or sparse, one label per example
     max_seconds : float, optional
-        Give up after this time, with `separable` None. The search gets nine tenths of it, the proof of what it found
-        the rest; exact arithmetic that would take longer than what is left is not begun.
+        Give up after this time, with `separable` None. The search gets nine tenths of it, and the proof of its
+        result the rest. Exact arithmetic that would take longer than the time left is not started.
     fit_intercept : bool, default=True
         If False, only hyperplanes through the origin are considered.
     gap : float, default=0.1
@@ -248,7 +248,7 @@ class Prover:
         return theta, b
 
     def _confused_classes(self, theta: np.ndarray, b: np.ndarray) -> Combination | None:
-        """The witness of two classes alone, if those that the passes confuse most cannot be told apart."""
+        """The witness of two classes alone, if those that the passes confuse most cannot be separated."""
         X, codes, classes = self.examples
         lead, rivals = Pairs(self.examples, self.fit_intercept, even=False).leads(theta, b)
         wrong = lead <= 0

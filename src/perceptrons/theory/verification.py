@@ -25,7 +25,7 @@ SAFE = 1 - 1e-12  # a claim is this much below what was found, so that floats su
 
 
 class Weights:
-    """Weights of a linear classifier, floats or Fractions, for exact claims: w and b, or a row and a number a class."""
+    """Weights of a linear classifier (floats or Fractions) for exact claims: w and b, or one of each per class."""
 
     def __init__(self, coef: np.ndarray, intercept: Any) -> None:
         self.coef, self.intercept = np.atleast_2d(_wide(coef)), np.atleast_1d(_wide(intercept))
@@ -122,7 +122,7 @@ class Checker:
         return root_down(exact * exact / weights.square) * SAFE if exact > 0 else None
 
     def violated(self, weights: Weights, at_most: int) -> list[tuple[int, int]]:
-        """Pairs (row, rival) whose lead is not positive: the worst as far as floats can tell, at most so many."""
+        """At most this many pairs (row, rival) whose lead is not positive: the worst, as far as floats can tell."""
         found = []
         for part in self._leads(weights):
             for i, rival in self._places(part, part.lead - part.error <= 0):

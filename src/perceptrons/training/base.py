@@ -46,7 +46,7 @@ TUNED = "recipe_"  # how perceptrons.selection found its settings and tested it
 
 
 class Estimator(BaseEstimator, ABC):
-    """When to stop, how training went, which parameters were checked; and what every fitted model shows.
+    """The base of all estimators: when to stop, the training history, checked parameters, and what is displayed.
 
     What was learned is in `_learner`, once there is a model (`learner.py`). Shown weights cannot be written.
     """
@@ -83,7 +83,7 @@ class Estimator(BaseEstimator, ABC):
         self, trainee: Trainee, n: int | None, train: np.ndarray | None, held_out: bool, *, plan: Plan | None = None,
         orders: bool = True, outcome: Outcome | None = None, resumed: bool = False,
     ) -> Outcome:  # fmt: skip
-        """Train, and whatever happens, say in the end how it went.
+        """Train, and in any case record the training history at the end.
 
         n: how many examples there are; None for a stream, whose learner begins with the first block and counts what it
         does. orders: by the model's generator, otherwise the trainee has its own. outcome: what is filled as training
@@ -142,8 +142,8 @@ class Estimator(BaseEstimator, ABC):
             self._drop("_watch")
 
     def _tell(self, outcome: Outcome | None) -> None:
-        """Set the attributes that say how training went; of a model that only met blocks they say nothing yet."""
-        self._drop(*MIXED, TUNED)  # perceptrons.distributed and perceptrons.selection set them anew
+        """Set the attributes with the training history; they are empty if the model has only seen blocks of data."""
+        self._drop(*MIXED, TUNED)  # perceptrons.distributed and perceptrons.selection set them again
         self.history_ = [] if outcome is None else outcome.history
         self.n_iter_ = len(self.history_)
         self.stop_reason_ = None if outcome is None else outcome.stop_reason
@@ -173,7 +173,7 @@ class Estimator(BaseEstimator, ABC):
         return int(check_random_state(self.random_state).randint(2**31))
 
     def _refuse_early_stopping(self) -> None:
-        """As scikit-learn: of a model that begins with a block. One that `fit` has stopped early may go on learning."""
+        """As scikit-learn: of a model that begins with a block. One that `fit` has stopped early may keep training."""
         if self.early_stopping and not hasattr(self, "_learner"):
             raise ValueError(
                 "early_stopping=True needs all data at once and is not supported for partial_fit and learn_one: call "
@@ -229,7 +229,7 @@ class Estimator(BaseEstimator, ABC):
         return {name: value for name, value in super().__getstate__().items() if name not in prepared}
 
     def _repr_html_inner(self) -> str:
-        """How training went, below what scikit-learn shows; a model that is not fitted shows that alone."""
+        """Add the training history below what scikit-learn shows; a model that is not fitted has none."""
         return super()._repr_html_inner() + how_it_went(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
@@ -270,7 +270,7 @@ class Classifier(ClassifierMixin, Estimator):
         return numbered(target, classes, self._learner.classes if hasattr(self, "_learner") else None)
 
     def _one_target(self, y: Any) -> Target:
-        """The label or labels of one example, which the model can go on with; at no cost if the class is known."""
+        """The label or labels of one example, to keep training with; at no cost if the class is known."""
         if not hasattr(self, "_learner"):
             return in_order(read_target([y], 1), self.classes)
         learner = self._learner
@@ -286,7 +286,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     @abstractmethod
     def _check_can_go_on(self, target: Target) -> None:
-        """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
+        """Raise ValueError if parameters or labels do not allow this model to keep training."""
 
     def _one_row(self, x: Any, learning: bool = False) -> tuple[Rows, list[str]]:
         """One example as rows, and the feature names in it that the model does not know.

@@ -16,7 +16,7 @@ AT_REST = ("converged", "stuck")  # reasons to stop after which more epochs chan
 
 
 class Counts(NamedTuple):
-    """What learning from some examples came to."""
+    """The result of training on some examples."""
 
     examples: int = 0
     mistakes: int = 0
@@ -63,7 +63,7 @@ class Trainee(ABC):
         """By how much the average changed since the last call, relative to its norm."""
 
     def settled(self, row: dict[str, Any]) -> str:
-        """Why no example will ever ask for an update again, after a full epoch that went as this row says: "converged",
+        """Why no example will ever trigger an update again, after a full epoch that went as this row says: "converged",
         or "stuck" if some are answered wrongly all the same; "" if one may."""
         return "" if row["updates"] else "converged"
 
@@ -133,11 +133,11 @@ def run_epochs(
 ) -> None:
     """Train until a rule says stop. n: examples, if known; train: which of them to learn from (None: all).
 
-    The generator of orders is part of the model, so that a resumed training goes on with the next; None: the trainee
-    has orders of its own. The model ends as the best epoch left it if examples were held out, else as the last one did.
-    outcome is filled as training goes, so that it is right also after an interruption. watch is told every row when
-    its epoch is over, and may then predict with the model as it is. row: of the epoch in the middle of which an earlier
-    run stopped, to be resumed. visiting: in place of `trainee.visit`, for somebody who looks at every visit.
+    The generator of orders is part of the model, so that resumed training continues with the next order; None: the
+    trainee has orders of its own. If examples were held out, the model ends as the best epoch left it, otherwise
+    as the last one did. outcome is filled during training, so that it is right even after an interruption. watch gets
+    every row at the end of its epoch, and may then predict with the model as it is. row: of the epoch in which an
+    earlier run stopped, to be resumed. visiting: replaces `trainee.visit` for a caller that watches every visit.
     """
     n = n if train is None else len(train)
     began = time.perf_counter()

@@ -15,7 +15,7 @@ from perceptrons.passes.average import smallest_scale
 from perceptrons.rows import Dense, Rows, Sparse
 from perceptrons.training.matrices import check_csr, sound_csr
 
-IN_CACHE = 2**20  # so many numbers are read twice as fast as once by several threads
+IN_CACHE = 2**20  # up to this many numbers, two passes are faster than waiting for several threads
 FEW_FEATURES = 4096  # of dicts, up to which rows are made as wide as there are features
 
 

@@ -42,7 +42,7 @@ class Shown(NamedTuple):
 
 
 class Learner:
-    """Everything that learning changes, and all that is needed to go on with it: this is what a model file holds."""
+    """Everything that training changes, and all that is needed to keep training: this is what a model file holds."""
 
     ready_to_learn: Any = None  # what single examples need besides themselves: one_example.py
     ready_to_predict: Any = None
@@ -312,7 +312,7 @@ class Learner:
             raise error(f"The model was not created with combine={combine!r} and holds no {missing}: fit it again.")
 
     def check_form(self, form: str, n_classes: int) -> None:
-        """Raise ValueError if labels come in another form than those the model was begun with."""
+        """Raise ValueError if labels have another form than those the model was created with."""
         if form in ("array", "sparse") and self.form in ("array", "sparse") and n_classes != len(self.classes):
             raise ValueError(
                 f"y has {n_classes} columns, but the model was created with {len(self.classes)}, one per label. To "

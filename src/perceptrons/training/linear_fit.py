@@ -50,7 +50,7 @@ class LinearFit(LinearTrainee):
         self.now = method  # as it is in this epoch
         self.held_out = held_out
         self.judged_on = np.arange(len(examples.y)) if train is None else train
-        self.taken = np.full(len(examples.y) if learner.votes else 0, -1)  # for voting: which support example a row is
+        self.taken = np.full(len(examples.y) if learner.votes else 0, -1)  # for voting: which support vector a row is
         duels = examples.problems is not None and examples.problems.duels
         learner.weights.arrange(examples.rows, by_row=duels and len(self.judged_on) >= MANY_EXAMPLES)
         self.piece = piece_size(examples, learner.weights, PIECE, method.batch)

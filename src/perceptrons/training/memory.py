@@ -83,7 +83,7 @@ def check_room(size: Size, held: Size | None = None) -> None:
 
 
 def check_claim(wanted: int, stored: int, what: str) -> None:
-    """Raise TooLargeError if a file of `stored` bytes asks for more memory than it may. what: that needs so many bytes.
+    """Raise TooLargeError if a file of `stored` bytes asks for more memory than it may. what: the thing that needs it.
 
     A file of a few kilobytes can claim columns without number; whoever loads it did not choose them.
     """

@@ -246,7 +246,7 @@ def learn_any(estimator: Any, x: Any, y: Any) -> None:
 
 
 def _met(estimator: Any, x: Any, target: Target) -> Any:
-    """The rows of one example; the model is begun, or has room for what is new in it."""
+    """Return the rows of one example, after creating the model or making room for what is new in the example."""
     first = not hasattr(estimator, "_learner")
     rows, new = estimator._one_row(x, learning=True)
     with Uninterrupted(first or bool(new)):

@@ -95,7 +95,7 @@ def learn(
 
 
 def at_rest(row: dict[str, Any], method: Method, contradicted: Callable[[], bool]) -> str:
-    """Why no example will ever ask for an update again, after a full epoch that went as this row says; "" if one may.
+    """Why no example will ever trigger an update again, after a full epoch that went as this row says; "" if one may.
 
     zero_score="correct" lets scores of 0 pass for both classes, and `predict` answers one of them: what it answers
     wrongly then, the rule never mends. contradicted: is there such an example?

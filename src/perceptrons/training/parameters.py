@@ -231,7 +231,7 @@ def check_several(estimator: Any) -> None:
 
 
 def check_unchanged(estimator: Any, target: Target) -> None:
-    """Raise ValueError if parameters or labels are now such that this model cannot go on learning."""
+    """Raise ValueError if parameters or labels do not allow this model to keep training."""
     learner = estimator._learner
     learner.check_holds(estimator.combine)
     learner.check_form(target.form, len(target.classes))
@@ -266,7 +266,7 @@ def check_same_order(estimator: Any, target: Target) -> None:
 
 
 def check_start(estimator: Any, target: Target, intercept_init: Any) -> None:
-    """Raise ValueError if no model can be begun with these labels."""
+    """Raise ValueError if no model can be created with these labels."""
     e, classes = estimator, target.classes
     if not len(classes):
         raise ValueError("y has no label at all: every label set is empty.")

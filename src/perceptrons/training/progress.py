@@ -42,7 +42,7 @@ class Progress:
             self._bar.update(self._task, completed=row["examples"], epoch=row["epoch"], text=describe(row))
 
     def finish(self, row: dict[str, Any]) -> None:
-        """Leave a line for the epoch behind and start the bar anew."""
+        """Leave a line for the epoch behind and restart the bar."""
         if self._bar is not None:
             line = f"epoch {row['epoch']:>4}  {describe(row)}  {row['seconds']:.2f} s"
             self._bar.console.print(line, highlight=False)

@@ -3,9 +3,10 @@
     spread:    the mean of |x - mean of x|², the squared distance of an example from the mean of all
     constant:  the power of two next to the root mean square of the values that are not 0
 
-Where all features are doubled, so is `constant`, and `spread` grows by 4, as scores from a zero start do. So with a
-margin of so many spreads, and a bias that is the weight of a feature `constant`, scale changes nothing in learning;
-powers of two change no bit. Since `constant` is a power of two, the bias is as exact as with the lecture's feature 1.
+Where all features are doubled, so is `constant`, and `spread` grows by 4, as scores from a zero start do. So if
+the margin is a multiple of `spread`, and the bias is the weight of a feature `constant`, scale does not matter to
+training; powers of two change no bit. Since `constant` is a power of two, the bias is as exact as with the lecture's
+feature 1.
 """
 
 import math

@@ -16,27 +16,27 @@ MANY = 256  # blocks of one row, which weigh more than what they hold, become on
 
 
 class Votes:
-    """The log of all updates, and once each the examples that made them (the support examples).
+    """The log of all updates, and once each the examples that made them (the support vectors).
 
-    Memory: 48 bytes an update, and the support examples themselves, sparse ones sparse. Predicting costs a dot product
-    with every support example and an addition for every update.
+    Memory: 48 bytes per update, and the support vectors themselves; sparse ones stay sparse. Predicting costs one dot
+    product per support vector and one addition per update.
     """
 
     def __init__(self) -> None:
         self._logs: list[np.ndarray] = []
-        self.support: list[Any] = []  # blocks of support examples, each an array or a CSR matrix
+        self.support: list[Any] = []  # blocks of support vectors, each an array or a CSR matrix
         self.n_support = 0
 
     @property
     def log(self) -> np.ndarray:
-        """All updates: examples seen before, support example, true class, the class predicted, step, and what
+        """All updates: examples seen before, support vector, true class, the class predicted, step, and what
         shrinking had left of the weights before it."""
         if len(self._logs) != 1:
             self._logs = [np.concatenate([np.empty((0, LOG_COLUMNS)), *self._logs])]
         return self._logs[0]
 
     def record(self, rows: Rows, n_features: int, log: np.ndarray, taken: np.ndarray) -> None:
-        """Add updates as a pass logs them. taken: which support example each row of this training set is, or -1."""
+        """Add updates as a pass logs them. taken: which support vector each row of this training set is, or -1."""
         log = log.copy()  # the pass made room for more
         which = log[:, 1].astype(np.intp)
         new = np.unique(which[taken[which] < 0])
@@ -56,7 +56,7 @@ class Votes:
         self._logs = [log]
 
     def matrix(self, n_features: int) -> Any:
-        """The support examples as one matrix of n_features columns."""
+        """The support vectors as one matrix of n_features columns."""
         if len(self.support) > 1:
             self.support = [_joined(self.support, n_features)]
         return widened(self.support[0], n_features) if self.support else sp.csr_matrix((0, n_features))

@@ -228,7 +228,7 @@ class Weights(Owning):
                 np.negative(self.arrays[name], out=self.arrays[name])
 
     def split(self) -> None:
-        """From the binary form to one row a class: (-w, w), which go on exactly as w does."""
+        """Change from the binary form to one row per class, (-w, w), which learn exactly as w does."""
         self.order = ""
         for name in self._present(MATRICES + VECTORS):
             array = self.arrays[name]
@@ -257,7 +257,7 @@ class Weights(Owning):
         self.widen(n_features, columns)
 
     def grow_rows(self, places: np.ndarray, n_rows: int, init: str, seed: int, *, anew: bool) -> None:
-        """Move row i to places[i] among n_rows rows.  anew: the others begin to count now, each by its clock."""
+        """Move row i to places[i] among n_rows rows. With `anew`, the others start to count now, each by its clock."""
         if anew:
             self.own_clocks()
         clock = self.arrays["clock"]
@@ -359,7 +359,7 @@ def untouched(learner: Any) -> np.ndarray:
     The average remembers updates that the last weights took back, so both are asked; updates that cancel in both, which
     takes an accident of times and values, cannot be told from none. A weight that the user gave to
     start from (`coef_init`) is not known here, and its feature counts as reached; so does one whose random start was
-    drawn after the model had begun, or that shrinking has moved.
+    drawn after the model had started to train, or that shrinking has moved.
     """
     weights = learner.weights
     w, _, late, *_ = weights.linear()

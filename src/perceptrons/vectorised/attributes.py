@@ -113,7 +113,7 @@ def _slots(keys: np.ndarray, high: np.ndarray, low: np.ndarray, secret: int) -> 
 
 
 def insert(keys: np.ndarray, numbers: np.ndarray, new_keys: np.ndarray, new_numbers: np.ndarray, secret: int) -> None:
-    """See `passes/attributes.py`; of entries that want one slot, the last gets it and the others go on."""
+    """See `passes/attributes.py`; if several entries want one slot, the last gets it and the others try the next."""
     used = new_keys[:, 0] != 0
     entries, given = new_keys[used], new_numbers[used]
     slot, mask = _homes(keys, entries[:, 0], entries[:, 1], secret), np.uint64(len(keys) - 1)

@@ -110,7 +110,7 @@ def _inserted(table: Any, keys: np.ndarray, names: Spans, limit: int) -> np.ndar
 
 
 def _place(slots: np.ndarray, keys: np.ndarray, numbers: np.ndarray, secret: int) -> None:
-    """Put names, which are all new, into slots. Of those that want one slot the last gets it, the others go on."""
+    """Put new names into slots. If several want the same slot, the last gets it and the others try the next."""
     mask = np.uint64(len(slots) - 1)
     slot, left = stirred(keys, secret) & mask, np.arange(len(keys))
     while len(left):

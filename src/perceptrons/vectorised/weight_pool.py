@@ -17,7 +17,7 @@ def begins(table: Any, features: Any, K: int) -> np.ndarray:
 
 
 def expanded(first: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """first[j], first[j] + 1, ... for every j, so many as sizes says, one behind the other."""
+    """first[j], first[j] + 1, ..., sizes[j] numbers for every j, one run after another."""
     ends = np.cumsum(sizes)
     return np.repeat(first - (ends - sizes), sizes) + np.arange(int(sizes.sum()))
 

@@ -108,7 +108,7 @@ def new_tagger(asked: Any) -> "SequencePerceptron":
 
 
 def resumed(asked: Any) -> "SequencePerceptron":
-    """A tagger to go on with: as it was, but for the options given."""
+    """The tagger to keep training: as it was, except for the options given."""
     from perceptrons.sequence.choices import check_choices
 
     tagger = load_tagger(asked.resume, instead="train")
