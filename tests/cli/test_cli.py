@@ -709,6 +709,7 @@ def test_a_file_of_costs_is_not_overwritten(refused, folder, tmp_path):
         (["--nonsense"], "--nonsense"),
         (["predict", "{}/none.model", "{}/animals.csv"], "^{}/none.model: no such file"),
         (["predict", "{}", "{}/animals.csv"], "^{}: this is a folder, not a model file"),
+        (["predict", "{}/animals.csv", "{}/two.model"], "^{}/animals.csv: not a model file.*.*: give .*train -o"),
         (["predict", "{}/junk.model", "{}/animals.csv"], "^{}/junk.model: "),
         (["predict", "{}/animals.csv", "{}/animals.csv"], "^{}/animals.csv: "),
         (["predict", "{}/animals.model", "{}/xor.csv"], "xor.csv:1:1: |xor.csv:1:3: "),

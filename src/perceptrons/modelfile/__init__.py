@@ -106,7 +106,8 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]
     except (SafetensorError, OSError, *UNSOUND) as error:
         if isinstance(error, ModelFileError):
             raise
-        raise ModelFileError(f"{path}: not a model file, or a truncated one ({error}).") from error
+        advice = "give a file that perceptrons.save or train -o wrote"
+        raise ModelFileError(f"{path}: not a model file, or a truncated one ({error}): {advice}.") from error
     try:
         header = str(seal["header"])
         if seal["sha256"] != _checksum(header, arrays):
