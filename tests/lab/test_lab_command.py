@@ -150,7 +150,7 @@ def test_a_page_is_saved_whole_and_shown_in_a_frame(tmp_path):
     assert "<!doctype" not in frame
     with pytest.raises(FileNotFoundError, match="folder does not exist"):
         page.save(tmp_path / "none" / "lab.html")
-    with pytest.raises(IsADirectoryError, match="not a file"):
+    with pytest.raises(IsADirectoryError, match="not a regular file"):
         page.save(tmp_path)
 
 
