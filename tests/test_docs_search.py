@@ -29,7 +29,8 @@ TOPICS = [
     "logistic regression", "cost-augmented decoding", "SVM rule", "L2 penalty", "linear regression", "ridge",
     "augmented weights", "signed distance", "one-vs-rest", "one-vs-one", "multilabel", "start of ones",
     "neural networks", "orthogonality", "projection", "half-space", "sign(0) = +1", "online protocol",
-    "hypothesis space", "inductive bias", "batch perceptron", "voted perceptron", "structured perceptron",
+    "hypothesis space", "inductive bias", "concise form", "convexity", "batch perceptron", "voted perceptron",
+    "structured perceptron",
     "geometric margin", "mistake bound", "inseparable", "development", "hyperparameters", "decision tree",
     "nearest neighbours", "dendrites", "sign(0) = -1", "number of epochs", "feature scaling", "XOR",
 ]  # fmt: skip

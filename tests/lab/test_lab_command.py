@@ -101,7 +101,7 @@ def test_a_page_is_not_written_over_its_data(run, tmp_path):
     (tmp_path / "t.csv").write_text("a,b,y\n1,2,0\n3,4,1\n")
     code, _, err = run("lab", tmp_path / "t.csv", "-o", tmp_path / "t.csv")
     assert code == 2
-    assert "would be overwritten" in err
+    assert "would overwrite it" in err
 
 
 def test_principal_components_keep_all_distances_of_a_plane_in_space(rng):
@@ -148,9 +148,9 @@ def test_a_page_is_saved_whole_and_shown_in_a_frame(tmp_path):
     frame = page._repr_html_()
     assert frame.startswith('<iframe sandbox="allow-scripts allow-downloads"')
     assert "<!doctype" not in frame
-    with pytest.raises(FileNotFoundError, match="no such folder"):
+    with pytest.raises(FileNotFoundError, match="folder does not exist"):
         page.save(tmp_path / "none" / "lab.html")
-    with pytest.raises(IsADirectoryError, match="not a file"):
+    with pytest.raises(IsADirectoryError, match="not a regular file"):
         page.save(tmp_path)
 
 

@@ -431,3 +431,40 @@ def test_whatever_people_do_the_page_never_complains(opened, seed):
     assert page.ask("fromFragment(toFragment(lab.state)).points.length === lab.state.points.length")
     choose(page, "preset", "and")
     assert page.ask("lab.state.points.length") == 4
+
+
+def test_the_arithmetic_of_three_classes_names_the_class_of_every_row(opened):
+    page = opened()
+    choose(page, "preset", "iris")
+    page.ask(DRAWN)
+    start = page.ask("byId('arithmetic').innerText")
+    for name in ("setosa", "versicolor", "virginica"):
+        assert f"θ({name}) = (0, 0),   b = 0" in start
+    page.ask("byId('mistake').click()")
+    page.ask(DRAWN)
+    update = page.ask("byId('arithmetic').innerText")
+    assert "s(setosa) = θ(setosa)·x + b" in update
+    assert "θ(versicolor) ← θ(versicolor) + η x" in update
+    assert "θ(setosa) ← θ(setosa) − η x" in update
+
+
+def test_the_legend_names_the_line_before_an_update_only_where_it_is_drawn(opened):
+    page = opened()
+    choose(page, "preset", "lecture")
+    shown = []
+    for _ in range(4):  # mistake, mistake, right, mistake
+        page.ask("byId('visit').click()")
+        page.ask(DRAWN)
+        shown.append("grey dashes: before this update" in page.ask("byId('legend').innerText"))
+    assert shown == [True, True, False, True]
+
+
+@pytest.mark.parametrize(("bias", "vectors"), [(True, "y·(x, 1)"), (False, "y·x")])
+def test_the_proof_that_no_line_exists_says_which_sum_is_zero(opened, bias, vectors):
+    page = opened()
+    choose(page, "preset", "xor")
+    if not bias:
+        page.ask("byId('bias').click()")
+    assert page.ask(PROVED)
+    page.ask(DRAWN)
+    assert f"the sum of {vectors} over these points is exactly 0" in page.ask("byId('proofText').innerText")

@@ -98,7 +98,7 @@ def test_weights_of_float32_stay_so():
 @pytest.mark.parametrize(("arguments", "match"), [
     (([[[1.0]]],), "coef has shape"),
     (([],), "coef has shape"),
-    (([1.0, np.nan],), "coef holds NaN"),
+    (([1.0, np.nan],), "coef contains NaN"),
     ((["a"],), "coef must be an array of numbers"),
     ((np.ones((3, 2)), [1.0, 2.0]), "intercept has shape"),
     ((np.ones((3, 2)), 0.0, ["a", "b"]), "coef has shape"),

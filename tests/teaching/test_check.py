@@ -116,6 +116,24 @@ def test_a_wrong_solution_is_told_the_first_example_that_differs(function, name,
         assert word in str(result)
 
 
+@pytest.mark.parametrize(
+    ("function", "name", "hint"),
+    [
+        (lambda w, b, x: 1 if w @ x + b >= 0 else -1, "predict", "score is exactly 0, and the library answers -1"),
+        (lambda w, b, x: int(w @ x + b > 0), "predict", "labels are -1 and +1, not 0 and 1"),
+        (
+            lambda w, b, x, y, eta, margin: (w + eta * y * x, b + eta * y) if y * (w @ x + b) < margin else (w, b),
+            "update_margin",
+            "y s is exactly the margin: use <=, not <",
+        ),
+    ],
+    ids=["predicts +1 at 0", "answers 0 and 1", "a strict margin"],
+)
+def test_the_hint_names_a_slip_that_is_right_about_the_examples_before(function, name, hint):
+    """The first answer that differs is also that of another slip, which the examples before rule out."""
+    assert hint in str(check(function, name))
+
+
 def test_a_wrong_answer_that_is_no_known_slip_gets_no_hint():
     result = check(lambda w, b, x: 17.25, "distance")
     assert "yours:    distance = 17.25" in str(result)

@@ -259,6 +259,8 @@ class App {
       svg.setAttribute("preserveAspectRatio", "none");
       parts.push(element("span", "", {}, svg, LABELS[kind]));
     }
+    if (line && record && record.seen.changed && byId("show-last").checked)
+      parts.push(element("span", "grey dashes: before this update"));
     if (line && !line.w[0] && !line.w[1]) parts.push(element("span", "w = 0: there is no line yet."));
     else if (line && !this.plane.segment(line.w, line.b))
       parts.push(element("span", "The line is outside of this view."));
@@ -270,7 +272,7 @@ class App {
 
   writeSlide(record, now) {
     const { run, t, state } = this,
-      words = record ? visitInWords(run, record, t, state.names) : startInWords(run);
+      words = record ? visitInWords(run, record, t, state.names) : startInWords(run, state.names);
     byId("slideTitle").textContent = words.title;
     byId("verdict").textContent = words.verdict ? words.verdict.text : "";
     byId("verdict").className = `verdict ${words.verdict ? words.verdict.kind : ""}`;

@@ -147,7 +147,7 @@ function jointLines(run, before, after, seen, x, y, names) {
   const lines = [[[`${X} = ${vector(x)},   y = ${names[y]}`]]];
   then.w.forEach((row, k) =>
     lines.push([
-      [`s(${names[k]}) = θ·${X}${bias ? " + b" : ""}`, "formula"],
+      [`s(${names[k]}) = θ(${names[k]})·${X}${bias ? " + b" : ""}`, "formula"],
       [` = ${products(row, x, then.b[k], bias)} = `],
       [num(seen.scores[k]), "result"],
     ]),
@@ -166,13 +166,13 @@ function jointLines(run, before, after, seen, x, y, names) {
   if (letter !== "η")
     lines.push([[`${letter} = `, "formula"], [num(seen.step), "result"], [`, from the loss ${num(seen.loss)}`]]);
   lines.push([
-    [`θ(${names[y]}) ← θ + ${letter} ${S}${X}`, "formula"],
+    [`θ(${names[y]}) ← θ(${names[y]}) + ${letter} ${S}${X}`, "formula"],
     [" = "],
     [vector(now.w[y]), "result"],
     [bias ? `, b = ${num(now.b[y])}` : ""],
   ]);
   lines.push([
-    [`θ(${names[seen.y_hat]}) ← θ − ${letter} ${S}${X}`, "formula"],
+    [`θ(${names[seen.y_hat]}) ← θ(${names[seen.y_hat]}) − ${letter} ${S}${X}`, "formula"],
     [" = "],
     [vector(now.w[seen.y_hat]), "result"],
     [bias ? `, b = ${num(now.b[seen.y_hat])}` : ""],
@@ -224,7 +224,7 @@ function kernelLines(run, before, seen, i, y, names) {
 }
 
 // Before the first visit: where learning starts.
-function startInWords(run) {
+function startInWords(run, names) {
   const { settings } = run,
     start = run.kept[0].m;
   if (!run.n)
@@ -236,7 +236,7 @@ function startInWords(run) {
   if (start.alpha) return { title: "Start", lines: [[["α = 0 for all examples", "formula"]]], verdict: null };
   const rows = start.w.map((w, k) => [
     [
-      `${start.w.length > 1 ? `θ(${k + 1})` : "w"} = ${vector(w)}${settings.bias ? `,   b = ${num(start.b[k])}` : ""}`,
+      `${start.w.length > 1 ? `θ(${names[k]})` : "w"} = ${vector(w)}${settings.bias ? `,   b = ${num(start.b[k])}` : ""}`,
       "formula",
     ],
   ]);
@@ -247,18 +247,17 @@ function startInWords(run) {
 function proofInWords(proof, run) {
   if (!proof) return { title: "Looking for a proof …", lines: [] };
   if (proof.why) return { title: "No proof", lines: [proof.why] };
-  const space = run.settings.features === "none" ? "" : " in the space of the features";
+  const space = run.settings.features === "none" ? "" : " in feature space",
+    X = FEATURE_NAMES[run.settings.features] || "φ(x)",
+    augmented = run.settings.bias && !isKernel(run.settings) ? `(${X}, 1)` : X;
   if (!proof.separable) {
     const two = run.settings.classes === 2;
     const what = two
-      ? "Weighted like this and with their signs, these points add up to exactly 0"
-      : "Weighted like this, the leads that these points demand add up to exactly 0";
-    return {
-      title: `Not linearly separable${space}`,
-      lines: [`${what}, so no ${two ? "line" : "weights"} can be right about all of them:`],
-    };
+      ? `With these weights, the sum of y·${augmented} over these points is exactly 0. So the sum of y·s is 0 for every line, and no line is right about all of them:`
+      : "With these weights, the leads that these points need add up to exactly 0 for every θ. So no θ is right about all of them:";
+    return { title: `Not linearly separable${space}`, lines: [what] };
   }
-  const width = proof.street ? `The widest street is ${num(proof.street.width)} wide. ` : "";
+  const width = proof.street ? `The widest street between the classes is ${num(proof.street.width)} wide. ` : "";
   return {
     title: `Linearly separable${space}`,
     lines: [

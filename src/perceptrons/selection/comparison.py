@@ -247,7 +247,8 @@ class Compared:
 
     def __repr__(self) -> str:
         best = f"best {self.best.name!r} with {self.metric} {self.best.score:.4f}"
-        return f"<Compared: {len(self.rows)} learners on {self.sizes['test']:,} test examples, {best}>"
+        learners = f"{len(self.rows)} learner{'s' * (len(self.rows) != 1)}"
+        return f"<Compared: {learners} on {self.sizes['test']:,} test examples, {best}>"
 
     def _repr_html_(self) -> str:
         tables = [html.table(lines, head) for head, lines in (self.table(), self.settings())]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.inspection.html import block, escaped
-from perceptrons.teaching.exercises import EXERCISES, Exercise
+from perceptrons.teaching.exercises import EXERCISES, Cases, Exercise
 
 CLOSE = 1e-9  # answers that differ by less are equal: sums may be rounded differently
 
@@ -89,7 +89,7 @@ def check(function: Callable[..., Any], exercise: str | None = None) -> Checked:
     task = _find(function, exercise)
     cases = task.cases()
     for number, arguments in enumerate(cases, 1):
-        complaint = _compare(task, function, arguments)
+        complaint = _compare(task, function, arguments, cases[: number - 1])
         if complaint:
             given = _named(dict(zip(task.arguments, arguments, strict=True)))
             verdict = "differs from the library" if "yours:" in complaint else "has no answer to compare"
@@ -116,12 +116,13 @@ def _find(function: Callable[..., Any], name: str | None) -> Exercise:
         inspect.signature(function).bind(*task.arguments)
     except TypeError as error:
         wanted = f"{task.name}({', '.join(task.arguments)})"
-        raise TypeError(f"The function must take {len(task.arguments)} arguments: {wanted}. {error}.") from error
+        count = f"{len(task.arguments)} argument{'s' * (len(task.arguments) > 1)}"
+        raise TypeError(f"The function must take {count}: {wanted}.") from error
     return task
 
 
-def _compare(task: Exercise, function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
-    """What is wrong with the function's answer to one example; nothing if it is right."""
+def _compare(task: Exercise, function: Callable[..., Any], arguments: tuple[Any, ...], before: Cases) -> str:
+    """What is wrong with the function's answer to one example; nothing if it is right. It was right about `before`."""
     expected = _parts(task, task.library(*copy.deepcopy(arguments)))
     try:
         answer = function(*copy.deepcopy(arguments))
@@ -140,11 +141,11 @@ def _compare(task: Exercise, function: Callable[..., Any], arguments: tuple[Any,
     for name, right in expected.items():
         if got[name].shape != right.shape:
             shapes = f"  {name} has the shape {got[name].shape}; expected {right.shape}."
-            return "\n".join([*lines, shapes, *_hints(task, arguments, got)])
+            return "\n".join([*lines, shapes, *_hints(task, arguments, got, before)])
     if all(_same(got[name], right) for name, right in expected.items()):
         return ""
     largest = _largest(expected, got)
-    return "\n".join([*lines, *largest, *_hints(task, arguments, got)])
+    return "\n".join([*lines, *largest, *_hints(task, arguments, got, before)])
 
 
 def _parts(task: Exercise, answer: Any) -> dict[str, np.ndarray]:
@@ -170,13 +171,22 @@ def _largest(expected: dict[str, np.ndarray], got: dict[str, np.ndarray]) -> lis
     return [f"  The largest difference is {gaps[name].max():.6g}, in {where}."]
 
 
-def _hints(task: Exercise, arguments: tuple[Any, ...], got: dict[str, np.ndarray]) -> list[str]:
-    """The cause, if a frequent slip gives the same answer as the student's function."""
-    for slip, hint in task.slips:
-        theirs = _parts(task, slip(*copy.deepcopy(arguments)))
-        if all(_same(theirs[name], value) for name, value in got.items()):
+def _hints(task: Exercise, arguments: tuple[Any, ...], got: dict[str, np.ndarray], before: Cases) -> list[str]:
+    """The cause, if a frequent slip gives the same answer as the student's function.
+
+    Several slips may give this answer. The likely one is right about the examples before, as the student was.
+    """
+    found = [(slip, hint) for slip, hint in task.slips if _agrees(task, slip(*copy.deepcopy(arguments)), got)]
+    for slip, hint in found:
+        if all(
+            _agrees(task, slip(*copy.deepcopy(one)), _parts(task, task.library(*copy.deepcopy(one)))) for one in before
+        ):
             return [f"Hint: {hint}"]
-    return []
+    return [f"Hint: {hint}" for _, hint in found[:1]]
+
+
+def _agrees(task: Exercise, answer: Any, got: dict[str, np.ndarray]) -> bool:
+    return all(_same(value, got[name]) for name, value in _parts(task, answer).items())
 
 
 def _named(parts: dict[str, Any]) -> str:

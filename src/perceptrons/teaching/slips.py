@@ -132,6 +132,7 @@ PREDICT: Slips = (
     (lambda w, b, x: 1 if np.dot(w, x) > 0 else -1, "this is the answer without the bias. The score is w·x + b."),
     (lambda w, b, x: 1 if np.dot(w, x) + b >= 0 else -1, "here the score is exactly 0, and the library answers -1."),
     (lambda w, b, x: np.sign(np.dot(w, x) + b), "here the score is exactly 0, and the label must be -1 or +1, not 0."),
+    (lambda w, b, x: 1 if np.dot(w, x) + b > 0 else 0, "the labels are -1 and +1, not 0 and 1."),
     (lambda w, b, x: -1 if np.dot(w, x) + b > 0 else 1, "the sign is the wrong way round: a positive score means +1."),
     (lambda w, b, x: np.dot(w, x) + b, "this is the score. The label is its sign."),
 )

@@ -85,10 +85,10 @@ def convergence(
 ) -> Convergence:
     """Decide whether the perceptron converges on these data, bound its updates, and run it until it converges.
 
-    The run uses Rosenblatt's rule, `Perceptron(combine="last", margin=0, intercept_scaling=1)`, until an epoch without
-    a
-    mistake. For a suitable rho the distance to a scaled solution falls at every update, by at least eta0^2 R^2: that is
-    why it converges. (R is the radius, for several classes that of f(x, y) - f(x, r), sqrt(2) times as long.)
+    The run uses Rosenblatt's rule, `Perceptron(combine="last", margin=0, intercept_scaling=1)`, until an epoch
+    makes no mistake. It converges because |w - rho w*|^2 falls by at least eta0^2 R^2 at every update, for a suitable
+    rho and a solution w*. R is the length of the longest example, for several classes that of f(x, y) - f(x, r), which
+    is sqrt(2) times as long.
 
     Use it to see the convergence theorem at work, and how the start, the learning rate and the order matter. To train,
     use `Perceptron.fit`. On data with a very small margin, give `max_seconds`, because the run may be as long as the

@@ -123,10 +123,11 @@ def project(model: Any, X: Any) -> np.ndarray:
 def margins(model: Any, X: Any, y: Any) -> Margins:
     """Return the functional and the geometric margin of every example, positive where the model is right.
 
-    Functional: y (w·x + b); for several classes the lead of the true class over its best rival. Geometric:
-    that over |w|; for several over sqrt(2) |theta|, theta centred over the classes, which no lead sees. With this
-    factor two classes written as two rows have the margin they have as one, and the mistake bound is (R / gamma)^2 for
-    any number of classes. The margin of a data set is the smallest of its examples'. Norms are without the bias.
+    The functional margin is y (w·x + b). For several classes it is the score of the true class minus the best other
+    score. The geometric margin is the functional one divided by |w|, and for several classes by sqrt(2) |theta|. The
+    mean row is subtracted from theta first, which changes no difference of scores. With this factor two classes
+    have the same margin, whether they are written as one row or as two, and the mistake bound is (R / gamma)^2 for any
+    number of classes. The norms do not include the bias. The margin of a data set is the smallest of its examples.
 
     Use it to compare models of any scale on one data set, also with the largest possible margin
     (`perceptrons.theory.max_margin`). To compare data sets, divide by their `radius`.

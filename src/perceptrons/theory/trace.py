@@ -50,7 +50,7 @@ def trace(
         One class may be alone in y if it is -1, 0, 1, False or True, or if the model or `classes` names the other.
     model : Perceptron or KernelPerceptron, optional
         How to learn. A fitted model (or one made by `Perceptron.from_weights`) keeps training from its weights.
-        Default: the rule of the lectures, `Perceptron(margin=None, intercept_scaling=1, shuffle=False, tol=None)`.
+        Default: the rule of the lectures, `Perceptron(margin=0, intercept_scaling=1, shuffle=False, tol=None)`.
     coef_init, intercept_init : arrays, optional
         Weights to start from, as in `Perceptron.fit`.
     visits, updates : int, optional
