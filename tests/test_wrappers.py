@@ -216,7 +216,7 @@ def test_labels_never_seen_before_are_learned(rng):
     assert sum("0 new" in labels for labels in model.predict(X)) > 60
     with pytest.raises(ValueError, match="created with label sets, but y is now single labels"):
         model.partial_fit(X, Y[:, 0])
-    with pytest.raises(ValueError, match="begun with label sets, and y is now an indicator matrix"):
+    with pytest.raises(ValueError, match="created with label sets, but y is now an indicator matrix"):
         model.partial_fit(X, Y)
 
 
