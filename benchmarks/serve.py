@@ -6,7 +6,9 @@ a million logged examples is killed and started again.
 
 import gzip
 import json
+import os
 import random
+import signal
 import socket
 import statistics
 import subprocess
@@ -173,11 +175,11 @@ def recovery(model: Path, folder: Path, rows: list[tuple[str, str]], examples: i
 
 @contextmanager
 def _running(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
         yield process
     finally:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # VW has a child
         process.wait()
 
 
