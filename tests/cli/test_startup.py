@@ -109,7 +109,7 @@ def test_after_warmup_the_usual_commands_compile_nothing(table, tmp_path):
         ["diagnose", "n.csv"],
     ):
         assert command(*arguments, folder=table, cache=cache)[1]["compiled"] == 0, arguments
-    assert command("warmup", folder=table, cache=cache)[0].startswith("Nothing had to be compiled")
+    assert command("warmup", folder=table, cache=cache)[0].startswith("Nothing to compile")
 
 
 def test_warmup_refuses_where_nothing_can_be_saved():
