@@ -119,7 +119,7 @@ def test_every_command_works_for_a_user_who_may_write_nowhere(installed, out, fi
     errs = err.split("====\n")
     assert "NUMBA_CACHE_DIR" in errs[0]
     assert errs[0].count("\n") == 1
-    assert "not counted" in errs[2]
+    assert "not recorded" in errs[2]
     assert "--ledger" in errs[2]
     assert errs[-2] == "", "--quiet prints nothing but errors"
     assert "NUMBA_CACHE_DIR" not in others
