@@ -1,5 +1,6 @@
 """What the package shows to the world, and what it does not load."""
 
+import inspect
 import subprocess
 import sys
 
@@ -51,7 +52,8 @@ def test_importing_the_package_loads_no_tool_of_the_command_line():
 
 def test_every_public_thing_has_a_docstring_with_a_when():
     for name in perceptrons.__all__:
-        assert getattr(perceptrons, name).__doc__
+        text = inspect.getdoc(getattr(perceptrons, name))
+        assert text
         if name.endswith("Perceptron"):
-            assert "\n    Use it " in getattr(perceptrons, name).__doc__, name
-            assert "Do not use it " in " ".join(getattr(perceptrons, name).__doc__.split()), name
+            assert "\nUse it " in text, name
+            assert "Do not use it " in " ".join(text.split()), name
