@@ -123,5 +123,6 @@ def test_a_kill_between_the_old_checkpoint_and_the_new_one_leaves_the_old_one(wa
     (tmp_path / "c").rename(tmp_path / "c.before")
     code, said = warm.run(*(word for word in command if word != "--quiet"))
     assert code == 0
-    assert said.startswith(f"{tmp_path}/c: the file is missing. The previous checkpoint, c.before, is used.\nResuming in epoch ")
+    missing = f"{tmp_path}/c: the file is missing. The previous checkpoint, c.before, is used."
+    assert said.startswith(f"{missing}\nResuming in epoch ")
     assert (tmp_path / "m").read_bytes() == whole.read_bytes()

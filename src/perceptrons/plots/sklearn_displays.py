@@ -20,7 +20,7 @@ MOST_CURVES = 20
 def confusion(estimator: Any, X: Any, y: Any, ax: Any = None, *, normalize: str | None = None) -> Any:
     """Draw the confusion matrix of a fitted classifier, as scikit-learn's `ConfusionMatrixDisplay`.
 
-    Use it to see which classes are confused with each other.
+    Use it to see which classes are confused with each other. For a single number, use `score`.
 
     Parameters
     ----------
