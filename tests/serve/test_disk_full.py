@@ -91,6 +91,21 @@ def test_on_a_full_disk_predictions_go_on_and_exactly_what_was_acknowledged_is_t
         server.close()
 
 
+def test_learning_is_synced_where_the_system_has_no_fdatasync(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "fdatasync", raising=False)
+    synced, fsync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (synced.append(handle), fsync(handle)))
+    server = served(tmp_path / "data")
+    learner = Learner(server)
+    try:
+        before = len(synced)
+        assert [learner.learn()[0] for _ in range(3)] == [200] * 3
+        assert len(synced) >= before + 3
+    finally:
+        server.close()
+    assert read_log(tmp_path / "data").examples() == learner.acknowledged
+
+
 class Faults:
     """Calls of os that fail from a chosen one on, once."""
 

@@ -24,6 +24,7 @@ SEGMENT_SIZE, FRAME_SIZE = SEGMENT.size + CHECK.size, FRAME.size + CHECK.size
 ENDING = ".log"
 LARGEST = 2**31  # bytes of a payload
 SECTOR = 512  # bytes that a disk writes whole or not at all
+BINARY = getattr(os, "O_BINARY", 0)  # Windows would otherwise write b"\r\n" for b"\n"
 RECENT = 2**24  # bytes of frames that are kept in memory for followers
 
 
@@ -126,7 +127,7 @@ class Log:
         try:
             _write_all(self._handle, frame.written())
             if self.sync:
-                os.fdatasync(self._handle)
+                sync_content(self._handle)
         except OSError:
             self._take_back()
             raise
@@ -189,13 +190,13 @@ class Log:
         if not self.segments:
             self._begin_segment()
             return
-        self._handle = os.open(self._path(max(self.segments)), os.O_RDWR)
+        self._handle = os.open(self._path(max(self.segments)), os.O_RDWR | BINARY)
         self._size = os.lseek(self._handle, 0, os.SEEK_END)
 
     def _begin_segment(self) -> None:
         begin = Start(self.position, self.last.chain)
         path = self._path(begin.position)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
         try:
             _write_all(handle, _checked(SEGMENT.pack(MAGIC, *begin)))
             os.fsync(handle)
@@ -363,6 +364,11 @@ def _cut(path: Path, size: int) -> None:
     with path.open("r+b") as file:
         file.truncate(size)
         os.fsync(file.fileno())
+
+
+def sync_content(handle: int) -> None:
+    """Wait until the disk has the content of an open file. Windows and macOS have no fdatasync, which is faster."""
+    getattr(os, "fdatasync", os.fsync)(handle)
 
 
 def sync_folder(folder: Path) -> None:
