@@ -220,6 +220,16 @@ def test_whole_number_labels_stay_exact_or_are_refused():
         rosenblatt().learn_one([1.0], 2**63 + 1).learn_one([-1.0], -5)
     with pytest.raises(ValueError, match="cannot be distinguished"):
         rosenblatt().partial_fit([[1.0], [-1.0]], [2**60 + 1, 2**60 + 3]).partial_fit([[5.0]], [1.0])
+    for learn in (lambda model, y: model.learn_one([5.0], y), lambda model, y: model.partial_fit([[5.0]], [y])):
+        for known, new in (([1, 2], 2**63), ([2**63, 2**63 + 2], 5)):  # NumPy joins int64 and uint64 as float64
+            model = rosenblatt().fit([[1.0], [-1.0]], known)
+            with pytest.raises(ValueError, match="cannot be distinguished"):
+                learn(model, new)
+            assert model.classes_.tolist() == known
+            assert model.classes_.dtype.kind in "iu"
+    for y in ([1, 2**63], (-1, 2**63), np.array([1, 2**63], object), [{1}, {2**63}]):
+        with pytest.raises(ValueError, match="label 9223372036854775808 is too large"):
+            rosenblatt().fit([[1.0], [-1.0]], y)
     with pytest.raises(ValueError, match="64 bits"):
         rosenblatt().fit([[1.0], [-1.0]], [2**70, 2**71])
     assert rosenblatt().fit([[1.0], [-1.0]], [1e300, 2e300]).classes_.tolist() == [1e300, 2e300]

@@ -282,6 +282,15 @@ def test_requests_that_do_not_fit_change_nothing_and_say_what_is_wrong(tmp_path)
         assert http.get("/readyz").json() == {"status": "ready", "version": 0}
 
 
+def test_a_label_that_would_make_floats_of_all_labels_is_refused(tmp_path):
+    path = model_file("sparse", tmp_path)
+    with served(tmp_path / "served", path) as http:
+        for body in ({"examples": ["1:1"], "labels": [2**63]}, {"examples": ["1:1", "1:2"], "labels": [1, 2**63]}):
+            assert http.post("/learn", json=body).status_code == 422
+        (one,) = http.post("/predict", json=["1:1"]).json()["predictions"]
+        assert type(one["label"]) is int
+
+
 def test_requests_of_a_group_are_refused_one_by_one(tmp_path):
     path = model_file("text", tmp_path)
     with served(tmp_path / "served", path) as http:

@@ -1,7 +1,7 @@
 """Labels of any kind outside, one or several for every example; class numbers inside; answers in the same form."""
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ def check_labels(y: Any) -> np.ndarray:
     if hasattr(y, "to_numpy"):
         y = y.to_numpy()  # scikit-learn's conversion makes floats of pandas' nullable whole numbers
     refuse_long(y)
+    given = y
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "T":
         y = y.astype(object)
@@ -38,6 +39,8 @@ def check_labels(y: Any) -> np.ndarray:
                 f"Unknown label type: continuous. y[{row}] = {y[row]!s} is not a class; "
                 "give classes as whole numbers, booleans or strings, or use a regressor."
             )
+        if isinstance(given, list | tuple):
+            _refuse_rounded(given, y)
     elif y.dtype.kind == "O":
         return _check_objects(y)
     elif y.dtype.kind not in "biuU":
@@ -75,7 +78,22 @@ def _check_objects(y: np.ndarray) -> np.ndarray:
     plain = np.array(y.tolist())
     if plain.dtype == object:
         raise ValueError("Labels that do not fit in 64 bits cannot be distinguished as numbers: give them as strings.")
+    if plain.dtype.kind == "f":
+        _refuse_rounded(y.tolist(), plain)
     return check_labels(plain)
+
+
+def _refuse_rounded(given: Sequence[Any], y: np.ndarray) -> None:
+    """Raise ValueError if NumPy made floats of whole numbers, because some need int64 and others uint64."""
+    if np.abs(y).max(initial=0) < 2**63:
+        return
+    largest = max((label for label in given if isinstance(label, int)), key=abs, default=0)
+    if abs(largest) < 2**63:
+        return
+    raise ValueError(
+        f"The label {largest} is too large to be kept exactly beside the other labels: give labels from -2^63 to "
+        "2^63 - 1, or use strings."
+    )
 
 
 def _is_missing(label: Any) -> bool:
@@ -123,7 +141,8 @@ def merge(known: np.ndarray, new: np.ndarray) -> np.ndarray:
         check_named(new, known)
         return known
     merged = np.unique(np.concatenate([known, new]))
-    if not textual[1] and merged.tolist() != sorted({*known.tolist(), *new.tolist()}):
+    rounded = merged.dtype.kind == "f" and "f" not in (known.dtype.kind, new.dtype.kind)  # int64 beside uint64
+    if rounded or (not textual[1] and merged.tolist() != sorted({*known.tolist(), *new.tolist()})):
         raise ValueError(
             f"The labels {known[:3].tolist()} and {new[:3].tolist()} cannot be distinguished as {merged.dtype}: give "
             "all labels the same type, or use strings."
