@@ -19,6 +19,7 @@ from tests.support.doors import same_matrix
 from tests.support.label_sets import FORMATS, reading_of, write_sets
 from tests.support.tiers import slow
 
+FIRST = ("svmlight", "fasttext", "csv", "jsonl", "columns", "mulan")
 NAMES = np.array(["blue", "green", "red", "white"])
 
 
@@ -31,8 +32,12 @@ def made(n=80, seed=0):
 
 def options_of(form):
     """The same for commands."""
-    given_options = {"format": "--format", "label_separator": "--label-separator"}
-    return [part for name, value in reading_of(form).items() for part in (given_options[name], value)]
+    return [
+        part
+        for name, value in reading_of(form).items()
+        for one in (value if isinstance(value, list) else [value])
+        for part in (f"--{name.replace('_', '-')}", one)
+    ]
 
 
 def said_by(capsys, *arguments):
@@ -43,7 +48,7 @@ def said_by(capsys, *arguments):
 
 @pytest.mark.parametrize(
     "form",
-    ["svmlight", "fasttext", "csv", "jsonl", *slow(*sorted(set(FORMATS) - {"svmlight", "fasttext", "csv", "jsonl"}))],
+    [*FIRST, *slow(*sorted(set(FORMATS) - set(FIRST)))],
 )
 def test_every_door_gives_the_same_answers(capsys, tmp_path, form):
     X, sets = made()
@@ -77,7 +82,7 @@ def test_every_door_gives_the_same_answers(capsys, tmp_path, form):
     assert best == [model.classes_[row].tolist() for row in np.argsort(-scores, axis=1, kind="stable")[:, :2]]
     check_evaluation(json.loads(said_by(capsys, "evaluate", saved, data, "--json")), table, by_column, scores)
     assert told["test_f1_micro"] == json.loads(said_by(capsys, "evaluate", saved, data, "--json"))["f1_micro"]
-    if form in ("csv", "jsonl", "parquet"):
+    if form in ("csv", "jsonl", "parquet", "columns", "mulan", "label_keys"):
         records = [dict(zip(["x0", "x1", "x2", "x3"], row.tolist(), strict=True)) for row in X]
         assert model.predict(records) == answers == model.predict(pd.DataFrame(records))
         assert [model.predict_one(one) for one in records] == answers
@@ -130,7 +135,7 @@ def test_any_examples_are_learned_alike_whole_streamed_one_by_one_and_saved(tmp_
     assert read(data, like=again).label_sets == table.label_sets
 
 
-@pytest.mark.parametrize("form", ["svmlight", *slow("csv", "fasttext", "jsonl")])
+@pytest.mark.parametrize("form", ["svmlight", "columns", *slow("csv", "fasttext", "jsonl")])
 def test_shards_read_label_sets(tmp_path, form):
     X, sets = made(60)
     data = write_sets(tmp_path, form, X, sets)

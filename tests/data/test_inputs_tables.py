@@ -203,7 +203,7 @@ def test_short_sparse_rows_of_many_columns_take_bounded_memory(tmp_path, monkeyp
         ("@attribute a real\n@attribute c {x,y}\n@data\n% nothing\n", "a.arff:4:1: there are no rows below @data"),
         (
             "@relation 'x: -C 2'\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n",
-            "2 label columns, but only.*--label-column",
+            "-C 2, but there are 2 attributes",
         ),
         ("", "a.arff:1:1: there is no @data"),
     ],

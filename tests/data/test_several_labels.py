@@ -35,14 +35,88 @@ def svmlight(text, **options):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_format_gives_the_same_label_sets(tmp_path, form):
-    table = read(write_sets(tmp_path, form, examples(SETS), SETS), **reading_of(form))
+    table = read(write_sets(tmp_path, form, examples(SETS), SETS), **reading_of(form, "abc"))
     assert table.classes.tolist() == ["a", "b", "c"]
     assert table.label_sets == [tuple(sorted(one)) for one in SETS]
     assert sp.issparse(table.y)
     assert table.y.toarray().tolist() == [[int(label in one) for label in "abc"] for one in SETS]
     assert table.source["multilabel"] is True
-    model = Perceptron().fit_stream(stream(table.path, **reading_of(form)))
+    model = Perceptron().fit_stream(stream(table.path, **reading_of(form, "abc")))
     assert read(table.path, like=model).label_sets == table.label_sets
+
+
+ARFF = """@relation '{relation}'
+@attribute a {{0,1}}
+@attribute b {{0,1}}
+@attribute x numeric
+@attribute y numeric
+@attribute c {{0,1}}
+@attribute d {{0,1}}
+@data
+1,0,5,6,0,1
+0,0,7,8,1,1
+1,1,6,5,0,0
+"""
+
+
+@pytest.mark.parametrize(
+    ("relation", "options", "features", "sets"),
+    [
+        ("r: -C 2", {}, ["x", "y", "c=0", "c=1", "d=1", "d=0"], [("a",), (), ("a", "b")]),
+        ("r: -C -2", {"multilabel": True}, ["a=1", "a=0", "b=0", "b=1", "x", "y"], [("d",), ("c", "d"), ()]),
+        ("r", {"label_column": ["d", "a"]}, ["b=0", "b=1", "x", "y", "c=0", "c=1"], [("a", "d"), ("d",), ("a",)]),
+        ("r: -C 2", {"label_column": [5, 6], "ignore": ["a", "b"]}, ["x", "y"], [("d",), ("c", "d"), ()]),
+        ("r", {"labels": True}, ["b=0", "b=1", "x", "y"], [("a", "d"), ("c", "d"), ("a",)]),
+    ],
+)
+def test_arff_says_which_columns_are_labels(tmp_path, relation, options, features, sets):
+    (tmp_path / "a.arff").write_text(ARFF.format(relation=relation))
+    if "labels" in options:
+        options = {"labels": tmp_path / "a.xml"}
+        xml = '<label name="a"><label name="d"></label></label><label name="c"/>'
+        root = '<labels xmlns="http://mulan.sourceforge.net/labels">'
+        options["labels"].write_text(f'<?xml version="1.0"?>{root}{xml}</labels>')
+    table = read(tmp_path / "a.arff", **options)
+    assert sorted(table.feature_names) == sorted(features)
+    assert table.label_sets == sets
+    model = Perceptron().fit(table.X, table.target)
+    table.teach(model)
+    perceptrons.save(model, tmp_path / "m")
+    again = read(tmp_path / "a.arff", like=perceptrons.load(tmp_path / "m"))
+    assert again.label_sets == sets
+    assert (again.X != table.X).sum() == 0
+    cells = dict(zip("abxycd", "105601", strict=True))
+    unlabelled = {name: cells[name] for name in "yxdcba" if name in {one[0] for one in features}}
+    (tmp_path / "b.csv").write_text(f"{','.join(unlabelled)}\n{','.join(unlabelled.values())}\n")
+    assert (read(tmp_path / "b.csv", like=model, need_labels=False).X != table.X[:1]).sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("relation", "options", "what"),
+    [
+        ("r", {"multilabel": True}, "does not say which columns are labels, .* --labels FILE.xml"),
+        ("r: -C 6", {}, "-C 6, but there are 6 attributes"),
+        ("r: -C 3", {}, r"a.arff:9:3: label column 'x': '5' is neither 1 nor 0"),
+        ("r: -C 2", {"multilabel": False}, "multilabel=False"),
+        ("r", {"label_column": ["a", "a"]}, "names 'a' twice"),
+        ("r", {"label_column": ["a", "z"]}, "no column is called 'z'"),
+        ("r", {"label_column": ["a", "b"], "label_separator": ";"}, "leave one of them out"),
+        ("r", {"label_column": ["a", "b"], "multilabel": False}, "name one column"),
+        ("r", {"label_column": ["a", "b"], "labels": "b.xml"}, "leave one of them out"),
+    ],
+)
+def test_label_columns_that_are_none_are_refused(tmp_path, relation, options, what):
+    (tmp_path / "a.arff").write_text(ARFF.format(relation=relation))
+    with pytest.raises(ValueError, match=what):
+        read(tmp_path / "a.arff", **options)
+
+
+@pytest.mark.parametrize("content", ["", "<labels/>", "<labels><label/>", "no", '<!DOCTYPE x [<!ENTITY a "b">]><x/>'])
+def test_a_list_of_labels_that_is_none_is_refused(tmp_path, content):
+    (tmp_path / "a.arff").write_text(ARFF.format(relation="r"))
+    (tmp_path / "a.xml").write_text(content)
+    with pytest.raises(DataFileError, match=r"a\.xml: .*MULAN writes"):
+        read(tmp_path / "a.arff", labels=tmp_path / "a.xml")
 
 
 labels = st.text(

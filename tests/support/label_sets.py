@@ -10,7 +10,8 @@ import pyarrow.parquet
 from tests.support.doors import as_arff
 
 CELLS = ("csv", "tsv", "whitespace", "arff", "xlsx")  # formats in which a separator is between labels
-FORMATS = ("svmlight", "vw", "fasttext", "tab", *CELLS, "jsonl", "parquet", "arrow")
+COLUMNS = {"columns": ".csv", "mulan": ".arff", "label_keys": ".jsonl", "label_parquet": ".parquet"}  # 1 or 0 for each
+FORMATS = ("svmlight", "vw", "fasttext", "tab", *CELLS, "jsonl", "parquet", "arrow", *COLUMNS)
 
 
 def write_sets(folder, form, X, sets):
@@ -19,6 +20,8 @@ def write_sets(folder, form, X, sets):
     names = [f"x{k}" for k in range(X.shape[1])]
     between = "|" if form == "whitespace" else ";"
     rows = [dict(zip(names, row.tolist(), strict=True)) for row in X]
+    if form in COLUMNS:
+        return _with_label_columns(folder / f"sets{COLUMNS[form]}", rows, sets)
     words = [" ".join(name for name in names if row[name] > 0.5) or "none" for row in rows]
     if form in CELLS:
         rows = [{**row, "label": between.join(labels)} for row, labels in zip(rows, sets, strict=True)]
@@ -61,8 +64,28 @@ def _written(path, form, rows):
     return path
 
 
-def reading_of(form):
+def _with_label_columns(path, rows, sets):
+    """A column of 1 and 0 for each label, behind the features; ARFF says in its header which these are."""
+    labels = sorted({one for labels in sets for one in labels})
+    rows = [{**row, **{one: int(one in have) for one in labels}} for row, have in zip(rows, sets, strict=True)]
+    if path.suffix == ".csv":
+        pd.DataFrame(rows).to_csv(path, index=False)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    elif path.suffix == ".parquet":
+        pyarrow.parquet.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        kinds = {name: "{0,1}" if name in labels else "numeric" for name in rows[0]}
+        header = [f"@relation 'test: -C -{len(labels)}'", *(f"@attribute {name} {kinds[name]}" for name in kinds)]
+        lines = [",".join(map(str, row.values())) for row in rows]
+        path.write_text("\n".join([*header, "@data", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+def reading_of(form, labels=("blue", "green", "red", "white")):
     """How `stream` reads them."""
+    if form in COLUMNS:
+        return {} if form == "mulan" else {"label_column": list(labels)}
     if form == "whitespace":
         return {"format": "whitespace", "label_separator": "|"}
     return {"label_separator": ";"} if form in (*CELLS, "tab") else {}

@@ -237,7 +237,8 @@ OPTIONS: dict[str, Option] = {
     "data:inspected": Option(("--data",), list[Path] | None, "Examples to compute feature scales and votes from. --example needs them.", metavar="DATA"),
     # how it is read
     "format": Option(("--format",), Format | None, "Format of DATA: csv, tsv, whitespace, arff, jsonl, parquet, arrow, xlsx, svmlight, libsvm, vw, text or npz (default: detected from the file name or the content).", READ, "FORMAT"),
-    "label_column": Option(("--label-column",), str | None, "Tables: column of the labels, by name, in CSV also by number from 1 (default: the last).", READ, "NAME"),
+    "label_column": Option(("--label-column",), list[str] | None, "Tables: column of the labels, by name, in CSV also by number from 1 (default: the last). If repeated, each column holds 1 or 0 for one label.", READ, "NAME"),
+    "labels": Option(("--labels",), Path | None, "Tables: XML file of MULAN that names the label columns, each of 1 or 0.", READ, "FILE.xml"),
     "text_column": Option(("--text-column",), list[str] | None, "Tables: column of text, split into words. May be repeated.", READ, "NAME"),
     "words": Option(("--words",), str | None, "Texts: sizes of the word n-grams, such as 1-2 (default: 1).", READ, "RANGE", more={"parser": n_grams}),
     "chars": Option(("--chars",), str | None, "Texts: also use character n-grams of these sizes, such as 3-5 (default: none).", READ, "RANGE", more={"parser": n_grams}),
@@ -403,7 +404,7 @@ OPTIONS: dict[str, Option] = {
 }  # fmt: skip
 
 READING = (
-    "format", "label_column", "text_column", "words", "chars", "categories", "ignore", "keep", "scale", "missing",
+    "format", "label_column", "labels", "text_column", "words", "chars", "categories", "ignore", "keep", "scale", "missing",
     "on_missing", "interactions", "powers", "hash_bits", "quadratic", "cubic", "zero_based", "text_labels",
     "multilabel", "label_separator", "many_classes", "on_error", "encoding",
 )  # fmt: skip

@@ -48,7 +48,7 @@ OPTIONS = {  # that only some formats know
     "part": ("npz",),
     **dict.fromkeys(INTERACTIONS, ("vw",)),
     **dict.fromkeys(
-        ("label_column", "text_column", "prefix", "categories", "numbers", "ignore", "optional", "model", "preparation",
+        ("label_column", "labels", "text_column", "prefix", "categories", "numbers", "ignore", "optional", "model", "preparation",
          "labelled", "grow", *OF_MODEL), NAMED,
     ),
     **dict.fromkeys(("names", "header"), BY_DELIMITER),
@@ -154,7 +154,8 @@ def stream(
         Options of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, with
         half the memory). vw: quadratic and cubic, interactions of namespaces by their first letters, such as ["ab"],
         like VW's -q and --cubic; ":" means all. npz: part ("train" or "test", for files with both). Tables:
-        label_column (a name, or a number from 1), text_column, categories (columns of numbers that are categories),
+        label_column (a name, or a number from 1; a list of several whose cells are 1 or 0), labels (an XML file of
+        MULAN that names such columns), text_column, categories (columns of numbers that are categories),
         ignore (columns to leave out). Texts: text, a `HashedText` that defines how words become features, or its
         parameters. All formats with named features: columns, the `Columns` of a model that should predict. All text
         formats: encoding, such as "latin-1" (default: UTF-8). All formats: multilabel, True if examples may have
@@ -201,6 +202,12 @@ def stream(
             raise TypeError(f"stream() has no option {name!r}.")
         if format not in OPTIONS[name]:
             raise ValueError(f"{name} does not apply to files of format {format!r}: leave it out.")
+    if "labels" in chosen:
+        if options.get("label_column") is not None and like is None:
+            raise ValueError("labels (--labels) names the label columns, and so does label_column: leave one of them out.")
+        from perceptrons.data.arff import label_names
+
+        chosen["label_column"] = label_names(chosen.pop("labels"))
     module, name = kinds[format].split(".")
     if format == "text" and (is_folder(paths[0]) or chosen.get("form") == "files"):
         module, name = "folder", "TextFilesReader"

@@ -3,10 +3,12 @@
 A row becomes a line of CSV on the same line of the file, so that places in messages stay right.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -27,7 +29,8 @@ PAIR = re.compile(rb"[ \t]*([0-9]+)[ \t]+(?:(" + WORD + rb")|([^,]*?))[ \t]*(,|\
 DECLARED = re.compile(rb"@(\w+)(?:[ \t]+(?:(" + WORD + rb")|([^ \t{]+))[ \t]*(.*))?", re.DOTALL)
 ESCAPE = re.compile(rb"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 COMMENT = re.compile(rb"(" + WORD + rb")|(?:^|(?<=[ \t]))%.*", re.DOTALL)
-LABELS = re.compile(r"-[cC]\s+(-?\d+)")  # how many columns are labels, as MEKA writes it in the name of the relation
+N_LABELS = re.compile(r":.*-[cC]\s+(-?\d+)", re.DOTALL)  # as MEKA writes it in the name of the relation
+MAX_XML_BYTES = 2**24
 ODD = b"'\"\\%{?\t"  # bytes that CSV does not have, or not so
 
 
@@ -37,6 +40,7 @@ class Attribute(NamedTuple):
     name: str
     number: bool
     usual: bytes
+    is_flag: bool = False  # are its values 0 and 1?
 
 
 class ArffTable(CsvTable):
@@ -73,12 +77,8 @@ class ArffTable(CsvTable):
         header, form = self._headers[piece.path], self._forms[piece.path]
         origin = Origin(piece.path, form.line - 1)
         if roles is None:
-            if header.n_labels > 1 and asked.label is None and asked.need_labels:
-                what = (
-                    f"its header declares {header.n_labels} label columns, but only one label per example is "
-                    "supported here"
-                )
-                raise origin.error(f"{what}: choose one with --label-column, and leave the others out with --ignore")
+            if asked.label is None and asked.numbers is None and asked.labelled:
+                asked = asked._replace(label=header.label_columns(asked.several))
             roles = settle(
                 origin, form.names, asked, lambda places: [header.attributes[place].number for place in places],
                 likely_labels(form.names),
@@ -92,7 +92,7 @@ class _Header:
     def __init__(self, path: Path):
         self._path, self.line, self.ended = path, 0, False
         self.attributes: list[Attribute] = []
-        self.n_labels = 1
+        self.n_labels: int | None = None  # of the first columns, or, if negative, of the last
 
     def take(self, text: bytes) -> bytes:
         """Read whole lines; what is behind @data is given back."""
@@ -108,6 +108,21 @@ class _Header:
                 except UnicodeDecodeError as error:
                     raise self._error(no_text(error)) from error
         return text[begin:]
+
+    def label_columns(self, several: bool) -> str | list[str] | None:
+        """Return the columns that the header calls labels. several: is an example to have several labels?"""
+        names = [one.name for one in self.attributes]
+        if self.n_labels is None:
+            if several and len(names) > 1 and self.attributes[-1].is_flag:
+                what = "the header does not say which columns are labels, and the last one holds only 0 and 1"
+                how = "name all label columns with --labels FILE.xml, or with --label-column once for each"
+                raise DataFileError(self._path, f"{what}: {how}")
+            return None
+        if not 0 < abs(self.n_labels) < len(names):
+            what = f"@relation says -C {self.n_labels}, but there are {len(names)} attributes"
+            raise DataFileError(self._path, f"{what}: correct the number of labels, or give --label-column")
+        labels = names[: self.n_labels] if self.n_labels > 0 else names[self.n_labels :]
+        return labels[0] if len(labels) == 1 else labels
 
     def check_ended(self) -> None:
         if not self.ended:
@@ -128,8 +143,8 @@ class _Header:
                 raise self._error("there is no @attribute before @data: declare the columns")
             self.ended = True
         elif keyword == "relation":
-            said = LABELS.search(line.decode())
-            self.n_labels = abs(int(said[1])) if said else 1
+            number = N_LABELS.search(line.decode())
+            self.n_labels = None if number is None else int(number[1])
         else:
             self._add(_text(found[2] or found[3] or b"").decode().strip(), (found[4] or b"").strip())
 
@@ -141,12 +156,30 @@ class _Header:
             raise self._error(f"two attributes have the name {shown(name)}: rename one")
         if kind.startswith(b"{"):
             values = [_text(quoted or plain) for quoted, plain, _ in CELL.findall(kind[1:].rpartition(b"}")[0])]
-            self.attributes.append(Attribute(name, False, quoted_cell(values[0])))
+            self.attributes.append(Attribute(name, False, quoted_cell(values[0]), {*values} - {b""} == {b"0", b"1"}))
         elif word in NUMBERS or word in STRINGS:
             self.attributes.append(Attribute(name, word in NUMBERS, b"0" if word in NUMBERS else b""))
         else:
             what = f"attribute {shown(name)} has the type {shown(word)}, which is not supported"
             raise self._error(f"{what}: choose numeric, string, date or {{a, b, ...}}")
+
+
+def label_names(path: str | os.PathLike[str]) -> list[str]:
+    """Return the names of the labels in an XML file of MULAN, with those below other labels."""
+    path = Path(path)
+    with path.open("rb") as file:
+        content = file.read(MAX_XML_BYTES + 1)
+    what = 'MULAN writes one element <label name="..."> for each label column'
+    if len(content) > MAX_XML_BYTES or b"<!ENTITY" in content:
+        raise DataFileError(path, f"this is not a list of labels: {what}")
+    try:
+        elements = list(ElementTree.fromstring(content).iter())
+    except ElementTree.ParseError as error:
+        raise DataFileError(path, f"this is not XML ({error}): {what}") from error
+    names = [str(one.get("name")) for one in elements if one.tag.rpartition("}")[2] == "label" and one.get("name")]
+    if not names:
+        raise DataFileError(path, f"there are no labels in it: {what}")
+    return names
 
 
 def _text(word: bytes) -> bytes:

@@ -112,7 +112,7 @@ def _check_types(origin: Origin, schema: Any, layout: Layout, asked: Asked) -> N
             fits, wanted = is_number(kind), "numbers are required: correct it, or list it in categories (--categories)"
         elif place in layout.texts:
             fits, wanted = is_text(kind) or single, "text is required: correct it, or leave it out"
-        elif place == layout.label:
+        elif place == layout.label or name in layout.labels:
             fits, wanted = (
                 single or is_number(kind) or pa.types.is_temporal(kind) or is_label_list(kind),
                 "labels are required: name another column",

@@ -106,7 +106,8 @@ class CsvTable(TableFormat):
     def _names_without_header(self, width: int, asked: Asked, roles: Roles | None) -> list[str]:
         known = asked.names or self.names or []
         label = asked.label if roles is None else roles.label
-        for names in (known, [name for name in known if name != label]):
+        labels = label if isinstance(label, list) else [label] if roles is None else [label, *roles.labels]
+        for names in (known, [name for name in known if name not in labels]):
             if len(names) == width:
                 return names
         return [str(number + 1) for number in range(width)]

@@ -89,17 +89,19 @@ class RecordFormat(TableFormat):
         sparse = not asked.prepared and _is_sparse(keys, len(records), roles) and not roles.only_numbers
         self._report_unknown(keys, roles, asked, sparse)
         missing = NEVER if sparse else asked.missing
+        several = roles.labels if asked.need_labels or {*roles.labels} <= keys.keys() else []
         known = Known(
-            roles,
+            roles.with_label_columns(several),
             frozenset(asked.ignore),
             asked.closed,
-            asked.need_labels,
+            asked.need_labels and not roles.labels,
             sparse,
             missing=missing,
             several=asked.several,
         )
         label = None if roles.label is None else 0
-        return roles, Layout([], label, [], [], [], self.form(keys, len(records), known), sparse)
+        form = self.form(keys, len(records), known)
+        return roles, Layout([], label, [], [], [], form, sparse, several)
 
     def form(self, keys: dict[str, Key], n: int, known: Known) -> Any:
         """What is known of n records, for `cells`."""
@@ -109,7 +111,7 @@ class RecordFormat(TableFormat):
         """Keys that a model does not know are left out, but not in silence: one may be misspelt."""
         if asked.further is None or sparse:
             return
-        known = {*roles.numbers, *roles.categories, *roles.texts, *asked.ignore, roles.label}
+        known = {*roles.numbers, *roles.categories, *roles.texts, *asked.ignore, roles.label, *roles.labels}
         lacking = [name for name in known if name and name not in keys]
         unknown = [name for name in keys if name not in known and name not in asked.further]
         for name in unknown:
@@ -152,7 +154,8 @@ def _settle(origin: Origin, keys: dict[str, Key], n: int, asked: Asked) -> Roles
     seen = [name for name, key in keys.items() if key.kinds.total() > key.kinds["null"]]
     named = [*asked.categories, *asked.ignore]
     if asked.numbers is not None:
-        named += [*asked.numbers, *text_columns(seen, asked), *([] if asked.label is None else [asked.label])]
+        label = [asked.label] if isinstance(asked.label, str) else asked.label or []
+        named += [*asked.numbers, *text_columns(seen, asked), *label]
     if asked.model is not None:
         named += asked.model.names or []
     names = list(dict.fromkeys([*seen, *named]))
@@ -251,8 +254,8 @@ class FrameTable(TableFormat):
         columns: Any = piece.content
         n, faults = piece.size, Faults()
         known = Known(
-            roles, frozenset(), closed=True, need_labels=self._need_labels, sparse=False, missing=self.missing,
-            several=self._several,
+            roles, frozenset(), closed=True, need_labels=self._need_labels and roles.label is not None, sparse=False,
+            missing=self.missing, several=self._several,
         )  # fmt: skip
         collector = Collector(n, known)
         for place in layout.used():

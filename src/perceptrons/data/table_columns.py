@@ -21,6 +21,7 @@ from perceptrons.inspection.wording import count
 
 USUAL_LABELS = ("label", "y", "target", "class")
 LARGEST_NARROW = 1e30
+LABEL_CELLS = {"1": 1, "1.0": 1, "true": 1, "yes": 1, "0": 0, "0.0": 0, "false": 0, "no": 0}  # of several label columns
 
 
 class ModelColumns(NamedTuple):
@@ -33,7 +34,7 @@ class ModelColumns(NamedTuple):
 class Asked(NamedTuple):
     """What the caller of `TableReader` said of the columns; see there."""
 
-    label: str | None
+    label: str | list[str] | None  # several names: label columns, whose cells are 1 or 0
     texts: list[str] | str | None
     numbers: list[str] | None
     categories: list[str]
@@ -64,6 +65,7 @@ class Layout(NamedTuple):
     texts: list[int]
     form: Any = None  # the format's own
     sparse: bool = False  # do records lack most of the features that others have?
+    labels: list[str] = []  # the label columns that are there, if there are several; they are the last categories
 
     def used(self) -> list[int]:
         """All places that are looked at."""
@@ -97,14 +99,15 @@ def settle(
     if asked.model is not None:
         return _roles_for(origin, names, asked, asked.model)
     if asked.numbers is not None:
-        label = _label(origin, names, asked, labels, {*asked.numbers, *asked.categories, *texts})
-        roles = Roles(label, list(asked.numbers), list(asked.categories), texts, asked.optional or [])
+        label, several = _labels(origin, names, asked, labels, {*asked.numbers, *asked.categories, *texts})
+        roles = Roles(label, list(asked.numbers), list(asked.categories), texts, asked.optional or [], several)
         return _grown(origin, names, roles, asked, is_number) if asked.grow else roles
     _all_there(origin, names, [*texts, *asked.categories, *asked.ignore])
-    label = _label(origin, names, asked, labels, {*asked.categories, *asked.ignore, *texts})
-    if label in texts:
-        raise origin.error(f"column {shown(str(label))} cannot be both label and text: choose another for one")
-    others, told = {label, *asked.ignore, *texts}, set(asked.categories)
+    label, several = _labels(origin, names, asked, labels, {*asked.categories, *asked.ignore, *texts})
+    for name in several or [label]:
+        if name in texts:
+            raise origin.error(f"column {shown(str(name))} cannot be both label and text: choose another for one")
+    others, told = {label, *several, *asked.ignore, *texts}, set(asked.categories)
     features = [place for place, name in enumerate(names) if name not in others]
     undecided = [place for place in features if names[place] not in told]
     numbers = {place for place, number in zip(undecided, is_number(undecided), strict=True) if number}
@@ -114,6 +117,7 @@ def settle(
         [names[place] for place in features if place not in numbers],
         texts,
         [],
+        several,
     )
     _check_names(origin, roles)
     return roles
@@ -123,7 +127,7 @@ def _grown(
     origin: Origin, names: list[str], roles: Roles, asked: Asked, is_number: Callable[[list[int]], list[bool]]
 ) -> Roles:
     """The columns that a model knows, and behind them the others."""
-    known = {roles.label, *roles.numbers, *roles.categories, *roles.texts, *asked.ignore}
+    known = {roles.label, *roles.labels, *roles.numbers, *roles.categories, *roles.texts, *asked.ignore}
     new = [place for place, name in enumerate(names) if name not in known]
     numbers = [names[place] for place, number in zip(new, is_number(new), strict=True) if number]
     others = [names[place] for place in new if names[place] not in numbers]
@@ -137,7 +141,8 @@ def _grown(
 
 def _roles_for(origin: Origin, names: list[str], asked: Asked, model: ModelColumns) -> Roles:
     """The columns for a model that learned from arrays: by name where there are names, otherwise by position."""
-    label, n = None if asked.label is None else _label(origin, names, asked, [], set()), model.n_features
+    n = model.n_features
+    label, several = (None, []) if asked.label is None else _labels(origin, names, asked, [], set())
     if model.names is not None and (origin.header or set(model.names) <= {*names}):
         known, features = set(model.names), model.names
         missing = [name for name in model.names if name not in {*names}]
@@ -145,18 +150,18 @@ def _roles_for(origin: Origin, names: list[str], asked: Asked, model: ModelColum
             what = f"the header lacks {listed(missing)}, which the model was trained on: add the missing columns"
             raise origin.error(what)
         others = [name for name in names if name not in known]
-        if label is None and others and (others[-1] == names[-1] or len(others) == 1):
+        if label is None and not several and others and (others[-1] == names[-1] or len(others) == 1):
             label = others[-1]
     else:
-        if label is None and len(names) == n + 1:
+        if label is None and not several and len(names) == n + 1:
             label = names[-1]
-        features = [name for name in names if name != label]
+        features = [name for name in names if name != label and name not in several]
         if len(features) != n:
             what = f"{count(len(names), 'column')} here, but the model has {count(n, 'feature')}"
             raise origin.error(f"{what}: give one column per feature, optionally followed by the label")
-    if label is None and asked.need_labels:
+    if label is None and not several and asked.need_labels:
         raise origin.error("there is no label column: add it, or name it with label_column (--label-column)")
-    return Roles(label, list(features), [], [], [])
+    return Roles(label, list(features), [], [], [], several)
 
 
 def _check_names(origin: Origin, roles: Roles) -> None:
@@ -175,10 +180,13 @@ def locate(origin: Origin, names: list[str], roles: Roles, asked: Asked, form: A
     label = None if roles.label is None else place_of.get(roles.label)
     used = {*roles.numbers, *roles.categories, *roles.texts}
     missing = [name for name in (*roles.numbers, *roles.categories, *roles.texts) if name not in place_of]
+    lacking = [name for name in roles.labels if name not in place_of]
+    if asked.need_labels:
+        missing += lacking
     if label is None and asked.need_labels and not missing and roles.label is not None:
         what = f"no column is called {shown(roles.label)}: there are {listed(names)}"
         raise origin.error(f"{what}: name the column of the labels with label_column (--label-column)")
-    if label is None and asked.need_labels:
+    if label is None and asked.need_labels and not roles.labels:
         missing += ["the label" if roles.label is None else roles.label]
     if missing and not origin.header:
         what = f"there is no header, so {listed(missing)} cannot be found: add one, or give the columns of training"
@@ -189,20 +197,23 @@ def locate(origin: Origin, names: list[str], roles: Roles, asked: Asked, form: A
         raise origin.error(f"there is no column {listed(missing)}, which {where}{hints}: add the missing columns")
     if not roles.numbers and not roles.categories and not roles.texts:
         raise origin.error("there is only one column: give a label and at least one feature, separated by commas")
+    several = [] if lacking else roles.labels
     numbers, categories, texts = (
-        [place_of[name] for name in part] for part in (roles.numbers, roles.categories, roles.texts)
+        [place_of[name] for name in part] for part in (roles.numbers, [*roles.categories, *several], roles.texts)
     )
-    return Layout(names, label, numbers, categories, texts, form)
+    return Layout(names, label, numbers, categories, texts, form, labels=several)
 
 
 def locate_again(layout: Layout, roles: Roles, ignore: list[str]) -> Layout:
     """Where the columns are, now that some are left out."""
     if not layout.names:  # records: keys have no places
-        known = layout.form.known._replace(roles=roles, ignore=frozenset(ignore))
+        read = roles.with_label_columns(layout.labels)
+        known = layout.form.known._replace(roles=read, ignore=frozenset(ignore))
         return layout._replace(form=layout.form._replace(known=known))
     place_of = {name: place for place, name in enumerate(layout.names)}
     return layout._replace(
-        numbers=[place_of[name] for name in roles.numbers], categories=[place_of[name] for name in roles.categories]
+        numbers=[place_of[name] for name in roles.numbers],
+        categories=[place_of[name] for name in (*roles.categories, *layout.labels)],
     )
 
 
@@ -226,24 +237,36 @@ def _all_there(origin: Origin, names: list[str], wanted: list[str]) -> None:
             raise origin.error(f"no column is called {shown(name)}: there are {listed(names)}")
 
 
-def _label(origin: Origin, names: list[str], asked: Asked, labels: list[str], taken: set[str]) -> str | None:
+def _labels(
+    origin: Origin, names: list[str], asked: Asked, labels: list[str], taken: set[str]
+) -> tuple[str | None, list[str]]:
+    """Return the label column, or several: one of both is empty."""
     if not asked.labelled:
-        return None
+        return None, []
     if asked.label is None:
         free = [name for name in labels if name not in taken]
-        return free[-1] if free and (asked.numbers is None or asked.need_labels) else None
-    if asked.label in names:
-        return asked.label
-    if asked.label.isascii() and asked.label.isdecimal() and 1 <= int(asked.label) <= len(names):
-        return names[int(asked.label) - 1]
+        return free[-1] if free and (asked.numbers is None or asked.need_labels) else None, []
+    if isinstance(asked.label, str):
+        return _label(origin, names, asked, asked.label), []
+    several = [_label(origin, names, asked, one) for one in asked.label]
+    for place, name in enumerate(several):
+        if name in several[:place]:
+            raise origin.error(f"label_column (--label-column) names {shown(name)} twice: name each column once")
+    return None, several
+
+
+def _label(origin: Origin, names: list[str], asked: Asked, label: str) -> str:
+    """Return the name of the column that the caller names as label, or by its number."""
+    if label in names:
+        return label
+    if label.isascii() and label.isdecimal() and 1 <= int(label) <= len(names):
+        return names[int(label) - 1]
     if not asked.need_labels or asked.numbers is not None:
-        return asked.label
+        return label
     if not origin.header:
-        what = (
-            f"there is no header, so no column is called {shown(asked.label)}: give its number, from 1 to {len(names)}"
-        )
+        what = f"there is no header, so no column is called {shown(label)}: give its number, from 1 to {len(names)}"
     else:
-        what = f"no column is called {shown(asked.label)}: there are {listed(names)}"
+        what = f"no column is called {shown(label)}: there are {listed(names)}"
     raise origin.error(what)
 
 
@@ -267,6 +290,29 @@ class Cells(NamedTuple):
     labels: Coded | None
     faults: Faults
     bad: list[Bad]  # records that are not even rows
+
+
+def with_label_sets(cells: Cells, layout: Layout, need_labels: bool) -> Cells:
+    """Join label columns, which are among the categories, to one label set per row."""
+    if not layout.labels:
+        return cells
+    categories, n = dict(cells.contents.categories), len(cells.lines)
+    is_set, is_known = np.zeros((n, len(layout.labels)), bool), np.ones(n, bool)
+    for place, name in enumerate(layout.labels):
+        codes, distinct = categories.pop(name)
+        values = np.array([*(LABEL_CELLS.get(text.strip().lower(), -1) for text in distinct), -1])[codes]
+        is_set[:, place] = values == 1
+        is_known &= values >= 0
+        for row in np.flatnonzero(values < 0).tolist() if need_labels else ():
+            cell = shown(distinct[codes[row]] if codes[row] >= 0 else "")
+            column = layout.names.index(name) + 1 if name in layout.names else 1
+            cells.faults.add(row, column, f"label column {shown(name)}: {cell} is neither 1 nor 0: correct the cell")
+    cells = cells._replace(contents=cells.contents._replace(categories=categories))
+    if not need_labels and not is_known.all():
+        return cells
+    distinct_sets, codes = np.unique(is_set, axis=0, return_inverse=True)
+    sets = [tuple(layout.labels[place] for place in np.flatnonzero(one).tolist()) for one in distinct_sets]
+    return cells._replace(labels=Coded(codes.ravel().astype(np.int32), sets))
 
 
 def no_cells(n_lines: int, bad: list[Bad]) -> Cells:

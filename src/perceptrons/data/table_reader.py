@@ -12,7 +12,16 @@ from perceptrons.data.label_sets import COMMA
 from perceptrons.data.preparing import PreparingReader, Unprepared
 from perceptrons.data.source import OpenStream, Piece
 from perceptrons.data.table import Block, DataFileError, Parsed, Table
-from perceptrons.data.table_columns import Asked, Layout, ModelColumns, Shape, locate_again, sound_cells
+from perceptrons.data.table_columns import (
+    Asked,
+    Cells,
+    Layout,
+    ModelColumns,
+    Shape,
+    locate_again,
+    sound_cells,
+    with_label_sets,
+)
 from perceptrons.data.table_formats import table_format
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.collector import Roles
@@ -56,8 +65,9 @@ class TableReader(PreparingReader):
     paths : tuple of paths
     format : {"csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx"}
         "arrow" is the file format (Feather) or the stream.
-    label_column : str or int, optional
-        Name of the column with the labels, or its number from 1. Otherwise the last one that is not named below; but
+    label_column : str, int or list, optional
+        Name of the column with the labels, or its number from 1. Several columns hold 1 or 0 each, and their names are
+        the labels. Otherwise the last one that is not named below; but
         "label", "y", "target" or "class" if there is such a column and the format is not CSV or TSV. JSON must have one
         of these, as its keys have no order.
     text_column : str or list of str, optional
@@ -143,7 +153,7 @@ class TableReader(PreparingReader):
         paths: tuple[Any, ...],
         *,
         format: str,
-        label_column: str | int | None = None,
+        label_column: str | int | list[str] | None = None,
         text_column: str | list[str] | None = None,
         categories: str | list[str] | None = None,
         ignore: str | list[str] | None = None,
@@ -168,6 +178,9 @@ class TableReader(PreparingReader):
         grow: bool = False,
         **shared: Any,
     ):
+        labels = [str(one) for one in (label_column if isinstance(label_column, list) else [label_column]) if one]
+        if len(labels) > 1:
+            shared = _with_several(shared)
         super().__init__(paths, **shared)
         self.format, self._form = format, table_format(format)
         _check_files(self.files, format)
@@ -184,7 +197,7 @@ class TableReader(PreparingReader):
             named = [*listed(numbers), *listed(categories), *listed(text_column)]
             further = further_keys(columns, named, words=bool(text_column))
         self._told = Asked(
-            None if label_column is None else str(label_column),
+            labels[0] if len(labels) == 1 else labels or None,
             text_column or None,
             None if numbers is None else listed(numbers),
             listed(categories),
@@ -231,7 +244,7 @@ class TableReader(PreparingReader):
         text = None if self._text is None else self._text.get_params() | {"bits": self.hash_bits or None}
         recipe: dict[str, Any] = {
             "format": self.format,
-            "label_column": wanted.label if roles is None else roles.label,
+            "label_column": wanted.label if roles is None else roles.labels or roles.label,
             "text_column": wanted.texts if roles is None else roles.texts or None,
             "categories": wanted.categories if roles is None else roles.categories,
             "numbers": wanted.numbers if roles is None else roles.numbers,
@@ -337,7 +350,7 @@ class TableReader(PreparingReader):
     def _look(self, piece: Piece, layout: Layout) -> Layout:
         """Decide by the first rows what columns are."""
         assert self._roles is not None
-        cells = self._form.cells(piece, self._roles, layout)
+        cells = self._cells(piece, self._roles, layout)
         keep = np.ones(len(cells.lines), bool)
         keep[list(cells.faults.rows)] = False
         keep &= np.cumsum(keep) <= LOOKED_AT
@@ -372,7 +385,7 @@ class TableReader(PreparingReader):
 
     def _parse(self, piece: Piece) -> Parsed:
         assert isinstance(piece, Placed)
-        cells = self._form.cells(piece, piece.roles, piece.layout)
+        cells = self._cells(piece, piece.roles, piece.layout)
         if piece.roles is None or piece.layout is None:
             return Parsed(cells.n_lines, cells.lines, None, None, None, cells.bad)
         assert self.columns is not None
@@ -382,6 +395,12 @@ class TableReader(PreparingReader):
         parsed = sound_cells(cells, piece.layout, shape, derived)
         keys = record_keys(parsed.rows) if self.keyed else None
         return parsed._replace(rows=parsed.rows if known is None else self._rows(parsed.rows, known), keys=keys)
+
+    def _cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
+        if roles is None or layout is None:
+            return self._form.cells(piece, roles, layout)
+        cells = self._form.cells(piece, roles.with_label_columns(layout.labels), layout)
+        return with_label_sets(cells, layout, self.need_labels)
 
     def _of_labels(self) -> tuple[bool, str | None]:
         """May an example have several labels, and what is between them? None where cells can be lists."""
@@ -428,6 +447,19 @@ class Placed(Piece):
 def listed(names: str | list[str] | None) -> list[str]:
     """Names in a list; in a string they have commas between them."""
     return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names or [])
+
+
+def _with_several(shared: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a reader whose tables have several label columns. Raise ValueError if they contradict."""
+    if shared.get("label_separator") is not None:
+        raise ValueError(
+            "label_separator is for several labels in one column, but label_column names several columns: leave one of "
+            "them out."
+        )
+    if shared.get("multilabel") is False:
+        why = "the model was trained on one label per example" if shared.get("of_model") else "multilabel=False"
+        raise ValueError(f"label_column names several columns, but {why}: name one column.")
+    return shared | {"multilabel": True}
 
 
 def _check_files(files: list[Path], format: str) -> None:

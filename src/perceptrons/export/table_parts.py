@@ -11,7 +11,7 @@ import numpy as np
 
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.collector import Collector, Known, Roles
-from perceptrons.features.from_memory import Frame, Records, preparation_of
+from perceptrons.features.from_memory import Frame, Records, preparation_of, roles_of
 from perceptrons.features.interactions import number_products
 from perceptrons.features.preparation import Preparation
 from perceptrons.features.table_rows import Contents, text_prefixes
@@ -64,12 +64,7 @@ class TableInputs:
 
 def table_inputs(source: Any, columns: Columns, n: int) -> TableInputs:
     """The inputs of a model that was taught tables in this way."""
-    texts = source.get("text_column")
-    texts = [texts] if isinstance(texts, str) else list(texts or [])
-    roles = Roles(
-        source.get("label_column"), list(source["numbers"]), list(source.get("categories") or []), texts,
-        list(source.get("optional") or []),
-    )  # fmt: skip
+    roles = roles_of(source)
     made = preparation_of(source, roles)
     if made.term_weights is not None:
         from perceptrons.export.parts import COLUMNS_INSTEAD, ExportError

@@ -37,6 +37,11 @@ class Roles(NamedTuple):
     categories: list[str]
     texts: list[str]
     optional: list[str]  # numbers and categories that a record may lack
+    labels: list[str] = []  # several label columns, whose cells are 1 or 0; `label` is then None
+
+    def with_label_columns(self, names: list[str]) -> "Roles":
+        """Return the roles by which files are read: label columns of these names are read like categories."""
+        return self._replace(categories=[*self.categories, *names], labels=[]) if names else self
 
     def as_feature(self, number: str) -> str:
         """What a number is called as a feature: beside words "height=", as "height" is a word."""

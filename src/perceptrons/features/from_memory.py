@@ -30,7 +30,7 @@ from perceptrons.features.values import LARGEST, as_iso, did_you_mean, is_missin
 
 NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
 KINDS: dict[str, tuple[type, ...]] = {
-    "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int), "text_column": (str, list),
+    "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int, list), "text_column": (str, list),
     "text": (dict,), "preparation": (dict,), "encoding": (str,), "zero_based": (bool,), "prefix": (bool,),
     "text_labels": (bool,), "multilabel": (bool,), "label_separator": (str,),
     "hash_bits": (int,), "quadratic": (list,), "cubic": (list,),
@@ -52,20 +52,27 @@ def given_rows(X: Any, source: Source, columns: Columns) -> Any:
             f"This model was trained on {source.get('format')} files: give rows of numbers, or read lines in this "
             "format with perceptrons.data.stream(io.StringIO(lines), like=model)."
         )
-    roles = Roles(
-        source.get("label_column"), list(source["numbers"]), list(source.get("categories") or []),
-        _names(source.get("text_column")), list(source.get("optional") or []),
-    )  # fmt: skip
+    roles = roles_of(source)
     preparation = preparation_of(source, roles)
     table = Frame(X) if hasattr(X, "columns") or hasattr(X, "column_names") else Records(X, roles)
     further = further_keys(columns, [*roles.numbers, *roles.categories, *roles.texts], words=bool(roles.texts))
     known = Known(
-        roles, frozenset(source.get("ignore") or []), closed=columns.frozen and not further, need_labels=False,
+        roles, frozenset([*(source.get("ignore") or []), *roles.labels]), closed=columns.frozen and not further, need_labels=False,
         sparse=False, strip=source.get("format") in ("csv", "tsv", "whitespace", "arff"), missing=preparation.words,
     )  # fmt: skip
     collector = Collector(len(table), known)
     table.put_into(collector, further)
     return _matrix(collector, preparation, table.narrow, source, columns)
+
+
+def roles_of(source: Source) -> Roles:
+    """Return what the columns of a table are that a model learned from."""
+    label = source.get("label_column")
+    label, labels = (None, label) if isinstance(label, list) else (label, [])
+    return Roles(
+        label, list(source["numbers"]), list(source.get("categories") or []), _names(source.get("text_column")),
+        list(source.get("optional") or []), labels,
+    )  # fmt: skip
 
 
 def preparation_of(source: Source, roles: Roles) -> Preparation:

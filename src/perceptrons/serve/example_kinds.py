@@ -83,7 +83,8 @@ def label_key(model: Any, kind: str | None) -> str:
     """Under which name an example holds its label."""
     if kind == "tokens":
         return TAGS
-    return str((getattr(model, "source_", None) or {}).get("label_column") or LABEL)
+    column = (getattr(model, "source_", None) or {}).get("label_column")
+    return LABEL if isinstance(column, list) else str(column or LABEL)  # a list of labels, not several columns
 
 
 def split_labels(examples: list[Any], model: Any, kind: str | None) -> tuple[list[Any], list[Any]]:
