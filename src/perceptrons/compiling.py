@@ -1,48 +1,23 @@
 """Functions compiled by numba, whose machine code is kept on disk where a folder for it can be written.
 
-The only place that knows numba, and whether it is installed: without it models still predict, with NumPy.
+With `linking.py`, this is the only place that imports numba.
 """
 
 import gc
 import os
-import warnings
 from collections.abc import Callable
-from functools import update_wrapper
 from typing import Any
 
-try:
-    from llvmlite import ir
-    from numba import __version__, config, njit, types
-    from numba.core import cgutils, event
-    from numba.core.caching import FunctionCache, NullCache
-    from numba.core.runtime import rtsys
-    from numba.extending import intrinsic, overload
-except ModuleNotFoundError as missing:
-    if missing.name not in ("numba", "llvmlite"):
-        raise
-    from perceptrons.uncompiled import (  # type: ignore[no-redef, assignment]
-        FunctionCache,
-        NullCache,
-        __version__,
-        cgutils,
-        config,
-        event,
-        intrinsic,
-        ir,
-        njit,
-        overload,
-        rtsys,
-        types,
-    )
-
-    COMPILES = False
-else:
-    COMPILES = True
+from llvmlite import ir
+from numba import __version__, config, njit, types
+from numba.core import cgutils, event
+from numba.core.caching import FunctionCache, NullCache
+from numba.core.runtime import rtsys
+from numba.extending import intrinsic, overload
 
 __all__ = [
     "BOUNDS",
     "CHECKED",
-    "COMPILES",
     "LINKED",
     "cgutils",
     "intrinsic",
@@ -50,8 +25,6 @@ __all__ = [
     "kept",
     "overload",
     "types",
-    "warn_if_slow",
-    "without_numba",
 ]
 
 CONFIG: Any = config
@@ -60,17 +33,13 @@ CONFIG: Any = config
 CHECKED = os.environ.get("PERCEPTRONS_BOUNDSCHECK", "0") not in ("", "0")
 BOUNDS: dict[str, bool] = {"boundscheck": True} if CHECKED else {}  # among the options of everything compiled
 # numba's inside is not the same in every version: what linking.py changes there was tested with these
-LINKS = COMPILES and (0, 61) <= tuple(int(part) for part in __version__.split(".")[:2]) <= (0, 68)
+LINKS = (0, 61) <= tuple(int(part) for part in __version__.split(".")[:2]) <= (0, 68)
 ENTERED: dict[str, Any] = {"no_cfunc_wrapper": True}  # how to compile what Python calls
 LINKED: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}  # and what only compiled code calls
 if LINKS:
     from perceptrons.linking import InnerCode, InnerCompiler, OuterCompiler
 
     ENTERED["pipeline_class"], LINKED["pipeline_class"] = OuterCompiler, InnerCompiler
-CALL = 2**8  # steps that NumPy takes for a call, about, however small it is
-LITTLE = 2**16  # steps: those of a loop that NumPy does in a command before it is compiled or loaded
-little = 0  # see Unhurried
-_warned: set[str] = set()  # see warn_if_slow
 lost = False  # was anything compiled in this process that could not be kept?
 folders: set[str] = set()  # where this process found machine code, or kept it
 
@@ -177,46 +146,6 @@ def _leave_to_python(dispatcher: Any, function: Callable[..., Any]) -> None:
 
     dispatcher.add_overload = add_overload
     dispatcher._compile_for_args = lambda *args, **named: function  # which is then called
-
-
-def without_numba(numpy_version: Callable[..., Any], work: Callable[..., Any] | None = None) -> Callable[[Any], Any]:
-    """A decorator above that of a compiled loop: where there is no numba, this NumPy function takes its place.
-
-    It takes the same arguments, changes the same arrays and returns the same. work: how many steps a call with these
-    arguments is, for loops that NumPy does where there is little to do (see `Unhurried`).
-    """
-    if not COMPILES:
-        return lambda loop: numpy_version
-    return lambda loop: loop if work is None else Unhurried(loop, numpy_version, work)
-
-
-class Unhurried:
-    """A compiled loop that NumPy takes the place of until there is enough to do.
-
-    Compiling a loop takes NumPy's time for a hundred thousand steps or more, and loading it that for some thousand. A
-    command that does less in all is done sooner without. This is for the command alone: it sets `little`.
-    """
-
-    def __init__(self, loop: Any, numpy_version: Callable[..., Any], work: Callable[..., Any]) -> None:
-        self.loop, self._numpy_version, self._work, self._done = loop, numpy_version, work, 0
-        update_wrapper(self, getattr(loop, "py_func", loop))
-
-    def __call__(self, *arguments: Any) -> Any:
-        if self._done < little:
-            self._done += CALL + int(self._work(*arguments))
-            if self._done < little:
-                return self._numpy_version(*arguments)
-        return self.loop(*arguments)
-
-
-def warn_if_slow(what: str) -> None:
-    """Where there is no numba, say once of each kind of work that has only compiled loops that it will take long."""
-    if not COMPILES and what not in _warned:
-        _warned.add(what)
-        warnings.warn(
-            f"numba is not installed, so {what} runs as plain Python, many times slower: pip install numba.",
-            stacklevel=3,
-        )
 
 
 def _cache_of(function: Callable[..., Any], kind: type[Kept]) -> Any:

@@ -9,9 +9,7 @@ import secrets
 
 import numpy as np
 
-from perceptrons.compiling import without_numba
 from perceptrons.rows import compiled, inlined
-from perceptrons.vectorised import hashes as by_numpy
 
 SECRET = secrets.randbits(62) | 2**40 | 1  # odd. It goes with a table to other processes, but never into a file
 U0, U4, U5, U8, U32 = (np.uint64(n) for n in (0, 4, 5, 8, 32))
@@ -67,7 +65,6 @@ def murmur3_32(content, begin, end, seed):
     return np.uint32(h ^ (h >> np.uint64(16)))
 
 
-@without_numba(by_numpy.hash_names, work=lambda arena, ends, seed, hashes: len(hashes))
 @compiled
 def hash_names(arena, ends, seed, hashes):
     """hashes[k] = the hash of name k, which is arena[ends[k]:ends[k + 1]]."""

@@ -131,49 +131,6 @@ def test_an_inner_function_called_from_python_is_the_plain_one():
     assert width_of(3) == getattr(width_of, "py_func", width_of)(3)
 
 
-AS_PROGRAM = RUN.replace("main(sys.argv[1:])", "main()")
-
-
-def files_by(run, folder, cache):
-    """What commands write and print; and how many functions they compiled in all."""
-    texts = "".join(
-        f"{'ham' if k % 3 else 'spam'}\tword{k % 7} and word{k % 11} {'cash' * (k % 3 == 0)}\n" for k in range(150)
-    )
-    (folder / "t.txt").write_text(texts)
-    (folder / "g.txt").write_text("\n".join(f"the D\nn{k % 9} N\nruns V\n" for k in range(60)))
-    written, compiled = {}, 0
-    for arguments in (
-        ["train", "n.csv", "-o", "n.perceptron", "--quiet"],
-        ["train", "t.txt", "--format", "text", "--chars", "2-3", "-o", "t.perceptron", "--quiet"],
-        ["predict", "t.perceptron", "t.txt", "--scores"],
-        ["tag", "train", "g.txt", "-o", "g.perceptron", "--quiet"],
-        ["tag", "predict", "g.perceptron", "g.txt"],
-    ):
-        out, did = command(*arguments, folder=folder, cache=cache, run=run)
-        written[" ".join(arguments)], compiled = out, compiled + did["compiled"]
-    return written | {path.name: path.read_bytes() for path in folder.glob("*.perceptron")}, compiled
-
-
-@pytest.mark.slow
-def test_numpy_does_what_is_little_with_the_same_answers_and_nothing_compiled_for_it(table, tmp_path):
-    compiled, functions = files_by(RUN, table, tmp_path / "a")
-    alone, fewer = files_by(AS_PROGRAM, table, tmp_path / "b")
-    assert alone == compiled
-    assert fewer < functions * 2 / 3
-
-
-def test_a_loop_is_compiled_once_there_is_much_to_do(monkeypatch):
-    from perceptrons import compiling
-
-    asked = []
-    loop = compiling.Unhurried(lambda n: asked.append("loop"), lambda n: asked.append("NumPy"), lambda n: n)
-    loop(1)
-    monkeypatch.setattr(compiling, "little", 1000)
-    for n in (100, 100, 100, 1):
-        loop(n)
-    assert asked == ["loop", "NumPy", "NumPy", "loop", "loop"]
-
-
 @pytest.mark.slow
 def test_a_function_that_others_call_is_kept_without_machine_code_and_linked_in_again(tmp_path):
     """Its code is loaded by a later process, which compiles another function that calls it."""

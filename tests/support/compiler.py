@@ -90,7 +90,7 @@ def serve(questions, answers):
         function = getattr(importlib.import_module(module), name, None)  # None: made inside another function
         if function is not None:
             with contextlib.suppress(NumbaError):  # whoever asked will meet it too
-                getattr(function, "loop", function).compile(pickle.loads(types))  # see perceptrons.compiling.Unhurried
+                function.compile(pickle.loads(types))
         pickle.dump(megabytes(), answers)
         answers.flush()
 

@@ -1,7 +1,4 @@
-"""Loads scikit-learn without the modules that no command needs, which would take most of the start-up time.
-
-It also lets NumPy do small jobs, so that no loop has to be compiled for them.
-"""
+"""Loads scikit-learn without the modules that no command needs, which would take most of the start-up time."""
 
 import gc
 import os
@@ -26,8 +23,9 @@ class Spared(ModuleType):
 
 def load_libraries() -> None:
     """What the commands have in common, without what they do not need."""
+    if alone:  # numba would spend a thirtieth of compiling on colours for error messages that nobody sees
+        os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     load_sklearn()
-    load_compiler()
 
 
 def load_sklearn() -> None:
@@ -48,15 +46,6 @@ def load_sklearn() -> None:
         gc.freeze()
         if collects:
             gc.enable()
-
-
-def load_compiler() -> None:
-    """Import what compiles, and say whether NumPy does what is little (see `perceptrons.compiling.Unhurried`)."""
-    if alone:  # numba colours what did not fit wherever it tries several ways: a thirtieth of its time, seen by nobody
-        os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
-    from perceptrons import compiling
-
-    compiling.little = compiling.LITTLE if alone else 0
 
 
 def stand_in(name: str) -> Spared:

@@ -10,7 +10,6 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from perceptrons.cli import sparing
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.options import takes
 from perceptrons.cli.screen import as_json, count
@@ -50,7 +49,6 @@ def warmup(asked: Any) -> None:
     """
     from perceptrons import compiling
 
-    sparing.alone, compiling.little = False, 0  # later runs may have much to do
     _check_place()
     began, before = time.perf_counter(), compiling.compiling.functions
     with tempfile.TemporaryDirectory() as folder:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.compiling import warn_if_slow
 from perceptrons.data.compression import STDIN
 from perceptrons.data.decoding import decoded_from
 from perceptrons.data.label_sets import Label, Several, sorted_sets
@@ -295,7 +294,6 @@ class PieceReader(Reader):
         """Forget what was learned of the files in an iteration before."""
 
     def _outcomes(self) -> Generator[Outcome, None, None]:
-        warn_if_slow("reading files")
         self.skipped, self.complaints = 0, []
         self._labels.begin()
         self._several.begin()

@@ -11,13 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.compiling import without_numba
 from perceptrons.hashing import SECRET
 from perceptrons.scan.bytes import ROOM
 from perceptrons.scan.gather import Amounts, Gathered, Homes, first_in_column, gather
 from perceptrons.scan.name_table import extended, grown, key_names, new_table, number_names, power_of_two
 from perceptrons.scan.words import Clean, Entries, Rule, add_up, cut, room_for
-from perceptrons.vectorised.words import cut_rows
 
 FEWEST, USUAL = 2**10, 2**16  # slots of a new table: for a short text, for a piece of about 1 MB
 LARGE = 2**20  # slots, entries and words above which a workspace gives memory back
@@ -94,19 +92,6 @@ class Workspaces(threading.local):
         self.words, self.labels = Workspace(), Workspace()
 
 
-def cut_text_by_numpy(content: np.ndarray, begin: Any, end: Any, rule: Rule, workspace: Workspace) -> Local:
-    """`cut_text` where there is no numba."""
-    starts, numbers, counts, names = cut_rows(*_checked(content, begin, end), rule)
-    totals = np.zeros(len(names), np.int64)
-    add_up(numbers, counts, totals)
-    return Local(starts, numbers, counts, keyed(names, totals))
-
-
-def _bytes_to_cut(content: np.ndarray, begin: Any, end: Any, rule: Rule, workspace: Workspace) -> int:
-    return int(np.sum(end) - np.sum(begin)) * (4 if rule.char_high else 1)
-
-
-@without_numba(cut_text_by_numpy, work=_bytes_to_cut)
 def cut_text(content: np.ndarray, begin: Any, end: Any, rule: Rule, workspace: Workspace) -> Local:
     """The features of the texts content[begin[i]:end[i]] (uint8, UTF-8), a row each."""
     content, begin, end = _checked(content, begin, end)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.compiling import warn_if_slow
 from perceptrons.kernel.arrays import check_symmetric, place_of, to_host
 from perceptrons.kernel.kernels import Points
 from perceptrons.kernel.learner import KernelLearner
@@ -112,7 +111,6 @@ def training_set(
 ) -> KernelFit:  # fmt: skip
     """A model that has met the classes of examples, and them, to be trained on a budget or without. once: in one pass
     in their order."""
-    warn_if_slow("training")
     with Uninterrupted():
         learner.meet_classes(target.classes)
         learner.support.settle(place_of(X))

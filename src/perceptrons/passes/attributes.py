@@ -10,10 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.compiling import without_numba
 from perceptrons.hashing import mixed, stirred
 from perceptrons.rows import compiled, inlined, inner, touch
-from perceptrons.vectorised import attributes as by_numpy
 
 PARTS = 4  # values that a template may combine
 VALUE_BITS = 26  # of a value in a key: 67 million words
@@ -66,11 +64,6 @@ def slot_of(keys, slot, high, low):
     return slot
 
 
-def _lookups(views, templates, starts, begin, *others):
-    return len(templates.code) * (starts[-1] - starts[begin])
-
-
-@without_numba(by_numpy.attributes, work=_lookups)
 @compiled
 def attributes(views, templates, starts, begin, table, lookup, columns, ends):
     """The features of every token, sequence by sequence from `begin` on.
@@ -164,7 +157,6 @@ def take(wanted, table, lookup, columns, place):
     return place
 
 
-@without_numba(by_numpy.insert, work=lambda keys, numbers, new_keys, *others: len(new_keys))
 @compiled
 def insert(keys, numbers, new_keys, new_numbers, secret):
     """Put entries into a table that has room for them."""

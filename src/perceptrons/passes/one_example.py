@@ -6,7 +6,7 @@ takes arrays, puts the tuples together, and calls the pass on an order of one: t
 
 import numpy as np
 
-from perceptrons.compiling import kept, without_numba
+from perceptrons.compiling import kept
 from perceptrons.passes.average import MASS, SCALE, TOTAL, Linear
 from perceptrons.passes.binary import binary_pass
 from perceptrons.passes.multiclass import multiclass_pass
@@ -45,21 +45,6 @@ def multiclass_one(
     return MISTAKE * mistakes + UPDATE * updates if loss < np.inf else OVERFLOWED
 
 
-def score_row_by_numpy(values, columns, limit, average, w, b, late_w, late_b, clock, s):
-    """`score_row` where there is no numba; a running sum adds one by one, as its loop does."""
-    if not bool((np.abs(values) <= limit).all()):
-        s[0] = np.nan
-        return
-    number = w.dtype.type
-    mass, total = np.float64(number(clock[0, SCALE])), np.inf
-    if average and clock[0, TOTAL] > 0:
-        mass, total = clock[0, MASS] / clock[0, TOTAL], clock[0, TOTAL]
-    products = np.zeros((len(b), len(values) + 1), number)
-    products[:, 1:] = values * (mass * w[:, columns] - late_w[:, columns] / total).astype(number)
-    s[:] = np.cumsum(products, axis=1)[:, -1] + (mass * b - late_b / total).astype(number)
-
-
-@without_numba(score_row_by_numpy)
 @in_order
 def score_row(values, columns, limit, average, w, b, late_w, late_b, clock, s):
     """The scores of a row, values[p] in columns[p], by the averaged or the last weights.

@@ -9,15 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.compiling import without_numba
 from perceptrons.passes.shortlists import emit, width_of
 from perceptrons.rows import compiled, inner
-from perceptrons.vectorised import chains as by_numpy
 
 HIGH = 1024.0  # scores beyond are brought down, see reach
 
 
-@without_numba(by_numpy.tag)
 @compiled
 def tag(rows, starts, table, w, bridge, desk, y_hat):
     """Write the best allowed labelling of every sequence into y_hat, and return the first that has none, or -1."""
@@ -30,7 +27,6 @@ def tag(rows, starts, table, w, bridge, desk, y_hat):
     return -1
 
 
-@without_numba(by_numpy.best_through)
 @compiled
 def best_through(rows, starts, table, w, bridge, s):
     """s[token, k]: the score of the best allowed labelling of the sequence that gives the token label k."""

@@ -5,34 +5,10 @@ No weight vector is stored: w_k·x = w_0·x + the sum over the first k updates o
 
 import numpy as np
 
-from perceptrons.compiling import without_numba
 from perceptrons.passes.multiclass import leader
 from perceptrons.rows import compiled
 
 
-def binary_votes_by_numpy(G, support, signed, faded, counts, positive_at_zero, s, votes):
-    """`binary_votes` where there is no numba: an update of all scores at a time."""
-    score = np.array(s)
-    for k in range(len(counts)):
-        if k > 0:
-            score = faded[k - 1] * score + signed[k - 1] * G[:, support[k - 1]]
-        votes += np.where(score >= 0 if positive_at_zero else score > 0, counts[k], -counts[k])
-
-
-def multiclass_votes_by_numpy(G, support, y, y_hat, step, faded, counts, s, votes):
-    """`multiclass_votes` where there is no numba."""
-    every = np.arange(len(s))
-    votes[every, s.argmax(axis=1)] += counts[0]
-    for k in range(len(support)):
-        if faded[k] != 1.0:
-            s *= faded[k]
-        add = step[k] * G[:, support[k]]
-        s[:, y[k]] += add
-        s[:, y_hat[k]] -= add
-        votes[every, s.argmax(axis=1)] += counts[k + 1]
-
-
-@without_numba(binary_votes_by_numpy)
 @compiled
 def binary_votes(G, support, signed, faded, counts, positive_at_zero, s, votes):
     """votes[a] += sum over k of c_k sign(w_k·x_a)    (Freund and Schapire 1999)
@@ -49,7 +25,6 @@ def binary_votes(G, support, signed, faded, counts, positive_at_zero, s, votes):
             votes[a] += counts[k] if score > 0 or (score == 0 and positive_at_zero) else -counts[k]
 
 
-@without_numba(multiclass_votes_by_numpy)
 @compiled
 def multiclass_votes(G, support, y, y_hat, step, faded, counts, s, votes):
     """votes[a, k] += c for every weight version, with survival count c, whose highest score for x_a is of class k."""

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from perceptrons.compiling import without_numba
 from perceptrons.passes.shortlists import begin_of, place_of, room_for, unit_of, width_of
 from perceptrons.rows import compiled
-from perceptrons.vectorised import weight_pool as by_numpy
 
 
 @compiled
@@ -23,7 +21,6 @@ def repack(old, old_arrays, new, new_arrays, K):
             new.used[0] += room_for(n, K)
 
 
-@without_numba(by_numpy.count_weights, work=lambda table, *others: table.used[0])
 @compiled
 def count_weights(table, arrays, n_features, K):
     """How many weights are not 0, or were not always."""
@@ -35,7 +32,6 @@ def count_weights(table, arrays, n_features, K):
     return count
 
 
-@without_numba(by_numpy.list_weights, work=lambda table, *others: table.used[0])
 @compiled
 def list_weights(table, arrays, n_features, K, features, labels, found, found_late):
     """Write those weights one by one, by feature and then by label, into the last four."""
@@ -49,7 +45,6 @@ def list_weights(table, arrays, n_features, K, features, labels, found, found_la
                 e += 1
 
 
-@without_numba(by_numpy.put_weights, work=lambda *given: len(given[-1]))
 @compiled
 def put_weights(table, arrays, K, features, sizes, labels, given, given_late):
     """Put weights, as many for each of these features as sizes says, into a pool that is empty and large enough."""
@@ -67,7 +62,6 @@ def put_weights(table, arrays, K, features, sizes, labels, given, given_late):
         table.used[0] += room
 
 
-@without_numba(by_numpy.spread_out, work=lambda table, w, which, tall: tall.size)
 @compiled
 def spread_out(table, w, which, tall):
     """tall[j, k]: the weight of feature which[j] for label k."""

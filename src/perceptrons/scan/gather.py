@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.compiling import kept, without_numba
+from perceptrons.compiling import kept
 from perceptrons.rows import compiled
 from perceptrons.scan.name_table import U0, U1, U32
-from perceptrons.vectorised import gather as by_numpy
 
 exact = kept(nogil=True, error_model="numpy")  # no sum in another order, no product for a quotient
 
@@ -36,7 +35,6 @@ class Gathered(NamedTuple):
     values: np.ndarray  # float32
 
 
-@without_numba(by_numpy.first_in_column, work=lambda columns, slots, firsts: len(columns))
 @compiled
 def first_in_column(columns, slots, firsts):
     """firsts[k]: the first number that has the column of number k.  slots: zeros, a power of 2, twice the numbers."""
@@ -52,7 +50,6 @@ def first_in_column(columns, slots, firsts):
         firsts[k] = slots[slot] - np.int32(1)
 
 
-@without_numba(by_numpy.gather, work=lambda entries, *others: len(entries.numbers))
 @exact
 def gather(entries, homes, unit, places, sums, gathered):
     """Each entry becomes its amount, times its sign, in its column; a column stands once in a row, where it came first.

@@ -12,12 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.compiling import without_numba
 from perceptrons.hashing import SECRET, stirred
 from perceptrons.rows import AHEAD, compiled, inlined, touch
 from perceptrons.scan.bytes import load
-from perceptrons.vectorised import hashes
-from perceptrons.vectorised import name_table as by_numpy
 
 U0, U1, U7, U8, U32 = (np.uint64(n) for n in (0, 1, 7, 8, 32))
 TAG = np.uint64(56)  # the upper 8 bits of a key: length + 1 of a short name, 255 for a long one
@@ -103,7 +100,6 @@ def insert(slots, slot, key, keys, ends, arena, used, text, a, b):
     return room
 
 
-@without_numba(by_numpy.refill, work=lambda slots, keys, used: used[0])
 @compiled
 def refill(slots, keys, used):
     """Put all names, which are all different, into empty slots."""
@@ -116,7 +112,6 @@ def refill(slots, keys, used):
         slots[slot, U1] = number << U32
 
 
-@without_numba(by_numpy.number_names, work=lambda content, begin, *others: len(begin))
 @compiled
 def number_names(content, begin, end, item, table, numbers):
     """The number of every name content[begin[i]:end[i]] from `item` on; new names get the next one.
@@ -138,7 +133,6 @@ def number_names(content, begin, end, item, table, numbers):
     return np.int64(i)
 
 
-@without_numba(by_numpy.remember_names, work=lambda *given: len(given[-1]))
 @compiled
 def remember_names(text, text_ends, new_keys, counts, table, totals, limit, numbers):
     """Look up the names text[text_ends[k]:text_ends[k + 1]] in a table; its number or -1 for each.
@@ -162,7 +156,6 @@ def remember_names(text, text_ends, new_keys, counts, table, totals, limit, numb
         numbers[k] = number
 
 
-@without_numba(hashes.key_names, work=lambda text, ends, secret, keys: len(keys))
 @compiled
 def key_names(text, ends, secret, keys):
     """keys[k] = the key of the name text[ends[k]:ends[k + 1]]; there are ROOM bytes behind the last."""

@@ -10,11 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.compiling import without_numba
 from perceptrons.rows import compiled, inlined
 from perceptrons.scan.bytes import ROOM, load
 from perceptrons.scan.name_table import LOWER, U0, U1, U7, U8, U32, insert, key_of, short_key, slot_of
-from perceptrons.vectorised import words as by_numpy
 
 LIMIT = 0x40000  # no code point from here on is of a word
 SPACE, MARK = np.uint8(32), np.uint8(1)  # MARK: the first byte of the name of an n-gram of characters
@@ -225,7 +223,6 @@ def width_of(byte):
     return U1 + np.uint64(byte >= 0xC0) + np.uint64(byte >= 0xE0) + np.uint64(byte >= 0xF0)
 
 
-@without_numba(by_numpy.add_up, work=lambda numbers, counts, totals: len(numbers))
 @compiled
 def add_up(numbers, counts, totals):
     """totals[k] += how often number k came."""

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.compiling import warn_if_slow
 from perceptrons.passes.chain import ChainRule, Limits, chain_pass
 from perceptrons.passes.shortlists import Table
 from perceptrons.passes.steps import CONSTANT, PASSIVE
@@ -89,7 +88,6 @@ class ChainLearner(Owning):
 
     def learn(self, tokens: Tokens, y: np.ndarray, order: np.ndarray, bounds: Limits, rule: ChainRule) -> Counts:
         """One pass over the sequences of the order."""
-        warn_if_slow("training")
         plain = rule.kind == CONSTANT and rule.margin == rule.cost == 0
         bridge = bridges(self.weights.arcs, bounds.barrier)
         desk = self._desk(np.diff(tokens.starts)[order])

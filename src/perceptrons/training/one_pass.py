@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-from perceptrons.compiling import warn_if_slow
 from perceptrons.passes.average import ANCHOR, SCALE
 from perceptrons.passes.batches import batch_pass
 from perceptrons.passes.binary import binary_mistakes, binary_pass
@@ -50,7 +49,6 @@ def learn(
     taken: np.ndarray | None = None,
 ) -> Counts:
     """Visit the examples in the given order once and learn from them. Changes weights (and votes) in place."""
-    warn_if_slow("training")
     rows, y, weight, problems, by_label = examples
     weights.arrange(rows, by_row=problems is not None and problems.duels and len(order) >= MANY_EXAMPLES)
     model, pocket, rule = weights.linear(), weights.pocket(judged_on), method.rule(weights.dtype)
