@@ -156,7 +156,15 @@ def groups_in(data: Sequence[Path], asked: Any, column: str) -> "np.ndarray":
     if (named := opened(data, asked).format) not in NAMED:
         raise BadInputError(f"--group-column: files of format {named} have no named columns: leave it out.")
     # a group is read as if it were the label, since it may be a word; as a feature it would give examples away
-    only = _changed(asked, label_column=column, labels=None, multilabel=None, label_separator=None, text_labels=True, many_classes=True)
+    only = _changed(
+        asked,
+        label_column=column,
+        labels=None,
+        multilabel=None,
+        label_separator=None,
+        text_labels=True,
+        many_classes=True,
+    )
     try:
         groups = whole(opened(data, only), said=False).y
     except BadInputError as error:
@@ -178,7 +186,9 @@ def has_text_labels(table: "Table") -> bool:
 def like_table(table: "Table", path: Path, asked: Any) -> "Table":
     """Another file, read as the examples of a table were."""
     like: Any = SimpleNamespace(source_=table.source, columns_=table.columns, n_features_in_=table.X.shape[1])
-    named = SimpleNamespace(label_column=asked.label_column, labels=asked.labels, text_column=asked.text_column, on_error=asked.on_error)
+    named = SimpleNamespace(
+        label_column=asked.label_column, labels=asked.labels, text_column=asked.text_column, on_error=asked.on_error
+    )
     more = whole(opened([path], named, like=like, text_labels=has_text_labels(table)))
     if more.X.shape[1] < table.X.shape[1]:
         from perceptrons.training.matrices import widened

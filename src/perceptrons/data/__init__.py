@@ -48,8 +48,8 @@ OPTIONS = {  # that only some formats know
     "part": ("npz",),
     **dict.fromkeys(INTERACTIONS, ("vw",)),
     **dict.fromkeys(
-        ("label_column", "labels", "text_column", "prefix", "categories", "numbers", "ignore", "optional", "model", "preparation",
-         "labelled", "grow", *OF_MODEL), NAMED,
+        ("label_column", "labels", "text_column", "prefix", "categories", "numbers", "ignore", "optional", "model",
+         "preparation", "labelled", "grow", *OF_MODEL), NAMED,
     ),
     **dict.fromkeys(("names", "header"), BY_DELIMITER),
     "encoding": (*BY_DELIMITER, "arff", "jsonl", *SPARSE, "vw", "text"),
@@ -204,7 +204,7 @@ def stream(
             raise ValueError(f"{name} does not apply to files of format {format!r}: leave it out.")
     if "labels" in chosen:
         if options.get("label_column") is not None and like is None:
-            raise ValueError("labels (--labels) names the label columns, and so does label_column: leave one of them out.")
+            raise ValueError("labels (--labels) and label_column both name the label columns: leave one of them out.")
         from perceptrons.data.arff import label_names
 
         chosen["label_column"] = label_names(chosen.pop("labels"))

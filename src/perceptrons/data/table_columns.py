@@ -4,7 +4,7 @@ What they are is settled by the first block; each format of tables (a `TableForm
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,7 +65,7 @@ class Layout(NamedTuple):
     texts: list[int]
     form: Any = None  # the format's own
     sparse: bool = False  # do records lack most of the features that others have?
-    labels: list[str] = []  # the label columns that are there, if there are several; they are the last categories
+    labels: Sequence[str] = ()  # the label columns that are there, if there are several; they are the last categories
 
     def used(self) -> list[int]:
         """All places that are looked at."""
@@ -104,7 +104,7 @@ def settle(
         return _grown(origin, names, roles, asked, is_number) if asked.grow else roles
     _all_there(origin, names, [*texts, *asked.categories, *asked.ignore])
     label, several = _labels(origin, names, asked, labels, {*asked.categories, *asked.ignore, *texts})
-    for name in several or [label]:
+    for name in [*several, label]:
         if name in texts:
             raise origin.error(f"column {shown(str(name))} cannot be both label and text: choose another for one")
     others, told = {label, *several, *asked.ignore, *texts}, set(asked.categories)

@@ -244,7 +244,7 @@ class TableReader(PreparingReader):
         text = None if self._text is None else self._text.get_params() | {"bits": self.hash_bits or None}
         recipe: dict[str, Any] = {
             "format": self.format,
-            "label_column": wanted.label if roles is None else roles.labels or roles.label,
+            "label_column": wanted.label if roles is None else list(roles.labels) or roles.label,
             "text_column": wanted.texts if roles is None else roles.texts or None,
             "categories": wanted.categories if roles is None else roles.categories,
             "numbers": wanted.numbers if roles is None else roles.numbers,

@@ -76,13 +76,13 @@ def table_inputs(source: Any, columns: Columns, n: int) -> TableInputs:
     left = [name for name in roles.categories if name not in {*derived.dates, *derived.flags}]
     numbers, categories = list(made.names), [*left, *derived.categories()]
     text = None
-    if texts:
+    if roles.texts:
         bits = {"bits": columns.bits, "signed": columns.signed, "seed": columns.seed}
         text = HashedText(**dict(source.get("text") or {}) | bits)
     known = {} if columns.bits is not None else {name: j for j, name in enumerate(columns.names(np.arange(n)))}
     return TableInputs(
-        dict(source), columns, n, made, roles, numbers, categories, texts,
-        text_prefixes(texts) if source.get("prefix") else [], text,
+        dict(source), columns, n, made, roles, numbers, categories, roles.texts,
+        text_prefixes(roles.texts) if source.get("prefix") else [], text,
         [numbers.index(name) for name in made.indicators], _products(made, numbers),
         [known.get(name, -1) for name in made.number_names], _values(made, numbers, categories, known),
     )  # fmt: skip
@@ -133,7 +133,7 @@ def table_cells(inputs: TableInputs, X: Any) -> tuple[np.ndarray, list[list[str]
     roles, source = inputs.roles, inputs.source
     table = Frame(X) if hasattr(X, "columns") or hasattr(X, "column_names") else Records(X, roles)
     known = Known(
-        roles, frozenset(source.get("ignore") or []), closed=True, need_labels=False, sparse=False,
+        roles, frozenset([*(source.get("ignore") or []), *roles.labels]), closed=True, need_labels=False, sparse=False,
         strip=source.get("format") in ("csv", "tsv", "whitespace", "arff"), missing=inputs.preparation.words,
     )  # fmt: skip
     collector = Collector(len(table), known)

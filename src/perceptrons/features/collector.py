@@ -3,7 +3,7 @@
 JSON Lines and records in memory are read here alike; `table_rows.py` makes rows of the cells.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,11 +37,11 @@ class Roles(NamedTuple):
     categories: list[str]
     texts: list[str]
     optional: list[str]  # numbers and categories that a record may lack
-    labels: list[str] = []  # several label columns, whose cells are 1 or 0; `label` is then None
+    labels: Sequence[str] = ()  # several label columns, whose cells are 1 or 0; `label` is then None
 
-    def with_label_columns(self, names: list[str]) -> "Roles":
+    def with_label_columns(self, names: Sequence[str]) -> "Roles":
         """Return the roles by which files are read: label columns of these names are read like categories."""
-        return self._replace(categories=[*self.categories, *names], labels=[]) if names else self
+        return self._replace(categories=[*self.categories, *names], labels=()) if names else self
 
     def as_feature(self, number: str) -> str:
         """What a number is called as a feature: beside words "height=", as "height" is a word."""

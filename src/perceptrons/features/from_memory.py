@@ -57,8 +57,9 @@ def given_rows(X: Any, source: Source, columns: Columns) -> Any:
     table = Frame(X) if hasattr(X, "columns") or hasattr(X, "column_names") else Records(X, roles)
     further = further_keys(columns, [*roles.numbers, *roles.categories, *roles.texts], words=bool(roles.texts))
     known = Known(
-        roles, frozenset([*(source.get("ignore") or []), *roles.labels]), closed=columns.frozen and not further, need_labels=False,
-        sparse=False, strip=source.get("format") in ("csv", "tsv", "whitespace", "arff"), missing=preparation.words,
+        roles, frozenset([*(source.get("ignore") or []), *roles.labels]), closed=columns.frozen and not further,
+        need_labels=False, sparse=False, strip=source.get("format") in ("csv", "tsv", "whitespace", "arff"),
+        missing=preparation.words,
     )  # fmt: skip
     collector = Collector(len(table), known)
     table.put_into(collector, further)
