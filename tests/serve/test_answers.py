@@ -195,6 +195,14 @@ def test_feedback_learns_an_earlier_prediction_once(tmp_path):
         assert client.feedback({ids[0]: "ham"})["repeated"]
 
 
+def test_no_idempotency_key_of_a_client_is_taken_for_feedback(tmp_path):
+    with client_of(tmp_path / "served", model_file("text", tmp_path)) as client:
+        (one,) = client.details(["free cash prize"])["predictions"]
+        client.learn(["see you"], ["ham"], key=f"feedback {one['id']}")
+        answer = client.feedback({one["id"]: "ham"})
+        assert (answer["version"], answer["repeated"]) == (2, False)
+
+
 def test_a_key_is_learned_once_across_restarts(tmp_path):
     path = model_file("text", tmp_path)
     for take in range(3):

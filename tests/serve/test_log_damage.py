@@ -197,6 +197,17 @@ def test_a_missing_segment_in_the_middle_is_noticed_and_can_be_set_aside(many_se
         assert_repaired(target, contents, capsys)
 
 
+def test_a_folder_named_like_a_segment_is_refused_in_one_line_and_can_be_set_aside(many_segments, capsys):
+    folder, contents = many_segments
+    target = copied(folder, "folder")
+    (target / "log" / f"{50:020d}.log").mkdir()
+    code, said = said_by(capsys, "serve", "--data", target, "--port", free_port(), "--quiet")
+    assert (code, said.count("\n")) == (2, 1)
+    assert f"{50:020d}.log: the log is damaged at byte 0 (this is a folder" in said
+    assert said_by(capsys, "serve", "--data", target, "--repair")[0] == 0
+    assert started(target) == contents[-1]
+
+
 def test_swapped_segments_are_noticed_and_can_be_set_aside(many_segments, capsys):
     folder, contents = many_segments
     for first, second in itertools.combinations(range(len(segments(folder))), 2):

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from perceptrons.serve import openapi, pages, prometheus
-from perceptrons.serve.keys import digest
+from perceptrons.serve.keys import digest, feedback_key
 from perceptrons.serve.requests import (
     Asked,
     Limits,
@@ -137,7 +137,7 @@ class Routes:
             raise Refusal(413, f"Send between 1 and {self._limits.examples:,} labels at a time.")
         jobs = list[Submitted]()
         for one in given:
-            key = f"feedback {one['id'][:60]}"
+            key = feedback_key(one["id"])
             try:
                 known = key in self._service.writer.keys  # learned already, maybe before the server was started again
                 example = None if known else self._service.remembered.find(one["id"])

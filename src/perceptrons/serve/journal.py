@@ -229,6 +229,8 @@ def paths(folder: Path) -> list[Path]:
 
 def _never_begun(path: Path) -> bool:
     """Is this what a crash leaves of a segment whose beginning was being written?"""
+    if not path.is_file():
+        return False
     size = path.stat().st_size
     return size < SEGMENT_SIZE or (size == SEGMENT_SIZE and not any(path.read_bytes()))
 
@@ -269,8 +271,8 @@ def checked_frames(folder: Path) -> Iterator[Checked]:
 
 def read_segment(path: Path) -> Iterator[Frame]:
     """The frames of a segment. TornError where the last one is not whole, DamagedLogError where bytes are wrong."""
-    content = memoryview(path.read_bytes())
     last: Start | Frame = start_of(path)
+    content = memoryview(path.read_bytes())
     offset = SEGMENT_SIZE
     while offset < len(content):
         frame, problem = parse_frame(content, offset, last)
@@ -339,6 +341,8 @@ def set_aside(folder: Path, damage: DamagedLogError) -> list[Path]:
 
 def start_of(path: Path) -> Start:
     """Where a segment begins. DamagedLogError if it is not one."""
+    if not path.is_file():
+        raise DamagedLogError(path, 0, "this is a folder or a device, not a segment of a log")
     with path.open("rb") as file:
         head = file.read(SEGMENT_SIZE)
     fields = head[: SEGMENT.size]

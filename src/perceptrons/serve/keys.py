@@ -18,8 +18,15 @@ def digest(asked: Any) -> bytes:
     return hashlib.sha256(orjson.dumps(asked)).digest()[:16]
 
 
+def feedback_key(prediction_id: str) -> str:
+    """The key under which the feedback of a prediction is remembered. No client can send it: it has a line break."""
+    return f"feedback\n{prediction_id[:60]}"
+
+
 def reused(key: str) -> ReusedKeyError:
     """The error for a key that came with something else before."""
+    if key.startswith(feedback_key("")):
+        return ReusedKeyError(f"Another request has given the prediction {key[9:49]!r} another label already.")
     return ReusedKeyError(f"The idempotency key {key[:40]!r} was used for another request: give every request its own.")
 
 

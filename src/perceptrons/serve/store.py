@@ -201,7 +201,7 @@ class Store:
         found = []
         for path in sorted(self._snapshots.glob(f"*{ENDING}")):
             parts = path.stem.split("-")
-            if len(parts) == 3 and all(part.isdigit() for part in parts):
+            if len(parts) == 3 and all(part.isdigit() for part in parts) and path.is_file():
                 position, generation, version = map(int, parts)
                 with suppress(FileNotFoundError):  # the writer may have removed it meanwhile
                     found.append(Snapshot(path, version, generation, position, path.stat().st_size))
