@@ -26,7 +26,7 @@ def feedback_key(prediction_id: str) -> str:
 def reused(key: str) -> ReusedKeyError:
     """The error for a key that came with something else before."""
     if key.startswith(feedback_key("")):
-        return ReusedKeyError(f"Another request has given the prediction {key[9:49]!r} another label already.")
+        return ReusedKeyError(f"The prediction {key[9:49]!r} was given another label before, by another request.")
     return ReusedKeyError(f"The idempotency key {key[:40]!r} was used for another request: give every request its own.")
 
 
