@@ -382,6 +382,28 @@ def test_the_certificate_in_the_file_holds_for_the_data(run, content, tmp_path):
     assert json.loads(run(content, "--certificate", "proof.json", "--json")[1])["certificate"] == "proof.json"
 
 
+def checked(folder):
+    """What the stand-alone checker says about proof.json and data.csv."""
+    command = [sys.executable, str(CHECKER), "proof.json", "data.csv"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False).stdout
+
+
+def test_the_proof_is_about_the_decimals_in_the_file(told, tmp_path):
+    """As floats, the three points do not lie on one line."""
+    said = told("0.1,1,a\n0.2,2,b\n0.3,3,a\n", "--certificate", "proof.json")
+    assert "Not linearly separable" in said
+    assert checked(tmp_path) == "holds: the data are not linearly separable\n"
+
+
+@pytest.mark.parametrize("second", ["9007199254740993", "9007199254740992.00000000000000000001"])
+def test_numbers_that_float64_does_not_tell_apart_are_not_claimed_to_be_equal(second, told, tmp_path):
+    said = told(f"9007199254740992,a\n{second},b\n", "--certificate", "proof.json")
+    assert "about the numbers as they were read, rounded to float64" in said
+    assert checked(tmp_path) == "holds: the data, rounded to float64, are not linearly separable\n"
+    told(f"0.1,a\n0.1{'0' * 30}1,b\n", "--certificate", "proof.json")
+    assert checked(tmp_path) == "holds: the data, rounded to float64, are not linearly separable\n"
+
+
 def test_a_certificate_replaces_a_file_as_a_whole_and_follows_links(run, tmp_path):
     (tmp_path / "real.json").write_text("x" * 100_000)
     (tmp_path / "link.json").symlink_to("real.json")

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perceptrons.theory import Certificate, Combination
+from perceptrons.theory import Certificate, Combination, separability
 from tests.conftest import ROOT
 from tests.reference import theory as reference
 from tests.support.certificates import (
@@ -360,6 +360,43 @@ def test_the_checker_rounds_to_float32_where_the_certificate_says_so(tmp_path):
     assert check(path, data)[0] == 0
     path.write_text(json.dumps(redone({**json.loads(same.to_json()), "number_type": "float64"})), encoding="utf-8")
     assert check(path, data)[0] == 1
+
+
+def test_the_checker_reads_decimals_exactly_where_the_certificate_is_about_decimals(tmp_path):
+    X, y = np.array([[0.1, 1.0], [0.2, 2.0], [0.3, 3.0]]), [0, 1, 0]
+    path, data = tmp_path / "certificate.json", write_csv(tmp_path / "data.csv", X, y)
+    path.write_text(separability(X, y, decimals=True).to_json(), encoding="utf-8")
+    assert check(path, data) == (0, "holds: the data are not linearly separable\n")
+    data.write_text(data.read_text(encoding="utf-8").replace("0.3,", "0.30000000000000000001,"), encoding="utf-8")
+    assert check(path, data)[0] == 1
+    X, y = X[:, :1], [0, 0, 1]
+    path.write_text(separability(X, y, decimals=True).to_json(), encoding="utf-8")
+    code, said = check(path, write_csv(data, X, y))
+    assert code == 0, said
+    assert said.startswith("holds: the data are linearly separable, with a margin between 0.04999")
+
+
+def test_the_checker_says_that_numbers_were_rounded(tmp_path):
+    path, data = tmp_path / "certificate.json", tmp_path / "data.csv"
+    path.write_text(decided([[2.0**53], [2.0**53]], [0, 1]).to_json(), encoding="utf-8")
+    data.write_text("9007199254740992,0\n9007199254740993,1\n", encoding="utf-8")
+    assert check(path, data) == (0, "holds: the data, rounded to float64, are not linearly separable\n")
+
+
+def test_underscores_do_not_hide_a_long_number(tmp_path):
+    content = json.loads(decided(*XOR).to_json())
+    weight = "0x" + "_".join(["f" * 50] * 60_000)  # 3 million digits; no run of 100,000 without an underscore
+    long = redone({**content, "witness": {**content["witness"], "weights": [weight] * 4}})
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(long), encoding="utf-8")
+    assert check(path, write_csv(tmp_path / "data.csv", *XOR)) == (
+        1, "does not hold: a number has 100,000 digits or more\n",
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="100,000 digits"):
+        Certificate.from_json(json.dumps(long))
+    path.write_text(json.dumps(content), encoding="utf-8")
+    (tmp_path / "data.csv").write_text("0_0,0,0\n0,1,1\n1,0,1\n1,1,0\n", encoding="utf-8")
+    assert check(path, tmp_path / "data.csv")[0] == 1
 
 
 def test_the_checker_says_what_it_cannot_read(tmp_path):

@@ -2,10 +2,13 @@
 
 import dataclasses
 import json
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from perceptrons import Perceptron
 from perceptrons.theory import (
@@ -13,6 +16,7 @@ from perceptrons.theory import (
     Combination,
     check_bound,
     convergence,
+    diagnose,
     max_margin,
     mistake_bound,
     separability,
@@ -267,3 +271,65 @@ def test_a_certificate_of_numbers_with_thousands_of_digits_has_a_repr():
         assert len(repr(Certificate.from_json(one.to_json()))) < 1000
         assert "about" in repr(one)
     assert "Fraction(1, 2)" in repr(certificate)
+
+
+# ---- numbers that float64 does not hold: a proof about the rounded ones would be false of the data
+
+UNHELD = {
+    "int64": np.array([[2**53], [2**53 + 1]]),
+    "uint64": np.array([[2**63], [2**63 + 1]], np.uint64),
+    "list of ints beside floats": [[2**53, 0.5], [2**53 + 1, 0.5]],
+    "longdouble": np.array([[1.0], [1.0]], np.longdouble) + np.array([[0], [1]]) * np.finfo(np.longdouble).eps,
+    "Fraction": np.array([[Fraction(1, 3)], [Fraction(1, 3) + Fraction(1, 10**30)]], object),
+    "Decimal": np.array([[Decimal("0.1")], [Decimal("0.1000000000000000000001")]], object),
+    "strings": np.array([["9007199254740992"], ["9007199254740993"]], object),
+    "sparse int64": sp.csr_matrix(np.array([[2**53], [2**53 + 1]])),
+    "frame": pd.DataFrame({"id": [2**53, 2**53 + 1], "x": [0.5, 0.5]}),
+}
+
+
+@pytest.mark.parametrize("kind", UNHELD)
+@pytest.mark.parametrize("prove", [separability, max_margin, mistake_bound, convergence, diagnose])
+def test_numbers_that_float64_does_not_hold_are_refused(kind, prove):
+    if kind == "longdouble" and np.finfo(np.longdouble).eps == np.finfo(float).eps:
+        pytest.skip("longdouble is float64 here")
+    with pytest.raises(ValueError, match="float64"):
+        prove(UNHELD[kind], [0, 1])
+
+
+def test_numbers_of_any_kind_that_float64_holds_are_accepted():
+    for one, other in ((2**53, 2**53 + 2), (Fraction(1, 4), Fraction(1, 2)), (Decimal("0.5"), Decimal(1)), ("1", "2")):
+        assert separability(np.array([[one], [other]], object), [0, 1]).separable
+
+
+# ---- decimals, as in files
+
+
+def test_decimals_are_proved_as_decimals_and_not_as_the_nearest_floats():
+    X, y = np.array([[0.1, 1.0], [0.2, 2.0], [0.3, 3.0]]), [0, 1, 0]
+    assert separability(X, y).separable  # as floats, by 1e-17
+    certificate = separability(X, y, decimals=True)
+    assert certificate.separable is False
+    assert certificate.verify(X, y)
+    assert not certificate.verify(X, [0, 0, 1])
+    assert not dataclasses.replace(certificate, number_type="float64").sealed().verify(X, y)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_separator_of_decimals_is_given_in_their_own_unit(fit_intercept):
+    X, y = np.array([[-0.1, -0.3], [-0.25, -0.7], [1.3, -0.001], [2.0, 0.5]]), [0, 0, 1, 1]
+    certificate = separability(X, y, decimals=True, fit_intercept=fit_intercept)
+    floats = separability(X, y, fit_intercept=fit_intercept)
+    assert certificate.number_type == "decimal"
+    assert certificate.verify(X, y)
+    assert certificate.margin == pytest.approx(floats.margin, rel=1e-6)
+    assert ((X @ certificate.coef + float(certificate.intercept) > 0) == y).all()
+    lowered = dataclasses.replace(certificate, margin=type(certificate.margin)(0.0, certificate.margin.reached * 0.9))
+    assert not lowered.sealed().verify(X, y)
+    raised = type(certificate.margin)(certificate.margin.at_most * 1.01, certificate.margin.at_most * 1.02)
+    assert not dataclasses.replace(certificate, margin=raised).sealed().verify(X, y)
+
+
+def test_decimals_of_too_many_digits_are_refused():
+    with pytest.raises(ValueError, match="15 digits"):
+        separability([[1 / 3], [2 / 3]], [0, 1], decimals=True)

@@ -1,5 +1,6 @@
 """`perceptrons diagnose`: are the classes linearly separable, with a proof, and what makes training hard?"""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ FEATURES = 5  # lines at most of features that make the radius
 ROWS = 8  # lines at most of a witness
 GROUPS = 5  # lines at most of contradictions
 PAIRS = 10  # lines at most of pairs of classes
+LONG_NUMBER = re.compile(rb"[0-9.]{17}")  # 16 digits and a point; whole numbers of 16 digits are too large anyway
 LARGE = 0.3  # of R^2: below, no feature is worth naming
 
 
@@ -44,7 +46,7 @@ def diagnose(asked: Any) -> None:
             found = theory.diagnose(
                 table.X, table.y, fit_intercept=not asked.no_intercept, max_seconds=max_seconds,
                 feature_names=names_of_table(table), lines=named_lines(table.files, table.of_file, table.lines),
-                tell=waiting.say,
+                tell=waiting.say, decimals=are_short_decimals(table.files),
             )  # fmt: skip
     if certificate is not None:
         save_text(found.certificate.to_json() + "\n", certificate)
@@ -53,6 +55,22 @@ def diagnose(asked: Any) -> None:
         print(as_json({"data": for_machines(table.files), **found.to_dict(), "certificate": saved}), end="")
     else:
         show(found, table, certificate, screen())
+
+
+def are_short_decimals(files: "list[Path]") -> bool:
+    """Are the files text without a number of more than 15 digits, so that float64 tells any two decimals apart?"""
+    from perceptrons.data.source import opened as opened_file
+
+    for path in files:
+        if not path.is_file():
+            return False  # standard input cannot be read twice
+        with opened_file(path) as file:
+            end = b""
+            while part := file.read(1 << 20):
+                if LONG_NUMBER.search(end + part) or b"\0" in part:
+                    return False
+                end = (end + part)[-16:]
+    return True
 
 
 def show(found: "Diagnosis", table: "Table", saved: Path | None, console: "Console") -> None:

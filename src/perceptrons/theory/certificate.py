@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.theory.examples import Examples, check_examples
+from perceptrons.theory.examples import Examples, as_whole_numbers, check_examples
 from perceptrons.theory.in_words import DECIMALS, InWords, plainly
 from perceptrons.theory.verification import Checker, Combination, Margin, Total, Weights, combined
 
 FORMAT = "perceptrons-certificate-1"
 LABELS = (str, int, bool, float)
-TOO_LONG = re.compile("(?<![0-9a-fA-F])[0-9a-fA-F]{100000}")  # a number that work on would not end
+TOO_LONG = re.compile("(?<![0-9a-fA-F_])[0-9a-fA-F_]{100000}")  # a number that would take too long; int() allows _
 SHOWN = 6  # rows named in words
 
 
@@ -49,8 +49,9 @@ class Certificate(InWords):
         If undecided, why.
     classes, n_samples, n_features, fit_intercept
         The data that the certificate is about.
-    number_type : {"float64", "float32"}
-        The type of the numbers in text; in memory, float32 numbers may be stored as float64.
+    number_type : {"float64", "float32", "decimal"}
+        What the numbers of the data are. "float64", "float32": the floats themselves, to which a file is rounded when
+        it is read. "decimal": the decimals that the floats were read from, 0.1 being one tenth.
     digest : str
         SHA-256 of all the rest.
 
@@ -118,19 +119,26 @@ class Certificate(InWords):
             return False
         if self.number_type == "float32" and not _all_float32(X.data if sp.issparse(X) else X):
             return False
+        unit = 1  # the data are X / unit
+        if self.number_type == "decimal":
+            scaled = as_whole_numbers(X)
+            if scaled is None:
+                return False
+            X, unit = scaled
         if self.separable:
-            weights = Weights(self.coef, self.intercept)
+            weights = Weights(self.coef, in_unit(self.intercept, unit))
             within = self.fit_intercept or not np.any(self.intercept)
-            return within and Checker(X, codes).leads_at_least(weights, self.margin.reached) and self._bounds(X, codes)  # type: ignore[union-attr]
+            reached, at_most = (Fraction(value) * unit for value in self.margin)  # type: ignore[union-attr]
+            return within and Checker(X, codes).leads_at_least(weights, reached) and self._bounds(X, codes, at_most)
         total = self._sum(self.witness, X, codes)
         return total is not None and total.is_zero(self.fit_intercept)
 
-    def _bounds(self, X: Any, codes: np.ndarray) -> bool:
-        """Does the support prove that no margin exceeds `at_most`?"""
+    def _bounds(self, X: Any, codes: np.ndarray, at_most: Fraction) -> bool:
+        """Does the support prove that no margin of X exceeds this?"""
         total = self._sum(self.support, X, codes)
         if total is None or (self.fit_intercept and any(total.bias)):
             return False
-        return total.bound(sum(self.support.whole)) <= Fraction(self.margin.at_most) ** 2  # type: ignore[union-attr]
+        return total.bound(sum(self.support.whole)) <= at_most**2  # type: ignore[union-attr]
 
     def _sum(self, combination: Any, X: Any, codes: np.ndarray) -> Total | None:
         """The exact sum of a combination; None if it does not fit the data."""
@@ -153,7 +161,7 @@ class Certificate(InWords):
             return False
         if not (type(self.n_samples) is int and type(self.n_features) is int and isinstance(self.classes, tuple)):
             return False
-        if self.number_type not in ("float64", "float32"):
+        if self.number_type not in ("float64", "float32", "decimal"):
             return False
         K = len(self.classes)
         if not self.separable:
@@ -256,6 +264,14 @@ def _rows(combination: Any) -> str:
     if len(rows) <= SHOWN:
         return "row " * (len(rows) == 1) + "rows " * (len(rows) > 1) + ", ".join(map(str, rows))
     return f"{len(rows)} rows ({', '.join(map(str, rows[:SHOWN]))}, ...)"
+
+
+def in_unit(numbers: Any, unit: int) -> Any:
+    """Biases times a unit, exact."""
+    if unit == 1:
+        return numbers
+    exact = np.array([Fraction(value) * unit for value in np.ravel(numbers).tolist()], object)
+    return exact if np.ndim(numbers) else exact[0]
 
 
 def _digest(content: dict[str, Any]) -> str:

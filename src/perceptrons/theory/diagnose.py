@@ -12,7 +12,7 @@ from perceptrons.linear import Perceptron
 from perceptrons.theory.bounds import Bound, mistake_bound
 from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.duplicates import contradictions
-from perceptrons.theory.examples import Clock, Examples, check_examples
+from perceptrons.theory.examples import Clock, Examples, as_whole_numbers, check_examples
 from perceptrons.theory.scales import Scales, even, of_one_length, scales
 from perceptrons.theory.separability import separability
 
@@ -223,6 +223,7 @@ def diagnose(
     feature_names: Sequence[str] | Mapping[int, str] | None = None,
     lines: Any = None,
     tell: Callable[[str], None] | None = None,
+    decimals: bool = False,
 ) -> Diagnosis:
     """Decide whether the classes are linearly separable, with a proof, and find what makes training hard.
 
@@ -243,6 +244,9 @@ def diagnose(
         The line of each example in its file; for several files with the file name, such as "b.csv:7".
     tell : function, optional
         A function that gets one line about each next step, to show progress.
+    decimals : bool, default=False
+        True: X was read from decimals, and the proof is about those, as in `separability`, unless they need more than
+        15 digits. False: the proof is about the float64 numbers. `certificate.number_type` says which it was.
 
     Returns
     -------
@@ -260,10 +264,11 @@ def diagnose(
     examples = check_examples(X, y)
     X = examples.X
     tell("Searching for a proof ...")
+    decimals = decimals and as_whole_numbers(X) is not None
     found = Diagnosis(
         examples, bool(fit_intercept), feature_names, lines, contradictions(X, examples.codes),
         scales(X, fit_intercept),
-        separability(X, y, max_seconds=clock.share(0.5), fit_intercept=fit_intercept),
+        separability(X, y, max_seconds=clock.share(0.5), fit_intercept=fit_intercept, decimals=decimals),
     )  # fmt: skip
     if not clock.is_over:
         tell("Bounding and counting updates ...")
@@ -307,6 +312,9 @@ def _pairs(found: Diagnosis, clock: Clock) -> Iterator[Pair]:
             return
         rows = np.sort(np.concatenate([rows_of[one], rows_of[other]]))
         share = clock.share(max(0.1, 1 / (found.n_pairs - place)))
-        proof = separability(X[rows], codes[rows], max_seconds=share, fit_intercept=found.fit_intercept)
+        proof = separability(
+            X[rows], codes[rows], max_seconds=share, fit_intercept=found.fit_intercept,
+            decimals=found.certificate.number_type == "decimal",
+        )  # fmt: skip
         witness = [] if proof.witness is None else rows[list(proof.witness.rows)].tolist()
         yield Pair((found.classes[one], found.classes[other]), proof.separable, witness)

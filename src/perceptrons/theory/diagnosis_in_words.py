@@ -25,7 +25,10 @@ def why(found: Diagnosis) -> str:
 
     certificate = found.certificate
     if certificate.separable is not None:
-        return why_separable(certificate, lambda rows: places(found, rows), examples)
+        proof = why_separable(certificate, lambda rows: places(found, rows), examples)
+        if certificate.number_type == "decimal":
+            return proof
+        return f"{proof} This is about the numbers as they were read, rounded to {certificate.number_type}."
     if found.separable is None:
         return (
             f"No proof was found, neither for nor against it: {certificate.reason} Give more time with --max-seconds."

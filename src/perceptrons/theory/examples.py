@@ -2,6 +2,8 @@
 
 import math
 import time
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -30,7 +32,8 @@ class Examples(NamedTuple):
 
 
 def check_examples(X: Any, y: Any) -> Examples:
-    """X and y, or the errors that `Perceptron.fit` raises, and one for several labels per example."""
+    """X and y, or the errors that `Perceptron.fit` raises, and those for rounded numbers and several labels."""
+    check_held(X)
     X = check_rows(X)
     target = read_target(y, X.shape[0])
     if target.several:
@@ -47,6 +50,83 @@ def check_examples(X: Any, y: Any) -> Examples:
 def check_rows(X: Any) -> Any:
     """X alone; a fresh estimator stands for the one that would be fitted, so the errors are the same."""
     return canonical(check_matrix(Perceptron(), X, reset=True))
+
+
+def check_held(X: Any) -> None:
+    """Raise ValueError for a number that float64 does not hold: a proof about the rounded number would be false."""
+    for column, values in _columns(X):
+        if values.dtype.kind in "iu":
+            suspects = np.argwhere((values >= 2**53) | (values <= -(2**53)))
+        elif values.dtype.kind == "f":
+            with np.errstate(over="ignore", invalid="ignore"):
+                suspects = np.argwhere((values.astype(np.float64) != values) & (values == values))
+        elif values.dtype.kind in "OUS":
+            suspects = np.argwhere(np.ones(values.shape, bool))
+        else:
+            continue
+        for place in suspects.tolist():
+            value = values[tuple(place)]
+            if not _is_held(value):
+                row, *rest = place
+                where = f" in row {row}, column {rest[0] if rest else column}" if column != "sparse" else ""
+                raise ValueError(
+                    f"Input X has {value}{where}, which float64 does not hold exactly. A proof would be about the "
+                    "rounded number. Subtract a constant or change the unit, so that fewer digits are needed; or round "
+                    "the numbers yourself with astype(float)."
+                )
+
+
+def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
+    """The numbers of X before any conversion, with the name of a frame's column."""
+    if sp.issparse(X):
+        yield "sparse", X.data
+    elif hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        for position, name in enumerate(X.columns):
+            yield name, np.asarray(X.iloc[:, position] if hasattr(X, "iloc") else X[name])
+    elif isinstance(X, list | tuple):
+        try:
+            yield None, np.array(X, dtype=object)  # an array of another type would already be rounded
+        except ValueError:  # the rows have different lengths, which the next check explains
+            return
+    else:
+        yield None, np.asarray(X)
+
+
+def _is_held(value: Any) -> bool:
+    """Is this number equal to its float64? True for anything that is not a finite number: others complain about it."""
+    if isinstance(value, float | bool):
+        return True
+    if isinstance(value, np.integer):
+        value = int(value)  # NumPy compares integers with floats inexactly
+    if isinstance(value, str | bytes):
+        try:
+            value = Decimal(value.decode() if isinstance(value, bytes) else value)
+        except (InvalidOperation, UnicodeDecodeError):
+            return True
+    try:
+        rounded = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return True
+    return not math.isfinite(rounded) or bool(value == rounded)
+
+
+def as_whole_numbers(X: Any) -> tuple[Any, int] | None:
+    """Return X times a power of ten, as whole numbers in float64, and that power; None if X needs too many digits.
+
+    X are floats that were read from decimals. Up to 15 digits (float32: 6) every decimal has a float of its own, so the
+    decimals are known from the floats.
+    """
+    values = X.data if sp.issparse(X) else X
+    limit = 10.0 ** np.finfo(values.dtype).precision
+    for places in range(23):  # larger powers of ten are not exact in float64
+        whole = np.rint(values.astype(np.float64) * 10.0**places)
+        if np.abs(whole).max(initial=0.0) >= limit:
+            return None
+        if ((whole / 10.0**places).astype(values.dtype) == values).all():
+            if sp.issparse(X):
+                whole = sp.csr_matrix((whole, X.indices, X.indptr), shape=X.shape)
+            return whole, 10**places
+    return None
 
 
 def check_features(model: Any, X: Any) -> Any:

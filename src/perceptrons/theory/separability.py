@@ -17,10 +17,10 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from perceptrons.linear import Perceptron
-from perceptrons.theory.certificate import Certificate, Combination, Margin
+from perceptrons.theory.certificate import Certificate, Combination, Margin, in_unit
 from perceptrons.theory.duplicates import contradictions
 from perceptrons.theory.exact import Simplex, balanced, equations, frame_of, null_weights, rounded, used_columns
-from perceptrons.theory.examples import Clock, Examples, TimeUp, check_examples
+from perceptrons.theory.examples import Clock, Examples, TimeUp, as_whole_numbers, check_examples
 from perceptrons.theory.hulls import Demands, Pairs, Round, descend, search
 from perceptrons.theory.verification import Checker, Weights, combined, root_up
 
@@ -37,8 +37,9 @@ EXACT = 400  # equations up to which the exact simplex method has a hope to end
 
 
 def separability(
-    X: Any, y: Any, max_seconds: float | None = None, *, fit_intercept: bool = True, gap: float = 0.1
-) -> Certificate:
+    X: Any, y: Any, max_seconds: float | None = None, *, fit_intercept: bool = True, gap: float = 0.1,
+    decimals: bool = False,
+) -> Certificate:  # fmt: skip
     """Decide whether the classes are linearly separable, with a proof that anyone can check.
 
     When to use it: to know whether a perceptron will converge and within how many updates; to find the examples that
@@ -48,6 +49,7 @@ def separability(
     Parameters
     ----------
     X, y : as in `Perceptron.fit`; dense or sparse, one label per example
+        Numbers that float64 does not hold exactly, such as 2**53 + 1, are refused: the proof would not be about them.
     max_seconds : float, optional
         Give up after this time, with `separable` None. The search gets nine tenths of it, and the proof of its
         result the rest. Exact arithmetic that would take longer than the time left is not started.
@@ -56,6 +58,10 @@ def separability(
     gap : float, default=0.1
         Narrow the bracket of the margin until it is this wide, relative to its upper end, as far as rounding and some
         seconds of work allow. `max_margin` spends any time on it, and warns if rounding ends it before.
+    decimals : bool, default=False
+        True: X was read from decimals, and the proof is about those: 0.1 is one tenth, not the float64 nearest to it.
+        Every number of X must have at most 15 digits, counted from the first digit of the largest number to the last
+        decimal place of any. False: the proof is about the float64 numbers.
 
     Returns
     -------
@@ -76,7 +82,17 @@ positive.
     """
     clock = Clock(max_seconds)
     _check(gap, fit_intercept)
-    return Prover(check_examples(X, y), bool(fit_intercept), clock, polish=WORK).decide(gap)
+    examples = check_examples(X, y)
+    if not decimals:
+        return Prover(examples, bool(fit_intercept), clock, polish=WORK).decide(gap)
+    scaled = as_whole_numbers(examples.X)
+    if scaled is None:
+        raise ValueError(
+            "decimals=True, but X has numbers that need more than 15 digits (6 in float32), so the decimals that they "
+            "were read from are not known. Use decimals=False for a proof about the float64 numbers."
+        )
+    X, unit = scaled
+    return Prover(examples._replace(X=X), bool(fit_intercept), clock, polish=WORK, unit=unit).decide(gap)
 
 
 def max_margin(
@@ -151,8 +167,11 @@ class Separator(NamedTuple):
 class Prover:
     """One data set on its way to a certificate."""
 
-    def __init__(self, examples: Examples, fit_intercept: bool, clock: Clock, polish: float = np.inf) -> None:
-        """polish: the work that may go into a bracket once the answer is known."""
+    def __init__(
+        self, examples: Examples, fit_intercept: bool, clock: Clock, polish: float = np.inf, unit: int | None = None
+    ) -> None:
+        """polish: the work that may go into a bracket once the answer is known. unit: the data are X / unit."""
+        self.unit = unit
         if sp.issparse(examples.X) and math.prod(examples.X.shape) <= DENSE:
             examples = examples._replace(X=examples.X.toarray())  # quicker, and the certificate does not tell
         self.examples, self.fit_intercept, self.clock, self.polish = examples, fit_intercept, clock, polish
@@ -171,13 +190,15 @@ class Prover:
             witness = None
         if witness is not None:
             certificate = self._certificate(separable=False, witness=witness)
-            if not certificate.proves(self.examples):
+            if not certificate.proves(self._data()):
                 raise ArithmeticError("The witness found does not prove anything. Please report this, with the data.")
             return certificate
         if self.separator is None:
             return self._certificate(separable=None, reason=self.undecided)
         theta, b, reached = self._best()
         support, at_most = self._bound()
+        if self.unit not in (None, 1):
+            b, reached, at_most = self._in_decimals(theta, b, at_most)
         return self._certificate(
             separable=True,
             coef=_frozen(theta if self.K > 2 else theta[0]),
@@ -190,8 +211,31 @@ class Prover:
         n, d = self.examples.X.shape
         return Certificate(
             classes=tuple(self.labels), n_samples=n, n_features=d, fit_intercept=self.fit_intercept,
-            number_type=self.examples.X.dtype.name, **claims,
+            number_type=self.examples.X.dtype.name if self.unit is None else "decimal", **claims,
         ).sealed()  # fmt: skip
+
+    def _data(self) -> Examples:
+        """The examples in their own unit."""
+        if self.unit is None:
+            return self.examples
+        return self.examples._replace(X=self.examples.X / self.unit)  # rounded to the nearest float, as when read
+
+    def _in_decimals(self, theta: np.ndarray, b: np.ndarray, at_most: float) -> tuple[np.ndarray, float, float]:
+        """The bias, the margin reached and the upper bound for the decimals, from those for whole numbers.
+
+        The bias is a float if the rounded one still puts every example on its side."""
+        unit: int = self.unit  # type: ignore[assignment]
+        exact = in_unit(b, Fraction(1, unit))
+        b = exact.astype(np.float64)
+        reached = self.checker.safe_margin(self._weights(theta, in_unit(b, unit)))
+        if reached is None:
+            b = exact
+            reached = self.checker.safe_margin(self._weights(theta, in_unit(b, unit)))
+        assert reached is not None
+        high = at_most / unit
+        while Fraction(high) * unit < Fraction(at_most):
+            high = math.nextafter(high, math.inf)
+        return b, reached / unit, high  # safe_margin leaves more room than this rounds
 
     # ---- the stages: each finds a witness, or weights that become the separator
 

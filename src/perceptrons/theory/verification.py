@@ -5,6 +5,7 @@ whatever is closer to the limit than that is done again in whole numbers.
 """
 
 import math
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
@@ -92,15 +93,17 @@ class Checker:
         lost = VANISHING * square_scale(self.X) * math.sqrt(self.X.shape[1])
         return norms(self.X) * (1 + 1e-10) + lost
 
-    def leads_at_least(self, weights: Weights, margin: float) -> bool:
+    def leads_at_least(self, weights: Weights, margin: Fraction) -> bool:
         """Is every lead positive and, as a distance, at least the margin?"""
-        root = margin * weights.length * (1 + 4 * ROUNDING)
+        if margin > sys.float_info.max:  # farther than any example can be
+            return False
+        root = float(margin) * weights.length * (1 + 5 * ROUNDING)
         for part in self._leads(weights):
             if (part.lead < -part.error).any():
                 return False
             for i, rival in self._places(part, part.lead - part.error <= root):
                 lead = weights.lead(self.X, self.codes, i, rival)
-                if lead <= 0 or lead * lead < Fraction(margin) ** 2 * weights.square:
+                if lead <= 0 or lead * lead < margin**2 * weights.square:
                     return False
         return True
 
