@@ -1,16 +1,12 @@
-"""Exports checked on real data: labels of ONNX (by onnxruntime) and of compiled C, compared with the library's.
+"""Exports checked on real data: labels of ONNX, by onnxruntime, compared with the library's.
 
 Every row of a set is compared, those learned from and those held out. Labels are compared with those of `predict`. The
 error of a score is its difference from the library's, asked in double precision, divided by the largest score of the
 set. Rows of float32 the library itself scores in float32; how far that is from double precision is told beside it.
 """
 
-import ctypes
 import io
-import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,16 +17,13 @@ import perceptrons.onnx
 from benchmarks import datasets, results
 from benchmarks.raw_tables import ADULT, uci
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
-from perceptrons.export import ExportError, as_bytes
-from perceptrons.export.parts import subject_of
-from perceptrons.export.table_parts import NO_VALUE, table_cells
+from perceptrons.export import ExportError
 from perceptrons.features import HashedText, TableFeatures
 
 BATCH = 500  # rows that onnxruntime gets at once
 EPOCHS = 3
 ROWS = 100_000  # of covtype
-ROOM = ("-DPERCEPTRONS_MAX_TEXT=1048576", "-DPERCEPTRONS_MAX_FEATURES=262144")  # the longest message has 160 kB
-LARGEST = 2_000_000  # weights of a C file that a compiler takes in seconds
+LARGEST = 2_000_000  # weights of the models that are exported
 MATRICES = (
     "20news-bydate", "a9a", "covtype", "covtype-binary", "elec2", "letter", "mnist", "mushrooms", "rcv1-vw-sample",
     "rt-polarity", "sms-spam", "trec-qc", "usps", "iris", "wine", "breast_cancer", "digits",
@@ -41,29 +34,19 @@ QUICK = ("iris", "sms-spam")
 def run(quick: bool) -> None:
     found = []
     for name, how, model, X, work in cases(quick):
-        with tempfile.TemporaryDirectory() as folder:
-            found.append({"set": name, "model": how, **compared(model, X, work, Path(folder))})
+        found.append({"set": name, "model": how, **compared(model, X, work)})
         print(line(found[-1]), flush=True)
-    head = [
-        "set", "model", "rows", "float32 in the library", "ONNX: other labels", "ONNX: error", "C: other labels",
-        "C: error",
-    ]  # fmt: skip
+    head = ["set", "model", "rows", "float32 in the library", "other labels", "error"]
     table = results.table(head, [line(one) for one in found])
-    totals = {kind: sum(one[kind]["other"] for one in found if one[kind]) for kind in ("onnx", "c")}
-    rows = sum(one["rows"] for one in found)
-    said = (
-        f"{len(found)} models, {rows:,} rows compared. Labels that differ from those of the library: "
-        f"{totals['onnx']} with ONNX, {totals['c']} with C."
-    )
-    dash = "A dash means that there is no such export. Hashed texts enter ONNX as columns."
-    results.write("exports", {"cases": found}, f"{said} {dash}\n\n{table}", {"exports": said}, quick)
+    other, rows = (sum(one[key] for one in found) for key in ("other", "rows"))
+    said = f"{len(found)} models, {rows:,} rows compared. Labels that differ from those of the library: {other}."
+    columns = "Hashed texts enter ONNX as columns."
+    results.write("exports", {"cases": found}, f"{said} {columns}\n\n{table}", {"exports": said}, quick)
 
 
 def line(one: dict[str, Any]) -> list[Any]:
-    cells = [one["set"], one["model"], f"{one['rows']:,}", f"{one['library_float32']:.1e}"]
-    for kind in ("onnx", "c"):
-        cells += ["-", "-"] if one[kind] is None else [one[kind]["other"], f"{one[kind]['error']:.1e}"]
-    return cells
+    numbers = f"{one['rows']:,}", f"{one['library_float32']:.1e}", one["other"], f"{one['error']:.1e}"
+    return [one["set"], one["model"], *numbers]
 
 
 # ---- the models
@@ -153,7 +136,7 @@ def of_sentences(quick: bool) -> Iterator[tuple[str, str, Any, Any, str]]:
 # ---- comparing
 
 
-def compared(model: Any, X: Any, work: str, folder: Path) -> dict[str, Any]:
+def compared(model: Any, X: Any, work: str) -> dict[str, Any]:
     wanted = np.concatenate([np.ravel(one) for one in model.predict(X)]) if work == "sentences" else model.predict(X)
     scores = None if work == "sentences" else np.asarray(model.decision_function(X), np.float64)
     n = len(wanted)
@@ -164,8 +147,7 @@ def compared(model: Any, X: Any, work: str, folder: Path) -> dict[str, Any]:
     return {
         "rows": n,
         "library_float32": own,
-        "onnx": judged(lambda: by_onnx(model, X, work, n), wanted, scores),
-        "c": judged(lambda: by_c(model, X, work, folder, n), wanted, scores),
+        **judged(*by_onnx(model, X, work, n), wanted, scores),
     }
 
 
@@ -176,11 +158,7 @@ def in_double(model: Any, X: Any, work: str) -> np.ndarray:
     return np.asarray(model.decision_function(X.astype(np.float64)), np.float64)
 
 
-def judged(answer: Callable[[], Any], wanted: Any, scores: Any) -> dict[str, Any] | None:
-    try:
-        labels, found = answer()
-    except ExportError:
-        return None
+def judged(labels: Any, found: Any, wanted: Any, scores: Any) -> dict[str, Any]:
     wrong = np.asarray(labels).reshape(np.shape(wanted)) != np.asarray(wanted)
     other = int(wrong.any(axis=1).sum() if wrong.ndim > 1 else wrong.sum())
     error = 0.0
@@ -225,70 +203,3 @@ def viterbi(emissions: np.ndarray, arcs: np.ndarray, lengths: list[int], classes
             found.append(before)
         begin += length
     return classes[found]
-
-
-def by_c(model: Any, X: Any, work: str, folder: Path, n: int) -> tuple[Any, Any]:
-    source, library = folder / "model.c", folder / "model.so"
-    source.write_bytes(as_bytes(model, ".c"))
-    command = ["gcc", "-std=c99", "-O1", *ROOM, "-shared", "-fPIC", str(source), "-o", str(library), "-lm"]
-    subprocess.run(command, check=True)
-    c = ctypes.CDLL(str(library))
-    if work == "sentences":
-        return tagged_by_c(c, model, X), None
-    subject: Any = subject_of(model)
-    answer = subject.answer
-    scores = np.zeros((n, 1 if answer.binary else len(answer.classes)))
-    rows = [scores[i].ctypes.data_as(ctypes.c_void_p) for i in range(n)]
-    calls = {"texts": text_calls, "table": table_calls}.get(work, row_calls)
-    winners = np.array(list(calls(c, subject, X, rows)))
-    if winners.min() < 0:
-        raise RuntimeError(f"A text is too long for its room: row {winners.argmin()}")
-    if answer.several:
-        return (scores >= 0 if answer.positive_at_zero else scores > 0).astype(int), scores
-    return answer.classes[winners], scores
-
-
-def row_calls(c: Any, subject: Any, X: Any, rows: list[Any]) -> Iterator[int]:
-    if sp.issparse(X) and subject.scores.kind == "linear":
-        columns, values = X.indices.astype(np.uint32), X.data.astype(np.float64)
-        for i, to in enumerate(rows):
-            a, size = int(X.indptr[i]), int(X.indptr[i + 1] - X.indptr[i])
-            at = ctypes.c_void_p(columns.ctypes.data + 4 * a), ctypes.c_void_p(values.ctypes.data + 8 * a)
-            yield c.perceptrons_predict_sparse(*at, ctypes.c_size_t(size), to)
-        return
-    X = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, np.float64)
-    for i, to in enumerate(rows):
-        yield c.perceptrons_predict(ctypes.c_void_p(X.ctypes.data + i * X.strides[0]), to)
-
-
-def text_calls(c: Any, subject: Any, texts: list[str], rows: list[Any]) -> Iterator[int]:
-    space = ctypes.create_string_buffer(2**25)
-    for text, to in zip(texts, rows, strict=True):
-        content = text.encode()
-        yield c.perceptrons_predict_text(space, content, ctypes.c_size_t(len(content)), to)
-
-
-def table_calls(c: Any, subject: Any, frame: Any, rows: list[Any]) -> Iterator[int]:
-    numbers, categories, _ = table_cells(subject.inputs, frame)
-    numbers = np.ascontiguousarray(np.column_stack([numbers, np.zeros(len(frame))]), np.float64)
-    for i, to in enumerate(rows):
-        cells = [None if column[i] == NO_VALUE else column[i].encode() for column in categories]
-        strings = (ctypes.c_char_p * max(1, len(cells)))(*cells)
-        yield c.perceptrons_predict_table(ctypes.c_void_p(numbers.ctypes.data + i * numbers.strides[0]), strings, to)
-
-
-def tagged_by_c(c: Any, model: Any, X: Any) -> np.ndarray:
-    feed = perceptrons.onnx.inputs_of(model, X)
-    columns, values = feed["columns"].astype(np.uint32), feed["values"]
-    k, found, begin = len(model.classes_), [], 0
-    emissions = np.zeros((len(columns), k))
-    for i in range(len(columns)):
-        parts = [ctypes.c_void_p(a.ctypes.data + i * a.strides[0]) for a in (columns, values)]
-        c.perceptrons_score_token(*parts, ctypes.c_size_t(columns.shape[1]), ctypes.c_void_p(emissions[i].ctypes.data))
-    for one in X:
-        labels = np.zeros(len(one), np.int32)
-        at = ctypes.c_void_p(emissions.ctypes.data + begin * emissions.strides[0])
-        assert c.perceptrons_tag(at, ctypes.c_size_t(len(one)), ctypes.c_void_p(labels.ctypes.data))
-        found.append(labels)
-        begin += len(one)
-    return model.classes_[np.concatenate(found)]

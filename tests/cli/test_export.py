@@ -19,7 +19,7 @@ def model(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("ending", ["onnx", "json", "c"])
+@pytest.mark.parametrize("ending", ["onnx", "json"])
 def test_a_model_is_written_in_the_format_of_the_ending(model, ending, tmp_path, capsys):
     file = tmp_path / f"model.{ending}"
     assert main(["export", str(model), str(file)]) == 0
@@ -36,18 +36,18 @@ def test_a_model_is_written_in_the_format_of_the_ending(model, ending, tmp_path,
 def test_other_endings_and_models_are_refused_in_one_line(model, tmp_path, capsys):
     assert main(["export", str(model), str(tmp_path / "model.txt")]) == 2
     said = capsys.readouterr().err
-    assert "must be one of .onnx, .json, .c" in said
-    assert main(["export", str(model), str(model.with_suffix(".c")), "--inputs", "all"]) == 2
-    assert main(["export", str(tmp_path / "none"), str(tmp_path / "model.c")]) == 2
-    assert main(["export", str(model), str(tmp_path / "no" / "model.c")]) == 2
-    assert not list(tmp_path.glob("*.c"))
+    assert "must be one of .onnx, .json." in said
+    assert main(["export", str(model), str(model.with_suffix(".json")), "--inputs", "all"]) == 2
+    assert main(["export", str(tmp_path / "none"), str(tmp_path / "model.json")]) == 2
+    assert main(["export", str(model), str(tmp_path / "no" / "model.json")]) == 2
+    assert not list(tmp_path.glob("*.json"))
 
 
-def test_hashed_texts_of_a_pipeline_go_to_c_whole_and_to_onnx_as_columns(tmp_path, capsys):
+def test_hashed_texts_of_a_pipeline_go_to_json_whole_and_to_onnx_as_columns(tmp_path, capsys):
     path = tmp_path / "texts.perceptron"
     texts = make_pipeline(HashedText(bits=10), perceptrons.Perceptron()).fit(["a b", "c d"], ["x", "y"])
     perceptrons.save(texts, path)
-    assert main(["export", str(path), str(tmp_path / "t.c")]) == 0
+    assert main(["export", str(path), str(tmp_path / "t.json")]) == 0
     assert main(["export", str(path), str(tmp_path / "t.onnx")]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"{path}: The texts are hashed")

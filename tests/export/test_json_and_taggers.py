@@ -2,7 +2,6 @@
 
 import json
 import math
-import subprocess
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron, StructuredPerceptron
 from perceptrons.export import ExportError, as_bytes
 from perceptrons.features import HashedText, TableFeatures
-from tests.export.programs import compiled, onnx_answers
+from tests.export.programs import onnx_answers
 
 
 def told(model, inputs="raw"):
@@ -95,6 +94,7 @@ def predicted(model, X):
         Perceptron(max_iter=5, multiclass="ovr", combine="last"),
         Perceptron(max_iter=5, multiclass="ovo", zero_score="positive"),
         Perceptron(max_iter=2, combine="vote"),
+        Perceptron(max_iter=2, combine="vote", shrink=0.01),
         KernelPerceptron(max_iter=2),
         KernelPerceptron(max_iter=2, kernel="poly", degree=2),
     ],
@@ -183,39 +183,6 @@ def test_scores_and_arcs_of_a_tagger_give_its_labels_by_viterbi_outside(tagger):
     assert len(kept["weights"]) > 5
     for one in kept["weights"]:
         assert one["weights"] == model.coef_[:, model.attributes_.tolist().index(one["feature"])].tolist()
-
-
-def test_the_c_of_a_tagger_has_viterbi_inside(tagger, tmp_path):
-    model, X = tagger
-    import perceptrons.onnx
-
-    feed = perceptrons.onnx.inputs_of(model, X)
-    n, m = feed["columns"].shape
-    lengths = ",".join(str(len(one)) for one in X)
-    columns, values = (",".join(map(str, feed[name].ravel().tolist())) for name in ("columns", "values"))
-    main = f"""
-#include <stdio.h>
-#include "model.c"
-static const uint32_t c[] = {{{columns}}};
-static const double v[] = {{{values}}};
-static const size_t lengths[] = {{{lengths}}};
-int main(void) {{
-    static double s[{n}][PERCEPTRONS_CLASSES];
-    int labels[{n}];
-    size_t i, t, at = 0;
-    for (i = 0; i < {n}; i++) perceptrons_score_token(c + i * {m}, v + i * {m}, {m}, s[i]);
-    for (i = 0; i < {len(X)}; at += lengths[i++]) {{
-        if (!perceptrons_tag(s[at], lengths[i], labels)) return 1;
-        for (t = 0; t < lengths[i]; t++) printf("%s ", perceptrons_classes[labels[t]]);
-    }}
-    return 0;
-}}
-"""
-    (tmp_path / "main.c").write_text(main)
-    (tmp_path / "model.c").write_bytes(as_bytes(model, ".c"))
-    program = compiled(model, tmp_path, options=(str(tmp_path / "main.c"), "-I", str(tmp_path)), alone=False)
-    done = subprocess.run([str(program)], capture_output=True, check=True)
-    assert done.stdout.decode().split() == [tag for one in model.predict(X) for tag in one]
 
 
 def test_models_that_need_code_are_refused_by_name():

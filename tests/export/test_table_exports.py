@@ -8,10 +8,8 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Standa
 
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.export import ExportError, as_bytes
-from perceptrons.export.parts import subject_of
-from perceptrons.export.table_parts import NO_VALUE, table_cells
 from perceptrons.features import HashedText, TableFeatures
-from tests.export.programs import answers, compiled, far, onnx_answers, same_c, same_onnx
+from tests.export.programs import far, onnx_answers, same_onnx
 
 
 @pytest.fixture(scope="module")
@@ -31,16 +29,6 @@ def people():
     return table, y
 
 
-def lines_of(model, table):
-    numbers, categories, texts = table_cells(subject_of(model).inputs, table)
-    rows = []
-    for i in range(len(table)):
-        cells = ["" if np.isnan(x) else repr(x) for x in numbers[i].tolist()]
-        cells += ["\\N" if column[i] == NO_VALUE else column[i] for column in categories]
-        rows.append("\t".join([*cells, *(column[i].decode() for column in texts)]).encode())
-    return rows
-
-
 KINDS = {
     "plain": {},
     "max-abs": {"scale": "max-abs", "missing": ["-999"]},
@@ -49,7 +37,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tables_have_the_same_labels_and_scores(kind, people, tmp_path):
+def test_tables_have_the_same_labels_and_scores(kind, people):
     table, y = people
     model = make_pipeline(TableFeatures(ignore=["note"], **KINDS[kind]), Perceptron(max_iter=10)).fit(
         table[:200], y[:200]
@@ -59,38 +47,32 @@ def test_tables_have_the_same_labels_and_scores(kind, people, tmp_path):
         labels, scores = onnx_answers(model, X)
         assert labels.tolist() == model.predict(X).tolist()
         assert far(scores, model.decision_function(X)) < 1e-12
-    labels, scores = answers(compiled(model, tmp_path), lines_of(model, unseen))
-    assert labels == model.predict(unseen).tolist()
-    assert far(scores, model.decision_function(unseen)) < 1e-12
 
 
 @pytest.mark.parametrize("how", [{"hash_bits": 12}, {"text_column": ["note", "home"]}, {"text_column": "note"}])
-def test_hashed_columns_and_texts_of_tables_are_for_c(how, people, tmp_path):
+def test_hashed_columns_and_texts_of_tables_enter_onnx_as_columns(how, people):
     table, y = people
     text = HashedText(words=(1, 2), bits=14) if "text_column" in how else None
     asked = {"ignore": [] if text else ["note"], "interactions": ["age*job"], "scale": "max-abs"}
     features = TableFeatures(text=text, **asked, **how)
     model = make_pipeline(features, Perceptron(max_iter=10)).fit(table, y)
-    labels, scores = answers(compiled(model, tmp_path), lines_of(model, table))
-    assert labels == model.predict(table).tolist()
-    assert far(scores, model.decision_function(table)) < 1e-5
     with pytest.raises(ExportError, match=r"no operator that hashes names\. .*inputs='columns'"):
         as_bytes(model, ".onnx")
-    labels, scores = onnx_answers(model, table, inputs="columns")
+    labels, _ = onnx_answers(model, table, inputs="columns")
     assert labels.tolist() == model.predict(table).tolist()
 
 
 def test_texts_of_tables_that_are_weighted_by_idf_are_refused_by_name(people):
     table, y = people
     model = make_pipeline(TableFeatures(text_column="note"), Perceptron(max_iter=2)).fit(table, y)
-    for ending in (".c", ".json", ".onnx"):
+    for ending in (".json", ".onnx"):
         with pytest.raises(ExportError, match=r"weighted by idf, which no export format supports\. .*--inputs columns"):
             as_bytes(model, ending)
     labels, _ = onnx_answers(model, table, inputs="columns")
     assert labels.tolist() == model.predict(table).tolist()
 
 
-def test_scalers_of_pipelines_are_part_of_the_export(people, tmp_path):
+def test_scalers_of_pipelines_are_part_of_the_export():
     rng = np.random.default_rng(1)
     X = rng.normal(5, 3, (200, 6)) * 10.0 ** np.arange(6)
     y = (X[:, 0] > X[:, 1] / 10).astype(int)
@@ -101,10 +83,8 @@ def test_scalers_of_pipelines_are_part_of_the_export(people, tmp_path):
     ):
         model = make_pipeline(*steps, Perceptron(max_iter=5)).fit(X, y)
         same_onnx(model, X, within=1e-10)
-        same_c(model, X, tmp_path, within=1e-10)
     curved = make_pipeline(StandardScaler(), KernelPerceptron(max_iter=3)).fit(X, y)
     same_onnx(curved, X, within=1e-10)
-    same_c(curved, X, tmp_path, within=1e-10)
 
 
 def test_a_step_that_cannot_be_exported_is_named():
@@ -112,7 +92,7 @@ def test_a_step_that_cannot_be_exported_is_named():
     with pytest.raises(
         ExportError, match=r"Step 'normalizer' is a Normalizer, which cannot be exported\. Export the part"
     ):
-        as_bytes(model, ".c")
-    as_bytes(model, ".c", inputs="columns")
+        as_bytes(model, ".json")
+    as_bytes(model, ".json", inputs="columns")
     with pytest.raises(ExportError, match="A StandardScaler cannot be exported"):
         as_bytes(StandardScaler(), ".json")

@@ -31,8 +31,7 @@ COMMANDS = {
     "squares and ridge.",
     "report": "Write one HTML page about a model and labelled DATA: scores, mistakes, features, margins and a proof.",
     "lab": "Write a page on which a perceptron learns step by step, and open it in the browser.",
-    "export": "Export MODEL for other programs: FILE.onnx (an ONNX graph), FILE.json (weights by name) or "
-    "FILE.c (C99).",
+    "export": "Export MODEL for other programs: FILE.onnx (an ONNX graph) or FILE.json (weights by name).",
     "serve": "Serve MODEL over HTTP: it predicts, keeps learning, and loses nothing that it acknowledged.",
     "warmup": "Compile the code that the usual commands need, so that their first run is as fast as later ones.",
     "tag": "Label every token of sentences: parts of speech, chunks or names. Files have one token per "

@@ -1,4 +1,4 @@
-"""`perceptrons export`: a model for other programs, as an ONNX graph, JSON or one C file."""
+"""`perceptrons export`: a model for other programs, as an ONNX graph or JSON."""
 
 from typing import Any
 
@@ -10,13 +10,12 @@ from perceptrons.cli.screen import as_json, visible
 WHAT = {
     ".onnx": "an ONNX graph, for onnxruntime and others",
     ".json": "JSON, weights by feature name",
-    ".c": "C99 without dependencies; compile with -DPERCEPTRONS_MAIN -lm for a program",
 }
 
 
 @takes("model", "exported", "inputs", "json", "quiet")
 def export(asked: Any) -> None:
-    """Export MODEL for other programs: FILE.onnx (an ONNX graph), FILE.json (weights by name) or FILE.c (C99)."""
+    """Export MODEL for other programs: FILE.onnx (an ONNX graph) or FILE.json (weights by name)."""
     ending = asked.exported.suffix.lower()
     if ending not in WHAT:
         raise BadInputError(f"{asked.exported}: the extension selects the format and must be one of {', '.join(WHAT)}.")

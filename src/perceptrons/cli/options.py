@@ -317,7 +317,7 @@ OPTIONS: dict[str, Option] = {
     "demo": Option(("--demo",), Demo | None, "Run a demonstration, too-correct or copied-features, with data that mislead other linear models.", SPLIT, "NAME"),
     "jobs": Option(("--jobs",), int, "Number of settings to try at the same time (default: 1).", SPLIT, "N", 1, {"min": 1}),
     "inputs": Option(("--inputs",), ExportInputs, "Input of the exported model: raw examples, as MODEL takes them, or columns, for rows that are prepared elsewhere (default: raw).", metavar="WHAT", default=ExportInputs("raw")),
-    "exported": Option((), Path, "File to write; its extension selects the format: .onnx, .json or .c.", metavar="FILE", default=REQUIRED),
+    "exported": Option((), Path, "File to write; its extension selects the format: .onnx or .json.", metavar="FILE", default=REQUIRED),
     # serving
     "model:served": Option((), Path | None, "Model file to start with. Without one, the server starts with an empty model, or with the one in --data.", metavar="MODEL"),
     "data:folder": Option(("--data",), Path | None, "Folder for the log and the snapshots (default: MODEL.served).", metavar="DIR"),

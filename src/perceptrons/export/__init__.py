@@ -1,4 +1,4 @@
-"""Models for other programs: ONNX graphs, one C file, or JSON with the weights by feature name.
+"""Models for other programs: ONNX graphs, or JSON with the weights by feature name.
 
 `perceptrons export` writes them; in Python call `export.write`, and for ONNX `perceptrons.onnx`.
 """
@@ -10,7 +10,7 @@ from typing import Any
 from perceptrons.export.parts import ExportError, subject_of
 
 __all__ = ["FORMATS", "ExportError", "as_bytes", "write"]
-FORMATS = (".onnx", ".json", ".c")
+FORMATS = (".onnx", ".json")
 
 
 def ending_of(path: str | os.PathLike[str]) -> str:
@@ -30,17 +30,13 @@ def as_bytes(model: Any, ending: str, inputs: str = "raw") -> bytes:
         from perceptrons.export.onnx_graph import graph_of
 
         return graph_of(subject).SerializeToString()
-    if ending == ".json":
-        from perceptrons.export.json_weights import as_json
+    from perceptrons.export.json_weights import as_json
 
-        return as_json(subject).encode()
-    from perceptrons.export.c_code import as_c
-
-    return as_c(subject).encode()
+    return as_json(subject).encode()
 
 
 def write(model: Any, path: str | os.PathLike[str], inputs: str = "raw") -> None:
-    """Write a fitted model to a file that other programs can use: .onnx, .c or .json.
+    """Write a fitted model to a file that other programs can use: .onnx or .json.
 
     Parameters
     ----------
@@ -59,13 +55,13 @@ def write(model: Any, path: str | os.PathLike[str], inputs: str = "raw") -> None
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> import json, pathlib, tempfile
     >>> from perceptrons import Perceptron, export
     >>> model = Perceptron().fit([[0.0], [1.0]], ["no", "yes"])
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.c"
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"
     >>> export.write(model, path)
-    >>> path.read_text().splitlines()[0]
-    '/* A perceptron, written by perceptrons. C99, without dependencies. */'
+    >>> json.loads(path.read_text())["classes"]
+    ['no', 'yes']
     """
     content = as_bytes(model, ending_of(path), inputs)
     from perceptrons.modelfile.whole_files import write_whole

@@ -30,7 +30,7 @@ def feeds_of(model: Any, subject: Subject | TaggerSubject, X: Any, rows: str) ->
         check_words(subject.inputs)
         return {"words": words_feed(X, bool(subject.inputs.text.lowercase))}
     if isinstance(subject.inputs, TableInputs):
-        numbers, categories, _ = table_cells(subject.inputs, X)
+        numbers, categories = table_cells(subject.inputs, X)
         found = {name: numbers[:, [place]].astype(np.float64) for place, name in enumerate(subject.inputs.numbers)}
         cells = zip(subject.inputs.categories, categories, strict=True)
         return found | {name: np.array(column, object)[:, None] for name, column in cells}

@@ -1,6 +1,6 @@
 """What every export is written from: the inputs of a model, its weights, and the rule that picks the answer.
 
-`subject_of` takes a fitted model or pipeline apart once; ONNX, C and JSON are three ways to write the same parts.
+`subject_of` takes a fitted model or pipeline apart once; ONNX and JSON are two ways to write the same parts.
 """
 
 from dataclasses import dataclass

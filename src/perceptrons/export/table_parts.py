@@ -128,8 +128,8 @@ def _around(first: str, second: str, known: dict[str, int]) -> dict[tuple[str, .
     return found
 
 
-def table_cells(inputs: TableInputs, X: Any) -> tuple[np.ndarray, list[list[str]], list[list[bytes]]]:
-    """Numbers (rows, numbers), categories and texts by column, of a frame or records."""
+def table_cells(inputs: TableInputs, X: Any) -> tuple[np.ndarray, list[list[str]]]:
+    """Numbers (rows, numbers) and categories by column, of a frame or records."""
     roles, source = inputs.roles, inputs.source
     table = Frame(X) if hasattr(X, "columns") or hasattr(X, "column_names") else Records(X, roles)
     known = Known(
@@ -141,7 +141,7 @@ def table_cells(inputs: TableInputs, X: Any) -> tuple[np.ndarray, list[list[str]
     contents, strange = inputs.preparation.derive(collector.contents())
     for row, name, what in strange:
         raise ValueError(f"X, row {row}, column {shown(name)}: {what}.")
-    return contents.numbers, [_cells(contents, name) for name in inputs.categories], _texts(contents)
+    return contents.numbers, [_cells(contents, name) for name in inputs.categories]
 
 
 def _cells(contents: Contents, name: str) -> list[str]:
@@ -150,11 +150,3 @@ def _cells(contents: Contents, name: str) -> list[str]:
 
 
 NO_VALUE = "\ufdd0"  # (no character) of a category that a row does not have; no cell of a table is called so
-
-
-def _texts(contents: Contents) -> list[list[bytes]]:
-    found = []
-    for column in contents.texts:
-        content = column.content.tobytes()
-        found.append([content[a:b] for a, b in zip(column.begin.tolist(), column.end.tolist(), strict=True)])
-    return found
