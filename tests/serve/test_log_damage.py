@@ -498,6 +498,21 @@ def test_a_follower_killed_while_it_clears_its_folder_can_start_again(tmp_path, 
             assert started(folder) in contents
 
 
+def test_a_log_is_written_by_one_server_whatever_happens_to_the_lock_file(tmp_path):
+    folder = tmp_path / "data"
+    first, examples = Server(folder), Examples("features")
+    for _ in range(20):
+        first.learn(*examples.some(1))
+        with pytest.raises(OSError, match="another server writes this log"):
+            Server(folder)
+        with pytest.raises(OSError, match="another server writes this log"):
+            Store(folder).repair()
+    assert len(segments(folder)) > 3
+    expected = first.content
+    first.close()
+    assert started(folder) == expected
+
+
 def test_a_second_server_on_the_same_folder_is_refused(tmp_path):
     folder = tmp_path / "data"
     command = [*PROGRAM, "serve", "--data", str(folder), "--port", str(free_port())]
@@ -508,6 +523,13 @@ def test_a_second_server_on_the_same_folder_is_refused(tmp_path):
             assert second.returncode == 2
             assert "another run" in second.stderr
             assert second.stderr.count("\n") == 1
+            (folder / "server.lock").unlink()  # by hand: the log itself is locked, too
+            for option in ("--quiet", "--repair"):
+                more = subprocess.run(
+                    [*command[:-1], str(free_port()), option], capture_output=True, text=True, timeout=60
+                )
+                assert (more.returncode, more.stderr.count("\n")) == (2, 1)
+                assert "another server writes this log" in more.stderr
         finally:
             first.terminate()
         assert first.wait(30) == 0

@@ -6,6 +6,7 @@ silence. A write that was cut short leaves a torn frame at the end of the last s
 opened; anything else that does not fit is damage, which is refused.
 """
 
+import errno
 import os
 import struct
 import zlib
@@ -14,6 +15,8 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from perceptrons.streaming.locks import hold
 
 MAGIC = b"PCPTLOG1"
 SEGMENT = struct.Struct("<8sQI")  # magic, position of the first frame, chain before it; then a checksum
@@ -78,13 +81,17 @@ class Log:
     def __init__(self, folder: Path, start: Start, sync: bool = True, segment_bytes: int = 2**26):
         self.folder, self.sync, self.segment_bytes = folder, sync, segment_bytes
         folder.mkdir(parents=True, exist_ok=True)
+        self._handle, self._size = open_newest(folder), 0
+        _remove_never_begun(folder)
         self.segments = {begin.position: begin for begin in (start_of(path) for path in paths(folder))}
         self.last: Start | Frame = start if not self.segments else self._checked_end()
-        self._handle, self._size = -1, 0
         self._closed_bytes = sum(self._path(position).stat().st_size for position in sorted(self.segments)[:-1])
         self._recent: deque[Frame] = deque()
         self._recent_bytes = 0
-        self._open_last()
+        if self.segments:
+            self._size = os.lseek(self._handle, 0, os.SEEK_END)
+        else:
+            self._begin_segment()
 
     def _checked_end(self) -> Frame | Start:
         """The last frame of all; a torn one behind it is cut off."""
@@ -186,18 +193,12 @@ class Log:
     def _path(self, position: int) -> Path:
         return self.folder / f"{position:020d}{ENDING}"
 
-    def _open_last(self) -> None:
-        if not self.segments:
-            self._begin_segment()
-            return
-        self._handle = os.open(self._path(max(self.segments)), os.O_RDWR | BINARY)
-        self._size = os.lseek(self._handle, 0, os.SEEK_END)
-
     def _begin_segment(self) -> None:
         begin = Start(self.position, self.last.chain)
         path = self._path(begin.position)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
         try:
+            lock(handle, path)
             _write_all(handle, _checked(SEGMENT.pack(MAGIC, *begin)))
             os.fsync(handle)
             sync_folder(self.folder)
@@ -220,11 +221,61 @@ class TornError(Exception):
 
 
 def paths(folder: Path) -> list[Path]:
-    """The segments, the oldest first. A segment that was created but never got its beginning is removed."""
-    found = sorted(path for path in folder.glob(f"*{ENDING}") if path.stem.isdigit())
-    if found and _never_begun(found[-1]):
-        found.pop().unlink()
-    return found
+    """The segments, the oldest first, without one that was created but never got its beginning."""
+    found = _all_paths(folder)
+    return found[:-1] if found and _never_begun(found[-1]) else found
+
+
+def _all_paths(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob(f"*{ENDING}") if path.stem.isdigit())
+
+
+def _remove_never_begun(folder: Path) -> None:
+    """Remove what a crash has left of a segment, unless another server is creating it."""
+    for path in _all_paths(folder)[-1:]:
+        if _never_begun(path):
+            _check_unwritten(path)
+            path.unlink()
+
+
+def check_unwritten(folder: Path) -> None:
+    """Raise OSError if a server writes the log in this folder."""
+    for path in _all_paths(folder):
+        if path.is_file():
+            _check_unwritten(path)
+
+
+def _check_unwritten(path: Path) -> None:
+    handle = os.open(path, os.O_RDWR | BINARY)
+    try:
+        lock(handle, path)
+    finally:
+        os.close(handle)
+
+
+def open_newest(folder: Path) -> int:
+    """Open the newest segment for writing and lock it. OSError if another server writes it; -1 if there is none.
+
+    A lock on what is written holds even if somebody removes the lock file of the server's folder.
+    """
+    while segments := paths(folder):
+        start_of(segments[-1])
+        handle = os.open(segments[-1], os.O_RDWR | BINARY)
+        try:
+            lock(handle, segments[-1])
+        except OSError:
+            os.close(handle)
+            raise
+        if paths(folder)[-1:] == segments[-1:]:
+            return handle
+        os.close(handle)  # another server has begun the next segment meanwhile
+    return -1
+
+
+def lock(handle: int, path: Path) -> None:
+    """Lock an open segment. OSError if another server writes it."""
+    if not hold(handle):
+        raise OSError(errno.EBUSY, "another server writes this log: stop it, or give another --data", str(path))
 
 
 def _never_begun(path: Path) -> bool:

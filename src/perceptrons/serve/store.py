@@ -20,6 +20,7 @@ from perceptrons.serve.journal import (
     Frame,
     Log,
     Start,
+    check_unwritten,
     checked_frames,
     paths,
     set_aside,
@@ -177,6 +178,7 @@ class Store:
 
     def repair(self) -> list[Path]:
         """Set aside what is damaged of the log, or all of it if no snapshot fits. Returns what was set aside."""
+        check_unwritten(self._log_folder)
         moved = list[Path]()
         try:
             for _ in checked_frames(self._log_folder):

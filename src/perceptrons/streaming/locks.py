@@ -28,7 +28,7 @@ def create(path: Path) -> tuple[BinaryIO, str]:
     _remove_stale(path)
     name = f"{path}.{secrets.token_hex(8)}{ENDING}"
     file = open(name, "x+b")  # noqa: SIM115 (the caller closes it)
-    _hold(file)
+    hold(file)
     return file, name
 
 
@@ -52,7 +52,7 @@ def _locked(lock: Path) -> BinaryIO | None:
             file = open(lock, "a+b")  # noqa: SIM115 (held until the end of the block)
         except OSError:
             return None
-        if not _hold(file):
+        if not hold(file):
             file.close()
             what = "another run is writing this file: wait until it ends, or give another name"
             raise OSError(errno.EBUSY, what, str(lock.with_suffix("")))
@@ -63,8 +63,8 @@ def _locked(lock: Path) -> BinaryIO | None:
     return None
 
 
-def _hold(file: BinaryIO) -> bool:
-    """Hold a file as long as it is open; False if somebody else does."""
+def hold(file: BinaryIO | int) -> bool:
+    """Lock an open file as long as it is open. False if another process has locked it."""
     if fcntl is not None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -83,5 +83,5 @@ def _remove_stale(path: Path) -> None:
             part = path.with_name(name)
             if part.is_file() and part.stat().st_mtime < time.time() - STALE:
                 with part.open("r+b") as file:
-                    if _hold(file):
+                    if hold(file):
                         part.unlink()
