@@ -10,14 +10,15 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
-from perceptrons import Perceptron
-from perceptrons.features import HashedFeatures, hashed
+from perceptrons import FeatureTemplates, Perceptron, SequencePerceptron
+from perceptrons.features import HashedFeatures, HashedText, hashed
 from tests.features.test_features_text import assert_rows, rows_of
 from tests.reference import text as reference
 
@@ -158,3 +159,27 @@ def test_it_works_in_a_pipeline_and_survives_pickling():
     back = pickle.loads(pickle.dumps(model))
     assert back.predict(rows).tolist() == ["warm", "cold"] * 4
     assert back[0].columns_.names() == ["color=red", "size", "color=blue"]
+
+
+TEXTS, RECORDS, SENTENCES = ["free prize", "see you"], [{"a": 1}, {"b": 2}], [["a", "b"], ["b"]]
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "y"),
+    [
+        (make_pipeline(HashedText(bits=8), Perceptron()), TEXTS, [0, 1]),
+        (make_pipeline(HashedText(bits=None), Perceptron()), TEXTS, [0, 1]),
+        (make_pipeline(HashedFeatures(), Perceptron()), RECORDS, [0, 1]),
+        (make_pipeline(FeatureTemplates(["word"]), SequencePerceptron()), SENTENCES, [["x", "y"], ["y"]]),
+    ],
+    ids=["hashed texts", "remembered texts", "features", "templates"],
+)
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_rows_stay_sparse_where_scikit_learn_is_told_to_make_frames(model, X, y, output):
+    expected = clone(model).fit(X, y).predict(X)
+    with config_context(transform_output=output):
+        fitted = clone(model).fit(X, y)
+        np.testing.assert_equal(fitted.predict(X), expected)
+        assert type(fitted[0].transform(X)) is type(fitted[0].fit_transform(X))
+    with pytest.raises(ValueError, match="`set_output` is not available"):
+        clone(model).set_output(transform=output)

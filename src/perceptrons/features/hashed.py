@@ -27,7 +27,8 @@ ROWS = 4096  # of a piece
 LARGEST = float(np.finfo(np.float32).max)
 
 
-class Naming(TransformerMixin, BaseEstimator, ABC):
+# auto_wrap_output_keys=None: rows stay sparse where scikit-learn makes frames, as those of its HashingVectorizer
+class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None):
     """Rows of named features to a sparse matrix: hashed, which needs no fit, or by a vocabulary that `fit` learns."""
 
     bits: int | None
@@ -99,6 +100,7 @@ class Naming(TransformerMixin, BaseEstimator, ABC):
         Returns
         -------
         scipy.sparse.csr_matrix of float32, of shape (rows, columns)
+            It stays sparse where scikit-learn is configured with transform_output="pandas".
             Columns stand in a row in order of first occurrence, each once. A csr_array where scikit-learn is
             configured with sparse_interface="sparray".
         """
@@ -199,7 +201,7 @@ class Rowed:
         self.cuts = [*range(0, len(rows), ROWS), len(rows)]
 
 
-class HashedFeatures(Naming):
+class HashedFeatures(Naming, auto_wrap_output_keys=None):
     """Turn rows of named features into a sparse matrix, hashed to columns or with a vocabulary.
 
     A row is a dict of names and values (a number, or a string: then "name=value" has the value 1), a list of pairs of

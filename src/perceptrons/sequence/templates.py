@@ -31,7 +31,8 @@ WORDS_AND_TAGS = (
 )  # fmt: skip
 
 
-class FeatureTemplates(TransformerMixin, BaseEstimator):
+# auto_wrap_output_keys=None: no frame can hold the lengths of the sentences, which the tagger needs
+class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Make features of tokens by templates: a word, its neighbours, suffixes and shape, and combinations of them.
 
     Turns sentences of raw tokens into features for `SequencePerceptron`, compiled and the same in training and tagging.
