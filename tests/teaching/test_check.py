@@ -124,7 +124,7 @@ def test_a_wrong_solution_is_told_the_first_example_that_differs(function, name,
         (
             lambda w, b, x, y, eta, margin: (w + eta * y * x, b + eta * y) if y * (w @ x + b) < margin else (w, b),
             "update_margin",
-            "y s is exactly the margin: use <=, not <",
+            "y s is exactly the margin: use y s <= margin",
         ),
     ],
     ids=["predicts +1 at 0", "answers 0 and 1", "a strict margin"],
@@ -132,6 +132,226 @@ def test_a_wrong_solution_is_told_the_first_example_that_differs(function, name,
 def test_the_hint_names_a_slip_that_is_right_about_the_examples_before(function, name, hint):
     """The first answer that differs is also that of another slip, which the examples before rule out."""
     assert hint in str(check(function, name))
+
+
+# Every wrong solution of this table must be caught, and its hint must name what is wrong with it.
+
+
+def visits(X, y, epochs=1, w=0.0, b=0.0, rule=lambda s, label: s * label <= 0, rate=lambda s, label: label):
+    """Weights and biases after every example, by a rule that students may have got wrong."""
+    w, kept = np.full(X.shape[1], w), []
+    for _ in range(epochs):
+        for x, label in zip(X, y, strict=True):
+            s = w @ x + b
+            if rule(s, label):
+                w, b = w + rate(s, label) * x, b + rate(s, label)
+            kept.append((w, b))
+    return kept
+
+
+def positive(s):
+    return 1 if s > 0 else -1
+
+
+def positive_at_zero(s):
+    return 1 if s >= 0 else -1
+
+
+def concise(half, sign):
+    """The concise form: w + eta/2 (y - y_hat) x."""
+
+    def update(w, b, x, y, eta):
+        step = eta * half * (y - sign(w @ x + b))
+        return w + step * x, b + step
+
+    return update
+
+
+def one_update(triggers, on_w=lambda y, eta: eta * y, on_b=lambda y, eta: eta * y, bias=1):
+    """One visit, with a slip."""
+
+    def update(w, b, x, y, eta, *margin):
+        if triggers(y, w @ x + bias * b, w, *margin):
+            return w + on_w(y, eta) * x, b + on_b(y, eta)
+        return w, b
+
+    return update
+
+
+def perceptron_in_batches(X, y, epochs):
+    w, b = np.zeros(X.shape[1]), 0.0
+    for _ in range(epochs):
+        wrong = y * (X @ w + b) <= 0
+        w, b = w + (y * wrong) @ X, b + (y * wrong).sum()
+    return w, b
+
+
+def average_of_aliases(X, y):
+    w, b, ws, bs = np.zeros(X.shape[1]), 0.0, [], []
+    for x, label in zip(X, y, strict=True):
+        if label * (w @ x + b) <= 0:
+            w += label * x
+            b += label
+        ws.append(w)  # the same array every time
+        bs.append(b)
+    return sum(ws) / len(ws), sum(bs) / len(bs)
+
+
+def average_before_the_update(X, y):
+    w, b, total, bias = np.zeros(X.shape[1]), 0.0, np.zeros(X.shape[1]), 0.0
+    for x, label in zip(X, y, strict=True):
+        total, bias = total + w, bias + b
+        if label * (w @ x + b) <= 0:
+            w, b = w + label * x, b + label
+    return total / len(X), bias / len(X)
+
+
+def mean(pairs):
+    return np.mean([w for w, _ in pairs], axis=0), np.mean([b for _, b in pairs])
+
+
+def classes(is_mistake):
+    def update_classes(theta, x, y):
+        s = theta @ x
+        if is_mistake(s, y):
+            theta[s.argmax()] -= x
+            theta[y] += x
+        return theta
+
+    return update_classes
+
+
+def one_by_one(theta, x, y):
+    """Every class that is at least as good as the true one is punished."""
+    s = theta @ x
+    for k in range(len(theta)):
+        if k != y and s[k] >= s[y]:
+            theta[k] -= x
+            theta[y] += x
+    return theta
+
+
+def kernel_score_right(alpha, X, y, kernel, x):
+    return sum(a * label * kernel(z, x) for a, label, z in zip(alpha, y, X, strict=True))
+
+
+def last_of_equals(theta, x, y):
+    s = theta @ x
+    y_hat = max(range(len(s)), key=lambda k: (s[k], k))
+    if y_hat != y:
+        theta[y] += x
+        theta[y_hat] -= x
+    return theta
+
+
+WRONG = {
+    "predict": [
+        (lambda w, b, x: positive(w @ x - b), "add the bias"),
+        (lambda w, b, x: positive_at_zero(w @ x + b), "exactly 0"),
+        (lambda w, b, x: int(np.sign(w @ x + b)), "not 0"),
+        (lambda w, b, x: positive(w @ x), "without the bias"),
+    ],
+    "distance": [
+        (lambda w, b, x: (w @ x + b) / np.sqrt(x @ x) if x.any() else 0.0, "length of x"),
+        (lambda w, b, x: (w @ x + b) / abs(w).sum(), "sum of the absolute values"),
+        (lambda w, b, x: (w @ x - b) / np.sqrt(w @ w), "add the bias"),
+        (lambda w, b, x: (w @ x + b) / (w @ w), "|w|²"),
+        (lambda w, b, x: abs(w @ x + b) / np.sqrt(w @ w), "keep it"),
+    ],
+    "update": [
+        (one_update(lambda y, s, w: positive(s) != y), "both labels"),
+        (one_update(lambda y, s, w: positive_at_zero(s) != y), "both labels"),
+        (one_update(lambda y, s, w: y * s < 0), "exactly 0"),
+        (concise(0.5, positive), "both labels"),
+        (concise(0.5, positive_at_zero), "both labels"),
+        (concise(0.5, np.sign), "np.sign(0) is 0"),
+        (concise(1.0, positive), "½"),
+        (one_update(lambda y, s, w: y * s <= 0, on_b=lambda y, eta: eta), "b + eta y"),
+        (one_update(lambda y, s, w: y * s <= 0, on_b=lambda y, eta: y), "b + eta y"),
+        (one_update(lambda y, s, w: y * s <= 0, on_w=lambda y, eta: eta, on_b=lambda y, eta: eta), "label y"),
+        (one_update(lambda y, s, w: y * s <= 0, bias=-1), "add the bias"),
+        (one_update(lambda y, s, w: s <= 0), "label"),
+    ],
+    "perceptron": [
+        (lambda X, y, epochs: visits(X, y, epochs, rule=lambda s, label: positive(s) != label)[-1], "both labels"),
+        (lambda X, y, epochs: visits(X, y, epochs, w=1.0, b=1.0)[-1], "from zeros, not from ones"),
+        (lambda X, y, epochs: visits(X, y, epochs, w=1.0)[-1], "from zeros, not from ones"),
+        (perceptron_in_batches, "batch"),
+        (lambda X, y, epochs: mean(visits(X, y, epochs)), "averaged"),
+        (
+            lambda X, y, epochs: visits(
+                X, y, epochs, rule=lambda s, label: True, rate=lambda s, label: label - positive(s)
+            )[-1],
+            "½",
+        ),
+        (
+            lambda X, y, epochs: visits(
+                X, y, epochs, rule=lambda s, label: True, rate=lambda s, label: 0.5 * (label - np.sign(s))
+            )[-1],
+            "np.sign(0) is 0",
+        ),
+        (lambda X, y, epochs: visits(X, y, 1)[-1], "one epoch"),
+    ],
+    "bound": [
+        (lambda X, y, u: (abs(X).sum(axis=1).max() / (y * (X @ u)).min()) ** 2, "sum of the absolute values"),
+        (lambda X, y, u: np.linalg.norm(X, axis=1).max() / (y * (X @ u)).min(), "square"),
+    ],
+    "average": [
+        (average_of_aliases, "the same array"),
+        (average_before_the_update, "before the update"),
+        (lambda X, y: mean(visits(X, y, rule=lambda s, label: positive(s) != label)), "both labels"),
+        (lambda X, y: mean(visits(X, y, w=1.0, b=1.0)), "from zeros, not from ones"),
+    ],
+    "stop": [
+        (lambda accuracies, patience: (len(accuracies), int(np.argmax(accuracies)) + 1), "`patience` epochs"),
+    ],
+    "update_classes": [
+        (classes(lambda s, y: s[y] < max(s)), "as good"),
+        (one_by_one, "only two rows"),
+        (last_of_equals, "first class"),
+    ],
+    "update_margin": [
+        (one_update(lambda y, s, w, margin: y * s <= margin * np.sqrt(w @ w)), "geometric margin"),
+        (one_update(lambda y, s, w, margin: y * s < margin), "exactly the margin"),
+        (one_update(lambda y, s, w, margin: s <= margin), "label"),
+        (one_update(lambda y, s, w, margin: y * s <= margin, bias=-1), "add the bias"),
+        (one_update(lambda y, s, w, margin: y * s <= margin, on_b=lambda y, eta: eta), "b + eta y"),
+        (one_update(lambda y, s, w, margin: y * s <= 0), "without a margin"),
+    ],
+    "kernel_score": [
+        (lambda alpha, X, y, kernel, x: sum(a * k * (z @ x) for a, k, z in zip(alpha, y, X, strict=True)), "dot prod"),
+        (lambda *arguments: positive(kernel_score_right(*arguments)), "sign"),
+    ],
+    "viterbi": [(viterbi_word_by_word, "ignores")],
+    "feature_map": [(lambda x: [x[0] * x[1]], "keep x₁ and x₂")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "k"), [(name, k) for name, functions in WRONG.items() for k in range(len(functions))])
+def test_wrong_solutions_are_caught_and_the_hint_names_what_is_wrong(name, k):
+    function, hint = WRONG[name][k]
+    result = check(function, name)
+    assert not result
+    assert "Hint: " in str(result), str(result)
+    assert hint in str(result).partition("Hint: ")[2]
+
+
+def test_every_exercise_has_wrong_solutions():
+    assert set(WRONG) == set(EXERCISES)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("update", one_update(lambda y, s, w: y * s <= 0, on_w=lambda y, eta: 3 * eta * y)),
+        ("distance", lambda w, b, x: 2 * (w @ x + b) / np.sqrt(w @ w)),
+        ("predict", lambda w, b, x: positive(w[0] * x[0] + b)),
+    ],
+)
+def test_other_slips_get_no_hint_even_if_the_first_answer_is_that_of_a_known_one(name, function):
+    result = check(function, name)
+    assert not result
+    assert "Hint" not in str(result)
 
 
 def test_a_wrong_answer_that_is_no_known_slip_gets_no_hint():

@@ -58,7 +58,7 @@ def diagnose(asked: Any) -> None:
 
 
 def are_short_decimals(files: "list[Path]") -> bool:
-    """Are the files text without a number of more than 15 digits, so that float64 tells any two decimals apart?"""
+    """Are the files text without a number of more than 15 digits, so that float64 distinguishes any two decimals?"""
     from perceptrons.data.source import opened as opened_file
 
     for path in files:

@@ -26,7 +26,7 @@ class Checked:
     passed : bool
         True if the function agrees with the library on all examples.
     examples : int
-        The number of examples that were tried. The check stops at the first one that differs.
+        The number of examples up to the first one that differs, or of all.
     message : str
         What to tell the student.
     """
@@ -51,9 +51,9 @@ class Checked:
 def check(function: Callable[..., Any], exercise: str | None = None) -> Checked:
     """Compare a function that you wrote with the library, on worked and random examples.
 
-    The function is called with copies of the arguments, so it may change them. Nothing else is executed. The check
-    stops at the first example whose answer differs. The message shows the arguments, both answers and the largest
-    difference. For frequent slips, such as `<` instead of `<=`, it also says what the cause may be.
+    The function is called with copies of the arguments, so it may change them. Nothing else is executed. The message
+    is about the first example whose answer differs. It shows the arguments, both answers and the largest difference. If
+    a frequent slip, such as `<` instead of `<=`, gives the same answers to all examples, a hint names it.
 
     When to use it: for the exercises of the tutorial, in a script, a notebook or a classroom. When not: to test an
     implementation that is meant for production, as the examples are small.
@@ -89,7 +89,7 @@ def check(function: Callable[..., Any], exercise: str | None = None) -> Checked:
     task = _find(function, exercise)
     cases = task.cases()
     for number, arguments in enumerate(cases, 1):
-        complaint = _compare(task, function, arguments, cases[: number - 1])
+        complaint = _compare(task, function, arguments, cases)
         if complaint:
             given = _named(dict(zip(task.arguments, arguments, strict=True)))
             verdict = "differs from the library" if "yours:" in complaint else "has no answer to compare"
@@ -121,8 +121,8 @@ def _find(function: Callable[..., Any], name: str | None) -> Exercise:
     return task
 
 
-def _compare(task: Exercise, function: Callable[..., Any], arguments: tuple[Any, ...], before: Cases) -> str:
-    """What is wrong with the function's answer to one example; nothing if it is right. It was right about `before`."""
+def _compare(task: Exercise, function: Callable[..., Any], arguments: tuple[Any, ...], cases: Cases) -> str:
+    """What is wrong with the function's answer to one example; nothing if it is right. cases: all examples."""
     expected = _parts(task, task.library(*copy.deepcopy(arguments)))
     try:
         answer = function(*copy.deepcopy(arguments))
@@ -141,11 +141,11 @@ def _compare(task: Exercise, function: Callable[..., Any], arguments: tuple[Any,
     for name, right in expected.items():
         if got[name].shape != right.shape:
             shapes = f"  {name} has the shape {got[name].shape}; expected {right.shape}."
-            return "\n".join([*lines, shapes, *_hints(task, arguments, got, before)])
+            return "\n".join([*lines, shapes, *_hints(task, function, cases)])
     if all(_same(got[name], right) for name, right in expected.items()):
         return ""
     largest = _largest(expected, got)
-    return "\n".join([*lines, *largest, *_hints(task, arguments, got, before)])
+    return "\n".join([*lines, *largest, *_hints(task, function, cases)])
 
 
 def _parts(task: Exercise, answer: Any) -> dict[str, np.ndarray]:
@@ -171,18 +171,18 @@ def _largest(expected: dict[str, np.ndarray], got: dict[str, np.ndarray]) -> lis
     return [f"  The largest difference is {gaps[name].max():.6g}, in {where}."]
 
 
-def _hints(task: Exercise, arguments: tuple[Any, ...], got: dict[str, np.ndarray], before: Cases) -> list[str]:
-    """The cause, if a frequent slip gives the same answer as the student's function.
-
-    Several slips may give this answer. The likely one is right about the examples before, as the student was.
-    """
-    found = [(slip, hint) for slip, hint in task.slips if _agrees(task, slip(*copy.deepcopy(arguments)), got)]
-    for slip, hint in found:
-        if all(
-            _agrees(task, slip(*copy.deepcopy(one)), _parts(task, task.library(*copy.deepcopy(one)))) for one in before
-        ):
+def _hints(task: Exercise, function: Callable[..., Any], cases: Cases) -> list[str]:
+    """The cause, if a frequent slip gives the same answers as the student's function to all examples."""
+    answers = []
+    for arguments in cases:
+        try:
+            answers.append(_parts(task, function(*copy.deepcopy(arguments))))
+        except Exception:  # the student's own: another example explains it
+            return []
+    for slip, hint in task.slips:
+        if all(_agrees(task, slip(*copy.deepcopy(one)), got) for one, got in zip(cases, answers, strict=True)):
             return [f"Hint: {hint}"]
-    return [f"Hint: {hint}" for _, hint in found[:1]]
+    return []
 
 
 def _agrees(task: Exercise, answer: Any, got: dict[str, np.ndarray]) -> bool:

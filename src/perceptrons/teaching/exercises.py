@@ -69,6 +69,7 @@ def _predict(w: Any, b: float, x: Any) -> int:
 def _of_distance() -> Cases:
     rng = np.random.default_rng(2)
     worked: Cases = [(np.array([3.0, 4.0]), -5.0, np.array(x)) for x in ([3.0, 4.0], [-1.0, 0.0])]
+    worked.append((np.array([1.0, 1.0]), -1.5, np.array([0.5, 1.0])))  # on the line
     return worked + [(_quarters(rng, 3) + 0.125, float(_quarters(rng)), _quarters(rng, 3)) for _ in range(RANDOM)]
 
 
@@ -79,13 +80,21 @@ def _distance(w: Any, b: float, x: Any) -> float:
 # Step 3
 
 
+_VISITS_AT_ZERO: Cases = [  # a score of exactly 0, which is a mistake for both labels
+    (np.zeros(2), 0.0, np.array([1.0, 2.0]), 1, 1.0),
+    (np.zeros(2), 0.0, np.array([1.0, 2.0]), -1, 1.0),
+    (np.array([1.0, -0.5]), 0.5, np.array([1.0, 3.0]), 1, 0.5),
+    (np.array([1.0, -0.5]), 0.5, np.array([1.0, 3.0]), -1, 0.5),
+]
+
+
 def _of_update() -> Cases:
     rng = np.random.default_rng(3)
     worked: Cases = [
         (np.array([0.2, 0.0]), -0.1, np.array([1.0, 1.0]), -1, 0.1),
         (np.array([0.1, -0.1]), -0.2, np.array([2.0, 1.0]), 1, 0.1),
         (np.array([0.3, 0.0]), -0.1, np.array([1.5, -40.0]), 1, 0.1),
-        (np.zeros(2), 0.0, np.array([1.0, 2.0]), 1, 1.0),  # a score of exactly 0
+        *_VISITS_AT_ZERO,
     ]
     for _ in range(RANDOM):
         w, x = _quarters(rng, 3), _quarters(rng, 3)
@@ -97,8 +106,11 @@ def _update(w: Any, b: float, x: Any, y: int, eta: float) -> tuple[np.ndarray, f
     return _one_visit(w, b, x, y, eta0=eta)
 
 
+_NEGATIVE_FIRST = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([-1, 1])  # at the start, the score of 0 is a mistake
+
+
 def _of_perceptron() -> Cases:
-    return [(X, y, epochs) for (X, y), epochs in zip(_sets(4), [1, 2, 3] * RANDOM, strict=False)]
+    return [(*_NEGATIVE_FIRST, 1), *((X, y, 1 + k % 3) for k, (X, y) in enumerate(_sets(4)))]
 
 
 def _sets(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -106,7 +118,7 @@ def _sets(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     rng, found = np.random.default_rng(seed), []
     for _ in range(RANDOM):
         X, y = _quarters(rng, 6, 2), rng.choice([-1, 1], 6)
-        y[:2] = 1, -1
+        y[:2] = (1, -1) if len(found) % 2 else (-1, 1)
         found.append((X, y))
     return found
 
@@ -140,7 +152,7 @@ def _bound(X: Any, y: Any, u: Any) -> float:
 
 def _of_average() -> Cases:
     worked = (np.array([[2.0, 1.0], [1.0, 1.0], [3.0, 1.0]]), np.array([1, -1, 1]))
-    return [worked, *_sets(6)]
+    return [worked, _NEGATIVE_FIRST, *_sets(6)]
 
 
 def _average(X: Any, y: Any) -> tuple[np.ndarray, float]:
@@ -197,7 +209,10 @@ def _of_multiclass() -> Cases:
     words[0, 8] = 1.0  # the lecture: POS, NEG, NEU over eight words and a constant 1; the bias of POS is 1
     first, second = np.array([1, 1, 0, 0, 0, 0, 0, 0, 1.0]), np.array([1, 1, 1, 0, 0, 0, 0, 0, 1.0])
     after = words + np.outer([-1, 1, 0], first)
-    cases: Cases = [(words, first, 1), (after, second, 1), (np.zeros((3, 2)), np.array([1.0, 2.0]), 0)]
+    cases: Cases = [(words, first, 1), (after, second, 1)]
+    cases += [(np.zeros((3, 2)), np.array([1.0, 2.0]), y) for y in range(3)]  # all scores are equal
+    two_are_best = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.5]])
+    cases += [(two_are_best, np.array([1.0, 2.0]), y) for y in range(3)]
     return cases + [(_quarters(rng, 3, 2), _quarters(rng, 2), int(rng.integers(3))) for _ in range(RANDOM)]
 
 
@@ -215,8 +230,11 @@ def _multiclass(theta: Any, x: Any, y: int) -> np.ndarray:
 def _of_margin() -> Cases:
     third = (np.array([0.3, 0.0]), -0.1, np.array([1.5, 1.0]), 1, 0.1, 0.5)
     reached = (np.array([1.0, 0.0]), 0.0, np.array([0.5, 2.0]), 1, 1.0, 0.5)  # y s is exactly the margin
-    rng = np.random.default_rng(8)
-    return [third, reached, *((*case, float(rng.choice([0.0, 0.5, 2.0]))) for case in _of_update()[4:])]
+    reached_by_a_negative = (np.array([1.0, 0.0]), 0.0, np.array([-0.5, 2.0]), -1, 1.0, 0.5)
+    without_a_margin = [(*case, 0.0) for case in _VISITS_AT_ZERO]
+    rng, some = np.random.default_rng(8), _of_update()[-RANDOM:]
+    random = [(*case, float(rng.choice([0.0, 0.5, 2.0]))) for case in some]
+    return [third, reached, reached_by_a_negative, *without_a_margin, *random]
 
 
 def _margin(w: Any, b: float, x: Any, y: int, eta: float, margin: float) -> tuple[np.ndarray, float]:
@@ -247,12 +265,13 @@ def _trained(X: Any, y: Any, kernel: Callable[..., float]) -> KernelPerceptron:
 def _of_kernel() -> Cases:
     corners = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]), np.array([-1, 1, 1, -1])
     rng, cases = np.random.default_rng(9), []
-    for X, y in [corners, *_sets(10)]:
+    for place, (X, y) in enumerate([corners, corners, *_sets(10)]):
         for kernel in KERNELS:
             model = _trained(X, y, kernel)
             alpha = np.zeros(len(y))
             alpha[model.support_] = abs(model.dual_coef_[0])  # dual_coef_ is y alpha
-            cases.append((alpha, X, y, kernel, _quarters(rng, 2)))
+            x = np.zeros(2) if place == 1 else _quarters(rng, 2)  # as far from each corner: the score is 0
+            cases.append((alpha, X, y, kernel, x))
     return cases
 
 
@@ -268,7 +287,8 @@ def _of_viterbi() -> Cases:
     they_fish = np.array([[0.0, 0.0], [-1.0, 1.0]]), np.array([[-1.0, 1.0], [0.0, 0.0]])
     fish_swim = np.array([[-1.0, 1.0], [0.0, 0.0]]), np.array([[-1.0, 1.0], [0.0, 0.0]])
     two_are_equal = np.zeros((2, 2)), np.array([[-1.0, 0.0], [0.0, -1.0]])
-    cases: Cases = [they_fish, fish_swim, two_are_equal]
+    all_are_equal = np.zeros((3, 3)), np.zeros((3, 3))
+    cases: Cases = [they_fish, fish_swim, two_are_equal, all_are_equal]
     return cases + [(_quarters(rng, int(n), 3), _quarters(rng, 3, 3)) for n in rng.integers(1, 6, RANDOM)]
 
 

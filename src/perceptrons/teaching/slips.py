@@ -12,27 +12,76 @@ Slips = tuple[tuple[Callable[..., Any], str], ...]
 
 
 def _visit(
-    w: Any, b: float, x: Any, y: int, eta: float, *, sign: int = 1, strict: bool = False, bias: bool = True,
-    scored: bool = True, always: bool = False, margin: float = 0.0,
+    w: Any, b: float, x: Any, y: int, eta: float, *, margin: float = 0.0, strict: bool = False,
+    at_tie: int | None = None, always: bool = False, never: bool = False, labelled: bool = True, scored: int = 1,
+    geometric: bool = False,
+    sign: int = 1, bias: bool = True, label: bool = True, bias_label: bool = True, rate: bool = True,
+    bias_rate: bool = True, factor: float = 1.0, tie_factor: float | None = None,
 ) -> tuple[np.ndarray, float]:  # fmt: skip
-    """One visit by the rule, or with a slip in it."""
-    s = y * (np.dot(w, x) + (b if scored else 0.0))
-    if always or s < margin or (s == margin and not strict):
-        return w + sign * eta * y * x, b + sign * eta * y * bias
-    return w, b
+    """One visit by the rule, or with a slip in it. at_tie: the only label for which a score of 0 is a mistake."""
+    score = np.dot(w, x) + scored * b
+    s = y * score if labelled else score
+    if geometric:
+        margin = margin * np.linalg.norm(w)
+    is_tie = s == margin
+    updates = s < margin or (is_tie and not strict and at_tie in (None, y))
+    if never or not (always or updates):
+        return w, b
+    step = sign * (tie_factor if is_tie and tie_factor is not None else factor)
+    w_step = step * (eta if rate else 1.0) * (y if label else 1)
+    b_step = step * (eta if rate and bias_rate else 1.0) * (y if label and bias_label else 1)
+    return w + w_step * x, b + b_step * bias
+
+
+_BOTH = "here {strict}, for both labels: use {rule}. If you compare y with a predicted label, you miss one of them."
+_HALF = "the step is twice as long as it should be: in the concise form it is multiplied by ½, because y - ŷ is ±2."
+# What can be wrong in a visit, with a hint. {step} is "eta y", or "y" where eta is 1; {rule} is "y s <= 0".
+_IN_A_VISIT: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"sign": -1}, "the sign of the update is wrong. Add {step} x to w, and {step} to b."),
+    ({"strict": True}, "here {strict}: use {rule}, not {weak}."),
+    ({"at_tie": 1}, _BOTH), ({"at_tie": -1}, _BOTH),
+    ({"tie_factor": 0.5}, "np.sign(0) is 0, so at a score of 0 the step is only half as long. A score of 0 is a "
+     "mistake for both labels, with a full step."),
+    ({"factor": 2.0}, _HALF), ({"factor": 2.0, "at_tie": 1}, _HALF), ({"factor": 2.0, "at_tie": -1}, _HALF),
+    ({"factor": 2.0, "tie_factor": 1.0}, _HALF),
+    ({"bias": False}, "the bias must be updated as well: b + {step}."),
+    ({"bias_label": False}, "the step of the bias must be multiplied by the label as well: b + {step}."),
+    ({"label": False}, "the update must be multiplied by the label y."),
+    ({"labelled": False}, "the score must be multiplied by the label: update if {rule}."),
+    ({"scored": 0}, "the score must include the bias: s = w·x + b."),
+    ({"scored": -1}, "add the bias to the score, do not subtract it: s = w·x + b."),
+    ({"never": True}, "the weights did not change, but this example is a mistake."),
+)  # fmt: skip
+_LEARNING_RATE: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"rate": False}, "the update must be multiplied by the learning rate eta."),
+    ({"bias_rate": False}, "the step of the bias must be multiplied by the learning rate as well: b + eta y."),
+)
+
+
+def _slips_of_a_visit(make: Callable[..., Callable[..., Any]], with_rate: bool, with_margin: bool) -> Slips:
+    words = {
+        "step": "eta y" if with_rate else "y",
+        "rule": "y s <= margin" if with_margin else "y s <= 0",
+        "weak": "y s < margin" if with_margin else "y s < 0",
+        "strict": "y s is exactly the margin" if with_margin else "the score is exactly 0, which counts as a mistake",
+    }
+    slips = _IN_A_VISIT + _LEARNING_RATE * with_rate
+    return tuple((make(**slip), hint.format(**words)) for slip, hint in slips)
 
 
 def _slip(**slip: Any) -> Callable[..., Any]:
     return lambda w, b, x, y, eta: _visit(w, b, x, y, eta, **slip)
 
 
-def _margin_slip(ask: Callable[[float], float], **slip: Any) -> Callable[..., Any]:
-    return lambda w, b, x, y, eta, margin: _visit(w, b, x, y, eta, margin=ask(margin), **slip)
+def _margin_slip(**slip: Any) -> Callable[..., Any]:
+    return lambda w, b, x, y, eta, margin: _visit(w, b, x, y, eta, **{"margin": margin, **slip})
 
 
-def _passes(X: Any, y: Any, epochs: int, **slip: Any) -> tuple[list[np.ndarray], list[float]]:
+def _passes(
+    X: Any, y: Any, epochs: int, start: tuple[float, float] = (0.0, 0.0), **slip: Any
+) -> tuple[list[np.ndarray], list[float]]:
     """The weights and biases after every example, the start first."""
-    ws, bs = [np.zeros(X.shape[1])], [0.0]
+    ws, bs = [np.full(X.shape[1], start[0])], [start[1]]
     for _ in range(epochs):
         for x, label in zip(X, y, strict=True):
             w, b = _visit(ws[-1], bs[-1], x, label, 1.0, **slip)
@@ -47,6 +96,38 @@ def _pass_slip(**slip: Any) -> Callable[..., Any]:
         return ws[-1], bs[-1]
 
     return wrong
+
+
+def _averaged_passes(X: Any, y: Any, epochs: int) -> tuple[np.ndarray, float]:
+    ws, bs = _passes(X, y, epochs)
+    return np.mean(ws[1:], axis=0), float(np.mean(bs[1:]))
+
+
+def _batch(X: Any, y: Any, epochs: int) -> tuple[np.ndarray, float]:
+    w, b = np.zeros(X.shape[1]), 0.0
+    for _ in range(epochs):
+        mistakes = y * (X @ w + b) <= 0
+        w, b = w + (y * mistakes) @ X, b + float((y * mistakes).sum())
+    return w, b
+
+
+def _average_slip(**slip: Any) -> Callable[..., Any]:
+    def wrong(X: Any, y: Any) -> tuple[np.ndarray, float]:
+        ws, bs = _passes(X, y, 1, **slip)
+        return np.mean(ws[1:], axis=0), float(np.mean(bs[1:]))
+
+    return wrong
+
+
+def _average_before_updates(X: Any, y: Any) -> Any:
+    ws, bs = _passes(X, y, 1)
+    return np.mean(ws[:-1], axis=0), np.mean(bs[:-1])
+
+
+def _average_of_one_array(X: Any, y: Any) -> Any:
+    """The list holds the same array n times, changed in place; the biases are numbers, and were copied."""
+    ws, bs = _passes(X, y, 1)
+    return ws[-1], np.mean(bs[1:])
 
 
 def _average_of_updates(X: Any, y: Any) -> Any:
@@ -70,10 +151,17 @@ def _sum_of_weights(X: Any, y: Any) -> Any:
     return np.sum(ws[1:], axis=0), np.sum(bs[1:])
 
 
-def _classes(theta: Any, x: Any, y: int, *, sign: int = 1, rivals: str = "best", tie: str = "first") -> np.ndarray:
+def _classes(
+    theta: Any, x: Any, y: int, *, sign: int = 1, rivals: str = "best", tie: str = "first", strict: bool = False
+) -> np.ndarray:
     s = theta @ x
     y_hat = int(s.argmax()) if tie == "first" else len(s) - 1 - int(s[::-1].argmax())
-    if y_hat != y:
+    if rivals == "better":
+        for k in range(len(s)):
+            if k != y and s[k] >= s[y]:
+                theta[y] += x
+                theta[k] -= x
+    elif y_hat != y and not (strict and s[y] == s[y_hat]):
         theta[y] += sign * x
         if rivals == "best":
             theta[y_hat] -= sign * x
@@ -130,6 +218,7 @@ def _stop(accuracies: list[float], patience: int, *, ties: bool = False, late: i
 
 PREDICT: Slips = (
     (lambda w, b, x: 1 if np.dot(w, x) > 0 else -1, "this is the answer without the bias. The score is w·x + b."),
+    (lambda w, b, x: 1 if np.dot(w, x) - b > 0 else -1, "add the bias, do not subtract it. The score is w·x + b."),
     (lambda w, b, x: 1 if np.dot(w, x) + b >= 0 else -1, "here the score is exactly 0, and the library answers -1."),
     (lambda w, b, x: np.sign(np.dot(w, x) + b), "here the score is exactly 0, and the label must be -1 or +1, not 0."),
     (lambda w, b, x: 1 if np.dot(w, x) + b > 0 else 0, "the labels are -1 and +1, not 0 and 1."),
@@ -140,45 +229,52 @@ DISTANCE: Slips = (
     (lambda w, b, x: np.dot(w, x) + b, "this is the score. Divide it by the length of w."),
     (lambda w, b, x: (np.dot(w, x) + b) / np.dot(w, w), "you divided by |w|², not by |w|: take the square root."),
     (lambda w, b, x: np.dot(w, x) / np.linalg.norm(w), "this is the distance without the bias."),
+    (lambda w, b, x: (np.dot(w, x) - b) / np.linalg.norm(w), "add the bias, do not subtract it: (w·x + b) / |w|."),
     (lambda w, b, x: abs(np.dot(w, x) + b) / np.linalg.norm(w), "the distance has a sign: keep it."),
     (lambda w, b, x: (np.dot(w, x) + b) / np.hypot(np.linalg.norm(w), b), "the bias is not part of the length of w."),
-)
-UPDATE: Slips = (
-    (_slip(sign=-1), "the sign of the update is wrong. Add eta y x to w, and eta y to b."),
-    (_slip(strict=True), "here the score is exactly 0, which counts as a mistake: use y s <= 0, not y s < 0."),
-    (_slip(bias=False), "the bias must be updated as well: b + eta y."),
-    (_slip(scored=False), "the score must include the bias: s = w·x + b."),
-    (_slip(always=True), "update only after a mistake. This example is right already."),
-    (lambda w, b, x, y, eta: _visit(w, b, x, y, 1.0), "the update must be multiplied by the learning rate eta."),
-    (lambda w, b, x, y, eta: (w, b), "the weights did not change, but this example is a mistake."),
-    (lambda w, b, x, y, eta: _visit(w, b, x, 1, eta) if y * (np.dot(w, x) + b) <= 0 else (w, b),
-     "the update must be multiplied by the label y."),
+    (lambda w, b, x: (np.dot(w, x) + b) / np.linalg.norm(x), "you divided by the length of x. Divide by that of w."),
+    (lambda w, b, x: (np.dot(w, x) + b) / np.abs(w).sum(),
+     "you divided by the sum of the absolute values of w. Its length is the root of the sum of squares."),
 )  # fmt: skip
-PERCEPTRON: Slips = (
-    (
-        _pass_slip(strict=True),
-        "from zeros every score is 0. A score of 0 must count as a mistake: y s <= 0.",
-    ),
-    (_pass_slip(bias=False), "the bias was never updated: b + y after a mistake."),
-    (_pass_slip(sign=-1), "the sign of the update is wrong: add y x, do not subtract it."),
-    (_pass_slip(scored=False), "the score must include the bias: s = w·x + b."),
-    (_pass_slip(always=True), "update only after a mistake."),
-    (lambda X, y, epochs: _pass_slip()(X, y, 1), "this is the result of one epoch. Repeat the pass `epochs` times."),
+UPDATE: Slips = (
+    *_slips_of_a_visit(_slip, with_rate=True, with_margin=False),
+    (_slip(always=True), "update only after a mistake. This example is right already."),
 )
+PERCEPTRON: Slips = (
+    (_pass_slip(strict=True), "from zeros every score is 0. A score of 0 must count as a mistake: y s <= 0."),
+    *_slips_of_a_visit(_pass_slip, with_rate=False, with_margin=False),
+    (_pass_slip(always=True), "update only after a mistake."),
+    (_pass_slip(start=(1.0, 1.0)), "start from zeros, not from ones."),
+    (_pass_slip(start=(1.0, 0.0)), "start from zeros, not from ones."),
+    (_batch, "this is the batch perceptron, which adds up the updates of an epoch. Update w and b at once after every "
+     "mistake, before you look at the next example."),
+    (_averaged_passes, "these are the averaged weights. Return those after the last example."),
+    (lambda X, y, epochs: _pass_slip()(X, y, 1), "this is the result of one epoch. Repeat the pass `epochs` times."),
+)  # fmt: skip
 BOUND: Slips = (
     (lambda X, y, u: np.linalg.norm(X, axis=1).max() / (y * (X @ u)).min(), "this is R / γ. The bound is its square."),
+    (lambda X, y, u: np.linalg.norm(X, axis=1).max() ** 2 / (y * (X @ u)).min(), "this is R² / γ. Square γ, too."),
     (lambda X, y, u: (np.linalg.norm(X, axis=1).max() / (y * (X @ u)).mean()) ** 2,
      "γ is the smallest of all y u·x, not their mean."),
     (lambda X, y, u: (np.linalg.norm(X, axis=1).mean() / (y * (X @ u)).min()) ** 2,
      "R is the length of the longest example, not the mean length."),
+    (lambda X, y, u: (np.abs(X).sum(axis=1).max() / (y * (X @ u)).min()) ** 2,
+     "you took the sum of the absolute values of x. Its length is the root of the sum of squares."),
     (lambda X, y, u: (np.linalg.norm(X, axis=1).max() / (X @ u).min()) ** 2, "multiply u·x by the label y."),
 )  # fmt: skip
 AVERAGE: Slips = (
     (_last_weights, "these are the last weights. Return the mean of the weights after every example."),
     (_average_of_updates, "you averaged after updates only. Examples that were right count as well."),
     (_average_with_start, "you counted the start. The mean begins with the weights after the first example."),
+    (_average_before_updates, "you added the weights before the update. Add those after the visit to every example."),
+    (_average_of_one_array, "the list holds the same array every time: `w += ...` changes it in place. Write "
+     "w = w + ..., or append w.copy()."),
     (_sum_of_weights, "this is the sum. Divide it by the number of examples."),
-)
+    *_slips_of_a_visit(_average_slip, with_rate=False, with_margin=False),
+    (_average_slip(always=True), "update only after a mistake."),
+    (_average_slip(start=(1.0, 1.0)), "start from zeros, not from ones."),
+    (_average_slip(start=(1.0, 0.0)), "start from zeros, not from ones."),
+)  # fmt: skip
 STOP: Slips = (
     (lambda accuracies, patience: _stop(accuracies, patience, ties=True), "an equal accuracy is not an improvement."),
     (lambda accuracies, patience: _stop(accuracies, patience, late=1), "you waited one epoch too long."),
@@ -188,27 +284,28 @@ STOP: Slips = (
     (lambda accuracies, patience: tuple(np.array(_stop(accuracies, patience)) - 1), "epochs are counted from 1."),
 )  # fmt: skip
 CLASSES: Slips = (
-    (
-        _class_slip(sign=-1),
-        "the signs are the wrong way round: add x to the true class's row.",
-    ),
+    (_class_slip(sign=-1), "the signs are the wrong way round: add x to the true class's row."),
     (_class_slip(rivals="all"), "only two rows change: that of the true class and that of the predicted class."),
+    (_class_slip(rivals="better"), "only two rows change: that of the true class and that of the predicted class."),
     (_class_slip(rivals="none"), "subtract x from the row of the predicted class."),
     (_class_slip(tie="last"), "here two scores are equal, and the first class of them is predicted."),
-)
+    (_class_slip(strict=True), "the score of the true class is as good as that of an earlier class. Of equal scores, "
+     "the first is predicted, so this is a mistake."),
+)  # fmt: skip
 MARGIN: Slips = (
-    (_margin_slip(lambda margin: 0.0), "this is the rule without a margin. Update if y s <= margin."),
-    (_margin_slip(lambda margin: margin, strict=True), "here y s is exactly the margin: use <=, not <."),
-    (_margin_slip(lambda margin: margin, sign=-1), "the sign of the update is wrong. Add eta y x to w."),
-    (_margin_slip(lambda margin: margin, bias=False), "the bias must be updated as well: b + eta y."),
-    (_margin_slip(lambda margin: margin, scored=False), "the score must include the bias: s = w·x + b."),
+    (_margin_slip(margin=0.0), "this is the rule without a margin. Update if y s <= margin."),
+    *_slips_of_a_visit(_margin_slip, with_rate=True, with_margin=True),
+    (_margin_slip(geometric=True), "you compared the geometric margin y s / |w|. The rule compares y s itself."),
+    (_margin_slip(always=True), "update only if y s <= margin."),
 )
 KERNEL: Slips = (
     (_kernel_slip(lambda alpha, y: alpha), "every term must be multiplied by its label: α_j y_j K(x_j, x)."),
     (_kernel_slip(lambda alpha, y: y), "every term must be multiplied by its α_j."),
     (_kernel_slip(lambda alpha, y: -alpha * y), "the sign is the wrong way round."),
     (_dot_products, "these are dot products. Use the kernel: kernel(x_j, x)."),
-)
+    (lambda *arguments: 1 if _kernel_slip(lambda alpha, y: alpha * y)(*arguments) > 0 else -1,
+     "this is the label. Return the score, not its sign."),
+)  # fmt: skip
 VITERBI: Slips = (
     (lambda emissions, transitions: emissions.argmax(axis=1), "this ignores the transitions."),
     (_greedy, "this takes the best label token by token. A later token can make another choice better."),

@@ -266,7 +266,7 @@ def _rows(combination: Any) -> str:
     return f"{len(rows)} rows ({', '.join(map(str, rows[:SHOWN]))}, ...)"
 
 
-def in_unit(numbers: Any, unit: int) -> Any:
+def in_unit(numbers: Any, unit: int | Fraction) -> Any:
     """Biases times a unit, exact."""
     if unit == 1:
         return numbers
