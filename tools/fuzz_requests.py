@@ -84,8 +84,9 @@ class Asgi:
         if not any(name == b"host" for name, _ in headers):
             headers = [(b"host", b"localhost"), *headers]
         scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
-            "path": path, "raw_path": path.encode(errors="replace"), "query_string": query, "root_path": "",
+            "type": "http", "asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1",
+            "method": method, "scheme": "http", "path": path,
+            "raw_path": path.encode(errors="replace"), "query_string": query, "root_path": "",
             "headers": headers, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "state": {},
         }  # fmt: skip
         middle = len(body) // 2

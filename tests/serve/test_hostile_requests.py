@@ -1,5 +1,6 @@
 """Requests that mean no good: forged, too large, from other sites, without a token. The server refuses and stays."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -7,6 +8,7 @@ import random
 import socket
 import subprocess
 import time
+import tracemalloc
 from contextlib import closing
 from threading import Event, Lock, Thread
 
@@ -14,6 +16,7 @@ import pytest
 
 from perceptrons.client import Client, ServerError
 from perceptrons.linear import Perceptron
+from perceptrons.serve import remembered
 from perceptrons.serve.growth import Growth
 from perceptrons.serve.requests import Limits
 from perceptrons.serve.service import prepared
@@ -90,7 +93,10 @@ def test_only_the_whole_token_is_let_in(server):
 
 
 def test_without_a_token_other_names_of_the_server_are_refused(server):
-    for host in (b"evil.example", b"127.0.0.1.evil.example", b"", b"[", b"localhost@evil.example", b"192.168.1.7"):
+    forged = b"localhost/.evil.example", b"localhost?.evil.example", b"localhost#x", b"localhost:80:80", b"localhost:x"
+    for host in (
+        b"evil.example", b"127.0.0.1.evil.example", b"", b"[", b"localhost@evil.example", b"192.168.1.7", *forged,
+    ):  # fmt: skip
         assert server.ask("GET", "/stats", headers=[(b"host", host)])[0] == 403
     for host in (b"localhost", b"LOCALHOST:80", b"127.0.0.1:8080", b"[::1]:8080"):
         assert server.ask("GET", "/stats", headers=[(b"host", host)])[0] == 200
@@ -187,17 +193,86 @@ def test_a_sparse_row_that_its_reader_passes_over_is_refused_and_shifts_no_label
         server.close()
 
 
-def test_feedback_of_which_one_label_does_not_fit_is_refused_as_a_whole(server):
-    shown = server.json("/predict", {"examples": ["a", "b"]})[1]["predictions"]
-    first, second = (one["id"] for one in shown)
-    for wrong in ({"id": second, "label": None}, {"id": second, "label": [1]}, {"id": first, "label": "y"}):
-        assert server.json("/feedback", {"feedback": [{"id": first, "label": "x"}, wrong]})[0] == 422
-        assert server.service.version == 0
-    good = {"feedback": [{"id": first, "label": "x"}, {"id": second, "label": "y"}]}
-    assert server.json("/feedback", good)[1]["version"] == 2
-    assert server.json("/feedback", good)[1]["repeated"]
-    status, _ = server.json("/feedback", {"feedback": [{"id": first, "label": "y"}]})
-    assert (status, server.service.version) == (422, 2)
+def test_labels_that_do_not_fit_are_named_and_the_others_of_the_same_feedback_are_learned(server):
+    first, second, third = (
+        one["id"] for one in server.json("/predict", {"examples": ["a", "b", "c"]})[1]["predictions"]
+    )
+    sent = [
+        {"id": first, "label": "x"}, {"id": "0-0", "label": "x"}, {"id": second, "label": None},
+        {"id": first, "label": "y"}, {"id": third, "label": "z"},
+    ]  # fmt: skip
+    status, told = server.json("/feedback", {"feedback": sent})
+    assert (status, told["version"], told["learned"], told["repeated"]) == (200, 2, 2, False)
+    assert [(one["id"], one["status"]) for one in told["refused"]] == [("0-0", 404), (second, 422), (first, 422)]
+    status, told = server.json("/feedback", {"feedback": [{"id": first, "label": "x"}, {"id": second, "label": "y"}]})
+    assert (status, told["version"], told["learned"], "refused" in told) == (200, 3, 2, False)
+    for alone, expected in (({"id": first, "label": "y"}, 422), ({"id": "0-0", "label": "x"}, 404)):
+        assert server.json("/feedback", {"feedback": [alone]})[0] == server.json("/feedback", alone)[0] == expected
+    assert server.service.version == 3
+
+
+def test_feedback_to_many_predictions_of_one_request_parses_that_request_once(server, monkeypatch):
+    ids = [one["id"] for one in server.json("/predict", {"examples": ["a"] * 50})[1]["predictions"]]
+    parsed = []
+    monkeypatch.setattr(remembered.orjson, "loads", lambda content: parsed.append(content) or json.loads(content))
+    assert len(server.service.remembered.find(ids)) == 50
+    assert len(parsed) == 1
+
+
+def test_remembered_examples_take_no_more_memory_than_they_may(monkeypatch):
+    monkeypatch.setattr(remembered, "MAX_BYTES", 2**20)
+    kept = remembered.Remembered()
+    examples = [{f"feature {k}": [0.5, 1.5] for k in range(40)} for _ in range(20)]
+    tracemalloc.start()
+    try:
+        for _ in range(200):
+            ids = kept.add(examples)
+        assert tracemalloc.get_traced_memory()[0] < 1.2 * 2**20
+    finally:
+        tracemalloc.stop()
+    assert kept.find([ids[3]]) == {ids[3]: examples[3]}
+
+
+def test_bodies_in_progress_are_bounded_and_counted_off_when_they_are_done(tmp_path):
+    server = served(tmp_path, limits=Limits(bodies=1000, seconds=30.0))
+    writer = server.service.writer
+    entered, free = Event(), Event()
+    writer.ask(lambda: entered.set() or free.wait(60))
+    entered.wait(60)
+    body = json.dumps({"examples": ["a" * 700], "labels": ["x"]}).encode()
+
+    async def both():
+        first = asyncio.ensure_future(server._asked("POST", "/learn", body, json_headers(), b""))
+        while not writer.waiting:
+            await asyncio.sleep(0.001)
+        second = await server._asked("POST", "/predict", body, json_headers(), b"")
+        free.set()
+        return await first, second
+
+    try:
+        first, second = server._loop.run_until_complete(both())
+        assert (first[0], second[0], second[1]["retry-after"]) == (200, 503, "1")
+        assert server.ask("POST", "/learn", body, json_headers())[0] == 200
+        large = json.dumps({"examples": ["a" * 5000], "labels": ["x"]}).encode()
+        assert server.ask("POST", "/learn", large, json_headers())[0] == 200  # alone it may go on
+    finally:
+        free.set()
+        server.close()
+
+
+def test_an_upload_that_breaks_off_is_counted_and_leaves_no_traceback(server, caplog):
+    parts = [{"type": "http.request", "body": b'{"exam', "more_body": True}, {"type": "http.disconnect"}]
+
+    async def receive():
+        return parts.pop(0)
+
+    async def send(message):
+        pass
+
+    scope = _scope("/learn") | {"method": "POST", "headers": [(b"host", b"localhost"), *json_headers()]}
+    server._loop.run_until_complete(server.app(scope, receive, send))
+    assert b'perceptrons_requests_total{route="/learn",status="499"} 1.0' in server.ask("GET", "/metrics")[2]
+    assert not caplog.records
 
 
 def test_when_learning_fails_for_good_requests_get_503_and_the_server_is_told_to_end(server, monkeypatch):
@@ -282,27 +357,6 @@ def test_a_chunked_body_without_an_end_is_cut_off_at_the_limit(process):
             for _ in range(20):
                 endless.sendall(chunk)
         assert endless.recv(1000).startswith(b"HTTP/1.1 413 ")
-
-
-@POSIX
-@pytest.mark.slow
-def test_more_connections_than_it_takes_get_503_and_leave_no_trace(process):
-    resource = pytest.importorskip("resource")
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < 4000:
-        pytest.skip("too few files may be open")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (4000, hard))
-    try:
-        with contextlib.ExitStack() as many:
-            for _ in range(1010):
-                many.enter_context(connected(process))
-            with connected(process) as last:
-                last.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-                assert last.recv(1000).startswith(b"HTTP/1.1 503 ")
-        with closing(Client(process.url)) as client:
-            assert client.learn(["a"], ["x"])["version"] == 1
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @POSIX

@@ -220,7 +220,7 @@ def _break(app, status, monkeypatch, path):
         return fail
 
     if path == "/feedback" and status in (422, 429, 507):
-        monkeypatch.setattr(service.remembered, "find", lambda name: "a")
+        monkeypatch.setattr(service.remembered, "find", lambda names: dict.fromkeys(names, "a"))
     if status == 409:
         monkeypatch.setattr(type(service), "leader", "http://leader:8080")
     elif status == 410:
@@ -235,6 +235,7 @@ def _break(app, status, monkeypatch, path):
         full = raising(OSError(errno.ENOSPC, "No space left on device"))
         monkeypatch.setattr(service.store.log, "append", full)
         monkeypatch.setattr(service.store, "save", full)
+        monkeypatch.setattr(service, "model_copy", full)
 
 
 async def _slow(app, path):

@@ -2,21 +2,24 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from perceptrons.serve import openapi, pages, prometheus
 from perceptrons.serve.keys import digest, feedback_key
 from perceptrons.serve.requests import (
+    AFTER,
     Asked,
+    BodyBudget,
+    BodyBytes,
     Limits,
     Refusal,
     answer,
@@ -36,8 +39,8 @@ Submitted = tuple[list[Any], list[Any] | None, str | None, bytes]  # examples, l
 INLINE = (
     256  # examples that a linear model predicts at once; a thread does what takes longer, so that others need not wait
 )
-AFTER = {"Retry-After": "1"}
-FRAMES = 2**23  # bytes of the log for a follower in one answer
+FRAMES = 2**21  # bytes of the log for a follower in one answer
+CLIENT_CLOSED = 499  # the status in /metrics of a request whose client went away before all of it had arrived
 
 
 class Routes:
@@ -45,6 +48,7 @@ class Routes:
 
     def __init__(self, service: Service, limits: Limits, has_token: bool):
         self._service, self._limits, self._has_token = service, limits, has_token
+        self._bodies = BodyBudget(limits.bodies)
 
     def all(self) -> list[Route]:
         """What is to be found where."""
@@ -69,10 +73,15 @@ class Routes:
 
         async def route(request: Request) -> Response:
             began = time.perf_counter()
+            request.state.body_bytes = body_bytes = BodyBytes(self._bodies)
             try:
                 response = await function(request)
             except Refusal as refusal:
                 response = refused(refusal)
+            except ClientDisconnect:
+                response = Response(status_code=CLIENT_CLOSED)
+            finally:
+                body_bytes.release()
             self._service.metrics.observe(path, response.status_code, time.perf_counter() - began)
             return response
 
@@ -92,7 +101,7 @@ class Routes:
         at_once = self._service.is_quick and len(asked.examples) <= INLINE and not options.get("explain")
         work = self._service.predict if at_once else self._in_thread(self._service.predict)
         try:
-            found = work(asked.examples, asked.n_bytes, **options)
+            found = work(asked.examples, **options)
             version, rows = await found if asyncio.iscoroutine(found) else found
         except (ValueError, TypeError) as error:
             raise Refusal(422, str(error)) from None
@@ -113,8 +122,8 @@ class Routes:
             raise Refusal(400, f"{next(iter(asked.options))[:40]!r} is not an option of /learn.")
         key = key_of(request)
         of_key = b"" if key is None else digest([asked.examples, asked.labels])
-        learned = await self._learned([(asked.examples, asked.labels, key, of_key)])
-        return self._told(asked, learned[0])
+        learned = await self._awaited(self._submitted(request, (asked.examples, asked.labels, key, of_key)))
+        return self._told(asked, learned)
 
     def _told(self, asked: Asked, learned: dict[str, Any]) -> Response:
         if not asked.lines:
@@ -123,7 +132,10 @@ class Routes:
         return answer_lines([{"prediction": one, **others} for one in learned["predictions"]])
 
     async def feedback(self, request: Request) -> Response:
-        """The right labels of earlier predictions: learned from once, however often they are sent."""
+        """The right labels of earlier predictions: learned from once, however often they are sent.
+
+        Each label of a list stands for itself: those that cannot be learned are named in the answer.
+        """
         self._check_ready()
         self._check_leader()
         content = await read_json(request, self._limits)
@@ -135,36 +147,50 @@ class Routes:
         check_depth(given, self._limits)
         if not 0 < len(given) <= self._limits.examples:
             raise Refusal(413, f"Send between 1 and {self._limits.examples:,} labels at a time.")
-        jobs = list[Submitted]()
-        for one in given:
-            key = feedback_key(one["id"])
+        examples = self._service.remembered.find([one["id"] for one in given])
+        waiting = [self._feedback_submitted(request, one["id"], one["label"], examples) for one in given]
+        learned, refusals = list[dict[str, Any]](), list[tuple[str, Refusal]]()
+        for one, submitted in zip(given, waiting, strict=True):
             try:
-                known = key in self._service.writer.keys  # learned already, maybe before the server was started again
-                example = None if known else self._service.remembered.find(one["id"])
-                jobs.append(([example], [one["label"]], key, digest(one["label"])))
-            except LookupError as error:
-                raise Refusal(404, str(error)) from None
-        try:
-            self._service.check_feedback(jobs)  # all or none
-        except (ValueError, TypeError) as error:
-            raise Refusal(422, str(error)) from None
-        learned = await self._learned(jobs)
-        total = {name: sum(one[name] for one in learned) for name in ("learned", "mistakes")}
-        said = [label for one in learned for label in one["predictions"]]
-        repeated = all(one["repeated"] for one in learned)
-        version = max(one["version"] for one in learned)
-        return answer({"version": version, **total, "predictions": said, "repeated": repeated})
+                learned.append(await self._awaited(submitted))
+            except Refusal as refusal:
+                refusals.append((one["id"], refusal))
+        if not learned:
+            raise refusals[0][1]
+        problems = [{"id": name, "status": refusal.status, "error": refusal.message} for name, refusal in refusals]
+        return answer({
+            "version": max(one["version"] for one in learned),
+            **{name: sum(one[name] for one in learned) for name in ("learned", "mistakes")},
+            "predictions": [label for one in learned for label in one["predictions"]],
+            "repeated": all(one["repeated"] for one in learned),
+            **({"refused": problems} if problems else {}),
+        })  # fmt: skip
 
-    async def _learned(self, jobs: Sequence[Submitted]) -> list[dict[str, Any]]:
-        """The answers of the writer, in order."""
+    def _feedback_submitted(
+        self, request: Request, name: str, label: Any, examples: dict[str, Any]
+    ) -> "Future[Any] | Refusal":
+        """Hand the label of one prediction to the writer, or return why that is not possible."""
+        key = feedback_key(name)
+        if name not in examples and key not in self._service.writer.keys:  # a known key needs no example
+            return Refusal(404, f"There is no recent prediction with the id {name[:40]!r}: send its example to /learn.")
         try:
-            waiting = [self._service.writer.submit(*job) for job in jobs]
+            return self._submitted(request, ([examples.get(name)], [label], key, digest(label)))
+        except Refusal as refusal:
+            return refusal
+
+    def _submitted(self, request: Request, job: Submitted) -> "Future[Any]":
+        """Hand examples to the writer."""
+        try:
+            waiting = self._service.writer.submit(*job)
         except BusyError as error:
             raise Refusal(429, str(error), AFTER) from None
-        return [await self._awaited(one) for one in waiting]
+        request.state.body_bytes.keep_until(waiting)
+        return waiting
 
-    async def _awaited(self, waiting: "Future[Any]") -> Any:
+    async def _awaited(self, waiting: "Future[Any] | Refusal") -> Any:
         """The result of the writer; what it refuses becomes the status that says why."""
+        if isinstance(waiting, Refusal):
+            raise waiting
         try:
             async with asyncio.timeout(self._limits.seconds * 2):
                 return await asyncio.shield(asyncio.wrap_future(waiting))
@@ -193,10 +219,12 @@ class Routes:
         """The model file, as it is at one version."""
         self._check_ready()
         wanted = "place" in request.query_params
-        content, place = await self._awaited(self._ask(lambda: self._service.content(wanted)))
-        headers = {"Perceptrons-Version": str(place.version), "Perceptrons-Position": str(place.position)}
-        headers["Content-Disposition"] = 'attachment; filename="model.perceptron"'
-        return Response(content, 200, headers, "application/octet-stream")
+        copy = await self._saved(lambda: self._service.model_copy(wanted))
+        headers = {
+            "Perceptrons-Version": str(copy.place.version), "Perceptrons-Position": str(copy.place.position),
+            "Content-Disposition": 'attachment; filename="model.perceptron"', "Content-Length": str(copy.n_bytes),
+        }  # fmt: skip
+        return StreamingResponse(copy.pieces(), 200, headers, "application/octet-stream")
 
     async def snapshot(self, request: Request) -> Response:
         """Write a snapshot now."""

@@ -167,7 +167,8 @@ def _examples_routes() -> dict[str, dict[str, Any]]:
     feedback = _route(
         "Examples", "feedback", "Send the right label of an earlier prediction",
         "The server remembers the examples of recent predictions by their ids, and learns from them. A prediction is "
-        "learned from once, however often its label is sent.",
+        "learned from once, however often its label is sent. Each label of a list is learned on its own: those that "
+        "cannot be learned are listed under `refused`, with a status and a reason.",
         _json("Learned.", "LearnAnswer"), (*BODY, 404, 409, 429, 503, 507),
         requestBody=_body(
             "FeedbackRequest",
@@ -199,7 +200,7 @@ def _model_routes() -> dict[str, dict[str, Any]]:
         "/model/file": {"get": _route(
             "Model", "file", "Download the model file",
             "A file of one version; the model keeps learning. `perceptrons predict` and `perceptrons.load` read it.",
-            _response("The file.", binary, headers=headers), (404, 503), parameters=[place])},
+            _response("The file.", binary, headers=headers), (404, 503, 507), parameters=[place])},
         "/snapshots": {"get": _route(
             "Model", "snapshots", "List the snapshots", "The snapshots that a rollback can go to, the oldest first.",
             _response("The snapshots.", {JSON: {"schema": {"type": "array", "items": _schema("Snapshot")}}}), (503,))},

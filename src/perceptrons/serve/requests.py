@@ -1,6 +1,8 @@
 """Requests and answers: bodies within limits, in JSON or JSON Lines, become examples and options, and back."""
 
 import asyncio
+from concurrent.futures import Future
+from threading import Lock
 from typing import Any, NamedTuple
 
 import orjson
@@ -11,6 +13,7 @@ JSON, LINES = "application/json", ("application/x-ndjson", "application/jsonl", 
 OPTIONS = ("scores", "probabilities", "explain", "top")
 TOP = 1000
 KEY_LENGTH = 200
+AFTER = {"Retry-After": "1"}
 
 
 class Limits(NamedTuple):
@@ -22,6 +25,7 @@ class Limits(NamedTuple):
     depth: int = 4  # of lists and objects within an example
     explained: int = 100  # examples
     seconds: float = 30.0  # for a body to come in, and for an answer
+    bodies: int = 2**26  # bytes of all bodies that are received, waiting or being learned at the same time
 
 
 class Refusal(Exception):  # noqa: N818 (it is an answer)
@@ -39,7 +43,48 @@ class Asked(NamedTuple):
     labels: list[Any] | None
     options: dict[str, Any]
     lines: bool  # JSON Lines, answered alike
-    n_bytes: int
+
+
+class BodyBudget:
+    """Bounds the memory of requests: the bytes of all bodies that are received, waiting or being learned."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes, self._used, self._lock = max_bytes, 0, Lock()
+
+    def take(self, n_bytes: int, own: int) -> None:
+        """Count bytes of a request that has `own` bytes so far. A request alone may always go on."""
+        with self._lock:
+            if self._used + n_bytes > self._max_bytes and self._used > own:
+                raise Refusal(503, "The requests in progress fill the server's memory: send this one again.", AFTER)
+            self._used += n_bytes
+
+    def give_back(self, n_bytes: int) -> None:
+        with self._lock:
+            self._used -= n_bytes
+
+
+class BodyBytes:
+    """The bytes of one request in the budget, until it is answered and everything that it asked for is done."""
+
+    def __init__(self, budget: BodyBudget) -> None:
+        self._budget, self._n_bytes, self._users, self._lock = budget, 0, 1, Lock()
+
+    def add(self, n_bytes: int) -> None:
+        self._budget.take(n_bytes, self._n_bytes)
+        self._n_bytes += n_bytes
+
+    def keep_until(self, done: "Future[Any]") -> None:
+        """Keep the bytes until the writer has learned the examples, even if nobody waits for the answer any more."""
+        with self._lock:
+            self._users += 1
+        done.add_done_callback(lambda _: self.release())
+
+    def release(self) -> None:
+        with self._lock:
+            self._users -= 1
+            is_last = self._users == 0
+        if is_last:
+            self._budget.give_back(self._n_bytes)
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:
@@ -51,6 +96,7 @@ async def read_body(request: Request, limits: Limits) -> bytes:
     try:
         async with asyncio.timeout(limits.seconds):
             async for part in request.stream():
+                request.state.body_bytes.add(len(part))
                 parts.append(part)
                 size += len(part)
                 if size > limits.body:
@@ -101,7 +147,7 @@ async def read_examples(request: Request, limits: Limits) -> Asked:
         raise Refusal(400, '"labels" must be a list with one label for each example.')
     check_depth(labels, limits)
     _check_size(examples, limits)
-    return Asked(examples, labels, options, kind != JSON, len(body))
+    return Asked(examples, labels, options, kind != JSON)
 
 
 def _check_size(examples: list[Any], limits: Limits) -> None:

@@ -1,6 +1,7 @@
 """Who may ask: a token where there is one; without one only this machine, and no page of another site."""
 
 import hmac
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ from perceptrons.serve.requests import answer
 
 OPEN = frozenset(("/", "/docs", "/openapi.json", "/healthz", "/readyz"))  # routes that show no data
 LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
+HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")  # a Host header: a name or address, and a port
 Scope = MutableMapping[str, Any]
 
 
@@ -59,8 +61,6 @@ def _netloc(origin: str) -> str | None:
 
 
 def _name(host: str) -> str:
-    """The name in a Host header, without the port."""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").lower()
-    except ValueError:
-        return ""
+    """Return the name in a Host header without the port, or "" if the header is malformed."""
+    match = HOST.fullmatch(host)
+    return "" if match is None else match[1].strip("[]").lower()

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import uvicorn
 
 from perceptrons.serve.app import application
+from perceptrons.serve.connection import MAX_CONNECTIONS, Connection
 from perceptrons.serve.requests import Limits
 from perceptrons.serve.security import LOCAL
 from perceptrons.serve.service import Service
 
 GRACE = 10  # seconds for requests in progress when the server ends
 KEEP_ALIVE = 75
-AT_ONCE = 1000  # connections
 
 
 class Address(NamedTuple):
@@ -44,10 +44,19 @@ def serve(
     listening = socket.create_server((address.host, address.port), family=family, backlog=1024, reuse_port=False)
     host, port = listening.getsockname()[:2]
     config = uvicorn.Config(
-        application(service, limits, token, LOCAL | {address.host}), log_level="warning", access_log=False,
-        lifespan="on", timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=GRACE, limit_concurrency=AT_ONCE,
-        ssl_certfile=address.certificate, ssl_keyfile=address.key, server_header=False, ws="none",
-    )  # fmt: skip
+        application(service, limits, token, LOCAL | {address.host}),
+        http=Connection,
+        ws="none",
+        lifespan="on",
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=GRACE,
+        ssl_certfile=address.certificate,
+        ssl_keyfile=address.key,
+        server_header=False,
+        log_level="warning",
+        access_log=False,
+    )
     server = uvicorn.Server(config)
     service.failed = lambda: setattr(server, "should_exit", True)
     service.ending = lambda: server.should_exit

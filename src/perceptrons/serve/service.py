@@ -1,8 +1,10 @@
 """A server without HTTP: it begins, predicts, says how it is, follows a leader or leads, and ends."""
 
 import logging
+import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -13,7 +15,6 @@ from perceptrons.modelfile import as_bytes
 from perceptrons.modelfile.inspected import inspected
 from perceptrons.serve.example_kinds import any_example, any_label, input_kind
 from perceptrons.serve.follower import Follower
-from perceptrons.serve.keys import reused
 from perceptrons.serve.prometheus import Metrics
 from perceptrons.serve.remembered import Remembered
 from perceptrons.serve.store import Place, Store, StoreError
@@ -21,7 +22,27 @@ from perceptrons.serve.writer import Writer
 
 CLOSING = 10.0  # seconds to learn what waits when the server ends
 SHOWN = 8  # features of each class on the page
+PIECE_BYTES = 2**18  # of a model file that is read from disk at a time
 logger = logging.getLogger("perceptrons.serve")
+
+
+class ModelCopy:
+    """A model file in a temporary file, from which any number of clients are sent pieces."""
+
+    def __init__(self, content: bytes, place: Place, folder: Path):
+        self.place, self.n_bytes, self._lock = place, len(content), Lock()
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (it is closed below)
+        weakref.finalize(self, self._file.close)
+        self._file.write(content)
+        self._file.flush()
+
+    def pieces(self) -> Iterator[bytes]:
+        """Read the file from disk piece by piece."""
+        for start in range(0, self.n_bytes, PIECE_BYTES):
+            with self._lock:
+                self._file.seek(start)
+                piece = self._file.read(PIECE_BYTES)
+            yield piece
 
 
 class Service:
@@ -36,6 +57,7 @@ class Service:
         self.ending: Callable[[], bool] = lambda: False  # was the server told to end? Requests are still answered
         self._began = time.monotonic()
         self._follower = None if follow is None else Follower(writer, *follow)
+        self._copies: dict[bool, ModelCopy] = {}
         self._features: tuple[int, int, Any] = (-1, -1, None)
         self._features_lock, self._example = Lock(), None
         self._end = Event()
@@ -100,8 +122,8 @@ class Service:
     # ---- answers
 
     def predict(
-        self, examples: list[Any], n_bytes: int, scores: bool = False, probabilities: bool = False,
-        explain: bool = False, top: int | None = None,
+        self, examples: list[Any], scores: bool = False, probabilities: bool = False, explain: bool = False,
+        top: int | None = None,
     ) -> tuple[int, list[dict[str, Any]]]:  # fmt: skip
         """The version, and for each example its id, its label and what else is asked for."""
         with self.writer.sides.reading() as state:
@@ -110,21 +132,11 @@ class Service:
                 for one, example in zip(found, examples, strict=True):
                     one["explanation"] = state.explain(example)
             version = state.version
-        for one, name in zip(found, self.remembered.add(examples, n_bytes), strict=True):
+        for one, name in zip(found, self.remembered.add(examples), strict=True):
             one["id"] = name
         self._example = examples[-1]
         self.writer.progress.predicted(len(examples))
         return version, found
-
-    def check_feedback(self, jobs: Sequence[tuple[list[Any], list[Any] | None, str | None, bytes]]) -> None:
-        """Raise ValueError if a label does not fit, or is another one than was given before for the same id."""
-        given = dict[str | None, bytes]()
-        with self.writer.sides.reading() as state:
-            for examples, labels, key, asked in jobs:
-                if given.setdefault(key, asked) != asked:
-                    raise reused(str(key))
-                if self.writer.keys.answer(key, asked) is None:
-                    state.read(examples, labels)
 
     def inspected(self) -> dict[str, Any]:
         """What `perceptrons inspect --json` prints, and the version."""
@@ -133,14 +145,23 @@ class Service:
                 return {"kind": type(state.model).__name__, "version": state.version, "classes": []}
             return {**inspected(state.model), "version": state.version}
 
-    def content(self, with_place: bool) -> tuple[bytes, Place]:
-        """The model file; with the place for followers. Called by the writer."""
+    def model_copy(self, with_place: bool) -> "ModelCopy":
+        """Return a copy of the model file on disk; with the place for followers. Called by the writer.
+
+        Whoever asks while the model stays the same gets the same copy.
+        """
+        place = self.writer.place()
+        copy = self._copies.get(with_place)
+        if copy is not None and copy.place == place:
+            return copy
         if with_place:
-            return self.writer.content()
-        state = self.writer.sides.back
-        if state.kind is None:
+            content, place = self.writer.content()
+        elif self.writer.sides.back.kind is None:
             raise LookupError("The model has learned nothing yet, so there is no file of it.")
-        return as_bytes(state.model), self.writer.place()
+        else:
+            content = as_bytes(self.writer.sides.back.model)
+        self._copies[with_place] = copy = ModelCopy(content, place, self.store.folder)
+        return copy
 
     def frames(self, position: int, most: int) -> list[bytes]:
         """What the log has from a position on, as it was written."""
