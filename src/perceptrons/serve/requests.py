@@ -52,7 +52,7 @@ class BodyBudget:
         self._max_bytes, self._used, self._lock = max_bytes, 0, Lock()
 
     def take(self, n_bytes: int, own: int) -> None:
-        """Count bytes of a request that has `own` bytes so far. A request alone may always go on."""
+        """Count bytes of a request that has `own` bytes so far. A single request is always let in."""
         with self._lock:
             if self._used + n_bytes > self._max_bytes and self._used > own:
                 raise Refusal(503, "The requests in progress fill the server's memory: send this one again.", AFTER)
