@@ -26,6 +26,7 @@ OPTIONS = {
         ["--interactions", "age*shop", "--interactions", "paid*", "--powers", "3", "--scale", "max-abs"],
         {"interactions": ["age*shop", "paid*"], "powers": 3, "scale": "max-abs"},
     ),
+    "scaled products": (["--interactions", "*", "--powers", "2"], {"interactions": "*", "powers": 2}),
     "kept and missing": (
         ["--keep", "id", "--missing", "blue", "--missing", "7,8", "--scale", "none"],
         {"keep": ["id"], "missing": ["blue", "7", "8"], "scale": "none"},

@@ -70,6 +70,9 @@ FORGED = {
     "times of no date": ("timed", lambda values: [*values, "shop"]),
     "a date twice": ("dates", lambda values: values * 2),
     "a flag that is a date": ("flags", lambda _: ["day"]),
+    "a scale of 0 for a product": ("product_scales", lambda scales: [0.0, *scales[1:]]),
+    "scales for too few products": ("product_scales", lambda scales: scales[1:]),
+    "a centre of a product that is no number": ("product_centres", lambda centres: ["1", *centres[1:]]),
     "powers of 0": ("powers", lambda _: 0),
     "powers of 10**9": ("powers", lambda _: 10**9),
     "powers that are a flag": ("powers", lambda _: True),
@@ -123,7 +126,13 @@ FIELDS = {
 
 
 @settings(deadline=None, max_examples=300)
-@given(st.fixed_dictionaries({name: field | anything for name, field in FIELDS.items()}) | anything)
+@given(
+    st.fixed_dictionaries(
+        {name: field | anything for name, field in FIELDS.items()},
+        optional=dict.fromkeys(["product_centres", "product_scales"], numbers | anything),
+    )
+    | anything
+)
 def test_any_preparation_is_refused_or_written_as_it_was(kept):
     try:
         found = Preparation.from_dict(kept)

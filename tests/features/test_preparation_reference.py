@@ -146,10 +146,12 @@ def test_a_table_by_hand(scale):
     text = "age,job,day,ok,label\n20,nurse,2024-02-29,yes,a\nNA,,2024-03-01T13:30,no,b\n40,nurse,,Yes,a\n"
     table = read(io.StringIO(text), format="csv", prepare=True, scale=scale, powers=2, interactions="age*job")
     age = {"standard": [-1.0, 0.0, 1.0], "max-abs": [0.5, 0.75, 1.0], "none": [20.0, 30.0, 40.0]}[scale]
+    half = 0.5**0.5  # 1, 0, 1 have the mean 2/3 and the deviation √2/3
+    square = {"standard": [half, -2 * half, half], "max-abs": [0.25, 0.5625, 1.0], "none": [400.0, 900.0, 1600.0]}
     found = features(table)
-    for row, value in zip(found, age, strict=True):
+    for row, value, squared in zip(found, age, square[scale], strict=True):
         assert row.get("age", 0.0) == value
-        assert row.get("age^2", 0.0) == value**2
+        assert row.get("age^2", 0.0) == pytest.approx(squared)
     assert [row.get("age=missing") for row in found] == [None, 1.0, None]
     assert [row.get("age*job=nurse", 0.0) for row in found] == [age[0], 0.0, age[2]]
     assert [row.get("job=") for row in found] == [None, 1.0, None]

@@ -107,6 +107,14 @@ def scaled(values, learned, scale, is_day):
     return [((fill if value is None else value) - centre) / unit for value in values], lacking
 
 
+def product_scaled(values, learned, scale):
+    """A column of powers or products of two numbers, scaled like a number; rounding alone is no spread."""
+    known = [value for value, learn in zip(values, learned, strict=True) if learn]
+    if scale == "standard" and known and pstdev(known) <= 1e-12 * max(map(abs, known)):
+        return [value - fmean(known) for value in values]
+    return scaled(values, learned, scale, False)[0]
+
+
 def pairs_of(asked, names):
     """The pairs of columns that are asked for as "a*b", "a*" or "*", each in the order of the names."""
     found = []
@@ -146,16 +154,18 @@ def prepare(records, *, scale="standard", missing=(), categories=(), keep=(), in
             put(f"{name}=missing", [float(value is None) for value in values])
     for name in numbers:
         for power in range(2, powers + 1):
-            put(f"{name}^{power}", [value**power for value in ready[name]])
+            put(f"{name}^{power}", product_scaled([value**power for value in ready[name]], learned, scale))
     for name, values in categories.items():
         for row, value in zip(rows, values, strict=True):
             if value is not None:
                 row[f"{name}={value}"] = 1.0
     for one, other in pairs_of(interactions, [*ready, *categories]):
+        if one in ready and other in ready:
+            products = [a * b for a, b in zip(ready[one], ready[other], strict=True)]
+            put(f"{one}*{other}", product_scaled(products, learned, scale))
+            continue
         for k, row in enumerate(rows):
-            if one in ready and other in ready:
-                name, value = f"{one}*{other}", ready[one][k] * ready[other][k]
-            elif one in ready and categories[other][k] is not None:
+            if one in ready and categories[other][k] is not None:
                 name, value = f"{one}*{other}={categories[other][k]}", ready[one][k]
             elif one in categories and categories[one][k] is not None and categories[other][k] is not None:
                 name, value = f"{one}={categories[one][k]}*{other}={categories[other][k]}", 1.0

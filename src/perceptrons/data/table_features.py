@@ -46,7 +46,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     interactions : str or list of str, optional
         Products of columns: "a*b", "a*" (a with every other column) or "*" (all pairs).
     powers : int, default=1
-        The highest power of numbers to use as features.
+        The highest power of numbers to use as features. Powers and products of numbers are scaled as `scale` says.
     hash_bits : int, optional
         Hash features to 2^hash_bits columns. By default, only texts are hashed, and products of categories if there are
         more than 262,144.

@@ -114,7 +114,7 @@ class TableReader(PreparingReader):
     interactions : str or list of str, optional
         Products of columns: "a*b", "a*" (a with every other) or "*" (all pairs).
     powers : int, optional
-        Numbers also to the powers 2 up to this.
+        Numbers also to the powers 2 up to this. Powers and products of numbers are scaled like numbers.
     preparation : dict, optional
         All this as it was measured for a model that is to predict.
     labelled : bool, default=True

@@ -22,7 +22,7 @@ from perceptrons.export.parts import (
 from perceptrons.features import Columns
 from perceptrons.inspection.names import ColumnNames
 
-FORMAT, VERSION = "perceptrons weights", 1
+FORMAT, VERSION = "perceptrons weights", 2
 
 
 def as_json(subject: Subject | TaggerSubject) -> str:
@@ -88,6 +88,8 @@ def _inputs(inputs: Inputs) -> dict[str, Any]:
         "scales": made.scales.tolist(),
         "indicators": inputs.indicators,
         "products": [list(factors) for factors in inputs.products],
+        "product_centres": made.product_centres.tolist(),
+        "product_scales": made.product_scales.tolist(),
         "number_features": inputs.number_names,
         "category_features": [
             {"number": one.number, "categories": [place for place in (one.first, one.second) if place >= 0],

@@ -48,10 +48,13 @@ def _numbers(graph: Graph, inputs: TableInputs) -> str:
     if inputs.indicators:
         lacks = graph.add("Cast", missing, to=graph.DOUBLE)
         parts.append(graph.add("Gather", lacks, graph.int64(inputs.indicators), axis=1))
-    for factors in inputs.products:
+    for place, factors in enumerate(inputs.products):
         product = _column(graph, X, factors[0])
         for factor in factors[1:]:
             product = graph.add("Mul", product, _column(graph, X, factor))
+        if len(made.product_scales):
+            product = graph.add("Sub", product, graph.double(made.product_centres[place : place + 1]))
+            product = graph.add("Div", product, graph.double(made.product_scales[place : place + 1]))
         parts.append(product)
     return graph.joined(parts, 1)
 

@@ -33,6 +33,8 @@ CHUNK = 4096  # rows whose sums are made at once
 MOST_NAMES = 2**18  # features of products that are remembered by name; more are hashed
 HASH_BITS = 20
 NUMBERS = ("fills", "centres", "scales")
+OF_PRODUCTS = ("product_centres", "product_scales")
+PRODUCTS_AT_ONCE = 256  # columns that are measured together
 
 
 class Wish(NamedTuple):
@@ -65,6 +67,9 @@ def _none() -> np.ndarray:
 class Preparation:
     """How cells become features. Arrays have an entry for every number: those of the table, then those derived.
 
+    Powers and products are made of scaled numbers, and are then scaled themselves. Their arrays have an entry for each
+    of them, and are empty if they stay as they are, as in models of earlier versions.
+
     scale: "standard" (x - mean) / deviation, "max-abs" x / largest value, or "none". words: which stand for missing
     values. indicators: numbers that were missing in training, for which a further feature says so. beside_words: are
     there texts, so that numbers are called "height=", as "height" is a word?
@@ -79,6 +84,8 @@ class Preparation:
     scales: np.ndarray = field(default_factory=_none)
     indicators: tuple[str, ...] = ()
     products: Products = field(default_factory=Products)
+    product_centres: np.ndarray = field(default_factory=_none)
+    product_scales: np.ndarray = field(default_factory=_none)
     beside_words: bool = False
     hash_bits: int | None = None  # where products are too many to be remembered
     term_weights: TermWeights | None = None  # of the words of texts, once their columns are known
@@ -104,8 +111,13 @@ class Preparation:
             if self.indicators:
                 numbers[:, d : d + len(self.indicators)] = missing[:, [names.index(name) for name in self.indicators]]
             columns, _ = number_products(numbers, names, self._to_powers(), self.products)
-            for place, column in enumerate(columns, d + len(self.indicators)):
-                numbers[:, place] = column
+            made = numbers[:, d + len(self.indicators) :]
+            for place, column in enumerate(columns):
+                made[:, place] = column
+            if len(self.product_scales):
+                with np.errstate(over="ignore"):
+                    made -= self.product_centres
+                    made /= self.product_scales
         if self.products.pairs:
             singles += category_products(numbers, names, contents.categories, self.products)
         with np.errstate(over="ignore"):
@@ -133,10 +145,43 @@ class Preparation:
         return [name for name in self.names if name not in derived]
 
     @cached_property
+    def product_names(self) -> list[str]:
+        """What powers and products of numbers are called."""
+        empty = np.empty((0, len(self.names)))
+        return number_products(empty, list(self.names), self._to_powers(), self.products)[1]
+
+    def with_scaled_products(self, parts: Sequence[Contents], known: "Preparation | None") -> "Preparation":
+        """Return the same with scales of powers and products, measured on these rows unless they are known."""
+        if self.scale == "none" or not self.product_names:
+            return self
+        names, pairs = list(self.names), self.products.pairs
+        groups = [Products(1, pairs[k : k + PRODUCTS_AT_ONCE]) for k in range(0, len(pairs), PRODUCTS_AT_ONCE)]
+        centres, scales = list[float](), list[float]()
+        for group in (Products(self.products.powers), *groups):
+            d = len(number_products(np.empty((0, len(names))), names, self._to_powers(), group)[0])
+            measured_group = moments(self._product_chunks(parts, names, group), d).scaling(self.scale, np.zeros(d))
+            centres += measured_group[0].tolist()
+            scales += measured_group[1].tolist()
+        found = dict(zip(self.product_names, zip(centres, scales, strict=True), strict=True))
+        if known is not None:
+            as_they_are = (np.zeros(len(known.product_names)), np.ones(len(known.product_names)))
+            kept = (known.product_centres, known.product_scales) if len(known.product_scales) else as_they_are
+            found |= dict(zip(known.product_names, zip(*(one.tolist() for one in kept), strict=True), strict=True))
+        both = np.array([found[name] for name in self.product_names])
+        return replace(self, product_centres=both[:, 0].copy(), product_scales=both[:, 1].copy())
+
+    def _product_chunks(self, parts: Sequence[Contents], names: list[str], group: Products) -> Iterator[np.ndarray]:
+        """Yield powers and products of the rows, CHUNK rows at a time."""
+        for chunk in number_chunks(parts):
+            scaled = np.empty(chunk.shape)
+            self._scale_into(scaled, chunk)
+            columns, _ = number_products(scaled, names, self._to_powers(), group)
+            yield np.stack(columns, axis=1) if columns else np.empty((len(chunk), 0))
+
+    @cached_property
     def number_names(self) -> list[str]:
         """What the numbers that `apply` gives are called as features."""
-        _, called = number_products(np.empty((0, len(self.names))), list(self.names), self._to_powers(), self.products)
-        plain = [*self.names, *(f"{name}=missing" for name in self.indicators), *called]
+        plain = [*self.names, *(f"{name}=missing" for name in self.indicators), *self.product_names]
         return [name if "=" in name or not self.beside_words else f"{name}=" for name in plain]
 
     def only_numbers(self, roles: Roles) -> bool:
@@ -170,6 +215,7 @@ class Preparation:
             "powers": self.products.powers,
             "pairs": [list(pair) for pair in self.products.pairs],
             "beside_words": self.beside_words,
+            **({name: getattr(self, name).tolist() for name in OF_PRODUCTS} if len(self.product_scales) else {}),
             **({} if self.term_weights is None else {"term_weights": self._packed_weights}),
         }
 
@@ -192,7 +238,8 @@ class Preparation:
         """The preparation that `as_dict` wrote. Raises ValueError for what it cannot have written."""
         _demand(isinstance(kept, Mapping), "a preparation")
         weights = kept.get("term_weights")  # not in files of earlier versions, and only beside texts
-        _demand(kept.keys() - {"term_weights"} == cls().as_dict().keys(), "all that a preparation has")
+        later = {"term_weights", *OF_PRODUCTS}
+        _demand(kept.keys() - later == cls().as_dict().keys(), "all that a preparation has")
         lists = {name: kept[name] for name in (*Derived._fields, "names", "indicators", "missing")}
         for name, value in lists.items():
             _demand(isinstance(value, list) and all(isinstance(one, str) for one in value), f"names in {name}")
@@ -214,10 +261,16 @@ class Preparation:
         distinct = {frozenset(pair) for pair in made.pairs if pair[0] != pair[1]}
         _demand(len(distinct) == len(made.pairs) <= MOST_PAIRS, "pairs that differ, of two columns")
         words = Missing.of(tuple(kept["missing"]), kept["fill"])
-        return cls(
+        found = cls(
             kept["scale"], words, derived, names, fills, centres, scales, tuple(kept["indicators"]), made,
-            kept["beside_words"], None, None if weights is None else TermWeights.from_dict(weights),
+            beside_words=kept["beside_words"],
+            term_weights=None if weights is None else TermWeights.from_dict(weights),
         )  # fmt: skip
+        if not kept.keys() & {*OF_PRODUCTS}:
+            return found
+        of_products = [_numbers(kept.get(name), len(found.product_names), name) for name in OF_PRODUCTS]
+        _demand(bool((of_products[1] > 0).all()), "scales of products above 0")
+        return replace(found, **dict(zip(OF_PRODUCTS, of_products, strict=True)))
 
 
 def planned(roles: Roles, derived: Derived, wish: Wish) -> Preparation | None:
@@ -241,19 +294,10 @@ def measured(
     """
     names = [*roles.numbers, *derived.numbers()]
     scale = {"auto": "standard"}.get(wish.scale, wish.scale)
-    found = moments(parts)
+    found = moments(number_chunks(parts), parts[0].numbers.shape[1] if parts else 0)
     first = np.where([name.endswith(".days") and name.removesuffix(".days") in derived.dates for name in names],
                      found.low, 0.0)  # days count from the first  # fmt: skip
-    if scale == "standard":
-        centres, scales = (
-            found.mean.copy(),
-            np.where(found.deviation > NEGLIGIBLE * found.largest, found.deviation, 1.0),
-        )
-    elif scale == "max-abs":
-        most = np.maximum(np.abs(found.high - first), np.abs(found.low - first))
-        centres, scales = first, np.where(most > 0, most, 1.0)
-    else:
-        centres, scales = first, np.ones(len(names))
+    centres, scales = found.scaling(scale, first)
     indicators = [name for name, lacks in zip(names, found.lacks.tolist(), strict=True) if lacks]
     categories = {name: len(_values(parts, name)) for name in (parts[0].categories if parts else ())}
     made = products(wish.interactions, wish.powers, names, list(categories)) if known is None else known.products
@@ -266,9 +310,10 @@ def measured(
     many = n_products(categories, sum(part.n for part in parts), made) > MOST_NAMES
     return Preparation(
         scale, wish.words, derived, tuple(names), found.mean, centres, scales, tuple(indicators), made,
-        bool(roles.texts), HASH_BITS if many else None, None if known is None else known.term_weights,
-        known is None and bool(roles.texts) and scale == "standard",
-    )  # fmt: skip
+        beside_words=bool(roles.texts), hash_bits=HASH_BITS if many else None,
+        term_weights=None if known is None else known.term_weights,
+        weigh_terms=known is None and bool(roles.texts) and scale == "standard",
+    ).with_scaled_products(parts, known)  # fmt: skip
 
 
 def _values(parts: Sequence[Contents], name: str) -> set[str]:
@@ -289,20 +334,28 @@ class Moments(NamedTuple):
     high: np.ndarray
     lacks: np.ndarray  # is a value missing?
 
-    @property
-    def largest(self) -> np.ndarray:
-        return np.maximum(np.abs(self.low), np.abs(self.high))
+    def scaling(self, scale: str, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what is subtracted from the columns, and what they are divided by then.
+
+        first: what is subtracted if the scale does not center.
+        """
+        if scale == "standard":
+            largest = np.maximum(np.abs(self.low), np.abs(self.high))
+            return self.mean.copy(), np.where(self.deviation > NEGLIGIBLE * largest, self.deviation, 1.0)
+        if scale == "max-abs":
+            most = np.maximum(np.abs(self.high - first), np.abs(self.low - first))
+            return first, np.where(most > 0, most, 1.0)
+        return first, np.ones(len(first))
 
 
-def moments(parts: Sequence[Contents]) -> Moments:
-    """Means and deviations in one pass; the same bits however the rows are divided into parts.
+def moments(chunks: Iterator[np.ndarray], d: int) -> Moments:
+    """Return means and deviations of d columns in one pass; the same bits however the rows are divided into parts.
 
     Sums are made of every CHUNK rows, then joined by the rule of Chan, Golub and LeVeque (1979).
     """
-    d = parts[0].numbers.shape[1] if parts else 0
     n, mean, squares = np.zeros(d), np.zeros(d), np.zeros(d)
     low, high, lacks = np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d, bool)
-    for chunk in _chunks(parts):
+    for chunk in chunks:
         missing = np.isnan(chunk)
         more = len(chunk) - np.count_nonzero(missing, axis=0)
         known = np.where(missing, 0.0, chunk) if missing.any() else chunk
@@ -320,7 +373,7 @@ def moments(parts: Sequence[Contents]) -> Moments:
     return Moments(mean, deviation, np.where(some, low, 0.0), np.where(some, high, 0.0), lacks)
 
 
-def _chunks(parts: Sequence[Contents]) -> Iterator[np.ndarray]:
+def number_chunks(parts: Sequence[Contents]) -> Iterator[np.ndarray]:
     """The numbers in chunks of CHUNK rows, across the borders of the parts."""
     rest: list[np.ndarray] = []
     for part in parts:
