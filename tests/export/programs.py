@@ -21,6 +21,9 @@ def far(found, wanted) -> float:
 
 
 def same_onnx(model, X, within=1e-12, **how):
-    labels, scores = onnx_answers(model, X, **how)
+    labels, scores, *probabilities = onnx_answers(model, X, **how)
     np.testing.assert_array_equal(labels, model.predict(X))
     assert far(scores, model.decision_function(X)) < within
+    assert len(probabilities) == hasattr(model, "predict_proba")
+    if probabilities:
+        np.testing.assert_allclose(probabilities[0], model.predict_proba(X), rtol=0, atol=max(within, 1e-12))

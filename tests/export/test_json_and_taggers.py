@@ -107,6 +107,39 @@ def test_json_alone_predicts_every_row_in_plain_python(model, load):
     assert predicted(told(model), X / X.std(axis=0)) == model.predict(X / X.std(axis=0)).tolist()
 
 
+def probabilities(model, scores):
+    """Probabilities of the classes of one example, by its scores."""
+    how, several = model["calibration"], model["several_labels"]
+    if how["method"] == "isotonic":
+        p = [rising(s, curve) for s, curve in zip(scores, how["curves"], strict=True)]
+    elif how["method"] == "temperature" and len(scores) > 1 and not several:
+        powers = [math.exp(how["slope"][0] * (s - max(scores))) for s in scores]
+        return [power / sum(powers) for power in powers]
+    else:
+        parts = zip(scores, how["slope"], how["offset"], strict=True)
+        p = [1 / (1 + math.exp(min(-(slope * s + offset), 700))) for s, slope, offset in parts]
+    if several:
+        return p
+    return [1 - p[0], p[0]] if len(p) == 1 else [one / sum(p) if sum(p) else 1 / len(p) for one in p]
+
+
+def rising(s, curve):
+    """The height of a curve at s: straight between its corners, level outside."""
+    for (x, p), (next_x, next_p) in pairwise(curve):
+        if s < next_x:
+            return p if s <= x else p + (next_p - p) * (s - x) / (next_x - x)
+    return curve[-1][1]
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "temperature", "isotonic"])
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer, make_multilabel_classification])
+def test_json_alone_gives_the_probabilities_of_a_calibrated_model(load, method):
+    X, y = load(**({} if load is make_multilabel_classification else {"return_X_y": True}))
+    model = Perceptron(probability=method, max_iter=3, random_state=0).fit(X, y)
+    found = [probabilities(told(model), scores) for scores in model.decision_function(X).reshape(len(X), -1).tolist()]
+    np.testing.assert_allclose(found, model.predict_proba(X), rtol=0, atol=1e-12)
+
+
 def test_json_has_thresholds_and_several_labels():
     X, y = load_breast_cancer(return_X_y=True)
     model = Perceptron(max_iter=3).fit(X, y)

@@ -1,9 +1,13 @@
 """Linear models and kernels in ONNX give the labels and scores of the library."""
 
+import json
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_multilabel_classification
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.export import ExportError, as_bytes
@@ -38,6 +42,35 @@ def test_scores_of_exactly_zero_and_ties_go_to_the_same_class(zero_score):
     same_onnx(model, tied)
     three = Perceptron(combine="last", fit_intercept=False).fit(np.eye(3), ["a", "b", "c"])
     same_onnx(three, np.zeros((2, 3)))
+
+
+CALIBRATED = {
+    "two classes": (lambda **how: Perceptron(**how), data("cancer")),
+    "joint": (lambda **how: Perceptron(**how), data("digits")),
+    "ovr": (lambda **how: Perceptron(multiclass="ovr", **how), data("iris")),
+    "ovo": (lambda **how: Perceptron(multiclass="ovo", **how), data("iris")),
+    "several labels": (lambda **how: Perceptron(**how), make_multilabel_classification(300, random_state=0)),
+    "votes": (lambda **how: Perceptron(combine="vote", **how), data("cancer")),
+    "kernel": (lambda **how: KernelPerceptron(**how), data("iris")),
+    "scaled": (lambda **how: make_pipeline(StandardScaler(), Perceptron(**how)), data("cancer")),
+}
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "temperature", "isotonic"])
+@pytest.mark.parametrize("kind", CALIBRATED)
+def test_calibrated_models_give_the_same_probabilities(kind, method):
+    make, (X, y) = CALIBRATED[kind]
+    model = make(probability=method, max_iter=3, random_state=0).fit(X, y)
+    assert hasattr(model, "predict_proba")
+    beyond = np.concatenate([X, 100 * X, -100 * X])  # scores beyond those that were calibrated, too
+    same_onnx(model, beyond, within=1e-10)
+
+
+def test_scores_of_other_weights_than_were_calibrated_have_no_probabilities():
+    X, y = data("cancer")
+    model = Perceptron(probability="sigmoid", max_iter=3).fit(X, y).set_params(combine="last")
+    same_onnx(model, X)
+    assert json.loads(as_bytes(model, ".json"))["calibration"] is None
 
 
 def test_a_threshold_of_two_classes_is_kept():

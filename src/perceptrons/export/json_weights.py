@@ -21,6 +21,7 @@ from perceptrons.export.parts import (
 )
 from perceptrons.features import Columns
 from perceptrons.inspection.names import ColumnNames
+from perceptrons.training.calibration import Calibration
 
 FORMAT, VERSION = "perceptrons weights", 2
 
@@ -51,11 +52,26 @@ def _model(subject: Subject) -> dict[str, Any]:
         "combine": answer.combine,
         "zero_score": "positive" if answer.positive_at_zero else "negative",
         "threshold": answer.threshold,
+        "calibration": _calibration(answer.calibration),
         "n_columns": subject.inputs.n_columns,
         "inputs": _inputs(subject.inputs),
         "rows": _rows(subject),
         **_scores(scores, subject.inputs),
     }
+
+
+def _calibration(calibration: Calibration | None) -> dict[str, Any] | None:
+    """How scores become probabilities. The slopes of a temperature come with offsets of 0."""
+    if calibration is None:
+        return None
+    arrays = calibration.arrays
+    if calibration.method != "isotonic":
+        slope = arrays["slope"]
+        offset = arrays.get("offset", np.zeros(len(slope)))
+        return {"method": calibration.method, "slope": _list(slope), "offset": _list(offset)}
+    ends = np.cumsum(arrays["corners"])[:-1]
+    curves = zip(np.split(arrays["scores"], ends), np.split(arrays["shares"], ends), strict=True)
+    return {"method": "isotonic", "curves": [np.column_stack(curve).tolist() for curve in curves]}
 
 
 def _rows(subject: Subject) -> list[Any]:

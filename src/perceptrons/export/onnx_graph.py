@@ -1,7 +1,7 @@
 """A model as an ONNX graph, in double precision: operators of ai.onnx, and LabelEncoder of ai.onnx.ml for categories.
 
 Outputs: `label`, the class of every row (with several labels a 0/1 column per label), and `scores`, those of
-`decision_function`.
+`decision_function`. If the model is calibrated, also `probabilities`, those of `predict_proba`.
 """
 
 import json
@@ -15,6 +15,7 @@ from perceptrons.export.onnx_text import word_rows
 from perceptrons.export.onnx_writer import Graph
 from perceptrons.export.parts import (
     COLUMNS_INSTEAD,
+    Answer,
     ColumnInputs,
     Dual,
     ExportError,
@@ -174,6 +175,7 @@ def _answer(graph: Graph, subject: Subject, scores: str) -> None:
         flags = graph.add("Cast", graph.add(above, scores, graph.number(0.0)), to=graph.INT64)
         graph.output("label", flags, "int64", [None, k])
         graph.output("scores", scores, "double", [None, k])
+        _probabilities(graph, answer, scores)
         return
     if answer.binary:
         scores = graph.add("Reshape", scores, graph.int64(np.array([-1])))
@@ -188,6 +190,58 @@ def _answer(graph: Graph, subject: Subject, scores: str) -> None:
     label = graph.add("Gather", *graph.classes(answer.classes), winner, axis=0)
     graph.output("label", label, graph.class_type(answer.classes), [None])
     graph.output("scores", scores, "double", [None] if answer.binary else [None, k])
+    _probabilities(graph, answer, scores)
+
+
+def _probabilities(graph: Graph, answer: Answer, scores: str) -> None:
+    """Add the output `probabilities`, if the model is calibrated: the same formulas as `Calibration.of`."""
+    calibration = answer.calibration
+    if calibration is None:
+        return
+    method, arrays, columns = calibration.method, calibration.arrays, calibration.columns
+    s = graph.add("Reshape", scores, graph.int64([-1, columns]))
+    one = graph.number(1.0)
+    if method == "isotonic":
+        ends = np.cumsum(arrays["corners"])[:-1]
+        curves = zip(np.split(arrays["scores"], ends), np.split(arrays["shares"], ends), strict=True)
+        p = graph.joined([_rising(graph, s, k, *curve) for k, curve in enumerate(curves)], 1)
+    else:
+        s = graph.add("Mul", s, graph.double(arrays["slope"]))
+        if method == "temperature" and columns > 1 and not answer.several:
+            p = graph.add("Softmax", s, axis=1)
+        else:
+            p = _sigmoid(graph, graph.add("Add", s, graph.double(arrays["offset"])) if "offset" in arrays else s)
+    if not answer.several and columns == 1:
+        p = graph.joined([graph.add("Sub", one, p), p], 1)
+    elif not answer.several and method != "temperature":
+        total = graph.reduced("ReduceSum", p, 1)
+        is_positive = graph.add("Greater", total, graph.number(0.0))
+        shares = graph.add("Div", p, graph.add("Where", is_positive, total, one))
+        p = graph.add("Where", is_positive, shares, graph.number(1 / columns))
+    graph.output("probabilities", p, "double", [None, len(answer.classes)])
+
+
+def _sigmoid(graph: Graph, z: str) -> str:
+    """1 / (1 + exp(-z)). onnxruntime's own operator gives 0 below about -37, where the shares of a sum still differ."""
+    apart = graph.add("Exp", graph.add("Neg", graph.add("Abs", z)))
+    return graph.add("Div", graph.add("Exp", graph.add("Min", z, graph.number(0.0))),
+                     graph.add("Add", apart, graph.number(1.0)))  # fmt: skip
+
+
+def _rising(graph: Graph, scores: str, column: int, x: np.ndarray, p: np.ndarray) -> str:
+    """(rows, 1): the height of a curve at a column of the scores. It is straight between its corners, level outside.
+
+    The height is that of the first corner and, of the rise of every piece, the part that lies left of the score.
+    """
+    rises = np.flatnonzero(np.diff(p))
+    s = graph.add("Gather", scores, graph.int64([column]), axis=1)
+    if not len(rises):
+        return graph.add("Add", graph.add("Mul", s, graph.number(0.0)), graph.number(float(p[0])))
+    left, right = x[rises][None], x[rises + 1][None]
+    inside = graph.add("Min", graph.add("Max", s, graph.double(left)), graph.double(right))
+    part = graph.add("Div", graph.add("Sub", inside, graph.double(left)), graph.double(right - left))
+    risen = graph.reduced("ReduceSum", graph.add("Mul", part, graph.double(np.diff(p)[rises][None])), 1)
+    return graph.add("Add", risen, graph.number(float(p[0])))
 
 
 def _of_duels(graph: Graph, scores: str, k: int, above: str) -> str:

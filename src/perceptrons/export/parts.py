@@ -15,6 +15,7 @@ from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
 from perceptrons.linear import Perceptron
 from perceptrons.sequence import SequencePerceptron
+from perceptrons.training.calibration import Calibration
 
 INPUTS = ("raw", "columns")
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed")
@@ -57,14 +58,17 @@ Inputs = ColumnInputs | TextInputs | TableInputs
 
 @dataclass(frozen=True)
 class Answer:
-    """How scores become labels. scheme: "joint", "ovr", "ovo", or "labels" for several labels per example."""
+    """How scores become labels, and probabilities if the model is calibrated.
+
+    scheme: "joint", "ovr", "ovo", or "labels" for several labels per example.
+    """
 
     classes: np.ndarray
     scheme: str
     combine: str
     positive_at_zero: bool = False
     threshold: float | None = None
-    form: str = "single"
+    calibration: Calibration | None = None
 
     @property
     def binary(self) -> bool:
@@ -245,8 +249,10 @@ def _answer_of(model: Any) -> Answer:
     if len(learner.classes) < 2 and learner.form == "single":
         raise ExportError(f"The model knows only one class, {learner.classes.tolist()}: train it on two or more.")
     zero = getattr(model, "zero_score", "mistake") == "positive"
-    form = getattr(learner, "form", "single")
-    return Answer(learner.classes.copy(), learner.scheme, model.combine, zero, learner.threshold, form)
+    calibration = learner.calibration
+    if calibration is not None and calibration.combine != model.combine:
+        calibration = None  # as predict_proba has it: these are probabilities by the scores of other weights
+    return Answer(learner.classes.copy(), learner.scheme, model.combine, zero, learner.threshold, calibration)
 
 
 def _scores_of(model: Any) -> Scores:

@@ -28,7 +28,7 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 # auto_wrap_output_keys=None: rows stay sparse where scikit-learn makes frames, as those of its HashingVectorizer
-class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None):
+class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Rows of named features to a sparse matrix: hashed, which needs no fit, or by a vocabulary that `fit` learns."""
 
     bits: int | None
@@ -201,7 +201,7 @@ class Rowed:
         self.cuts = [*range(0, len(rows), ROWS), len(rows)]
 
 
-class HashedFeatures(Naming, auto_wrap_output_keys=None):
+class HashedFeatures(Naming, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Turn rows of named features into a sparse matrix, hashed to columns or with a vocabulary.
 
     A row is a dict of names and values (a number, or a string: then "name=value" has the value 1), a list of pairs of

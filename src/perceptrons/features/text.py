@@ -26,7 +26,7 @@ PIECE = 2**20  # bytes, about: what one thread cuts at a time
 ONE_TEXT = "give a list of texts: put a single text in a list"
 
 
-class HashedText(Naming, auto_wrap_output_keys=None):
+class HashedText(Naming, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Turn texts into sparse rows of words and n-grams, hashed to columns or with a vocabulary.
 
     A word is a run of letters, digits and underscores in the sense of Unicode, in lower case; everything else separates

@@ -32,7 +32,7 @@ WORDS_AND_TAGS = (
 
 
 # auto_wrap_output_keys=None: no frame can hold the lengths of the sentences, which the tagger needs
-class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Make features of tokens by templates: a word, its neighbours, suffixes and shape, and combinations of them.
 
     Turns sentences of raw tokens into features for `SequencePerceptron`, compiled and the same in training and tagging.
