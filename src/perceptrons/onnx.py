@@ -13,8 +13,9 @@ def convert(model: Any, *, inputs: str = "raw", rows: str = "auto") -> Any:
     """Convert a fitted model to an ONNX model, in double precision.
 
     Its outputs are `label`, the class of every row (with several labels 0 and 1 for each), and `scores`, what
-    `decision_function` gives; of a calibrated model also `probabilities`, what `predict_proba` gives. Of a tagger they are `scores` of every token and label, and `arcs` between labels, from
-    which Viterbi's algorithm finds the best labels outside.
+    `decision_function` gives. A calibrated model also has `probabilities`, what `predict_proba` gives. Of a tagger the
+    outputs are `scores` of every token and label, and `arcs` between labels, from which Viterbi's algorithm finds the
+    best labels outside.
 
     Parameters
     ----------
