@@ -61,11 +61,19 @@ def test_only_constant_columns_are_learned_as_the_majority(trained):
     assert model.predict([{"k": 3, "s": "z"}]).tolist() == ["x"]
 
 
-@pytest.mark.parametrize("columns", [{"id": range(60)}, {"code": [f"u{k}" for k in range(60)]}])
-def test_a_table_of_nothing_but_identifiers_keeps_them(trained, columns):
-    model, notices = trained(**columns, label=LABEL)
+def test_a_table_of_nothing_but_identifiers_keeps_them(trained):
+    model, notices = trained(id=range(60), label=LABEL)
     assert notices == []
-    assert model.n_features_in_ == (1 if "id" in columns else 60)
+    assert model.n_features_in_ == 1
+
+
+def test_strings_that_differ_in_all_rows_are_texts_if_there_is_nothing_else_to_learn_from(trained):
+    model, notices = trained(id=range(60), code=[f"u{k}" for k in range(60)], empty="", label=LABEL)
+    assert model.source_["text_column"] == ["code"]
+    assert model.source_["text"]["chars"] == [1, 4]
+    left_out = [notice.partition(" is left out")[0].partition(" looks")[0] for notice in notices[:2]]
+    assert left_out == ["column 'id'", "column 'empty' has no values and"]
+    assert "'code', with different values in nearly all rows, is read as text" in notices[2]
 
 
 def test_identifiers_are_kept_rather_than_empty_columns(trained):

@@ -231,3 +231,52 @@ def test_a_column_of_nulls_is_left_out_and_later_missing(tmp_path, form):
         row["age"] = row["shop"] = None
     later = write(tmp_path / f"u.{form}", rows, form)
     same_matrix(rows_of(stream(later, like=model))[0], rows_of(stream(rows, like=model))[0])
+
+
+ENDINGS = {"fem": ["ina", "ella", "ia", "anne"], "masc": ["us", "ard", "olf", "ert"]}
+
+
+def names(n=120, words=1):
+    """Different names, whose endings tell their labels; with several words they are sentences."""
+    rng = np.random.default_rng(words)
+    rows = {}
+    while len(rows) < n:
+        label = ("fem", "masc")[len(rows) % 2]
+        stem = "".join(rng.choice(list("bdfgklmnprst")) + rng.choice(list("aeiou")) for _ in range(3))
+        rows[" ".join([stem.title() + rng.choice(ENDINGS[label]), *["is", "here", "now", "again"][: words - 1]])] = (
+            label
+        )
+    return [{"name": name, "label": label} for name, label in rows.items()]
+
+
+@pytest.mark.parametrize(("form", "words"), [("csv", 1), ("jsonl", 1), ("csv", 5), *slow(("parquet", 1), ("arrow", 1))])
+def test_names_that_are_the_only_feature_are_read_as_text(capsys, tmp_path, form, words):
+    rows, how = names(words=words), ["--text-column", "name", *(["--chars", "1-4"] if words == 1 else [])]
+    data = write(tmp_path / f"t.{form}", rows, form)
+    model, told = train(capsys, data, tmp_path / "m", "--epochs", "5")
+    explicit, _ = train(capsys, data, tmp_path / "e", "--epochs", "5", *how)
+    assert model.source_ == explicit.source_
+    check_same_weights(model, explicit)
+    assert [" ".join(how) in notice for notice in told["notices"]] == [True]
+    streamed, _ = train(
+        capsys, data, tmp_path / "s", "--epochs", "5", "--in-memory", "0", "--cache", str(tmp_path / "c")
+    )
+    again, _ = train(capsys, data, tmp_path / "a", "--epochs", "5", "--in-memory", "0", "--cache", str(tmp_path / "c"))
+    for other in (streamed, again):
+        check_same_weights(model, other)
+        assert other.source_ == model.source_
+    unseen = names(200, words)[120:]
+    said, _ = scores_by_command(capsys, tmp_path / "m", write(tmp_path / f"u.{form}", unseen, form))
+    if words == 1:
+        assert sum(one == row["label"] for one, row in zip(said, unseen, strict=True)) > 70  # of 80
+    y = [row["label"] for row in rows]
+    for table in in_memory(rows).values():
+        pipeline = make_pipeline(TableFeatures(), Perceptron(max_iter=5, tol=None)).fit(table, y)
+        check_same_weights(pipeline.named_steps["perceptron"], model)
+        assert pipeline.predict(without_label(unseen)).tolist() == said
+    kept, told = train(capsys, data, tmp_path / "k", "--keep", "name")
+    assert kept.columns_.names()[0] == f"name={rows[0]['name']}"
+    assert told["notices"] == []
+    assert main(["look", str(data), "--json"]) == 0
+    (column, _) = json.loads(capsys.readouterr().out)["columns"]
+    assert (column["kind"], column["kind_of_all_rows"], column["used"]) == ("text", "text", True)

@@ -149,11 +149,13 @@ def _with_sets(reader: "Reader", blocks: list[Block], text_labels: bool, more: b
 def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool) -> Looked:
     roles, n = decided.read, len(labels.codes)
     whole = _joined(parts)
-    used = {*decided.roles.numbers, *decided.roles.categories, *roles.texts}
+    used = {*decided.roles.numbers, *decided.roles.categories, *decided.roles.texts}
     kinds = {one.name: one.kind for one in decided.facts}
     place_of = {name: place for place, name in enumerate(roles.numbers)}
     columns = []
     for facts in facts_of(whole, roles, decided.missing):
+        if facts.name in decided.roles.texts:
+            facts = facts._replace(kind="text")
         name, kind = facts.name, kinds[facts.name]
         if name in place_of:
             counts = _histogram(whole.numbers[:, place_of[name]])

@@ -214,6 +214,7 @@ def locate_again(layout: Layout, roles: Roles, ignore: list[str]) -> Layout:
     return layout._replace(
         numbers=[place_of[name] for name in roles.numbers],
         categories=[place_of[name] for name in (*roles.categories, *layout.labels)],
+        texts=[place_of[name] for name in roles.texts],
     )
 
 

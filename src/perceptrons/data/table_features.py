@@ -19,7 +19,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
     Numbers are scaled to mean 0 and standard deviation 1, and missing numbers are filled with the mean. Strings are
     one-hot encoded categories. Dates become year, days, month, weekday and hour; yes and no, true and false, become 1
-    and 0. Identifiers, free text and empty columns are left out, unless you name them below. `perceptrons train`
+    and 0. Identifiers, free text and empty columns are left out, unless you name them below; names that are the only
+    feature are read as text, by words and sequences of 1 to 4 characters. `perceptrons train`
     prepares tables in the same way, so a pipeline of `TableFeatures` and `Perceptron` learns the same weights.
 
     Use it for raw tables with empty cells, categories and different units. Do not use it for sparse data, or for

@@ -46,6 +46,7 @@ from perceptrons.features.table_rows import (
 from perceptrons.features.values import listed as in_list
 
 WITH_LISTS = ("jsonl", "parquet", "arrow", "frame", "records")  # whose cells can be lists
+NAME_CHARS = (1, 4)  # sizes of the character n-grams of names
 LOOKED_AT = 5000  # rows that say what a column looks like: as many of a file as of a frame
 
 
@@ -97,7 +98,8 @@ class TableReader(PreparingReader):
         The features of a model that is to predict and learned from arrays.
     prepare : bool, default=False
         Make the table ready to learn from, as the command does: scale="auto", on_missing="fill", and columns are looked
-        at. Identifiers, free text and empty columns are left out, which `notices` says; dates become numbers and
+        at. Identifiers, free text and empty columns are left out, which `notices` says, but strings that are the only
+        feature become texts; dates become numbers and
         categories; yes and no, true and false, become 1 and 0.
     scale : {"auto", "standard", "max-abs", "none"}, optional
         Numbers are left as they are ("none"), divided by their largest absolute value ("max-abs"), or get mean 0 and
@@ -184,9 +186,8 @@ class TableReader(PreparingReader):
         super().__init__(paths, **shared)
         self.format, self._form = format, table_format(format)
         _check_files(self.files, format)
-        self._prefix, self._text = prefix, _text(text, bool(text_column))
-        self._rule = None if self._text is None else self._text.rule()
-        self._given, self.hash_bits = columns, _bits(hash_bits, self._text, columns)
+        self._prefix, self._asked_text = prefix, _text(text, bool(text_column))
+        self._given, self._given_bits = columns, _bits(hash_bits, self._asked_text, columns)
         self._asked_bits, self._keep = hash_bits, listed(keep)
         self._wished = _wish(prepare, scale, on_missing, missing, interactions, powers)
         self._known = None if preparation is None else Preparation.from_dict(preparation)
@@ -231,9 +232,16 @@ class TableReader(PreparingReader):
         self._dense, self._number_names = False, number_names([])
         self.left_out: list[ColumnFacts] = []
         self.decided: Decided | None = None
+        self.hash_bits = self._given_bits
+        self._read_text_by(self._asked_text)
+        self._read_as_text = ""  # what to say of columns that are texts though nobody called them so
+
+    def _read_text_by(self, text: HashedText | None) -> None:
+        """Set how texts become features, and begin with no columns unless they are given."""
+        self._text, self._rule = text, None if text is None else text.rule()
         columns = self._given
-        if columns is None and self._text is not None:
-            columns = Columns(self.hash_bits or None, self._text.signed, self._text.seed)
+        if columns is None and text is not None:
+            columns = Columns(self.hash_bits or None, text.signed, text.seed)
         self._take(columns or Columns(self.hash_bits or None))
 
     def _take(self, columns: Columns) -> None:
@@ -275,7 +283,8 @@ class TableReader(PreparingReader):
     @property
     def notices(self) -> list[str]:
         out = [str(one.notice()) for one in self.left_out]
-        return [*self._form.notices.values(), *out, *self._lacking()]
+        read_as_text = [self._read_as_text] * bool(self._read_as_text)
+        return [*self._form.notices.values(), *out, *read_as_text, *self._lacking()]
 
     def _lacking(self) -> list[str]:
         """What was done where numbers are missing."""
@@ -299,11 +308,15 @@ class TableReader(PreparingReader):
         facts, arrays = self.columns.state()
         kept = None if self._preparation is None or self._preparation.is_trivial else self._preparation.as_dict()
         known = {"roles": self._roles and self._roles._asdict(), "names": self._form.names, "preparation": kept}
-        return {"columns": facts, **known, "ignore": self._wanted.ignore}, arrays
+        text = self._text.get_params() if self._asked_text is None and self._text is not None else None
+        return {"columns": facts, **known, "ignore": self._wanted.ignore, "text": text}, arrays
 
     def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         if facts["columns"]["bits"] and not self.hash_bits and self._known is None and self._wish.interactions:
             self._hash(facts["columns"]["bits"])
+        if facts.get("text") is not None:
+            self.hash_bits = facts["columns"]["bits"] or 0
+            self._read_text_by(HashedText(**facts["text"]))
         super()._know(facts, arrays)
         self._roles = None if facts["roles"] is None else Roles(**facts["roles"])
         self._settled = self._roles is not None
@@ -361,12 +374,29 @@ class TableReader(PreparingReader):
             if name not in {*self._roles.numbers, *self._roles.categories, *self._roles.texts}:
                 raise DataFileError(piece.path, f"keep (--keep) names {name!r}, which is not a feature column")
         roles, derived, self.left_out = settled(self._roles, facts, told)
+        texts = [name for name in roles.texts if name not in self._roles.texts]
+        short = any(one.kind == "identifier" for one in facts if one.name in texts)
+        facts = [one._replace(kind="text") if one.name in texts else one for one in facts]
         self.decided = Decided(self._roles, roles, derived, facts, layout.names, self._wanted.missing)
         if self.unprepared:
             return layout
+        if texts:
+            self._begin_texts(texts, short)
         self._roles, self._derived = roles, self._derived.plus(derived)
         self._wanted = self._wanted._replace(ignore=[*self._wanted.ignore, *(one.name for one in self.left_out)])
         return locate_again(layout, self._roles, self._wanted.ignore)
+
+    def _begin_texts(self, names: list[str], short: bool) -> None:
+        """Read columns as texts that nobody called so. short: they are names rather than sentences."""
+        text = HashedText(chars=NAME_CHARS if short else None)
+        self.hash_bits = _bits(self._asked_bits, text, None)
+        self._read_text_by(text)
+        how = "".join(f" --text-column {name}" for name in names) + f" --chars {NAME_CHARS[0]}-{NAME_CHARS[1]}" * short
+        by = f"words and sequences of {NAME_CHARS[0]} to {NAME_CHARS[1]} characters" if short else "words"
+        self._read_as_text = (
+            f"there are no other features, so {in_list(names)}, with different values in nearly all rows, is read as "
+            f"text, by {by} (as{how}): to learn each value as a category, give keep (--keep)"
+        )
 
     def _prepare(self, preparation: Preparation) -> None:
         """Now it is known how cells become features: will rows be arrays?"""

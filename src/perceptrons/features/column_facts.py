@@ -136,13 +136,19 @@ class Decided(NamedTuple):
 def settled(roles: Roles, facts: list[ColumnFacts], told: Collection[str]) -> tuple[Roles, Derived, list[ColumnFacts]]:
     """What columns are by what they look like, and those that are left out. told: columns that stay as they are.
 
-    Where nothing would be left, nothing is left out.
+    Where nothing would be left, strings that differ in nearly all rows become texts, as names have endings. If there
+    are none, nothing is left out.
     """
     free = [one for one in facts if one.name not in told]
     out = [one for one in free if one.kind in LEFT_OUT]
+    texts = []
     if len(out) == len(facts) and not roles.texts:
+        texts = [one.name for one in out if one.kind != "empty" and one.name in roles.categories]
+    if texts:
+        out = [one for one in out if one.name not in texts]
+    elif len(out) == len(facts) and not roles.texts:
         out = [one for one in out if one.kind == "empty"] if any(one.kind != "empty" for one in out) else []
-    gone = {one.name for one in out}
+    gone = {*texts, *(one.name for one in out)}
     dates, timed, flags = (
         tuple(one.name for one in free if one.kind == kind and (one.timed or not only_timed))
         for kind, only_timed in (("date", False), ("date", True), ("yes/no", False))
@@ -151,5 +157,6 @@ def settled(roles: Roles, facts: list[ColumnFacts], told: Collection[str]) -> tu
         numbers=[name for name in roles.numbers if name not in gone],
         categories=[name for name in roles.categories if name not in gone],
         optional=[name for name in roles.optional if name not in gone],
+        texts=roles.texts or texts,
     )
     return roles, Derived(dates, timed, flags), out
