@@ -30,7 +30,7 @@ def test_the_public_names_of_the_theory_are_these():
     assert perceptrons.theory.__all__ == [
         "Bound", "Certificate", "Combination", "Comparison", "Convergence", "Margin", "Margins", "Trace", "Visit",
         "check_bound", "convergence", "diagnose", "margins", "max_margin", "mistake_bound", "project", "radius",
-        "separability", "signed_distance", "trace",
+        "separability", "signed_distance", "trace", "vector_projection",
     ]  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from perceptrons.theory import (
     project,
     radius,
     signed_distance,
+    vector_projection,
 )
 from tests.conftest import as_csr, gaussian, whole_numbers
 from tests.linear.test_bad_input import BAD_DATA
@@ -119,6 +120,23 @@ def test_a_plane_of_the_lecture():
     np.testing.assert_allclose(project(model, X), [[0.6, 0.8], [0.6, 0.8], [1.0, 0.5]], atol=1e-15)
     np.testing.assert_allclose(margins(model, X, [1, 0, 0]).functional, [20.0, 5.0, 0.0])
     np.testing.assert_allclose(margins(model, X, [1, 0, 0]).geometric, [4.0, 1.0, 0.0])
+
+
+def test_a_vector_projection_lies_on_the_other_vector_and_leaves_an_orthogonal_rest():
+    np.testing.assert_allclose(vector_projection([2, 1], [3, 4]), [1.2, 1.6])
+    a, b = np.array([[2.0, 1.0], [-4.0, 3.0], [0.0, 0.0]]), np.array([3e200, 4e200])
+    found = vector_projection(a, b)
+    np.testing.assert_allclose((a - found) @ (b / 1e200), 0, atol=1e-12)
+    np.testing.assert_allclose(found[:, 0] * 4, found[:, 1] * 3)
+    model = of_weights([[3.0, 4.0]], [0.0])
+    np.testing.assert_allclose(project(model, a), a - vector_projection(a, [3, 4]), atol=1e-15)
+    for wrong, match in (
+        (([1, 2], [0, 0]), "zero vector"),
+        (([1, 2], [1, 2, 3]), "one length"),
+        (([1, np.nan], [1, 2]), "NaN"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            vector_projection(*wrong)
 
 
 def test_three_classes_in_the_plane():

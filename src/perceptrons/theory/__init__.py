@@ -4,7 +4,7 @@ from perceptrons.theory.bounds import Bound, mistake_bound
 from perceptrons.theory.certificate import Certificate, Combination, Margin
 from perceptrons.theory.convergence import Convergence, convergence
 from perceptrons.theory.diagnose import diagnose
-from perceptrons.theory.geometry import Margins, margins, project, radius, signed_distance
+from perceptrons.theory.geometry import Margins, margins, project, radius, signed_distance, vector_projection
 from perceptrons.theory.model_bound import Comparison, check_bound
 from perceptrons.theory.separability import max_margin, separability
 from perceptrons.theory.trace import trace
@@ -32,4 +32,5 @@ __all__ = [
     "separability",
     "signed_distance",
     "trace",
+    "vector_projection",
 ]

@@ -9,6 +9,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.theory.examples import check_features, check_rows, codes_among
+from perceptrons.training.inputs import as_numbers
 
 CACHED = 1 << 16  # numbers that are converted at a time, to stay in the cache
 SQUARES = 1e-140, 1e140  # the squares of numbers between these are far from the ends of float64
@@ -120,6 +121,40 @@ def project(model: Any, X: Any) -> np.ndarray:
     return (X.toarray() if sp.issparse(X) else X) - distance[:, None] * normal
 
 
+def vector_projection(a: Any, b: Any) -> np.ndarray:
+    """Return the projection of the vector a onto the vector b: (a·b / |b|^2) b, the part of a in the direction of b.
+
+    The rest, a minus this, is orthogonal to b.
+
+    Use it for the geometry of two vectors, as in a lecture. Do not use it to find the nearest point of a decision
+    boundary, which has a bias: that is `project`.
+
+    Parameters
+    ----------
+    a : array of shape (n_features,) or (n_vectors, n_features)
+    b : array of shape (n_features,), not all zeros
+
+    Returns
+    -------
+    array of the shape of a
+
+    Examples
+    --------
+    >>> from perceptrons.theory import vector_projection
+    >>> vector_projection([2.0, 3.0], [4.0, 0.0])
+    array([2., 0.])
+    """
+    a, b = as_numbers(a, "a"), as_numbers(b, "b")
+    if b.ndim != 1 or a.ndim not in (1, 2) or a.shape[-1] != len(b):
+        raise ValueError(f"a has the shape {a.shape} and b {b.shape}: give vectors of one length, b as a single one.")
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise ValueError("a or b contains NaN or infinity.")
+    if not b.any():
+        raise ValueError("b is the zero vector, which has no direction.")
+    direction = b / _norm(b)
+    return np.multiply.outer(a @ direction, direction)
+
+
 def margins(model: Any, X: Any, y: Any) -> Margins:
     """Return the functional and the geometric margin of every example, positive where the model is right.
 
@@ -127,10 +162,12 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
     score. The geometric margin is the functional one divided by |w|, and for several classes by sqrt(2) |theta|. The
     mean row is subtracted from theta first, which changes no difference of scores. With this factor two classes
     have the same margin, whether they are written as one row or as two, and the mistake bound is (R / gamma)^2 for any
-    number of classes. The norms do not include the bias. The margin of a data set is the smallest of its examples.
+    number of classes. The norms do not include the bias.
 
-    Use it to compare models of any scale on one data set, also with the largest possible margin
-    (`perceptrons.theory.max_margin`). To compare data sets, divide by their `radius`.
+    The smallest of them is the smallest margin of this model on these data. The largest margin of the data is the best
+    smallest margin of all hyperplanes (`perceptrons.theory.max_margin`).
+
+    Use it to compare models of any scale on one data set. To compare data sets, divide by their `radius`.
 
     Parameters
     ----------
