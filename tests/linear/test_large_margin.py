@@ -281,7 +281,7 @@ def test_arow_is_better_than_the_perceptron_in_one_pass():
 
 @pytest.mark.parametrize(("label", "scores"), [(0, [1, -1, 0]), (1, [-1, 1, 0]), (2, [-1, -1, 2])])
 def test_a_lead_of_exactly_the_margin_is_a_tie_that_goes_to_the_first_class(label, scores):
-    """The first visit gives a lead of exactly 1 over one class. It triggers an update only if that class comes first."""
+    """The first visit gives a lead of exactly 1 over one class. It triggers an update only if it comes first."""
     X, y = [[1.0]] + [[0.0]] * 3, [label, 0, 1, 2]  # rows of zeros change no weight
     options = {"margin": 1.0, "combine": "last", "shuffle": False, "max_iter": 2, "tol": None}
     for model in (
