@@ -7,8 +7,13 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+import perceptrons
+from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
 from perceptrons.modelfile import whole_files
 from perceptrons.modelfile.whole_files import PREFIX, write_whole
 from tests.conftest import ROOT
@@ -101,3 +106,47 @@ def test_files_that_are_being_written_or_are_not_ours_are_left_alone(tmp_path, m
     go_on.set()
     writer.join()
     assert (tmp_path / "slow").read_bytes() == b"slow"
+
+
+X, Y = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.5, 2.0]]), [0, 1, 1, 0]
+
+
+def spoilt(model, array, value):
+    """A linear model, or a pipeline that ends with one, with this number in one of the arrays of its weights."""
+    (model[-1] if hasattr(model, "steps") else model)._learner.weights.arrays[array].flat[0] = value
+    return model
+
+
+def late_kernel():
+    """It learned so late that the sum of its weights, times the examples before, is infinite."""
+    model = KernelPerceptron(eta0=100, max_iter=2).fit(X, Y)
+    model._learner.t = 1.7e308
+    with np.errstate(over="ignore"):
+        return model.partial_fit(X, [1, 0, 0, 1])
+
+
+def infinite_tagger():
+    model = SequencePerceptron(max_iter=2).fit([[{"a": 1}, {"b": 1}]], [["x", "y"]])
+    model._learner.weights.arcs[0, 0] = np.inf
+    return model
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: spoilt(Perceptron().fit(X, Y), "w", np.inf),
+        lambda: spoilt(Perceptron().fit(X, Y), "late_w", np.nan),
+        lambda: spoilt(spoilt(Perceptron().fit(X, Y), "w", 1.79e308), "late_w", -1.79e308),  # their average is infinite
+        lambda: spoilt(make_pipeline(StandardScaler(), Perceptron()).fit(X, Y), "b", -np.inf),
+        late_kernel,
+        infinite_tagger,
+    ],
+    ids=["weights", "sums of weights", "average", "pipeline", "kernel", "tagger"],
+)
+def test_a_model_that_learned_to_infinity_is_refused_when_it_would_be_written(make, tmp_path):
+    path = tmp_path / "model"
+    perceptrons.save(Perceptron().fit(X, Y), path)
+    before, model = path.read_bytes(), make()
+    with pytest.raises(ValueError, match=r"cannot be saved: .* not finite, .* scale the features"):
+        perceptrons.save(model, path)
+    assert path.read_bytes() == before

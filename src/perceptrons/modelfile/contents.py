@@ -98,6 +98,16 @@ def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
         model.recipe_ = _recipe(header["recipe"])
 
 
+def refuse_infinite(arrays: dict[str, np.ndarray]) -> None:
+    """Raise ValueError if the file of a model would have NaN or infinity among its weights: `load` would refuse it."""
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(
+                f"The model cannot be saved: {name} is not finite, as the weights have become too large. "
+                "Train it again, and scale the features, for instance with scikit-learn's StandardScaler."
+            )
+
+
 def size_of(arrays: dict[str, np.ndarray]) -> int:
     """The bytes of a file, as far as they are arrays."""
     return sum(array.nbytes for array in arrays.values())

@@ -19,6 +19,7 @@ from perceptrons.modelfile.contents import (
     log_in,
     parameters_in,
     read_columns,
+    refuse_infinite,
     resume,
     support_arrays,
     support_in,
@@ -53,6 +54,8 @@ def contents(model: KernelPerceptron) -> tuple[dict[str, Any], dict[str, np.ndar
         arrays |= {"numbers": learner.numbers, "born": learner.born.now}
         if learner.on_full != "remove_random":
             arrays["inner"] = np.ascontiguousarray(learner.inner[:n, :n])
+    with np.errstate(over="ignore", invalid="ignore"):
+        refuse_infinite(arrays | {"the average of coef": learner.average})
     points = learner.support.points()
     if n and learner.kernel.name != "precomputed":
         arrays |= support_arrays(to_host(points.rows))

@@ -15,6 +15,7 @@ from perceptrons.modelfile.contents import (
     log_in,
     parameters_in,
     read_columns,
+    refuse_infinite,
     resume,
     size_of,
     support_arrays,
@@ -91,9 +92,21 @@ def contents(model: Perceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "support": shape,
         "memory": "C" if weights.arrays["w"].flags.c_contiguous else "F",  # sums round by the order of memory
     }
+    _refuse_infinite(weights, arrays, live)
     of_columns, named = columns_of(model)
     calibrated, curves = calibration_parts(model)
     return header | of_columns | calibrated, arrays | named | curves
+
+
+def _refuse_infinite(weights: Weights, arrays: dict[str, np.ndarray], live: Any) -> None:
+    """Raise ValueError where `read` would refuse the file for its numbers. live: the columns that are in the file."""
+    numbers = {name: array for name, array in arrays.items() if name != "tally"}  # infinite before the first judgement
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean_w, mean_b = weights.average(live)
+        last_w, last_b = weights.last(live)
+        norm = np.array(weights.norm())
+    means = {"the average of w": mean_w, "the average of b": mean_b}
+    refuse_infinite(numbers | means | {"w": last_w, "b": last_b, "the norm of w": norm})
 
 
 def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:

@@ -18,6 +18,7 @@ from perceptrons.modelfile.contents import (
     index_in,
     names_in,
     parameters_in,
+    refuse_infinite,
     resume,
     size_of,
     strings_array,
@@ -74,10 +75,9 @@ def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.nd
         "t": int(learner.t),
         "updates": learner.updates,
     }
-    return header, arrays | _weights(entries, order, weights.n_labels) | {
-        "arcs": weights.arcs,
-        "late_arcs": weights.late_arcs,
-    }
+    numbers = _weights(entries, order, weights.n_labels) | {"arcs": weights.arcs, "late_arcs": weights.late_arcs}
+    refuse_infinite(numbers | {f"the average of {name}": _average(numbers, name, learner.t) for name in ("w", "arcs")})
+    return header, arrays | numbers
 
 
 def _weights(entries: Entries, order: np.ndarray, n_labels: int) -> dict[str, np.ndarray]:
@@ -176,10 +176,14 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerce
 
 def _check_averages(arrays: dict[str, np.ndarray], t: int) -> None:
     for name in ("w", "arcs"):
-        last, late = arrays[name], arrays[f"late_{name}"]
-        demand(last.shape == late.shape, f"as many of late_{name} as of {name}")
-        with np.errstate(over="ignore", invalid="ignore"):
-            demand(bool(np.isfinite((last - late / max(t, 1)).astype(last.dtype)).all()), "finite averages")
+        demand(arrays[name].shape == arrays[f"late_{name}"].shape, f"as many of late_{name} as of {name}")
+        demand(bool(np.isfinite(_average(arrays, name, t)).all()), "finite averages")
+
+
+def _average(arrays: dict[str, np.ndarray], name: str, t: float) -> np.ndarray:
+    last, late = arrays[name], arrays[f"late_{name}"]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (last - late / max(t, 1)).astype(last.dtype)
 
 
 def _features(

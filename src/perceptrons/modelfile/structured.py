@@ -10,6 +10,7 @@ from perceptrons.modelfile.contents import (
     demand,
     header_of,
     parameters_in,
+    refuse_infinite,
     resume,
     size_of,
     timeless,
@@ -35,6 +36,7 @@ def contents(model: StructuredPerceptron) -> tuple[dict[str, Any], dict[str, np.
     where = np.flatnonzero((learner.w != 0) | (learner.late != 0))
     arrays = {"where": where.astype(np.int64), "w": learner.w[where], "late": learner.late[where]}
     counts = {"size": learner.size, "t": learner.t, "updates": learner.updates}
+    refuse_infinite({"w": arrays["w"], "late": arrays["late"]})
     header = timeless(header_of(model, model=None)) | counts
     return header, arrays
 

@@ -349,7 +349,7 @@ class Writer(Thread):
         """A snapshot is a convenience: the log has everything, so a full disk is no reason to stop."""
         try:
             self.snapshot()
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: of weights that are not finite
             self._since_snapshot = 0
             logger.error("A snapshot cannot be written: %s. The log has everything, so nothing is lost.", error)
 
