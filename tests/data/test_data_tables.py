@@ -1,6 +1,7 @@
 """Tables by pyarrow: CSV, JSON Lines, Parquet and Arrow as blocks of rows."""
 
 import bz2
+import copy
 import csv
 import gzip
 import io
@@ -20,7 +21,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perceptrons.data import DataFileError, source
+from perceptrons import Perceptron
+from perceptrons.data import DataFileError, source, stream
 from perceptrons.data import json as json_reader
 from perceptrons.data.table_reader import TableReader
 from perceptrons.features import Columns, HashedText
@@ -991,3 +993,36 @@ def test_labels_that_do_not_fit_name_the_cell_of_the_label(tmp_path, monkeypatch
     line, column, what = error_of(reader_of(path, label_column="label"))
     assert (line, column) == (4, 2)
     assert "text_labels=True" in what
+
+
+@pytest.mark.parametrize("hash_bits", [None, 8])
+def test_names_are_numbered_and_counted_row_by_row_however_many_rows_come_at_a_time(tmp_path, hash_bits):
+    rows = [
+        {
+            "size": k % 3,
+            "shop": f"s{k % 7}",
+            "tags": [f"t{k % 5}", "t"],
+            "note": f"w{k} w{k // 2}",
+            "label": "ab"[k % 2],
+        }
+        for k in range(60)
+    ]
+    path = tmp_path / "data.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows[:20]))
+    reader = stream(
+        path,
+        label_column="label",
+        text_column="note",
+        categories=["shop", "tags"],
+        hash_bits=hash_bits,
+        numbers=["size"],
+    )
+    model = Perceptron().fit_stream(reader)
+    together, singly = (copy.deepcopy(model.columns_) for _ in range(2))
+    whole = together.rows(rows[20:], model.source_)
+    alone = [singly.rows([row], model.source_) for row in rows[20:]]
+    assert together.names() == singly.names()
+    assert together.counts.tolist() == singly.counts.tolist()
+    for i, X in enumerate(alone):
+        assert whole[i].indices.tolist() == X.indices.tolist()
+        assert whole[i].data.tolist() == X.data.tolist()

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from perceptrons import Perceptron
 from perceptrons.online import progressive
 from perceptrons.training.epochs import hold_out
 from tests.conftest import whole_numbers
@@ -251,3 +252,21 @@ def test_early_stopping_scores_the_weights_that_predict_even_if_votes_are_there(
     _, held_out = hold_out(y, None, 0.1, 0)
     best = max(row["validation_accuracy"] for row in model.history_)
     assert model.score(X[held_out], y[held_out]) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("step", ["pa", "pa1", "pa2", "arow"])
+def test_a_block_learns_what_its_rows_learn_alone_whatever_the_order_of_their_columns(step, rng):
+    """Rows in order, rows out of order, and rows in which a column stands twice, beside each other."""
+    rows = [rng.permutation(12)[: rng.integers(1, 9)] for _ in range(40)]
+    rows = [np.sort(row) if k % 3 else np.append(row, row[:1]) if k % 2 else row for k, row in enumerate(rows)]
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    values = rng.standard_normal(starts[-1])
+    y = rng.integers(0, 2, 40)
+    whole = Perceptron(step=step, margin=1.0, intercept_scaling=1.0)
+    whole.partial_fit(sp.csr_matrix((values, np.concatenate(rows), starts), (40, 12)), y)
+    alone = Perceptron(step=step, margin=1.0, intercept_scaling=1.0)
+    for k, row in enumerate(rows):
+        x = sp.csr_matrix((values[starts[k] : starts[k + 1]], row, [0, len(row)]), (1, 12))
+        alone.partial_fit(x, y[k : k + 1], classes=[0, 1])
+    for name, array in whole._learner.weights.arrays.items():
+        assert np.array_equal(array, alone._learner.weights.arrays[name]), name

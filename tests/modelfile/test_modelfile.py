@@ -85,6 +85,21 @@ def test_idle_columns_are_left_out_and_come_back(step, path, rng):
     assert np.array_equal(loaded.partial_fit(X, y).coef_last_, model.coef_last_)
 
 
+@pytest.mark.parametrize("rows", [np.asarray, sp.csr_matrix])
+def test_zeros_keep_their_sign_and_matrices_their_order_in_memory(rows, path, rng):
+    """Even where most columns are idle. A model whose only class turns out to be the negative one is negated."""
+    X = np.zeros((40, 100))
+    X[:, :9] = rng.standard_normal((40, 9)).round()
+    model = Perceptron(combine="last").partial_fit(rows(X[:10]), ["b"] * 10).partial_fit(rows(X[10:]), ["a", "b"] * 15)
+    assert not any(np.signbit(array[array == 0]).any() for array in model._learner.weights.arrays.values())
+    model._learner.weights.arrays["w"][0, 50] = -0.0  # as a product of small numbers would be
+    perceptrons.save(model, path)
+    loaded = perceptrons.load(path)._learner.weights.arrays
+    for name, array in model._learner.weights.arrays.items():
+        assert loaded[name].tobytes("A") == array.tobytes("A"), name
+        assert loaded[name].flags.c_contiguous == array.flags.c_contiguous, name
+
+
 @pytest.mark.parametrize("labels", [[3, 8], [-1.0, 1.0], [False, True], ["ham", "späm"], np.array(["x", "y"], object)])
 def test_labels_of_every_kind_come_back(labels, path):
     model = Perceptron().fit([[0.0], [1.0]], labels)

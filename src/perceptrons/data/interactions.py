@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.source import Piece
-from perceptrons.features.named_rows import Names
+from perceptrons.features.named_rows import Names, joined, order_of_coming, renumbered
 from perceptrons.features.values import shown
 from perceptrons.hashing import SECRET
 from perceptrons.scan.bytes import ROOM
@@ -94,8 +94,13 @@ class Interactions:
             at = int(products.large[row]) - 1
             wrong[row] = _too_large(names, parts[made[at] - len(hashes)], float(products.values[at]))
         behind = made[made >= len(hashes)] - len(hashes)
-        names = _with_products(names, parts, behind) if named else _unnamed(len(hashes) + used)
         hashes = np.concatenate([hashes, products.hashes[:used]])
+        if not named:
+            return Made(products.starts, made, products.values[:n], _unnamed(len(hashes)), hashes, wrong)
+        names = _with_products(names, parts, behind)
+        if len(starts) > 2:
+            order = order_of_coming(made, len(hashes))
+            names, hashes, made = renumbered(names, order), hashes[order], np.argsort(order).astype(np.int32)[made]
         return Made(products.starts, made, products.values[:n], names, hashes, wrong)
 
 
@@ -187,13 +192,9 @@ def _escaped(names: Names) -> Names:
 def _with_products(names: Names, parts: np.ndarray, made: np.ndarray) -> Names:
     """The names of plain features, and behind them those of interactions. made: the number of each that was made."""
     lengths = np.append(np.diff(names.ends), -1)[parts].sum(axis=1) + 2  # a part that is none is the last
-    joined, ends = np.empty(int(lengths.sum()), np.uint8), np.empty(len(parts) + 1, np.int64)
-    join_names(names.arena, names.ends, parts, joined, ends)
-    more = _keyed(joined, ends, np.bincount(made, minlength=len(parts)))
-    return Names(
-        np.concatenate([names.arena, more.arena]), np.concatenate([names.ends, more.ends[1:] + names.ends[-1]]),
-        np.concatenate([names.counts, more.counts]), np.concatenate([names.keys, more.keys]),
-    )  # fmt: skip
+    arena, ends = np.empty(int(lengths.sum()), np.uint8), np.empty(len(parts) + 1, np.int64)
+    join_names(names.arena, names.ends, parts, arena, ends)
+    return joined(names, _keyed(arena, ends, np.bincount(made, minlength=len(parts))))
 
 
 def _unnamed(n: int) -> Names:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.features.named_rows import Found, Names
+from perceptrons.features.named_rows import Found, Names, renumbered
 from perceptrons.hashing import SECRET, hash_names
 from perceptrons.scan.bytes import ROOM
 from perceptrons.scan.name_table import MOST, extended, grown, key_names, new_table, remember_names
@@ -138,6 +138,10 @@ class Columns:
             signs[hashes >= 2**31] = -1.0
         return Found(columns, signs)
 
+    def knows(self, names: Names) -> np.ndarray:
+        """For each of these names: is it stored?"""
+        return self.as_frozen()._numbers(names) >= 0
+
     def add(self, other: "Columns") -> np.ndarray:
         """Get to know the names of another that was made with the same options; returns the number each has here."""
         table, n, before = other._table, other.n_names, self.n_names
@@ -211,11 +215,9 @@ class Columns:
     def frequent(self, min_count: int) -> "Columns":
         """Only the names that occurred this often, renumbered. Without bits."""
         kept = np.flatnonzero(self.counts >= min_count)
-        table = self._table
-        lengths = (table.ends[1:] - table.ends[:-1])[kept]
-        ends = np.concatenate([[0], np.cumsum(lengths)])
-        at = np.repeat(table.ends[kept] - ends[:-1], lengths) + np.arange(ends[-1])
-        arrays = {"arena": table.arena[at], "ends": ends, "counts": self.counts[kept]}
+        table, n = self._table, self.n_names
+        names = renumbered(Names(table.arena, table.ends[: n + 1], self.counts, table.keys[:n]), kept)
+        arrays = {"arena": names.arena, "ends": names.ends, "counts": names.counts}
         return Columns.from_state(self.state()[0], arrays)
 
     def state(self, limit: int | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -139,6 +139,29 @@ def keyed(names: list[bytes], counts: np.ndarray) -> Names:
     return Names(padded[: ends[-1]], ends, counts, keys)
 
 
+def order_of_coming(numbers: np.ndarray, n: int) -> np.ndarray:
+    """The numbers 0 to n - 1 in the order in which they first stand in an array, which has them all."""
+    first = np.empty(n, np.int64)
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several places the first one stays
+    return np.argsort(first)
+
+
+def joined(names: Names, more: Names) -> Names:
+    """The names, and behind them more, which all are others."""
+    return Names(
+        np.concatenate([names.arena, more.arena]), np.concatenate([names.ends, more.ends[1:] + names.ends[-1]]),
+        np.concatenate([names.counts, more.counts]), np.concatenate([names.keys, more.keys]),
+    )  # fmt: skip
+
+
+def renumbered(names: Names, order: np.ndarray) -> Names:
+    """The names in another order, or some of them."""
+    lengths = np.diff(names.ends)[order]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    at = np.repeat(names.ends[order] - ends[:-1], lengths) + np.arange(ends[-1])
+    return Names(names.arena[at], ends, names.counts[order], names.keys[order])
+
+
 def _checked(content: np.ndarray, begin: Any, end: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same, always of the types for which the loops are compiled, and sound: they must not leave the content."""
     begin, end = np.array(begin, np.int64), np.array(end, np.int64)

@@ -19,8 +19,11 @@ from perceptrons.features.named_rows import (
     assemble,
     assemble_values,
     cut_text,
+    joined,
     keyed,
     local_names,
+    order_of_coming,
+    renumbered,
     worth,
 )
 from perceptrons.features.term_weights import TermWeights
@@ -104,6 +107,7 @@ class Named(NamedTuple):
     numbers: np.ndarray  # int32
     amounts: np.ndarray  # float64
     names: Names
+    first_rows: np.ndarray  # int64 (names,): the row in which each name came first
 
 
 def name_features(
@@ -111,13 +115,13 @@ def name_features(
 ) -> Named:
     """Numbers by the names of their columns, then features of which a row has one, then the others.
 
-    Numbers of 0 are left out. Names are numbered as they come, row by row and in a row from left to right, numbers
-    first.
+    Numbers of 0 are left out, but counted: so the counts of a block are the sums of the counts of its rows. Names are
+    numbered as they come, row by row and in a row from left to right, numbers first.
     """
     n, n_numbers = values.shape
     columns = [(np.arange(n), single.codes, single.names) for single in singles]
     columns += [(part.rows, part.codes, part.names) for part in further]
-    lookups, names = _numbered(value_names, columns, workspace)
+    lookups, names, first_rows = _numbered(value_names, columns, workspace)
     width = n_numbers + len(singles)
     numbers, amounts = np.empty((n, width), np.int32), np.ones((n, width))
     numbers[:, :n_numbers] = np.arange(n_numbers)
@@ -126,20 +130,22 @@ def name_features(
         numbers[:, place] = lookups[place - n_numbers][single.codes]
         if single.amounts is not None:
             amounts[:, place] = single.amounts
-    there = amounts != 0
+    there = np.ones((n, width), bool)
     for place, single in enumerate(singles, n_numbers):
-        there[:, place] &= single.codes >= 0
+        there[:, place] = single.codes >= 0
+    counts = np.bincount(numbers[there], minlength=len(names.counts))
+    there &= amounts != 0
     starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
     numbers, amounts = numbers[there], amounts[there]
     if further:
         rows = np.concatenate([np.repeat(np.arange(n), np.diff(starts)), *(part.rows for part in further)])
         order = np.argsort(rows, kind="stable")
         more = [lookup[part.codes] for lookup, part in zip(lookups[len(singles) :], further, strict=True)]
+        counts += np.bincount(np.concatenate(more), minlength=len(counts))
         numbers = np.concatenate([numbers, *more])[order]
         amounts = np.concatenate([amounts, *(part.amounts for part in further)])[order]
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
-    counts = np.maximum(np.bincount(numbers, minlength=len(names.counts)), 1)  # a number that is always 0 is there, too
-    return Named(starts, numbers, amounts, names._replace(counts=counts))
+    return Named(starts, numbers, amounts, names._replace(counts=counts), first_rows)
 
 
 def one_hot(categories: dict[str, Coded]) -> list[Single]:
@@ -151,8 +157,8 @@ def one_hot(categories: dict[str, Coded]) -> list[Single]:
 
 def _numbered(
     first: list[str], columns: list[tuple[np.ndarray, np.ndarray, list[str]]], workspace: Workspace
-) -> tuple[list[np.ndarray], Names]:
-    """The number of every name of every column, those that stand first before the others; and the names.
+) -> tuple[list[np.ndarray], Names, np.ndarray]:
+    """The number of every name of every column, those that stand first before the others; the names and their rows.
 
     A column is the rows and codes of its entries, and the names of the codes; names that do not occur have number -1.
     """
@@ -163,20 +169,24 @@ def _numbered(
         codes.append(np.flatnonzero(row_of[:-1] >= 0))
         begun.append(row_of[codes[-1]])
     column = np.repeat(np.arange(len(columns)), [len(part) for part in codes])
-    order = np.lexsort((column, np.concatenate([np.empty(0, np.int64), *begun])))
+    rows_of_entries = np.concatenate([np.empty(0, np.int64), *begun])
+    order = np.lexsort((column, rows_of_entries))
     texts = [columns[c][2][code] for c, part in enumerate(codes) for code in part.tolist()]
     encoded = [name.encode("utf-8", "surrogatepass") for name in (*first, *(texts[place] for place in order.tolist()))]
     ends = np.cumsum([0, *(len(name) for name in encoded)])
     numbers, names = local_names(np.frombuffer(b"".join(encoded), np.uint8), ends[:-1], ends[1:], workspace)
     of_entry = np.empty(len(texts), np.int32)
     of_entry[order] = numbers[len(first) :]
+    first_rows = np.full(len(names.counts), np.iinfo(np.int64).max)
+    np.minimum.at(first_rows, of_entry, rows_of_entries)
+    first_rows[numbers[: len(first)]] = 0
     lookups, begin = [], 0
     for (_, _, all_names), part in zip(columns, codes, strict=True):
         lookup = np.full(len(all_names) + 1, -1, np.int32)  # code -1 is the last place
         lookup[part] = of_entry[begin : begin + len(part)]
         begin += len(part)
         lookups.append(lookup)
-    return lookups, names
+    return lookups, names, first_rows
 
 
 class Ready(NamedTuple):
@@ -223,9 +233,7 @@ def cut_columns(texts: list[Strings], prefixes: list[str], rule: Rule, workspace
         places = np.arange(len(column.numbers)) + np.repeat(begin - column.starts[:-1], length)
         numbers[places], counts[places] = column.numbers + before, column.counts
         before += len(column.names.counts)
-    first = np.empty(before, np.int64)  # names are numbered as they come, row by row, however the rows were cut
-    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
-    order = np.argsort(first)
+    order = order_of_coming(numbers, before)  # row by row, however the rows were cut
     number_of = np.empty(before, np.int32)
     number_of[order] = np.arange(before)
     pairs = zip(columns, prefixes, strict=True)
@@ -300,7 +308,26 @@ class Homed(NamedTuple):
 
 def find_columns(named: Named, words: Local | None, columns: Columns) -> Homed:
     """Give the names of a piece their columns: once, as names are counted."""
+    if words is not None and not columns.frozen and len(words.starts) > 2:
+        _number_row_by_row(named, words, columns)
     return Homed(named, words, columns.find(named.names), None if words is None else columns.find(words.names))
+
+
+def _number_row_by_row(named: Named, words: Local, columns: Columns) -> None:
+    """Give new names their numbers in the order of the rows, however many rows there are at a time.
+
+    In a row, named features come before words. Nothing is counted yet.
+    """
+    first_rows_of_words = np.empty(len(words.names.counts), np.int64)
+    rows = np.repeat(np.arange(len(words.starts) - 1), np.diff(words.starts))
+    first_rows_of_words[words.numbers[::-1]] = rows[::-1]  # of several the last one stays
+    new, new_words = (np.flatnonzero(~columns.knows(names)) for names in (named.names, words.names))
+    if not (len(new) and len(new_words)):
+        return
+    names = joined(renumbered(named.names, new), renumbered(words.names, new_words))
+    first_rows = np.concatenate([named.first_rows[new], first_rows_of_words[new_words]])
+    in_order = renumbered(names, np.argsort(first_rows, kind="stable"))
+    columns.find(in_order._replace(counts=np.zeros_like(in_order.counts)))
 
 
 def sparse_rows(
@@ -326,7 +353,10 @@ def sparse_rows(
             amounts /= _norms(words, amounts * (of_words.columns >= 0)[words.numbers])
         X = assemble_values(words.starts, words.numbers, amounts, of_words, columns.n_columns)
         named = named._replace(amounts=named.amounts * weights.beside)
-    return X + assemble_values(*named[:3], found, columns.n_columns) if len(named.numbers) else X
+    if len(named.numbers):
+        X = X + assemble_values(*named[:3], found, columns.n_columns)
+        X.sort_indices()  # SciPy leaves them in an order that depends on the other rows of the block
+    return X
 
 
 def _norms(words: Local, amounts: np.ndarray) -> np.ndarray:

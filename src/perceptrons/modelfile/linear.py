@@ -1,6 +1,6 @@
 """A `Perceptron` as a header and arrays: its weights, all that it needs to resume training, and the votes."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -145,11 +145,15 @@ def _up_to_date(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _live(weights: Weights) -> Any:
-    """The columns that hold anything: all, or if most do not, as with hashed features, their numbers."""
+    """The columns that hold anything: all, or if most do not, as with hashed features, their numbers.
+
+    A zero with a sign is something, too: the model that is read has the bits of the one that was written.
+    """
     live = np.zeros(weights.n_features, bool)
     for name in MATRICES:
         if name in weights.arrays:
-            live |= (weights.arrays[name][:, : weights.n_features] != _idle(name)).any(axis=0)
+            columns = weights.arrays[name][:, : weights.n_features]
+            live |= ((columns != _idle(name)) | np.signbit(columns)).any(axis=0)
     return np.flatnonzero(live) if live.sum() < weights.n_features / 2 else slice(0, weights.n_features)
 
 
@@ -166,12 +170,12 @@ def _live_in(arrays: dict[str, np.ndarray], rows: int, n_features: int) -> np.nd
     return ascending_in(arrays, "live", n_features)
 
 
-def _spread_out(weights: Weights, live: np.ndarray, n_features: int) -> None:
+def _spread_out(weights: Weights, live: np.ndarray, n_features: int, order: Literal["C", "F"]) -> None:
     """Put columns in their places among idle ones."""
     for name in MATRICES:
         if name in weights.arrays:
             dense = weights.arrays[name]
-            wide = np.zeros((len(dense), n_features), dense.dtype, order="F")
+            wide = np.zeros((len(dense), n_features), dense.dtype, order=order)
             if _idle(name):
                 wide += _idle(name)
             wide[:, live] = dense
@@ -222,7 +226,7 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
         read = (*weights.average(), *weights.last(), np.array(weights.norm()))
     demand(all(bool(np.isfinite(array).all()) for array in read), "finite weights and averages")
     if live is not None:
-        _spread_out(weights, live, int(header["n_features"]))
+        _spread_out(weights, live, int(header["n_features"]), "C" if header.get("memory") == "C" else "F")
     elif header.get("memory") == "F":
         weights.arrays |= {name: np.asfortranarray(weights.arrays[name]) for name in MATRICES if name in weights.arrays}
     return weights

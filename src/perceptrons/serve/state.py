@@ -1,7 +1,8 @@
 """A model being served, and what one change of the log does to it: the same on every side, after every restart.
 
-`learn` is a function of the model and the change alone, so whoever applies the same changes in the same order has the
-same model, bit for bit: the two sides of a server, a server that starts again, a follower.
+`State.learn_all` depends on the model and the changes alone, and not on how the changes are grouped. So whoever learns
+the same changes in the same order has the same model, bit for bit: the two sides of a server, a server that starts
+again, a follower.
 """
 
 import copy
@@ -14,7 +15,7 @@ from perceptrons.serve import example_kinds as examples_of
 from perceptrons.serve.example_kinds import UnfitError
 from perceptrons.training.one_pass import MANY_CLASSES
 
-MERGED = 4096  # examples that are learned at once where it makes no difference
+MAX_BLOCK = 4096  # examples that are learned in one block where it makes no difference
 LABELS = (str, int, bool)
 
 
@@ -89,28 +90,34 @@ class State:
         self.version += len(examples)
 
     def learn_all(self, changes: Iterable[Change]) -> None:
-        """Learn from all changes as if one after the other, but at once where that is the same."""
-        waiting: tuple[list[Any], list[Any]] = ([], [])
+        """Learn from changes, to the bit as if from one after the other. After an error the model may be half-changed.
+
+        Changes are learned in one block where that gives the same bits.
+        """
+        block, n = list[Change](), 0
         for change in changes:
-            if waiting[0] and not self._goes_with(change):
-                self.learn(*waiting)
-                waiting = ([], [])
-            if not self._goes_with(change):
-                self.learn(change.examples, change.labels)
-                continue
-            waiting[0].extend(change.examples)
-            waiting[1].extend(change.labels)
-            if len(waiting[0]) >= MERGED:
-                self.learn(*waiting)
-                waiting = ([], [])
-        if waiting[0]:
-            self.learn(*waiting)
+            joins = self._joins_blocks(change)
+            if block and (not joins or n >= MAX_BLOCK):
+                self._learn_block(block)
+                block, n = [], 0
+            block.append(change)
+            n += len(change.examples)
+            if not joins:
+                self._learn_block(block)
+                block, n = [], 0
+        if block:
+            self._learn_block(block)
 
-    def _goes_with(self, change: Change) -> bool:
-        """Is it the same to learn this change together with others?
+    def _learn_block(self, changes: list[Change]) -> None:
+        examples = [example for change in changes for example in change.examples]
+        self.learn(examples, [label for change in changes for label in change.labels])
 
-        Not where matrix products or batches are formed of the block, and not where a class is new: it would take part
-        in the predictions of the examples before it.
+    def _joins_blocks(self, change: Change) -> bool:
+        """Does a block of this change and others give the bits that they give one after the other?
+
+        It does not where matrix products, batches or pairs of classes are formed of the block, where the pocket is
+        judged on it, or where a class is new, which would take part in the predictions of the examples before it. New
+        columns have the same average only if they start at 0.
         """
         model = self.model
         if type(model) is not Perceptron or self.kind in (None, "features") or model.batch_size != 1:
@@ -118,7 +125,16 @@ class State:
         learner = model._learner
         if learner.form != "single" or not learner.spread or len(learner.classes) >= MANY_CLASSES:
             return False
+        if learner.weights.has_pocket or (learner.scheme == "ovo" and len(learner.classes) > 2):
+            return False
+        if learner.init != "zeros" and not self._has_fixed_columns:
+            return False
         return all(learner.code(label) is not None for label in set(change.labels))
+
+    @property
+    def _has_fixed_columns(self) -> bool:
+        columns = getattr(self.model, "columns_", None)
+        return self.kind == "numbers" or (columns is not None and columns.bits is not None)
 
     # ---- predicting
 

@@ -261,7 +261,11 @@ def plain_row(x: Any, n_features: int | None, dtype: Any, growth: Growth) -> Row
 
 
 def once_each(rows: Rows) -> Rows:
-    """The same rows without columns that stand twice: their values are added up. Norms need it, scores do not."""
+    """The same rows without columns that stand twice: their values are added up. Norms need it, scores do not.
+
+    A row without such a column keeps the order of its columns, whatever rows are beside it. So a block learns what its
+    examples would learn one by one, to the last bit: sums round by their order.
+    """
     if not isinstance(rows, Sparse) or not len(rows.columns):
         return rows
     if len(rows.starts) == 2 and len(set(rows.columns.tolist())) == len(rows.columns):
@@ -272,6 +276,11 @@ def once_each(rows: Rows) -> Rows:
         return rows
     X = X.copy()
     X.sum_duplicates()
+    if X.nnz == len(rows.columns):
+        return rows
+    before, after = np.diff(rows.starts), np.diff(X.indptr)
+    old, new = np.repeat(before == after, before), np.repeat(before == after, after)
+    X.data[new], X.indices[new] = rows.values[old], rows.columns[old]
     return as_rows(X)
 
 

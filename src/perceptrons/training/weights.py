@@ -218,21 +218,21 @@ class Weights(Owning):
         if name.startswith("sigma"):
             return 1
         if name.startswith("late"):
-            return per_row[..., MASS] * (new / per_row[..., SCALE]) - per_row[..., TOTAL] * new
+            return per_row[..., MASS] * (new / per_row[..., SCALE]) - per_row[..., TOTAL] * new + 0.0  # never -0
         return new / per_row[..., SCALE] if name in ("w", "b") else new
 
     def negate(self) -> None:
-        """Swap the two classes of a binary model."""
+        """Swap the two classes of a binary model. A difference from 0, unlike a negative, is never -0."""
         for name in self._present(MATRICES + VECTORS):
             if not name.startswith("sigma"):
-                np.negative(self.arrays[name], out=self.arrays[name])
+                np.subtract(0.0, self.arrays[name], out=self.arrays[name])
 
     def split(self) -> None:
         """Change from the binary form to one row per class, (-w, w), which learn exactly as w does."""
         self.order = ""
         for name in self._present(MATRICES + VECTORS):
             array = self.arrays[name]
-            self.arrays[name] = np.concatenate([array if name.startswith("sigma") else -array, array])
+            self.arrays[name] = np.concatenate([array if name.startswith("sigma") else 0.0 - array, array])
 
     def insert_rows(
         self, places: np.ndarray, n_rows: int, new_w: np.ndarray, new_b: np.ndarray, new_clock: np.ndarray
