@@ -152,7 +152,7 @@ def test_format_is_chosen_by_name_or_said(write):
         ("a,b,c\n1,2,x\n1,3,y\n1,1_000,x\n", "4:2", "'1_000' is not a number"),
         ("a,b,c\n1,2,x\n1,3,y\n1,٣,x\n", "4:2", "is not a number"),
         ("a,b,c\n1,2,x\n1,3,y\n1,0x1f,x\n", "4:2", "is not a number"),
-        ("a;b;c\n1;2,5;x\n", "2:2", "decimals with a point"),
+        ("a;b;c\n1.5;2,5;x\n", "2:2", "decimals with a point"),
         ("a,b,c\n1,2,x\n1,nan,x\n", "3:2", "'nan' is not a finite number"),
         ("a,b,c\n1,2,x\n-inf,1,x\n", "3:1", "not a finite number"),
         ("a,b,c\n1,1e999,x\n", "2:2", "too large"),

@@ -429,11 +429,60 @@ def test_blanks_before_quotes_do_not_count(tmp_path, small):
     assert table.lines.tolist() == [2, 3, 5]
 
 
-def test_decimal_commas_are_complained_of_and_no_categories(tmp_path):
+TEXT = 'a;b;text;kind\n1;2,5;"x;1,5";x\n-2,5;"3,75";1.5;y\n"3";  4e0 ;1,5;x\n'
+
+
+@pytest.mark.parametrize("how", [{}, {"decimal": ","}, {"format": "tsv"}, {"format": "whitespace"}])
+def test_decimal_commas_are_read_and_the_model_remembers_them(tmp_path, how):
+    cells = TEXT.replace("\n", " \n").replace("x;1", "x_1").replace("  4e0 ", "4e0") if "format" in how else TEXT
+    between = {"tsv": "\t", "whitespace": " "}.get(how.get("format"), ";")
     path = tmp_path / "a.csv"
-    path.write_text("a;b;kind\n1;2,5;x\n2;3,75;y\n3;4;x\n")
-    with pytest.raises(DataFileError, match="2:2: column 'b': '2,5' is not a number: write decimals with a point"):
-        read(path)
+    path.write_text(cells.replace(";", between))
+    table = read(path, **how)
+    assert table.X.toarray()[:, :2].tolist() == [[1, 2.5], [-2.5, 3.75], [3, 4]]
+    texts = ["x_1,5" if "format" in how else "x;1,5", "1.5", "1,5"]
+    assert table.feature_names[2:] == [f"text={one}" for one in texts]  # cells of text stay as they are
+    assert table.source["decimal"] == ","
+    model = Perceptron().fit(table.X, table.y)
+    table.teach(model)
+    perceptrons.save(model, tmp_path / "m")
+    (tmp_path / "b.csv").write_text("a;b;text\n1;2;1,5\n2;1,25;1.5\n".replace(";", between))
+    like = {"need_labels": False, "format": how.get("format")}
+    found = read(tmp_path / "b.csv", like=perceptrons.load(tmp_path / "m"), **like)
+    assert found.X.toarray()[:, :2].tolist() == [[1, 2], [2, 1.25]]
+    (tmp_path / "b.csv").write_text("a;b;text\n1;2;1,5\n2;1.25;1.5\n".replace(";", between))
+    with pytest.raises(DataFileError, match=r"b.csv:3:2: column 'b': '1.25' has a point, .*\(--decimal \.\)"):
+        read(tmp_path / "b.csv", like=model, **like)
+    assert read(tmp_path / "b.csv", like=model, decimal=".", **like).X[1, 1] == 1.25
+
+
+def test_decimal_commas_are_streamed_in_blocks_alike(tmp_path, monkeypatch):
+    rows = [f'"{k},5";{k % 7},25;{"pq"[k % 2]}' for k in range(300)]
+    (tmp_path / "a.csv").write_text("\n".join(rows) + "\n")
+    expected = read(tmp_path / "a.csv")
+    assert expected.X.tolist() == [[k + 0.5, k % 7 + 0.25] for k in range(300)]
+    monkeypatch.setattr("perceptrons.data.source.PIECE", 100)
+    blocks = list(stream(tmp_path / "a.csv"))
+    assert len(blocks) > 20
+    np.testing.assert_array_equal(np.concatenate([block.X for block in blocks]), expected.X)
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "what"),
+    [
+        ("a;b;kind\n1.5;2,5;x\n2.5;3,75;y\n", {}, "2:2: column 'b': '2,5' is not a number: .*or give decimal=','"),
+        ("a;b;kind\n1;2,5;x\n2;3,75;y\n", {"decimal": "."}, "2:2: column 'b': '2,5' is not a number: "),
+        ("a;b;kind\n1;1.234,5;x\n2;2.345,5;y\n", {}, "2:2: column 'b': '1.234,5' is not a number"),
+        ("a;b;kind\n1;2,5;x\n2;3.5;y\n2;3,5;y\n", {}, "3:2: column 'b': '3.5' has a point, but decimals have a comma"),
+        ("a;b;kind\n1;2,5;x\n2;1e999;y\n2;3,5;y\n", {}, "3:2: column 'b': '1e999' is too large"),
+        ("a;b;kind\n1;2,5;x\n", {"decimal": ";"}, "decimal=';': choose '.' or ','"),
+        ("a,b,kind\n1,2.5,x\n", {"decimal": ","}, "2:2: column 'b': '2.5' has a point"),
+    ],
+)
+def test_numbers_that_do_not_have_the_sign_for_decimals_are_refused(tmp_path, text, how, what):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(ValueError, match=what):
+        read(tmp_path / "a.csv", **how)
 
 
 def test_every_bad_row_is_named_and_the_good_ones_are_read(tmp_path):

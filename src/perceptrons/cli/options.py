@@ -198,6 +198,7 @@ def command_text(begin: Iterable[Any], asked: Any, names: Iterable[str], without
 
 Format = one_of("Format", "csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz")  # fmt: skip
 OnError = one_of("OnError", "raise", "skip")
+Decimal = StrEnum("Decimal", {"point": ".", "comma": ","})
 OnMissing = one_of("OnMissing", "fill", "raise")
 Scale = one_of("Scale", "auto", "standard", "max-abs", "none")
 Combine = one_of("Combine", "average", "recent", "last", "vote", "pocket")
@@ -254,6 +255,7 @@ OPTIONS: dict[str, Option] = {
     "quadratic": Option(("-q", "--quadratic"), list[str] | None, "vw: multiply the features of two namespaces, given by their first letters, like VW's -q; : means all namespaces. May be repeated.", READ, "AB"),
     "cubic": Option(("--cubic",), list[str] | None, "vw: multiply the features of three namespaces, like -q. May be repeated.", READ, "ABC"),
     "zero_based": flag("--zero-based", "svmlight: feature indices start at 0 (default: detected).", READ),
+    "decimal": Option(("--decimal",), Decimal | None, "CSV and the like: what separates decimals, . or , (default: detected).", READ, "SIGN"),
     "encoding": Option(("--encoding",), str | None, "Encoding of text, such as latin-1, cp1252 or utf-16 (default: utf-8).", READ, "NAME"),
     "text_labels": flag("--text-labels", "Treat labels as text, even if they look like whole numbers.", READ),
     "multilabel": flag("--multilabel", "Allow several labels per example, or none (default: detected from the data).", READ),
@@ -406,7 +408,7 @@ OPTIONS: dict[str, Option] = {
 READING = (
     "format", "label_column", "labels", "text_column", "words", "chars", "categories", "ignore", "keep", "scale", "missing",
     "on_missing", "interactions", "powers", "hash_bits", "quadratic", "cubic", "zero_based", "text_labels",
-    "multilabel", "label_separator", "many_classes", "on_error", "encoding",
+    "multilabel", "label_separator", "many_classes", "on_error", "decimal", "encoding",
 )  # fmt: skip
 RULE = (
     "combine", "window", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass",

@@ -51,7 +51,7 @@ OPTIONS = {  # that only some formats know
         ("label_column", "labels", "text_column", "prefix", "categories", "numbers", "ignore", "optional", "model",
          "preparation", "labelled", "grow", *OF_MODEL), NAMED,
     ),
-    **dict.fromkeys(("names", "header"), BY_DELIMITER),
+    **dict.fromkeys(("names", "header", "decimal"), BY_DELIMITER),
     "encoding": (*BY_DELIMITER, "arff", "jsonl", *SPARSE, "vw", "text"),
     "multilabel": (*FORMATS, *MEMORY),
     "label_separator": ("text", *NAMED),
@@ -153,14 +153,14 @@ def stream(
     **options
         Options of some formats. svmlight: zero_based, n_features, dtype ("float64", or "float32", as VW computes, with
         half the memory). vw: quadratic and cubic, interactions of namespaces by their first letters, such as ["ab"],
-        like VW's -q and --cubic; ":" means all. npz: part ("train" or "test", for files with both). Tables:
-        label_column (a name, or a number from 1; a list of several whose cells are 1 or 0), labels (an XML file of
-        MULAN that names such columns), text_column, categories (columns of numbers that are categories),
-        ignore (columns to leave out). Texts: text, a `HashedText` that defines how words become features, or its
-        parameters. All formats with named features: columns, the `Columns` of a model that should predict. All text
-        formats: encoding, such as "latin-1" (default: UTF-8). All formats: multilabel, True if examples may have
-        several labels or none (default: detected from the first block). Tables and texts: label_separator, the text
-        between the labels of a cell, such as ";", which implies multilabel.
+        like VW's -q and --cubic; ":" means all. npz: part ("train" or "test", for files with both). Tables: decimal
+        ("," or ".", in CSV and the like; default: detected), label_column (a name, or a number from 1; a list of
+        several whose cells are 1 or 0), labels (an XML file of MULAN that names such columns), text_column, categories
+        (columns of numbers that are categories), ignore (columns to leave out). Texts: text, a `HashedText` that
+        defines how words become features, or its parameters. All formats with named features: columns, the `Columns` of
+        a model that should predict. All text formats: encoding, such as "latin-1" (default: UTF-8). All formats:
+        multilabel, True if examples may have several labels or none (default: detected from the first block). Tables
+        and texts: label_separator, the text between the labels of a cell, such as ";", which implies multilabel.
 
     Returns
     -------

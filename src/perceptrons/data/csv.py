@@ -23,10 +23,13 @@ from perceptrons.data.table_columns import Asked, Cells, Layout, Origin, TableFo
 from perceptrons.features.collector import Roles
 from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.values import NOT_FINITE, NUMBER, Missing, shown
-from perceptrons.scan.csv import count_numbers
+from perceptrons.scan.csv import count_numbers, exchange_points
 
 SOME = 100  # rows
-DECIMAL_COMMA = re.compile(rb"\s*[+-]?\d+,\d+\s*")
+DECIMAL_COMMA = re.compile(rb"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
+WHOLE = re.compile(rb"\s*[+-]?\d+\s*")
+WITH_POINT = re.compile(rb"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
+WITH_THOUSANDS = re.compile(rb"\s*[+-]?\d{1,3}(\.\d{3})+,\d+\s*")
 
 
 class Form(NamedTuple):
@@ -36,6 +39,7 @@ class Form(NamedTuple):
     header: bool
     names: list[str]  # of the columns
     line: int  # of the first record
+    decimal: str = "."
 
 
 class CsvTable(TableFormat):
@@ -67,10 +71,11 @@ class CsvTable(TableFormat):
         if not form.names:
             return roles, None
         origin = Origin(piece.path, form.line, form.header)
+        rows = records.cells == len(form.names)
+        if piece.first and form.header:
+            rows[np.argmax(records.cells > 0)] = False
+        form = self._forms[piece.path] = form._replace(decimal=self._decimal_of(piece, records, rows, form))
         if roles is None:
-            rows = records.cells == len(form.names)
-            if piece.first and form.header:
-                rows[np.argmax(records.cells > 0)] = False
             if asked.numbers is None and not rows.any():
                 return None, Layout(form.names, None, [], [], [], form)
             roles = settle(
@@ -80,6 +85,12 @@ class CsvTable(TableFormat):
         if self.names is None:
             self.names, self.unnamed = form.names, not form.header and asked.names is None
         return roles, locate(origin, form.names, roles, asked, form)
+
+    def _decimal_of(self, piece: Piece, records: Records, rows: np.ndarray, form: Form) -> str:
+        """Return what separates decimals: as asked, or as the first rows have it where cells have other separators."""
+        if self.decimal is None and form.delimiter != "," and have_decimal_commas(piece, records, rows, form):
+            self.decimal = ","
+        return self.decimal or "."
 
     def _form(self, piece: Piece, records: Records, asked: Asked, roles: Roles | None) -> Form:
         """How a file is written, by its first record."""
@@ -91,7 +102,8 @@ class CsvTable(TableFormat):
         cells, wrong = cells_of(piece, records, int(filled[0]), form.delimiter)
         texts = [cell.decode("utf-8", "replace") for cell in cells]
         header = None
-        if asked.header is not False:
+        has_commas = (form.delimiter != "," or self.decimal == ",") and any(map(DECIMAL_COMMA.fullmatch, cells))
+        if asked.header or (asked.header is None and not has_commas):
             header = _told_header(piece.path, line, texts) if asked.header else header_of(piece.path, line, texts)
             if header is not None and wrong is not None:
                 raise DataFileError(piece.path, BEHIND, line, wrong + 1)
@@ -143,17 +155,39 @@ def _are_numbers(piece: Piece, records: Records, rows: np.ndarray, form: Form, m
     """Which columns hold numbers? If most of its cells do, those that do not are better complained of than learned."""
     begins = records.begins[rows]
     counts, filled = np.zeros((2, len(form.names)), np.int64)
+    content = piece.content
+    if form.decimal == ",":
+        content = content.copy()
+        exchange_points(content, piece.size, ord(form.delimiter), np.ones(len(form.names), bool))
     with np.errstate(over="ignore"):
-        count_numbers(piece.content, begins, ord(form.delimiter), missing.scanned(), counts, filled)
+        count_numbers(content, begins, ord(form.delimiter), missing.scanned(), counts, filled)
     are = (2 * counts > filled) | (filled == 0)
     return are if form.delimiter == "," else are | _have_commas(piece, records, rows, form)
 
 
 def _have_commas(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> np.ndarray:
-    """Which columns hold numbers with a decimal comma, by the first rows? They are complained of, too."""
-    some = [cells_of(piece, records, record, form.delimiter)[0] for record in np.flatnonzero(rows)[:SOME].tolist()]
-    found = np.array([[bool(DECIMAL_COMMA.fullmatch(cell)) for cell in cells] for cells in some])
+    """Which columns hold numbers with a comma, by the first rows? Those that cannot be read are complained of, too."""
+    some = _first_rows(piece, records, rows, form)
+    found = np.array([[bool(DECIMAL_COMMA.fullmatch(cell) or WITH_THOUSANDS.fullmatch(cell)) for cell in cells]
+                      for cells in some])  # fmt: skip
     return 2 * found.sum(axis=0) > len(some)
+
+
+def have_decimal_commas(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> bool:
+    """Has a column numbers with decimal commas by the first rows, and none has numbers with decimal points?"""
+    found = False
+    for cells in zip(*_first_rows(piece, records, rows, form), strict=True):
+        filled = [cell for cell in cells if cell.strip()]
+        commas = sum(bool(DECIMAL_COMMA.fullmatch(cell)) for cell in filled)
+        whole = sum(bool(WHOLE.fullmatch(cell)) for cell in filled)
+        if 2 * sum(bool(WITH_POINT.fullmatch(cell)) for cell in filled) > len(filled):
+            return False
+        found = found or (commas > 0 and 2 * (commas + whole) > len(filled))
+    return found
+
+
+def _first_rows(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> list[list[bytes]]:
+    return [cells_of(piece, records, record, form.delimiter)[0] for record in np.flatnonzero(rows)[:SOME].tolist()]
 
 
 def _told_header(path: Path, line: int, cells: list[str]) -> list[str]:

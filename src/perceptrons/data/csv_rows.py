@@ -20,12 +20,15 @@ from perceptrons.features.named_rows import Workspace, local_names
 from perceptrons.features.table_rows import Coded, Contents, Strings
 from perceptrons.features.values import LARGEST, NUMBER, Missing, shown, what_is_wrong
 from perceptrons.scan.bytes import ROOM
-from perceptrons.scan.csv import UNUSED, Found, RecordPlaces, Wanted, scan_records, scan_rows
+from perceptrons.scan.csv import UNUSED, Found, RecordPlaces, Wanted, exchange_points, scan_records, scan_rows
 
 LONGEST_RECORD = 2**26  # bytes: quotes that are still open then were opened by mistake
 NEWLINE, RETURN, QUOTE = 10, 13, 34
+DECIMAL_COMMAS = re.compile(r"(?<=\d),(?=\d)")
 BLANK_LINES = re.compile(rb"(?:[ \t]*[\r\n])*")
+EXCHANGE = str.maketrans(",.", ".,")
 OPEN_NUMBERS = 1024  # that are left to Python at a time
+DECIMAL_POINT = "write decimals with a point"  # what other readers say
 MAKE_NUMBERS = "convert text to numbers first"  # what other readers say
 BEHIND = "there is text after the closing quote of this cell: double the quotes inside a cell, or remove them"
 OPEN = f"a quote is opened, but not closed within {LONGEST_RECORD:,} bytes or before the end of the file"
@@ -57,6 +60,8 @@ def delimiter_of(piece: Piece, tabs: bool) -> str:
     begin = BLANK_LINES.match(text).end()  # type: ignore[union-attr]
     line = text[begin : text.find(b"\n", begin) + 1].decode("utf-8", "replace")
     usual = "\t" if tabs else ","
+    if ";" in line and usual in line and usual not in DECIMAL_COMMAS.sub("", line):
+        return ";"
     return usual if usual in line else next((other for other in ",;\t" if other in line), usual)
 
 
@@ -138,7 +143,13 @@ class Rows:
             np.empty(room, np.int64),
             np.empty((OPEN_NUMBERS, 4), np.int64),
         )
-        self.text = piece.content.copy() if QUOTE in content else piece.content  # doubled quotes are made one
+        self.has_points = layout.form.decimal == "."
+        self.text = piece.content  # changed where doubled quotes are made one, or decimal commas points
+        if QUOTE in content or not self.has_points:
+            self.text = piece.content.copy()
+        if not self.has_points:
+            is_number = self.targets >= 0
+            exchange_points(self.text, piece.size, ord(layout.form.delimiter), is_number)
         self.more: list[bytes] = []  # cells that are not in the text as they should be
         self.n_more = 0
 
@@ -152,7 +163,7 @@ class Rows:
                     self.text, begin, piece.size, line, ord(delimiter), wanted, self.found, self.n
                 )
             for row, column, first, last in self.found.opened[:n_open].tolist():
-                self._put_number(row, column, self.text[first:last].tobytes())
+                self._put_number(row, column, self.piece.content[first:last].tobytes())
             if begin >= piece.size:
                 break
             records = records or records_of(piece, delimiter)
@@ -188,17 +199,24 @@ class Rows:
         self.n += 1
 
     def _put_number(self, row: int, column: int, cell: bytes) -> None:
-        text = cell.decode("utf-8", "replace")
+        text = shown_text = cell.decode("utf-8", "replace")
+        if not self.has_points:
+            text = text.translate(EXCHANGE)
         value = float(text) if NUMBER.fullmatch(text) else np.nan
         self.found.values[row, column] = value
         if not abs(value) <= LARGEST and text.strip().lower() not in self.missing:
             what, place = what_is_wrong(text), self.layout.numbers[column]
+            if DECIMAL_POINT in what:
+                what += ", or give decimal=',' (--decimal ,)"
             if MAKE_NUMBERS in what:
-                what = f"{shown(text.strip())} is not a number: correct it, or list the column in categories"
+                what = f"{shown(shown_text.strip())} is not a number: correct it, or list the column in categories"
                 what += " (--categories)"
-                what += f", or list the word in missing (--missing {text.strip()})" * bool(self.missing)
+                what += f", or list the word in missing (--missing {shown_text.strip()})" * bool(self.missing)
                 first = self.piece.first and self.found.lines[row] + 1 == self.layout.form.line
                 what += "; a header contains no numbers" if first and not self.layout.form.header else ""
+            if "," in text and not self.has_points:
+                what = f"{shown(shown_text.strip())} has a point, but decimals have a comma in this file: correct it"
+                what += ", or give decimal='.' (--decimal .) if all decimals have points"
             self.faults.add(row, place + 1, f"column {shown(self.layout.names[place])}: {what}")
 
     def cells(self, n_lines: int, roles: Roles, workspace: Workspace) -> Cells:

@@ -197,11 +197,13 @@ def _joined(path: Path, parts: list[tuple[bytes, str | None, str | None]], first
 
 def _wrong(content: bytes) -> str | None:
     """What is wrong with the bytes of a text, if anything is."""
-    place, what = content.find(b"\0"), "a NUL byte, so this is not a text: remove the file, or give its --encoding"
+    place, what = content.find(b"\0"), "a NUL byte, so this is not a text"
     try:
         content.decode()
     except UnicodeDecodeError as error:
         place, what = error.start, no_text(error)
+    else:
+        what += ": remove the file, leave it out with on_error='skip' (--on-error skip), or give its --encoding"
     if place < 0:
         return None
     line, column = content.count(b"\n", 0, place) + 1, place - content.rfind(b"\n", 0, place)

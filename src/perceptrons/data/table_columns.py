@@ -417,6 +417,7 @@ class TableFormat(ABC):
 
     names: list[str] | None = None  # of the columns of the first file, where a file may be without names
     unnamed = False  # has the first file no names?
+    decimal: str | None = None  # "." or ",", where numbers are text; None: as the first rows have it
 
     def __init__(self) -> None:
         self.notices: dict[str, str] = {}  # what somebody should be told of columns, by their names

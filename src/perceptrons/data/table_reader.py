@@ -85,6 +85,9 @@ class TableReader(PreparingReader):
         CSV: what the columns are called in a file without a header. Otherwise "1", "2", ..., or as in the first file.
     header : bool, optional
         CSV: does the first row hold names? Otherwise it does if none of its cells is a number.
+    decimal : {".", ","}, optional
+        CSV: what separates decimals. Otherwise a comma if cells are separated by something else, a column of the first
+        rows has decimal commas, and none has decimal points.
     prefix : bool, default=True
         Keep the words of several columns of text apart, by the name of their column. False reads the texts of a row
         as one text.
@@ -163,6 +166,7 @@ class TableReader(PreparingReader):
         optional: str | list[str] | None = None,
         names: list[str] | None = None,
         header: bool | None = None,
+        decimal: str | None = None,
         prefix: bool = True,
         text: HashedText | dict[str, Any] | None = None,
         hash_bits: int | None = None,
@@ -186,6 +190,9 @@ class TableReader(PreparingReader):
         super().__init__(paths, **shared)
         self.format, self._form = format, table_format(format)
         _check_files(self.files, format)
+        if decimal not in (None, ".", ","):
+            raise ValueError(f"decimal={decimal!r}: choose '.' or ','.")
+        self._decimal = decimal
         self._prefix, self._asked_text = prefix, _text(text, bool(text_column))
         self._given, self._given_bits = columns, _bits(hash_bits, self._asked_text, columns)
         self._asked_bits, self._keep = hash_bits, listed(keep)
@@ -223,6 +230,7 @@ class TableReader(PreparingReader):
 
     def _begin(self) -> None:
         self._form = table_format(self.format)
+        self._form.decimal = self._decimal
         self._wanted, self._wish = self._told, self._wished
         self._form.missing = self._wanted.missing
         self._roles: Roles | None = None
@@ -267,6 +275,7 @@ class TableReader(PreparingReader):
         }
         if self.format in ("csv", "tsv", "whitespace"):
             recipe |= {"names": self._form.names or wanted.names, "header": wanted.header}
+            recipe |= {} if self._form.decimal is None else {"decimal": self._form.decimal}
         return recipe
 
     def _preparing(self) -> dict[str, Any]:
@@ -307,7 +316,10 @@ class TableReader(PreparingReader):
         assert self.columns is not None
         facts, arrays = self.columns.state()
         kept = None if self._preparation is None or self._preparation.is_trivial else self._preparation.as_dict()
-        known = {"roles": self._roles and self._roles._asdict(), "names": self._form.names, "preparation": kept}
+        known = {
+            "roles": self._roles and self._roles._asdict(), "names": self._form.names, "preparation": kept,
+            "decimal": self._form.decimal,
+        }  # fmt: skip
         text = self._text.get_params() if self._asked_text is None and self._text is not None else None
         return {"columns": facts, **known, "ignore": self._wanted.ignore, "text": text}, arrays
 
@@ -320,7 +332,7 @@ class TableReader(PreparingReader):
         super()._know(facts, arrays)
         self._roles = None if facts["roles"] is None else Roles(**facts["roles"])
         self._settled = self._roles is not None
-        self._form.names = facts["names"]
+        self._form.names, self._form.decimal = facts["names"], facts.get("decimal")
         self._wanted = self._wanted._replace(ignore=facts.get("ignore", self._wanted.ignore))
         if facts.get("preparation") is not None:
             self._preparation = Preparation.from_dict(facts["preparation"])

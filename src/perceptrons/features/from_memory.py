@@ -32,7 +32,7 @@ NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of col
 KINDS: dict[str, tuple[type, ...]] = {
     "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int, list), "text_column": (str, list),
     "text": (dict,), "preparation": (dict,), "encoding": (str,), "zero_based": (bool,), "prefix": (bool,),
-    "text_labels": (bool,), "multilabel": (bool,), "label_separator": (str,),
+    "decimal": (str,), "text_labels": (bool,), "multilabel": (bool,), "label_separator": (str,),
     "hash_bits": (int,), "quadratic": (list,), "cubic": (list,),
     **dict.fromkeys(NAMED, (list,)),
 }  # fmt: skip

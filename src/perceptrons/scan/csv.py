@@ -15,7 +15,7 @@ from perceptrons.rows import compiled, inlined, inner
 from perceptrons.scan.numbers import BAD, OPEN, number
 
 NEWLINE, RETURN, QUOTE, SPACE, TAB = 10, 13, 34, 32, 9
-PLUS, MINUS, CASE = 43, 45, 32
+PLUS, COMMA, MINUS, POINT, CASE = 43, 44, 45, 46, 32
 NAN, INFINITY = np.frombuffer(b"nan", np.uint8), np.frombuffer(b"infinity", np.uint8)
 UNUSED = -1
 LARGEST = 1e100  # as data/table.py has it
@@ -246,6 +246,38 @@ def count_numbers(content, begins, delimiter, words, numbers, filled):
             if last > first and not is_word(content, first, last, words):
                 filled[place] += 1
                 numbers[place] += (how != BAD and q == last) or is_missing_number(content, first, last)
+            p += one
+
+
+@compiled
+def exchange_points(content, n_bytes, delimiter, is_number):
+    """Exchange points and commas in the cells of columns of numbers, for files with decimal commas.
+
+    A number with a decimal point then has a comma, so that it is refused and not read as another number. is_number:
+    a flag for each column; further cells do not count. Changes content.
+    """
+    one, p, end, width = np.uint64(1), np.uint64(0), np.uint64(n_bytes), np.uint64(len(is_number))
+    while p < end:
+        place, more = np.uint64(0), True
+        while more:
+            exchanges = place < width and is_number[place]
+            while content[p] != delimiter and (content[p] == SPACE or content[p] == TAB):
+                p += one
+            quoted = content[p] == QUOTE
+            p += np.uint64(quoted)
+            while p < end:
+                byte = content[p]
+                if quoted and byte == QUOTE:
+                    quoted = False
+                elif not quoted and byte in (delimiter, NEWLINE, RETURN):
+                    break
+                elif exchanges and byte == COMMA:
+                    content[p] = POINT
+                elif exchanges and byte == POINT:
+                    content[p] = COMMA
+                p += one
+            more = p < end and content[p] == delimiter
+            place += one
             p += one
 
 
