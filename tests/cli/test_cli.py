@@ -266,7 +266,7 @@ def test_suggested_commands_repeat_what_the_data_need(run, folder):
 @pytest.mark.parametrize(
     ("options", "reason", "sentence"),
     [
-        (["two.svm"], "converged", "An epoch passed without a mistake:"),
+        (["two.svm"], "converged", "An epoch passed without an update:"),
         (["animals.csv", "--tol", "0.5"], "tol", "The averaged weights stopped changing: .* less than 0.5 of"),
         (["animals.csv", "--early-stopping"], "early_stopping", "not improved for 5 epochs, so .* of epoch \\d+"),
         (["animals.csv", "--max-iter", "2", "--tol", "0"], "max_iter", "The maximum of 2 epochs was reached"),
@@ -463,7 +463,7 @@ def test_inspect_tells_what_is_in_a_model(run, folder):
     assert "3: length; width; height" in words
     assert re.search(r"[\d,]+ epochs?, [\d,]+ mistakes?, [\d,]+ updates?, [\d,]+ examples? seen", words)
     assert "not probabilities" in words
-    assert "averaged weights stopped changing" in words or "without a mistake" in words
+    assert "averaged weights stopped changing" in words or "without an update" in words
 
 
 def test_inspect_one_class_lists_its_top_weights_in_order(run, folder):

@@ -159,7 +159,7 @@ def test_verbose_progress_goes_to_stderr(run, folder):
         (
             ["xor.csv"],
             "converged",
-            "without a mistake: the training examples are separated in the kernel's feature space",
+            "without an update: the training examples are separated in the kernel's feature space",
         ),
         (["animals.csv", "--tol", "0.5"], "tol", "The averaged coefficients stopped changing: .* less than 0.5 of"),
         (["animals.csv", "--early-stopping"], "early_stopping", "so the coefficients are those of epoch \\d+"),

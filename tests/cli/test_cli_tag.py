@@ -205,7 +205,7 @@ def test_the_report_says_what_was_learned_how_it_went_and_what_to_do_next(run, f
     assert re.search(r"60 sentences \([\d,]+ tokens\) for training; 20 sentences \([\d,]+ tokens\)", words)
     assert re.search(r"Learned from word, pos \([\d,]+ features\) to predict column 3: 6 labels \(B-NP, ", words)
     assert re.search(r"\n +1 +\d+ +█", out)
-    assert re.search(r"Stopped after \d+ epochs? in [\d.]+ s\. An epoch passed without a mistake: the training "
+    assert re.search(r"Stopped after \d+ epochs? in [\d.]+ s\. An epoch passed without an update: the training "
                      r"sentences were all labelled right\.", words)  # fmt: skip
     assert re.search(r"Test accuracy [\d.]+% \(\d+ of \d+; always predicting B-NP would give", words)
     assert re.search(r"Sentences without a mistake [\d.]+% \(\d+ of 20 sentences\)", words)

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from matplotlib.colors import to_rgb
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -81,9 +82,42 @@ class TestBoundary:
         assert (geometric > 0).all()
         assert display.margin == geometric.min()
         assert display.level == functional[geometric.argmin()]
-        assert f"margin γ = {geometric.min():.3g}" in legend(display.plot().ax_)
+        assert f"smallest margin γ = {geometric.min():.3g}" in legend(display.plot().ax_)
         closest = model.decision_function(X2[[geometric.argmin()]])[0]
         assert abs(closest) == pytest.approx(display.level)
+
+    @pytest.mark.parametrize("model", [Perceptron(max_iter=2), KernelPerceptron(max_iter=1)])
+    def test_with_mistakes_the_smallest_margin_is_negative_and_no_lines_are_drawn_for_it(self, model):
+        y = Y2.copy()
+        y[:3] = 1 - y[:3]
+        model.fit(X2, y)
+        assert (model.predict(X2) != y).any()
+        display = p.BoundaryDisplay.from_estimator(model, X2, y).plot()
+        assert display.level is None
+        if isinstance(model, Perceptron):
+            smallest = margins(model, X2, y).geometric.min()
+            assert smallest < 0
+            assert display.margin == smallest
+            assert f"smallest margin γ = {smallest:.3g}".replace("-", "−") in [
+                text.replace("-", "−") for text in legend(display.ax_)
+            ]
+        assert not [c for c in display.ax_.collections if "--" in str(c.get_linestyle())]
+        assert len([c for c in display.ax_.collections if c.get_zorder() == 1]) == 1  # the boundary
+
+    def test_of_a_slice_it_is_said_how_many_examples_lie_in_the_region_of_another_class(self):
+        X, y = load_iris(return_X_y=True)
+        model = Perceptron(max_iter=50).fit(X, y)
+        display = p.BoundaryDisplay.from_estimator(model, X, y, features=(0, 1)).plot()
+        on_the_slice = np.tile(X.mean(axis=0), (len(X), 1))
+        on_the_slice[:, :2] = X[:, :2]
+        elsewhere = (model.predict(on_the_slice) != y).sum()
+        wrong = (model.predict(X) != y).sum()
+        assert elsewhere > wrong
+        said = " ".join(title(display).split())
+        assert said.startswith(f"150 examples, {wrong} mistake")
+        assert f"a slice: 2 other features held at the mean; {elsewhere} examples lie in the region of" in said
+        present = set(np.unique(display.lead.argmax(axis=2)).tolist())
+        assert ("no region of" in said) == (len(present) < 3)
 
     def test_the_boundary_line_is_where_the_score_is_0(self):
         model = Perceptron().fit(X2, Y2)
@@ -183,7 +217,7 @@ class TestBoundary:
         assert list(model.seen.columns) == list(frame.columns)
         display.plot()
         assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("pulse", "age")
-        assert title(display).endswith("2 other features held at the median")
+        assert "a slice: 2 other features held at the median" in " ".join(title(display).split())
         assert display.points.tolist() == X2[:, ::-1].tolist()
 
     def test_a_polars_frame_is_drawn_as_the_same_array(self):
@@ -271,12 +305,13 @@ class TestHistory:
         assert set(bound.get_ydata()) == {check_bound(model, X2 + 4, Y2).at_most}
         assert bound.get_ydata()[0] >= so_far.get_ydata()[-1]
         assert display.axes_[2].lines[0].get_ydata().tolist() == [row["loss"] for row in model.history_]
-        assert title(display).endswith("stopped: an epoch without mistakes")
+        assert title(display).endswith("stopped: an epoch without updates")
 
     def test_updates_are_drawn_where_they_are_more_than_the_mistakes_and_accuracy_where_it_was_measured(self):
         model = Perceptron(margin=3.0, early_stopping=True, max_iter=30).fit(X3, Y3)
         display = p.HistoryDisplay.from_estimator(model, bound=mistake_bound(X2, Y2)).plot()
         assert display.axes_[0].lines[0].get_ydata().tolist() == [row["updates"] for row in model.history_]
+        assert display.axes_[0].get_ylabel() == "mistakes,\nupdates"
         assert display.axes_[1].get_ylabel() == "updates\nso far"
         accuracy = [row["validation_accuracy"] for row in model.history_]
         assert display.axes_[3].lines[0].get_ydata().tolist() == accuracy

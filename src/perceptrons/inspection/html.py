@@ -8,7 +8,7 @@ from typing import Any
 WIDTH, HEIGHT, POINTS = 240, 48, 240  # of the drawing; more epochs than points are thinned out
 CLASSES = 8
 REASONS = {
-    "converged": "an epoch without a mistake",
+    "converged": "an epoch without an update",
     "stuck": "scores of exactly 0 counted as right, so training stopped",
     "tol": "the averaged weights stopped changing",
     "early_stopping": "accuracy on held-out examples no longer improved",

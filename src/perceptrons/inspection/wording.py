@@ -52,8 +52,8 @@ def why_it_stopped(model: Any) -> str:
     elif _is_tagger(model):
         parted = "were all labelled right"
     sentences = {
-        "converged": f"An epoch passed without a mistake: the training {things} {parted}.",
-        "stuck": "An epoch passed without a mistake, because zero_score='correct' counts scores of exactly 0 as "
+        "converged": f"An epoch passed without an update: the training {things} {parted}.",
+        "stuck": "An epoch passed without an update, because zero_score='correct' counts scores of exactly 0 as "
         f"right. Some training {things} have that score and are predicted wrongly: use init='ones' or 'random'.",
         "tol": f"The averaged {learned} stopped changing: in one epoch they changed by less than {settled} of their "
         "norm.",

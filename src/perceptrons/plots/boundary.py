@@ -40,12 +40,14 @@ class BoundaryDisplay:
     support : array of bool, optional
         Which examples are support vectors.
     margin : float, optional
-        The geometric margin of the closest correct example; None if there is none to draw.
+        The smallest geometric margin of the examples, negative if one of them is a mistake; None if it is not known.
     level : float, optional
-        The score at which the lines of the margin are drawn.
+        The score at which the lines of the margin are drawn; None if there are none, as with mistakes.
     names : tuple of two str, default=("x0", "x1")
     note : str, default=""
         Text that is added to the title.
+    on_slice : array of shape (n_examples,), optional
+        The numbers of the classes in whose regions the examples are drawn, if other features are held constant.
 
     Attributes
     ----------
@@ -65,10 +67,12 @@ class BoundaryDisplay:
         self, grid_x: np.ndarray, grid_y: np.ndarray, lead: np.ndarray, classes: np.ndarray, points: np.ndarray,
         codes: np.ndarray, predicted: np.ndarray, *, support: np.ndarray | None = None, margin: float | None = None,
         level: float | None = None, names: tuple[str, str] = ("x0", "x1"), note: str = "",
+        on_slice: np.ndarray | None = None,
     ):  # fmt: skip
         self.grid_x, self.grid_y, self.lead, self.classes = grid_x, grid_y, lead, classes
         self.points, self.codes, self.predicted = points, codes, predicted
         self.support, self.margin, self.level, self.names, self.note = support, margin, level, names, note
+        self.on_slice = on_slice
 
     @classmethod
     @nameless()
@@ -109,10 +113,13 @@ class BoundaryDisplay:
         predicted = _numbers(estimator.predict(X), places)
         lead = _lead(estimator, plane, classes, places)
         found = (
-            closest_right(estimator, X, codes, classes, predicted, plane)
+            smallest_margin(estimator, X, codes, classes, predicted, plane)
             if margin and len(classes) == 2
             else (None, None)
         )
+        on_slice = None
+        if plane.others:
+            on_slice = np.concatenate([_numbers(estimator.predict(rows), places) for rows in plane.examples()])
         return cls(
             plane.x,
             plane.y,
@@ -126,6 +133,7 @@ class BoundaryDisplay:
             level=found[1],
             names=plane.names if names is None else (str(names[plane.features[0]]), str(names[plane.features[1]])),
             note=plane.note,
+            on_slice=on_slice,
         )
 
     def plot(
@@ -192,7 +200,9 @@ class BoundaryDisplay:
                 self.ax_.contour(
                     self.grid_x, self.grid_y, lead, levels=[0], colors=[style.INK], linewidths=1.3, zorder=1
                 )
-        if margin and self.level is not None and len(self.classes) == 2:
+        if margin and self.level is None and self.margin is not None:
+            handles.append(Line2D([], [], ls="", label=f"smallest margin γ = {style.number(self.margin)}"))
+        elif margin and self.level is not None and len(self.classes) == 2:
             lead = self.lead[:, :, 1]
             at = sorted({level for level in (-self.level, self.level) if lead.min() < level < lead.max()})
             if at:
@@ -200,7 +210,7 @@ class BoundaryDisplay:
                     self.grid_x, self.grid_y, lead, levels=at, colors=[style.INK], linewidths=1.0, linestyles="--",
                     zorder=1,
                 )  # fmt: skip
-            what = "smallest correct score" if self.margin is None else f"margin γ = {style.number(self.margin)}"
+            what = "smallest score" if self.margin is None else f"smallest margin γ = {style.number(self.margin)}"
             handles.append(Line2D([], [], color=style.INK, lw=1.0, ls="--", label=what))
         return handles
 
@@ -228,7 +238,16 @@ class BoundaryDisplay:
         title = f"{count(n, 'example')}, {count(wrong, 'mistake')}"
         if len(self.shown_) < n:
             title += f" ({len(self.shown_):,} examples drawn)"
-        return f"{title}\n{self.note}" if self.note else title
+        if self.on_slice is None:
+            return f"{title}\n{self.note}" if self.note else title
+        elsewhere = count(int((self.on_slice != self.codes).sum()), "example lies", "examples lie")
+        title += f"\na slice: {self.note}; {elsewhere} in the region of another class"
+        present = set(np.unique(self.lead.argmax(axis=2)).tolist())
+        missing = [style.shorten(label, 18) for k, label in enumerate(self.classes.tolist()) if k not in present]
+        if missing:
+            some = ", ".join(missing[:3]) + ", ..." * (len(missing) > 3)
+            title += f"; no region of class{'es' * (len(missing) > 1)} {some}"
+        return title
 
     def _label_regions(self) -> None:
         """Each class's name where its region is widest and free of points; small regions choose first."""
@@ -291,22 +310,22 @@ def _plain_lead(estimator: Any, plane: Plane, classes: np.ndarray, places: dict[
     return lead.reshape(len(plane.y), len(plane.x), len(classes))
 
 
-def closest_right(
+def smallest_margin(
     estimator: Any, X: Any, codes: np.ndarray, classes: np.ndarray, predicted: np.ndarray, plane: Plane
 ) -> tuple[float | None, float | None]:
-    """The geometric margin of the closest right example, where the model is a line, and its score."""
-    right = predicted == codes
-    if plane.others or not right.any():
+    """The smallest geometric margin, where the model is a line, and the score of its lines, if there is no mistake."""
+    is_clean = bool((predicted == codes).all())
+    if plane.others:
         return None, None
     try:
         functional, geometric = margins(estimator, rows_of(X), classes[codes])
-        closest = int(np.argmin(np.where(right, geometric, np.inf)))
-        return float(geometric[closest]), float(functional[closest])
+        closest = int(np.argmin(geometric))
+        return float(geometric[closest]), float(functional[closest]) if is_clean else None
     except (ValueError, TypeError, AttributeError):
         scores = scores_of(estimator, X) if hasattr(estimator, "decision_function") else None
-        if scores is None or scores.ndim > 1 or getattr(estimator, "combine", None) == "vote":
+        if scores is None or scores.ndim > 1 or getattr(estimator, "combine", None) == "vote" or not is_clean:
             return None, None
-        return None, float(np.abs(scores[right]).min())
+        return None, float(np.abs(scores).min())
 
 
 def support_of(estimator: Any, X: Any) -> np.ndarray | None:

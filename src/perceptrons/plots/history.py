@@ -13,7 +13,7 @@ from perceptrons.plots.model_facts import nameless, split_pipeline
 from perceptrons.theory import Bound, check_bound
 
 REASONS = {
-    "converged": "an epoch without mistakes",
+    "converged": "an epoch without updates",
     "stuck": "scores of exactly 0 count as right",
     "tol": "the averaged weights stopped changing",
     "early_stopping": "held-out accuracy no longer improves",
@@ -169,7 +169,7 @@ class HistoryDisplay:
             self._line(ax, self.updates, 1, "s", "updates")
             layout.legend_beside(ax, *ax.get_legend_handles_labels())
         _counts(ax, [*self.mistakes.tolist(), *self.updates.tolist()])
-        ax.set_ylabel("mistakes")
+        ax.set_ylabel("mistakes" if (self.updates == self.mistakes).all() else "mistakes,\nupdates")
 
     def _so_far(self, ax: Any) -> None:
         # a bound is about updates, so that they are drawn where they are not the same

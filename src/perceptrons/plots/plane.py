@@ -35,16 +35,24 @@ class Plane(NamedTuple):
         grid = np.stack([part.ravel() for part in np.meshgrid(self.x, self.y)], axis=1)
         size = max(1, AT_ONCE // (self.others + 2))
         for begin in range(0, len(grid), size):
-            part = grid[begin : begin + size]
-            if self.frame is None:
-                rows = np.repeat(self.held[None, :], len(part), axis=0)
-                rows[:, self.features] = part
-                yield rows
-            else:
-                columns = {name: np.repeat(np.array([value]), len(part)) for name, value in self.held.items()}
-                for name, values in zip((list(columns)[i] for i in self.features), part.T, strict=True):
-                    columns[name] = values
-                yield self.frame(columns)
+            yield self._rows(grid[begin : begin + size])
+
+    def examples(self) -> Iterator[Any]:
+        """The examples where they are drawn: with the other features held. In blocks, as X is given."""
+        size = max(1, AT_ONCE // (self.others + 2))
+        for begin in range(0, self.n, size):
+            yield self._rows(self.points[begin : begin + size])
+
+    def _rows(self, points: np.ndarray) -> Any:
+        """Points of the plane with all features."""
+        if self.frame is None:
+            rows = np.repeat(self.held[None, :], len(points), axis=0)
+            rows[:, self.features] = points
+            return rows
+        columns = {name: np.repeat(np.array([value]), len(points)) for name, value in self.held.items()}
+        for name, values in zip((list(columns)[i] for i in self.features), points.T, strict=True):
+            columns[name] = values
+        return self.frame(columns)
 
 
 def choose_features(X: Any, features: Any, names: list[str] | None) -> tuple[tuple[int, int], list[str]]:

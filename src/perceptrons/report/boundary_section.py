@@ -60,7 +60,9 @@ def boundary(subject: Subject, features: Any) -> Section | None:
     caption = "Each region has the colour of the predicted class; the lines between regions are the decision boundary."
     if X.shape[1] > 2:
         caption += (
-            f" The other {X.shape[1] - 2:,} features are held at their means, so points may appear in the wrong region."
+            f" The other {X.shape[1] - 2:,} features are held at their means. This is a slice: "
+            f"{count(int((display.on_slice != display.codes).sum()), 'example lies', 'examples lie')} in the region of "
+            "another class."
         )
     if subject.left_out():
         caption += f" {subject.left_out()}"
