@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from perceptrons import Perceptron
+from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.training.epochs import hold_out
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [0.0, 3.0]])
@@ -444,6 +444,59 @@ def test_weights_so_small_that_they_vanish_are_refused():
 def test_things_that_numpy_would_take_for_numbers_are_refused(bad, error, message):
     with pytest.raises(error, match=message):
         Perceptron().fit(bad, [0, 1])
+
+
+DAY = np.datetime64("2020-01-01")
+UNREAL = {
+    "complex numbers": np.array([1 + 5j, 2.0]),
+    "a complex number in a list": [np.complex128(1 + 5j), 2.0],
+    "a complex number in a list of one row": [[np.complex64(1 + 5j), 2.0]],
+    "complex numbers among objects": np.array([np.complex128(1 + 5j), 2.0], object),
+    "dates": np.array([DAY, DAY]),
+    "a date in a list": [DAY, 2.0],
+    "a time in a tuple": (np.timedelta64(3, "s"), 2.0),
+    "a date among objects": np.array([DAY, 2.0], object),
+    "masked values": np.ma.masked_array([1.0, 2.0], [True, False]),
+}
+
+
+@pytest.mark.parametrize("kind", [Perceptron, KernelPerceptron])
+@pytest.mark.parametrize("case", UNREAL)
+def test_complex_numbers_dates_and_masked_values_are_refused_through_every_door(case, kind):
+    x = UNREAL[case]
+    model = kind().fit(X, Y)
+    model.learn_one(X[0], 0).learn_one(X[1], 1)  # the next ones take the short way
+    state = model.t_, model.predict(X).tolist()
+    rows = x if np.ndim(x) == 2 else [x] if not isinstance(x, np.ndarray) else x[None]
+    for call in (
+        lambda: kind().fit([*rows, *rows] if isinstance(rows, list) else np.ma.vstack([rows, rows]), [0, 1]),
+        lambda: model.partial_fit(rows, [0]),
+        lambda: model.predict(rows),
+        lambda: kind().learn_one(x, 0),
+        lambda: model.learn_one(x, 0),
+        lambda: model.predict_one(x),
+    ):
+        with pytest.raises((TypeError, ValueError), match=r"Complex data not supported|dates or times|masked values"):
+            call()
+    assert (model.t_, model.predict(X).tolist()) == state
+
+
+def test_a_frame_of_dates_alone_is_refused():
+    with pytest.raises(TypeError, match="dates or times"):
+        Perceptron().fit(pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2021-01-01"])}), [0, 1])
+
+
+@pytest.mark.parametrize("kind", [Perceptron, KernelPerceptron])
+def test_a_complex_value_of_a_dict_is_refused_from_the_first_and_later(kind):
+    model = kind().learn_one({"a": 1.0}, 0).learn_one({"a": -1.0}, 1).learn_one({"a": 2.0}, 0)
+    for call in (
+        lambda x: kind().learn_one(x, 0),
+        lambda x: model.learn_one(x, 0),
+        lambda x: model.predict_one(x),
+    ):
+        with pytest.raises(TypeError, match=r"'a' is .* which is neither a number nor a string"):
+            call({"a": np.complex128(1 + 5j)})
+    assert model.t_ == 3
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from perceptrons.passes.average import smallest_scale
 from perceptrons.rows import Dense, Rows, Sparse
 from perceptrons.training.matrices import check_csr, sound_csr
 
+# types of values that NumPy turns into real numbers without an error
+NOT_REAL = frozenset({np.complex64, np.complex128, np.clongdouble, np.datetime64, np.timedelta64})
 IN_CACHE = 2**20  # up to this many numbers, two passes are faster than waiting for several threads
 FEW_FEATURES = 4096  # of dicts, up to which rows are made as wide as there are features
 
@@ -149,10 +151,41 @@ def _refuse_kinds(X: Any) -> None:
         )
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a lazy frame: call its collect() first.")
+    check_real(X)
+
+
+def check_real(X: Any, what: str = "X") -> None:
+    """Raise an error for masked values, dates, times and complex numbers in a matrix, a frame or one example."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError("X is a masked array with masked values: fill them first.")
-    if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
-        raise TypeError("X contains dates or times: convert them to numbers first.")
+        raise ValueError(f"{what} is a masked array with masked values: fill them first.")
+    kinds = _number_kinds(X)
+    if kinds & {"m", "M"}:
+        raise TypeError(f"{what} contains dates or times: convert them to numbers first.")
+    if "c" in kinds:
+        raise ValueError(
+            f"Complex data not supported: {what} contains complex numbers. Give real and imaginary parts as features "
+            "of their own."
+        )
+
+
+def _number_kinds(X: Any) -> set[str]:
+    """The kinds of numbers in an array, a frame or a list of numbers or rows, as NumPy abbreviates them."""
+    dtype = getattr(X, "dtype", None)
+    if dtype is not None and getattr(dtype, "kind", "") != "O":
+        return {getattr(dtype, "kind", "")}
+    if hasattr(X, "dtypes"):
+        return {getattr(one, "kind", "") for one in X.dtypes}
+    types: set[type] = set()
+    if dtype is not None and not sp.issparse(X):
+        types.update(map(type, np.asarray(X).ravel().tolist()))
+    elif isinstance(X, list | tuple):
+        types.update(map(type, X))
+        for row in X if types & {list, tuple, np.ndarray} else ():
+            if isinstance(row, list | tuple):
+                types.update(map(type, row))
+            elif isinstance(row, np.ndarray):
+                types.add(row.dtype.type)
+    return {np.dtype(one).kind for one in types & NOT_REAL}
 
 
 def _number_type(X: Any) -> Any:
@@ -194,6 +227,8 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, growt
         if isinstance(value, str):
             name, value = f"{name}={value}", 1.0
         try:
+            if type(value) in NOT_REAL:
+                raise TypeError("not a real number")
             number = float(value)
         except (TypeError, ValueError) as error:
             raise TypeError(f"Feature {name!r} is {value!r}, which is neither a number nor a string.") from error
@@ -244,6 +279,7 @@ def plain_row(x: Any, n_features: int | None, dtype: Any, growth: Growth) -> Row
         x = sound_csr(x, "The example", row=True)
         row, shape, values = as_rows(x.astype(dtype)), x.shape, x.data
     else:
+        check_real(x, "The example")
         try:
             values = np.atleast_2d(np.asarray(x, dtype))
         except (TypeError, ValueError, OverflowError) as error:

@@ -18,7 +18,7 @@ import numpy as np
 from perceptrons.passes.one_example import MISTAKE, OVERFLOWED, UPDATE, binary_one, multiclass_one
 from perceptrons.rows import Dense
 from perceptrons.training.epochs import Counts
-from perceptrons.training.inputs import entries, known_part, largest
+from perceptrons.training.inputs import NOT_REAL, entries, known_part, largest
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import Target, check_order
 from perceptrons.training.one_pass import MANY_CLASSES, check_overflow
@@ -27,6 +27,8 @@ from perceptrons.training.rule import Method
 
 LABELS = frozenset((str, int, bool, np.str_, np.bool_, np.int64, np.int32))  # types of labels that need no other look
 ROWS = frozenset((list, tuple, np.ndarray))
+NOT_PLAIN = NOT_REAL | ROWS  # types of values of a list that need a closer look
+REAL_KINDS = frozenset("biuf")
 COLUMN = np.dtype(np.int32)
 NO_COLUMNS = np.empty(0, COLUMN)
 FIRST = np.zeros(1, np.int64)  # the order of one example
@@ -90,6 +92,8 @@ class Ready:
         The values may still be 0, NaN or too large. Nothing is shared between calls, as threads may predict at once.
         """
         if type(x) is dict and self.columns is not None:
+            if not NOT_REAL.isdisjoint(map(type, x.values())):
+                return None
             n = len(x)
             values, columns = np.empty(n, self._dtype), np.empty(n, COLUMN)
             try:
@@ -98,7 +102,9 @@ class Ready:
             except (KeyError, struct.error, OverflowError):  # a new feature, a string or something else, a huge number
                 return None
             return values, columns
-        if type(x) not in ROWS:
+        if type(x) not in ROWS or not (
+            x.dtype.kind in REAL_KINDS if type(x) is np.ndarray else NOT_PLAIN.isdisjoint(map(type, x))
+        ):
             return None
         try:
             values = np.array(x, self._dtype, ndmin=2)
